@@ -1,0 +1,54 @@
+# `make demo` and `make test` are the two commands of the README. Each makes its own .venv if there
+# is none, from nothing but Python 3.11 and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench tests examples
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check format lint types imports tests-fast sim bench clean
+
+help:  ## what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mqkit needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Say which one: make PYTHON=python3.11 ...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing mqkit and what it needs into $(VENV) (a few minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(STAMP)
+
+install: $(STAMP)  ## make .venv with everything in it
+
+demo: $(STAMP)  ## the whole product on 20,000 real flight records, with its ledger
+	@$(BIN)/mqkit demo
+
+check: $(STAMP) format lint types imports tests-fast  ## the fast part of the tests, for daily work (under a minute)
+
+test: $(STAMP) format lint types imports  ## everything: format, lint, types, import rules, all tests
+	@$(BIN)/python -m pytest
+
+format:
+	@$(BIN)/ruff format --check --quiet $(PARTS) || { echo "run: $(BIN)/ruff format $(PARTS)"; exit 1; }
+
+lint:
+	@$(BIN)/ruff check --quiet $(PARTS)
+
+types:
+	@$(BIN)/mypy
+
+imports:
+	@$(BIN)/lint-imports --no-logo > .import-linter.log 2>&1 || { cat .import-linter.log; exit 1; }
+
+tests-fast:
+	@$(BIN)/python -m pytest -q -m 'not slow and not spark and not rabbitmq'
+
+sim: $(STAMP)  ## the simulator: 200 seeds (SEEDS=n for more)
+	@$(BIN)/python -m reference_broker.simulation --seeds $${SEEDS:-200}
+
+bench: $(STAMP)  ## the reference broker beside RabbitMQ on this machine (needs rabbitmq-server)
+	@$(BIN)/python -m bench
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .import-linter.log

@@ -1,0 +1,199 @@
+"""The seam to the network: three small protocols that every adapter keeps.
+
+A :class:`Transport` connects; a :class:`Connection` opens channels; a :class:`Channel` declares,
+binds, sets qos, publishes many, consumes in batches and settles. Adapters translate their library's
+types and errors here, so that nothing above this line knows aio-pika or pika:
+
+* the broker closed the channel -> :exc:`mqkit.errors.ChannelError`
+* the broker closed or refused the connection -> :exc:`mqkit.errors.ConnectionRefused`
+* the network went away -> :exc:`mqkit.errors.ConnectionLost` / :exc:`mqkit.errors.Unreachable`
+* settling on a channel that is gone -> :exc:`mqkit.errors.StaleDelivery`
+
+An adapter recovers nothing by itself: a channel or connection that is closed stays closed, and the
+supervisor opens a new one. After it is closed every verb raises why: :exc:`ChannelError` or
+:exc:`ConnectionRefused` with the broker's words, :exc:`ConnectionLost`, or
+:exc:`mqkit.errors.Closed` when this program closed it - but for settling, which raises
+``StaleDelivery``, and for publishing, whose futures say ``Unknown``.
+
+No verb but ``connect`` has a timeout of its own; put one around it. A verb that is cancelled while it
+waits for the broker's answer closes the channel, for nobody would know what the late answer
+belongs to.
+
+The blocking adapter has the same verbs without ``await`` (:mod:`mqkit.transport.blocking`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from mqkit.declaration import Binding, Exchange, Queue, QueueState
+from mqkit.errors import MqkitError
+from mqkit.message import Delivery, Message
+from mqkit.outcome import Outcome
+
+OnDelivery = Callable[[Delivery], None]
+"""Called in order, on the event loop, for each delivery. Must not block."""
+
+OnCancel = Callable[[str], None]
+"""Called with the consumer tag when the broker cancelled the consumer (its queue is gone)."""
+
+OnBlocked = Callable[[str | None], None]
+"""Called with the broker's reason at ``connection.blocked``, with ``None`` at unblocked."""
+
+OnClosed = Callable[[MqkitError | None], None]
+"""Called once when the object is closed: with ``None`` if this program closed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """A login. The password never shows in a repr."""
+
+    username: str = "guest"
+    password: str = "guest"
+
+    def __repr__(self) -> str:
+        return f"Credentials(username={self.username!r}, password='***')"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a broker is, and how to log in. Parse one from a URL with :func:`mqkit.url.parse`."""
+
+    host: str = "127.0.0.1"
+    port: int = 5672
+    vhost: str = "/"
+    credentials: Credentials = Credentials()
+    tls: bool = False
+
+    def __str__(self) -> str:
+        scheme = "amqps" if self.tls else "amqp"
+        return f"{scheme}://{self.credentials.username}:***@{self.host}:{self.port}/{self.vhost}"
+
+
+class Channel(Protocol):
+    """One AMQP channel. Not to be shared between tasks that both publish, or both settle."""
+
+    @property
+    def is_open(self) -> bool:
+        """False from the moment that the channel can't be used any more."""
+        ...
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many publishes the broker has not answered yet; 0 without confirms."""
+        ...
+
+    async def wait_quiescent(self) -> None:
+        """Return when nothing is unconfirmed, be it answered or, on a closed channel, ``Unknown``."""
+        ...
+
+    async def declare_exchange(self, exchange: Exchange, *, passive: bool = False) -> None: ...
+    async def declare_queue(self, queue: Queue, *, passive: bool = False) -> QueueState: ...
+    async def bind(self, binding: Binding) -> None: ...
+    async def unbind(self, binding: Binding) -> None: ...
+    async def delete_exchange(self, name: str, *, if_unused: bool = False) -> None: ...
+    async def delete_queue(
+        self, name: str, *, if_unused: bool = False, if_empty: bool = False
+    ) -> int:
+        """Returns how many messages went with it."""
+        ...
+
+    async def purge(self, queue: str) -> int:
+        """Drops the ready messages; returns how many."""
+        ...
+
+    async def qos(self, prefetch_count: int) -> None:
+        """At most so many unacked deliveries per consumer started after this; 0 is unlimited."""
+        ...
+
+    async def publish_many(self, messages: Sequence[Message]) -> list[asyncio.Future[Outcome]]:
+        """Write the messages and return at once, one future each, in order.
+
+        On a confirm channel a future is done when the broker confirmed, nacked or returned its
+        message, or when the channel closed first: ``Rejected`` for the message that the broker
+        closed it for, ``Unknown`` for the others. Futures never raise, and do not mind if they
+        are cancelled. On a channel without confirms they are ``Unknown`` as soon as written, and
+        on one that is closed at once.
+        It waits while the socket's buffer is full: that is the back-pressure.
+
+        Raises :exc:`~mqkit.errors.ConfigurationError` when a message can't be encoded (a name over
+        255 bytes, a header value of a type that AMQP has not); then none of them was written.
+        """
+        ...
+
+    async def get(self, queue: str, *, no_ack: bool = False) -> Delivery | None:
+        """One message if one is ready (``basic.get``)."""
+        ...
+
+    async def consume(
+        self,
+        queue: str,
+        on_delivery: OnDelivery,
+        *,
+        on_cancel: OnCancel | None = None,
+        no_ack: bool = False,
+        exclusive: bool = False,
+        consumer_tag: str = "",
+    ) -> str:
+        """Start a consumer; returns its tag."""
+        ...
+
+    async def cancel(self, consumer_tag: str) -> None:
+        """Stop the consumer; deliveries already made stay unacked until settled."""
+        ...
+
+    async def ack(self, delivery_tag: int, *, multiple: bool = False) -> None: ...
+    async def nack(
+        self, delivery_tag: int, *, multiple: bool = False, requeue: bool = True
+    ) -> None: ...
+    async def close(self) -> None:
+        """Idempotent. Unacked deliveries go back to their queues."""
+        ...
+
+    def on_closed(self, callback: OnClosed) -> None:
+        """Register a callback; called at once if the channel is closed already."""
+        ...
+
+
+class Connection(Protocol):
+    """One TCP connection. mqkit never publishes and consumes on the same one."""
+
+    @property
+    def is_open(self) -> bool: ...
+    @property
+    def server_properties(self) -> dict[str, object]:
+        """What the broker said of itself: ``product``, ``version``, ``capabilities`` ..."""
+        ...
+
+    async def channel(self, *, confirms: bool = False) -> Channel:
+        """Open a channel, in confirm mode if asked."""
+        ...
+
+    async def close(self) -> None:
+        """Idempotent; closes the channels too."""
+        ...
+
+    def on_blocked(self, callback: OnBlocked) -> None:
+        """Register a callback; called at once with the reason if the connection is blocked."""
+        ...
+
+    def on_closed(self, callback: OnClosed) -> None:
+        """Register a callback; called at once if the connection is closed already."""
+        ...
+
+
+class Transport(Protocol):
+    """Opens connections. Has no state of its own."""
+
+    async def connect(
+        self, endpoint: Endpoint, *, name: str, timeout_s: float, heartbeat_s: int = 60
+    ) -> Connection:
+        """Open one connection, or raise :exc:`~mqkit.errors.Unreachable`,
+        :exc:`~mqkit.errors.ConnectionRefused` (also for a wrong password) or
+        :exc:`~mqkit.errors.DeadlineExceeded` within ``timeout_s`` seconds.
+        ``name`` is shown in the broker's connection list.
+        """
+        ...

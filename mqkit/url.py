@@ -1,0 +1,52 @@
+"""AMQP URLs: parsing, and showing them without their password."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote, urlsplit
+
+from mqkit.errors import ConfigurationError
+from mqkit.transport.seam import Credentials, Endpoint
+
+DEFAULT_PORTS = {"amqp": 5672, "amqps": 5671}
+
+
+def parse(url: str) -> Endpoint:
+    """``amqp://user:password@host:port/vhost`` as an :class:`Endpoint`.
+
+    No path or ``/`` is the vhost ``/``; other vhosts are percent-encoded (RabbitMQ URI spec).
+    Raises :exc:`~mqkit.errors.ConfigurationError`, which never shows the password.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in DEFAULT_PORTS:
+        raise ConfigurationError(
+            "an AMQP URL starts with amqp:// or amqps://, this one with"
+            f" {parts.scheme or 'nothing'!r} (example: amqp://guest:guest@127.0.0.1:5672/)"
+        )
+    try:
+        port = parts.port
+    except ValueError:
+        raise ConfigurationError(
+            f"the port of the AMQP URL for host {parts.hostname!r} is not a number from 1 to 65535"
+        ) from None
+    if not parts.hostname:
+        raise ConfigurationError("the AMQP URL names no host (example: amqp://127.0.0.1:5672/)")
+    return Endpoint(
+        host=parts.hostname,
+        port=DEFAULT_PORTS[parts.scheme] if port is None else port,
+        vhost=unquote(parts.path[1:]) or "/",
+        credentials=Credentials(
+            unquote(parts.username) if parts.username else "guest",
+            unquote(parts.password) if parts.password else "guest",
+        ),
+        tls=parts.scheme == "amqps",
+    )
+
+
+def redact(url: str) -> str:
+    """The URL with its password as ``***``, for messages and logs. Never raises."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    userinfo, _, place = parts.netloc.rpartition("@")
+    user = userinfo.partition(":")[0]
+    return parts._replace(netloc=f"{user}:***@{place}").geturl()

@@ -1,0 +1,36 @@
+"""The elementary types ("domains") of method arguments, as annotations that the codec reads.
+
+A method's dataclass is its layout: fields in wire order, each annotated with one of these. A
+reserved argument of the specification is a ``ClassVar`` with such an annotation: it has its place
+on the wire, is sent as zero, is skipped when read, and nobody sees it.
+
+A long string is ``bytes``: the specification calls it binary, and SASL responses are.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Any
+
+
+class Domain(Enum):
+    """How an argument is put on the wire (spec section 4.2.5). The value is its struct format."""
+
+    OCTET = "B"
+    SHORT = "H"
+    LONG = "L"
+    LONGLONG = "Q"
+    BIT = "bit"
+    SHORTSTR = "shortstr"
+    LONGSTR = "longstr"
+    TABLE = "table"
+
+
+Octet = Annotated[int, Domain.OCTET]
+Short = Annotated[int, Domain.SHORT]
+Long = Annotated[int, Domain.LONG]
+LongLong = Annotated[int, Domain.LONGLONG]
+Bit = Annotated[bool, Domain.BIT]
+ShortStr = Annotated[str, Domain.SHORTSTR]
+LongStr = Annotated[bytes, Domain.LONGSTR]
+Table = Annotated[dict[str, Any], Domain.TABLE]

@@ -1,0 +1,188 @@
+"""The broker: one object that holds the rooms, and passes an input through them. Wiring only.
+
+Every input begins by saying what time it is, and ends the same way: queues that were touched hand
+out, the ledger writes its lines, the memory is looked at. What came of it is in the output of the
+connections listed in ``dirty_connections``, and in the journal's pending batch.
+
+    shell                                        core
+    connect(peer), connection.receive_data  ->   output, journal records
+    synced(position), disk_failed()         ->   confirms, -oks
+    tick()  no later than next_deadline()   ->   heartbeats, expiries
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from reference_broker.core.alarms import Alarm, Alarms, MemoryWatermark
+from reference_broker.core.confirms import ConfirmLedger
+from reference_broker.core.connection import Connection
+from reference_broker.core.deadlines import Deadline, Deadlines
+from reference_broker.core.identity import Ids
+from reference_broker.core.journal import Journal
+from reference_broker.core.limits import Limits
+from reference_broker.core.moment import Moment
+from reference_broker.core.peer import Peer
+from reference_broker.core.users import UserStore
+from reference_broker.core.vhost import VHost
+from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
+
+DEFAULT_VHOST = "/"
+
+
+class TooManyConnections(ReferenceBrokerError):
+    """``Limits.connections_max`` sockets are open: close the new one."""
+
+
+class Broker:
+    """The whole core. Its caller is the shell: a runtime with sockets, or a simulator.
+
+    All inputs are methods here and on :class:`Connection`; none is called from within another.
+    ``version`` is what clients are told; ``secret`` is what makes generated names hard to guess
+    (see :class:`Ids`).
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        users: UserStore,
+        *,
+        limits: Limits | None = None,
+        version: str = "0",
+        secret: bytes = b"",
+    ) -> None:
+        self.journal = journal
+        self.users = users
+        self.limits = limits or Limits()
+        self.version = version
+        self.moment = Moment()
+        self.ids = Ids(journal.epoch, secret)
+        self.deadlines = Deadlines()
+        """In wall-clock milliseconds: what is stored with a message or a queue."""
+        self.timers = Deadlines()
+        """In monotonic milliseconds: what a connection waits for."""
+        self.ledger = ConfirmLedger(journal)
+        self.alarms = Alarms(self)
+        self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
+        self.connections: dict[int, Connection] = {}
+        self.dirty_connections: list[Connection] = []
+        self.vhosts: dict[str, VHost] = {}
+        self.add_vhost(DEFAULT_VHOST)
+        self._connections_made = 0
+
+    def add_vhost(self, name: str) -> VHost:
+        """Make a virtual host of that name, with its pre-declared exchanges."""
+        vhost = VHost(
+            name,
+            journal=self.journal,
+            moment=self.moment,
+            deadlines=self.deadlines,
+            ids=self.ids,
+        )
+        self.vhosts[name] = vhost
+        return vhost
+
+    def restore(self, definitions: Mapping[str, bytes]) -> None:
+        """Recovery, before anything else: exchanges, queues and bindings as the log has them. The
+        messages follow, through :meth:`~reference_broker.core.queue.Queue.restore`."""
+        self.vhosts[DEFAULT_VHOST].restore(definitions)
+
+    # Inputs
+
+    def connect(self, peer: Peer, now: float, wall_ms: int) -> Connection:
+        """A client connected; feed what it sends to the connection that this returns.
+
+        Raises :exc:`TooManyConnections`; then nothing was made.
+        """
+        if len(self.connections) >= self.limits.connections_max:
+            raise TooManyConnections(f"{self.limits.connections_max} connections are open")
+        self.begin(now, wall_ms)
+        self._connections_made += 1
+        connection = Connection(self, self._connections_made, peer)
+        self.connections[connection.id] = connection
+        return connection
+
+    def synced(self, position: int, now: float, wall_ms: int) -> None:
+        """The log is on disk up to ``position``: everything that was waiting for it goes out."""
+        self.begin(now, wall_ms)
+        self.alarms.clear(Alarm.DISK)
+        self.ledger.reached(position)
+        self.finish()
+
+    def disk_full(self, now: float, wall_ms: int) -> None:
+        """The log can't grow: nack what is unconfirmed and block publishers, until the next
+        :meth:`synced`. What was logged is kept, so a nacked message may still be in its queues."""
+        self.begin(now, wall_ms)
+        self.alarms.sound(Alarm.DISK)
+        self.ledger.nack_publishes()
+        self.finish()
+
+    def disk_failed(self, now: float, wall_ms: int) -> None:
+        """The disk failed: nack what is unconfirmed, refuse what waits. Nothing is confirmed any
+        more; the shell flushes and ends the process."""
+        self.begin(now, wall_ms)
+        self.ledger.fail()
+        self.finish()
+
+    def tick(self, now: float, wall_ms: int) -> None:
+        """Time has passed. To be called at ``next_deadline`` at the latest; more often is fine."""
+        self.begin(now, wall_ms)
+        self.timers.fire(round(now * 1000))
+        self.deadlines.fire(wall_ms)
+        self.finish()
+
+    def next_deadline(self) -> float | None:
+        """The monotonic second at which :meth:`tick` has something to do; ``None`` for never.
+
+        Good until the next input.
+        """
+        soonest: float | None = None
+        timer_ms = self.timers.next_ms()
+        if timer_ms is not None:
+            soonest = timer_ms / 1000
+        deadline_ms = self.deadlines.next_ms()
+        if deadline_ms is not None:
+            at = self.moment.mono_s + (deadline_ms - self.moment.wall_ms) / 1000
+            soonest = at if soonest is None else min(soonest, at)
+        return soonest
+
+    def close(self, reason: str, now: float, wall_ms: int) -> None:
+        """The broker stops: tell every client (320). The shell flushes, and closes the sockets."""
+        self.begin(now, wall_ms)
+        error = ConnectionException(
+            ReplyCode.CONNECTION_FORCED,
+            f"broker forced connection closure with reason '{reason}'",
+        )
+        for connection in list(self.connections.values()):
+            connection.fail(error)
+        self.finish()
+
+    # Output
+
+    def take_dirty_connections(self) -> list[Connection]:
+        """The connections that the shell has to look at; they are off the list now."""
+        dirty, self.dirty_connections = self.dirty_connections, []
+        for connection in dirty:
+            connection.dirty = False
+        return dirty
+
+    # Within the core
+
+    def begin(self, now: float, wall_ms: int) -> None:
+        """An input begins: this is when it happens."""
+        self.moment.mono_s = now
+        self.moment.wall_ms = wall_ms
+
+    def finish(self) -> None:
+        """An input ends: queues hand out, promises are kept or written down."""
+        for vhost in self.vhosts.values():
+            vhost.dispatch_dirty()
+        self.ledger.close_batch()
+
+    def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
+        """Run ``callback`` in the first :meth:`tick` after ``delay_s`` from now."""
+        return self.timers.at(round((self.moment.mono_s + delay_s) * 1000), callback)
+
+    def forget(self, connection: Connection) -> None:
+        """The connection is closed. Idempotent."""
+        self.connections.pop(connection.id, None)

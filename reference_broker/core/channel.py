@@ -1,0 +1,215 @@
+"""A channel: one sequence of methods, deliveries and confirms on a connection.
+
+It begins OPEN, at channel.open; its state changes only by the table in :mod:`channel_state`.
+A :exc:`ChannelException` closes it: channel.close is sent, all it holds goes back to the queues at
+once, and its later frames are ignored until close-ok. While an answer waits for the disk it is
+SUSPENDED: later frames are parked in order (law 5).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from mqkit.wire import method_frame
+from mqkit.wire.methods import ChannelClose, ChannelCloseOk, Method
+from reference_broker.core import settlement
+from reference_broker.core.channel_state import CHANNEL_TRANSITIONS, ChannelEvent, ChannelState
+from reference_broker.core.confirms import ChannelConfirms
+from reference_broker.core.consumer import UNLIMITED, Consumer
+from reference_broker.core.content_frames import append_content
+from reference_broker.core.limits import UNACKED_MAX
+from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.connection import Connection
+    from reference_broker.core.content import Content
+    from reference_broker.core.lease import Lease
+    from reference_broker.core.publish_path import PublishAssembly, PublishTarget
+    from reference_broker.core.vhost import VHost
+
+
+class Channel:
+    """One open channel. Made by channel.open, and never used again after it is CLOSED.
+
+    ``unacked`` maps delivery tags to leases in order of the tags. ``outstanding`` counts those
+    that consumers hold; basic.get's do not count against a prefetch.
+    """
+
+    __slots__ = (
+        "acked",
+        "assembly",
+        "confirms",
+        "connection",
+        "consumer_prefetch",
+        "consumers",
+        "global_prefetch",
+        "last_queue_name",
+        "next_delivery_tag",
+        "number",
+        "oldest_delivery_tag",
+        "outstanding",
+        "outstanding_limit",
+        "parked",
+        "published",
+        "state",
+        "targets",
+        "unacked",
+        "vhost",
+    )
+
+    def __init__(self, connection: Connection, number: int, vhost: VHost) -> None:
+        self.connection = connection
+        self.number = number
+        self.vhost = vhost
+        self.state = ChannelState.OPEN
+        self.consumers: dict[str, Consumer] = {}
+        self.unacked: dict[int, Lease] = {}
+        self.next_delivery_tag = 1
+        self.oldest_delivery_tag = 1
+        self.outstanding = 0
+        self.outstanding_limit = UNACKED_MAX
+        self.consumer_prefetch = 0
+        self.global_prefetch = 0
+        self.confirms: ChannelConfirms | None = None
+        self.assembly: PublishAssembly | None = None
+        self.targets: dict[bytes, PublishTarget] = {}
+        self.parked: deque[tuple[int, bytes]] = deque()
+        self.last_queue_name = ""
+        self.published = 0
+        self.acked = 0
+
+    # Answers
+
+    def reply(self, method: Method) -> None:
+        """Send a method now."""
+        self.connection.write(method_frame(self.number, method))
+
+    def reply_defined(self, method: Method, *, durable: bool) -> None:
+        """Send the -ok of a definition. A ``durable`` one leaves when its record is on disk
+        (law 3), which may be now; until then the channel is suspended. The record may be another
+        client's, not yet synced, so what counts is the log's tail."""
+        if not durable:
+            self.reply(method)
+            return
+        broker = self.connection.broker
+        if broker.journal.synced < broker.journal.tail:
+            self._move(ChannelEvent.SUSPEND)
+        broker.ledger.promise(broker.journal.tail, _SuspendedReply(self, method))
+
+    def send_content(self, method: bytes, content: Content) -> None:
+        """Send a method, given as its frame's payload, and a message after it."""
+        connection = self.connection
+        connection.output_size += append_content(
+            connection.output,
+            self.number,
+            method,
+            content.header,
+            content.body,
+            connection.frame_max,
+        )
+        connection.mark_dirty()
+
+    # Suspension
+
+    def park(self, kind: int, payload: bytes) -> None:
+        """Keep a frame until the channel resumes."""
+        self.parked.append((kind, payload))
+        self.connection.parked_bytes += len(payload)
+
+    def resume(self, method: Method) -> None:
+        """Send the answer that was waited for, and take up the parked frames. One of them may
+        suspend the channel again, or close it and open another of its number."""
+        self._move(ChannelEvent.RESUME)
+        self.reply(method)
+        connection = self.connection
+        parked, self.parked = self.parked, deque()
+        while parked and self.state is not ChannelState.SUSPENDED:
+            kind, payload = parked.popleft()
+            connection.parked_bytes -= len(payload)
+            connection.take_frame(kind, self.number, payload)
+        self.parked = parked
+        connection.mark_dirty()
+
+    # The end
+
+    def fail(self, error: ChannelException) -> None:
+        """Close the channel for an error. Its frames are ignored until close-ok."""
+        self._move(ChannelEvent.FAIL)
+        self.reply(
+            ChannelClose(
+                reply_code=error.code,
+                reply_text=error.reply_text,
+                class_id=error.class_id,
+                method_id=error.method_id,
+            )
+        )
+        self._release()
+
+    def close(self) -> None:
+        """The client closes the channel."""
+        self._release()
+        self.reply(ChannelCloseOk())
+        self._move(ChannelEvent.CLOSE)
+
+    def close_ok(self) -> None:
+        """The client has seen the broker's channel.close: the number is free."""
+        self._move(ChannelEvent.CLOSE_OK)
+
+    def connection_gone(self) -> None:
+        """The connection ended."""
+        if self.state is not ChannelState.CLOSED:
+            self._move(ChannelEvent.CONNECTION_GONE)
+            self._release()
+
+    def _release(self) -> None:
+        """Give everything back: consumers first, so that nothing is handed to them again."""
+        consumers, self.consumers = self.consumers, {}
+        for consumer in consumers.values():
+            consumer.queue.remove_consumer(consumer)
+        settlement.recover(self)
+        self.connection.parked_bytes -= sum(len(payload) for _, payload in self.parked)
+        self.parked.clear()
+        self.assembly = None
+        self.targets.clear()
+
+    def _move(self, event: ChannelEvent) -> None:
+        self.state = CHANNEL_TRANSITIONS.after(self.state, event)
+
+    # Prefetch
+
+    def settled(self) -> None:
+        """A basic.get's delivery was settled: no prefetch counted it."""
+
+    def limit_outstanding(self, global_prefetch: int) -> None:
+        """basic.qos with global: a prefetch for the channel as a whole; 0 is none."""
+        self.global_prefetch = global_prefetch
+        self.outstanding_limit = min(global_prefetch or UNLIMITED, UNACKED_MAX)
+        self.wake_consumers()
+
+    def wake_consumers(self) -> None:
+        """Consumers that had no capacity may have some: let their queues look again."""
+        for consumer in self.consumers.values():
+            self.vhost.mark_dirty(consumer.queue)
+
+
+class _SuspendedReply:
+    """The promise to answer a suspended channel."""
+
+    __slots__ = ("_channel", "_method")
+
+    def __init__(self, channel: Channel, method: Method) -> None:
+        self._channel = channel
+        self._method = method
+
+    def kept(self) -> None:
+        channel = self._channel
+        if channel.state is ChannelState.SUSPENDED:
+            channel.resume(self._method)
+        elif channel.state is ChannelState.OPEN:
+            channel.reply(self._method)
+
+    def broken(self) -> None:
+        if self._channel.state in (ChannelState.OPEN, ChannelState.SUSPENDED):
+            error = ConnectionException(ReplyCode.INTERNAL_ERROR, "the disk failed")
+            self._channel.connection.fail(error)

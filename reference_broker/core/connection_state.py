@@ -1,0 +1,81 @@
+"""The states of a connection, and the one table of how it goes from one to the next.
+
+client                                   broker
+AMQP 0 0 9 1        AWAIT_HEADER  ->     connection.start
+connection.start-ok STARTING      ->     connection.tune
+connection.tune-ok  TUNING
+connection.open     OPENING       ->     connection.open-ok
+...                 OPEN                 ...
+connection.close                  ->     connection.close-ok, and the socket is closed
+connection.close-ok CLOSING       <-     connection.close, when the broker ends it
+"""
+
+from __future__ import annotations
+
+from enum import Enum, unique
+
+from reference_broker.core.transitions import TransitionTable
+
+
+@unique
+class ConnectionState(Enum):
+    """Where a connection stands. The value is RabbitMQ's name for it, as its HTTP API shows it."""
+
+    AWAIT_HEADER = "pre_init"
+    STARTING = "starting"
+    TUNING = "tuning"
+    OPENING = "opening"
+    OPEN = "running"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+@unique
+class ConnectionEvent(Enum):
+    """What moves a connection from one state to the next."""
+
+    HEADER = "the client's protocol header is ours"
+    START_OK = "the client logged in"
+    TUNE_OK = "the client accepted the limits"
+    OPEN = "the client chose a virtual host"
+    CLOSE = "the client closes: close-ok was sent"
+    FAIL = "the broker closes: connection.close was sent, and close-ok is awaited"
+    CLOSE_OK = "the client has seen the broker's connection.close"
+    DROP = "the broker ends it without waiting for an answer"
+    LOST = "the socket is gone"
+
+
+_S = ConnectionState
+_E = ConnectionEvent
+
+CONNECTION_TRANSITIONS: TransitionTable[ConnectionState, ConnectionEvent] = TransitionTable(
+    {
+        (_S.AWAIT_HEADER, _E.HEADER): _S.STARTING,
+        (_S.AWAIT_HEADER, _E.DROP): _S.CLOSED,
+        (_S.AWAIT_HEADER, _E.LOST): _S.CLOSED,
+        (_S.STARTING, _E.START_OK): _S.TUNING,
+        (_S.STARTING, _E.CLOSE): _S.CLOSED,
+        (_S.STARTING, _E.FAIL): _S.CLOSING,
+        (_S.STARTING, _E.DROP): _S.CLOSED,
+        (_S.STARTING, _E.LOST): _S.CLOSED,
+        (_S.TUNING, _E.TUNE_OK): _S.OPENING,
+        (_S.TUNING, _E.CLOSE): _S.CLOSED,
+        (_S.TUNING, _E.FAIL): _S.CLOSING,
+        (_S.TUNING, _E.DROP): _S.CLOSED,
+        (_S.TUNING, _E.LOST): _S.CLOSED,
+        (_S.OPENING, _E.OPEN): _S.OPEN,
+        (_S.OPENING, _E.CLOSE): _S.CLOSED,
+        (_S.OPENING, _E.FAIL): _S.CLOSING,
+        (_S.OPENING, _E.DROP): _S.CLOSED,
+        (_S.OPENING, _E.LOST): _S.CLOSED,
+        (_S.OPEN, _E.CLOSE): _S.CLOSED,
+        (_S.OPEN, _E.FAIL): _S.CLOSING,
+        (_S.OPEN, _E.DROP): _S.CLOSED,
+        (_S.OPEN, _E.LOST): _S.CLOSED,
+        (_S.CLOSING, _E.CLOSE): _S.CLOSED,
+        (_S.CLOSING, _E.CLOSE_OK): _S.CLOSED,
+        (_S.CLOSING, _E.DROP): _S.CLOSED,
+        (_S.CLOSING, _E.LOST): _S.CLOSED,
+        (_S.CLOSED, _E.LOST): _S.CLOSED,
+    }
+)

@@ -1,0 +1,236 @@
+"""Every frame that is not the hot path: which channel it is for, whether it may come now, and what
+is called for it.
+
+Channel 0 carries the connection's own methods, by state (spec section 2.2.4); the others carry
+everything else. A method that only a broker may send, or that this one doesn't have, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mqkit.wire import FrameType, decode_method
+from mqkit.wire.methods import (
+    ChannelClose,
+    ChannelCloseOk,
+    ChannelOpen,
+    ChannelOpenOk,
+    ConnectionClose,
+    ConnectionCloseOk,
+    ConnectionOpen,
+    ConnectionOpenOk,
+    ConnectionStartOk,
+    ConnectionTuneOk,
+    ConnectionUpdateSecret,
+    ConnectionUpdateSecretOk,
+    Method,
+)
+from reference_broker.core import handshake
+from reference_broker.core.basic_methods import BASIC_METHODS
+from reference_broker.core.channel import Channel
+from reference_broker.core.channel_methods import CHANNEL_METHODS
+from reference_broker.core.channel_state import ChannelState
+from reference_broker.core.connection_state import ConnectionEvent, ConnectionState
+from reference_broker.core.exchange_methods import EXCHANGE_METHODS
+from reference_broker.core.publish_path import PUBLISH, begin_publish, take_content_frame
+from reference_broker.core.queue_methods import QUEUE_METHODS
+from reference_broker.errors import ConnectionException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.connection import Connection
+
+_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
+    **CHANNEL_METHODS,
+    **EXCHANGE_METHODS,
+    **QUEUE_METHODS,
+    **BASIC_METHODS,
+}
+"""What a client may send on an open channel, without basic.publish."""
+
+
+def take_frame(connection: Connection, kind: int, number: int, payload: bytes) -> None:
+    """Handle one frame. Raises ``AmqpError`` and ``WireError`` for what the client did wrong."""
+    if connection.state in (ConnectionState.CLOSING, ConnectionState.CLOSED):
+        _take_last_frames(connection, kind, number, payload)
+    elif number == 0:
+        _take_connection_frame(connection, kind, payload)
+    else:
+        _check_kind(kind, payload)
+        channel = connection.channels.get(number)
+        if channel is None:
+            _open_channel(connection, number, kind, payload)
+        elif channel.state is ChannelState.OPEN:
+            _take_channel_frame(channel, kind, payload)
+        elif channel.state is ChannelState.SUSPENDED:
+            channel.park(kind, payload)
+        else:
+            _take_last_channel_frames(channel, kind, payload)
+
+
+def method_ids(kind: int, payload: bytes) -> tuple[int, int]:
+    """Class and method id in a method frame's payload; zeros for anything else."""
+    if kind != FrameType.METHOD or len(payload) < 4:
+        return 0, 0
+    return int.from_bytes(payload[:2], "big"), int.from_bytes(payload[2:4], "big")
+
+
+def begin_handshake(connection: Connection) -> None:
+    """The protocol header was ours."""
+    connection.move(ConnectionEvent.HEADER)
+    connection.send(handshake.start(connection.broker.version))
+
+
+# Channel 0
+
+
+def _take_connection_frame(connection: Connection, kind: int, payload: bytes) -> None:
+    if kind == FrameType.HEARTBEAT and not payload:
+        return
+    if kind != FrameType.METHOD:
+        raise _unknown_frame(kind, payload)
+    method = decode_method(payload)
+    if isinstance(method, ConnectionClose):
+        connection.close()
+        return
+    handler = _CONNECTION_METHODS.get((connection.state, type(method)))
+    if handler is None:
+        raise ConnectionException(
+            ReplyCode.CHANNEL_ERROR,
+            f"unexpected method in connection state {connection.state.value}",
+        )
+    handler(connection, method)
+
+
+def _start_ok(connection: Connection, method: ConnectionStartOk) -> None:
+    broker = connection.broker
+    connection.client_properties = method.client_properties
+    connection.client_capabilities = handshake.capabilities(method.client_properties)
+    name, password = handshake.credentials(method)
+    user = broker.users.authenticate(name, password, connection.peer)
+    if user is None:
+        if connection.client_can("authentication_failure_close"):
+            raise handshake.login_refused(method.mechanism)
+        connection.drop("login refused")
+        return
+    connection.user = user
+    connection.move(ConnectionEvent.START_OK)
+    connection.send(handshake.tune(broker.limits))
+
+
+def _tune_ok(connection: Connection, method: ConnectionTuneOk) -> None:
+    tuned = handshake.negotiated(method, connection.broker.limits)
+    connection.move(ConnectionEvent.TUNE_OK)
+    connection.tuned(tuned)
+
+
+def _open(connection: Connection, method: ConnectionOpen) -> None:
+    vhost = connection.broker.vhosts.get(method.virtual_host)
+    if vhost is None:
+        raise ConnectionException(ReplyCode.NOT_ALLOWED, f"vhost {method.virtual_host} not found")
+    connection.move(ConnectionEvent.OPEN)
+    connection.opened(vhost)
+    connection.send(ConnectionOpenOk())
+
+
+def _update_secret(connection: Connection, method: ConnectionUpdateSecret) -> None:
+    """For logins with a token that runs out; a password does not, so there is nothing to keep."""
+    connection.send(ConnectionUpdateSecretOk())
+
+
+_CONNECTION_METHODS: dict[
+    tuple[ConnectionState, type[Method]], Callable[[Connection, Any], None]
+] = {
+    (ConnectionState.STARTING, ConnectionStartOk): _start_ok,
+    (ConnectionState.TUNING, ConnectionTuneOk): _tune_ok,
+    (ConnectionState.OPENING, ConnectionOpen): _open,
+    (ConnectionState.OPEN, ConnectionUpdateSecret): _update_secret,
+}
+
+
+def _take_last_frames(connection: Connection, kind: int, number: int, payload: bytes) -> None:
+    """After the broker's connection.close: only its answer, or the client's own close, counts."""
+    if number or connection.state is ConnectionState.CLOSED:
+        return
+    ids = method_ids(kind, payload)
+    if ids == (ConnectionCloseOk.CLASS_ID, ConnectionCloseOk.METHOD_ID):
+        connection.close_ok()
+    elif ids == (ConnectionClose.CLASS_ID, ConnectionClose.METHOD_ID):
+        connection.close()
+
+
+# Other channels
+
+
+def _check_kind(kind: int, payload: bytes) -> None:
+    if kind == FrameType.HEARTBEAT:
+        raise ConnectionException(ReplyCode.UNEXPECTED_FRAME, "type 8, all octets = <<>>")
+    if kind not in (FrameType.METHOD, FrameType.HEADER, FrameType.BODY):
+        raise _unknown_frame(kind, payload)
+
+
+def _unknown_frame(kind: int, payload: bytes) -> ConnectionException:
+    text = f"type {kind}, {len(payload)} octets: unknown_frame"
+    return ConnectionException(ReplyCode.FRAME_ERROR, text)
+
+
+def _open_channel(connection: Connection, number: int, kind: int, payload: bytes) -> None:
+    vhost = connection.vhost
+    if vhost is None or connection.state is not ConnectionState.OPEN:
+        raise ConnectionException(
+            ReplyCode.CHANNEL_ERROR,
+            f"unexpected frame in connection state {connection.state.value}",
+        )
+    if kind != FrameType.METHOD or not isinstance(decode_method(payload), ChannelOpen):
+        raise ConnectionException(ReplyCode.CHANNEL_ERROR, "expected 'channel.open'")
+    if len(connection.channels) >= connection.channel_max:
+        raise ConnectionException(
+            ReplyCode.NOT_ALLOWED,
+            f"number of channels opened ({len(connection.channels)}) has reached the negotiated"
+            f" channel_max ({connection.channel_max})",
+        )
+    channel = Channel(connection, number, vhost)
+    connection.channels[number] = channel
+    channel.reply(ChannelOpenOk())
+
+
+def _take_channel_frame(channel: Channel, kind: int, payload: bytes) -> None:
+    if channel.assembly is not None:
+        take_content_frame(channel, channel.assembly, kind, payload)
+        return
+    if kind != FrameType.METHOD:
+        raise ConnectionException(
+            ReplyCode.UNEXPECTED_FRAME, "expected method frame, got non method frame instead"
+        )
+    if payload[:4] == PUBLISH:
+        begin_publish(channel, payload)
+        return
+    method = decode_method(payload)
+    handler = _METHODS.get(type(method))
+    if handler is None:
+        raise _refusal(method)
+    handler(channel, method)
+    if channel.state is ChannelState.CLOSED:
+        channel.connection.channels.pop(channel.number, None)
+
+
+def _refusal(method: Method) -> ConnectionException:
+    if isinstance(method, ChannelOpen):
+        return ConnectionException(ReplyCode.CHANNEL_ERROR, "second 'channel.open' seen")
+    return ConnectionException(ReplyCode.COMMAND_INVALID, "unimplemented method")
+
+
+def _take_last_channel_frames(channel: Channel, kind: int, payload: bytes) -> None:
+    """After the broker's channel.close everything is ignored but its answer. A client that closed
+    at the same moment gets its answer too, and still owes us ours."""
+    ids = method_ids(kind, payload)
+    if ids == (ChannelCloseOk.CLASS_ID, ChannelCloseOk.METHOD_ID):
+        channel.close_ok()
+        channel.connection.channels.pop(channel.number, None)
+    elif ids == (ChannelClose.CLASS_ID, ChannelClose.METHOD_ID):
+        channel.reply(_CLOSE_OK)
+    elif ids == (ChannelOpen.CLASS_ID, ChannelOpen.METHOD_ID):
+        raise ConnectionException(ReplyCode.CHANNEL_ERROR, "second 'channel.open' seen")
+
+
+_CLOSE_OK = ChannelCloseOk()

@@ -1,0 +1,108 @@
+"""Dead-lettering: a message that leaves a queue unconsumed is published to another exchange.
+
+The law: a dead letter is a publish, so it may push another message out, which is a dead letter in
+its turn. They wait in one list per virtual host and are sent one after the other, never by
+recursion. The list ends: a message comes back to a queue that it has left by itself only after a
+consumer rejected it (RabbitMQ's rule for cycles).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from reference_broker.core.content import Content
+from reference_broker.core.death import Death, DeathReason
+from reference_broker.core.enqueue import store
+from reference_broker.core.header import read_facts
+from reference_broker.core.x_death import cc_keys_of, is_cycle, with_x_death
+
+if TYPE_CHECKING:
+    from reference_broker.core.ports import QueueEnvironment
+    from reference_broker.core.queue import Queue
+
+
+class DeadLetters:
+    """The work list of one virtual host. Queues :meth:`add`, and :meth:`drain` when they are at
+    rest; a drain within a drain does nothing, as the outer one will come to it."""
+
+    __slots__ = ("_draining", "_env", "_waiting", "cycles", "sent", "unroutable")
+
+    def __init__(self, env: QueueEnvironment) -> None:
+        self._env = env
+        self._waiting: deque[Death] = deque()
+        self._draining = False
+        self.sent = 0
+        """Dead letters that at least one queue took."""
+        self.unroutable = 0
+        """Dropped: no such exchange, or no queue bound, or refused by all."""
+        self.cycles = 0
+        """Queues that were left out because the message has left them by itself before."""
+
+    def add(self, death: Death) -> None:
+        """Send ``death`` on at the next :meth:`drain`."""
+        self._waiting.append(death)
+
+    def drain(self) -> None:
+        """Send what waits, and what that pushes out, until nothing waits."""
+        if self._draining:
+            return
+        self._draining = True
+        try:
+            while self._waiting:
+                self._send(self._waiting.popleft())
+        finally:
+            self._draining = False
+
+    def _send(self, death: Death) -> None:
+        env, limits, content = self._env, death.queue.limits, death.content
+        exchange, routing_key = _split_route(content.route)
+        own_key = limits.dead_letter_routing_key
+        header, deaths = with_x_death(
+            content.header,
+            queue=death.queue.name,
+            reason=death.reason,
+            wall_ms=env.moment.wall_ms,
+            exchange=exchange,
+            routing_key=routing_key,
+            keep_cc=own_key is None,
+        )
+        if own_key is None:
+            keys = [routing_key, *cc_keys_of(header)]
+        else:
+            keys = [own_key.encode(errors="surrogateescape")]
+        target = (limits.dead_letter_exchange or "").encode(errors="surrogateescape")
+        letter = Content(_shortstr(target) + _shortstr(keys[0]), header, content.body)
+
+        queues = self._targets(limits.dead_letter_exchange or "", keys, header)
+        if death.reason is not DeathReason.REJECTED:
+            reached = len(queues)
+            queues = [queue for queue in queues if not is_cycle(queue.name, deaths)]
+            self.cycles += reached - len(queues)
+        taking = [
+            q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, letter)
+        ]
+        if taking:
+            self.sent += 1
+        else:
+            self.unroutable += 1
+        store(taking, letter, read_facts(header), env, death)
+
+    def _targets(self, exchange: str, keys: list[bytes], header: bytes) -> list[Queue]:
+        """The queues of every key, in order and without repeats."""
+        queues: dict[int, Queue] = {}
+        for key in keys:
+            found = self._env.route(exchange, key.decode(errors="surrogateescape"), header)
+            for queue in found or ():
+                queues.setdefault(queue.id, queue)
+        return list(queues.values())
+
+
+def _split_route(route: bytes) -> tuple[bytes, bytes]:
+    """Exchange name and routing key of :attr:`Content.route`."""
+    end = 1 + route[0]
+    return route[1:end], route[end + 1 :]
+
+
+def _shortstr(octets: bytes) -> bytes:
+    return bytes((len(octets),)) + octets

@@ -1,0 +1,116 @@
+"""Whose turn it is: round robin among the consumers of a queue, one message at a time.
+
+Consumers of a higher ``x-priority`` are served while any of them has capacity. A consumer without
+capacity is asked once a round and then rests until the next one, so that many of them cost a round
+one question each, and a message nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from reference_broker.core.lease import Lease
+
+if TYPE_CHECKING:
+    from reference_broker.core.ports import ConsumerPort
+    from reference_broker.core.queue import Queue
+
+
+class ConsumerRotation:
+    """The consumers of one queue: ``consumers`` in order of arrival, ``rings`` as they are served.
+
+    With ``single_active`` only the one that has been here longest is served (RabbitMQ's
+    ``x-single-active-consumer``); the next takes over when it goes.
+    """
+
+    __slots__ = ("_single_active", "consumers", "rings")
+
+    def __init__(self, *, single_active: bool = False) -> None:
+        self._single_active = single_active
+        self.consumers: list[ConsumerPort] = []
+        self.rings: list[deque[ConsumerPort]] = []
+        """One ring per priority, highest first; the consumer whose turn it is, is in front."""
+
+    def refuses(self, consumer: ConsumerPort) -> bool:
+        """An exclusive consumer has the queue, or ``consumer`` asks for it and can't have it."""
+        if consumer.exclusive:
+            return bool(self.consumers) or self._single_active
+        return any(other.exclusive for other in self.consumers)
+
+    def add(self, consumer: ConsumerPort) -> None:
+        self.consumers.append(consumer)
+        if self._single_active:
+            self.rings = [deque(self.consumers[:1])]
+            return
+        for place, ring in enumerate(self.rings):
+            if ring[0].priority == consumer.priority:
+                ring.append(consumer)
+                return
+            if ring[0].priority < consumer.priority:
+                self.rings.insert(place, deque((consumer,)))
+                return
+        self.rings.append(deque((consumer,)))
+
+    def remove(self, consumer: ConsumerPort) -> bool:
+        """Take a consumer out; false when it was not here."""
+        if consumer not in self.consumers:
+            return False
+        self.consumers.remove(consumer)
+        if self._single_active:
+            self.rings = [deque(self.consumers[:1])] if self.consumers else []
+            return True
+        for ring in self.rings:
+            if consumer in ring:
+                ring.remove(consumer)
+        self.rings = [ring for ring in self.rings if ring]
+        return True
+
+
+def hand_out(queue: Queue) -> None:
+    """One round: deliver until nothing is ready or nobody has capacity."""
+    for ring in queue.rotation.rings:
+        _serve(queue, ring)
+
+
+def _serve(queue: Queue, ring: deque[ConsumerPort]) -> None:
+    """Deliver to the consumers of one priority. The hot loop: everything it needs is a local."""
+    index = queue.index
+    levels = queue.levels
+    expiry = queue.expiry
+    take_content = queue.contents.pop
+    leases = queue.leases
+    number = queue.lease_number
+    redeliveries = 0
+    resting: list[ConsumerPort] = []
+    many = len(ring) > 1
+    while ring:
+        if expiry.watching:
+            expiry.drop_overdue()
+        if levels is not None:
+            highest = levels.head()
+            if highest is None:
+                break
+            index = highest
+        if not index.ready:
+            break
+        consumer = ring[0]
+        if not consumer.capacity():
+            resting.append(ring.popleft())
+            continue
+        taken = index.take()
+        assert taken is not None
+        sequence, redelivered = taken
+        number += 1
+        lease = Lease(queue, sequence, take_content(sequence), redelivered, number, consumer)
+        leases[sequence] = lease
+        redeliveries += redelivered
+        consumer.deliver(lease)
+        if consumer.no_ack:
+            queue.ack(lease)
+        if many:
+            ring.rotate(-1)
+    ring.extend(resting)
+    queue.delivered += number - queue.lease_number
+    queue.redelivered_count += redeliveries
+    queue.lease_number = number

@@ -1,0 +1,114 @@
+"""Time and queues: messages that expire at the head, and queues that expire unused.
+
+The law: a message expires only when it is at the head (rabbitmq.com/docs/ttl), so a queue watches
+one deadline, that of its head, however many messages wait behind it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_broker.core.death import DeathReason
+
+if TYPE_CHECKING:
+    from reference_broker.core.deadlines import Deadline
+    from reference_broker.core.queue import Queue
+
+
+def expires_at_ms(wall_ms: int, queue_ttl_ms: int | None, message_ttl_ms: int | None) -> int:
+    """When a message published at ``wall_ms`` expires: the shorter of the two, 0 for never."""
+    if queue_ttl_ms is None:
+        return 0 if message_ttl_ms is None else wall_ms + message_ttl_ms
+    if message_ttl_ms is None or queue_ttl_ms < message_ttl_ms:
+        return wall_ms + queue_ttl_ms
+    return wall_ms + message_ttl_ms
+
+
+class MessageExpiry:
+    """Expiry at the head of one queue.
+
+    ``watching`` is true while an entry with an expiry may be ready; whoever makes one ready sets
+    it, and :meth:`drop_due` clears it when the queue is found empty.
+    """
+
+    __slots__ = ("_deadline", "_queue", "watching")
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self._deadline: Deadline | None = None
+        self.watching = False
+
+    def drop_overdue(self) -> None:
+        """Before a delivery: the head must not be one whose time was over before this instant.
+
+        A TTL of 0 says "now or never", so a message whose time ends at this very instant may
+        still be delivered; :meth:`drop_due` takes it if nobody wanted it.
+        """
+        self._drop_before(self._queue.env.moment.wall_ms)
+
+    def drop_due(self) -> None:
+        """After a round: drop what has reached its time, and watch the head that is left."""
+        self._drop_before(self._queue.env.moment.wall_ms + 1)
+        self._watch_head()
+
+    def cancel(self) -> None:
+        """The queue is deleted."""
+        self.watching = False
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+    def _drop_before(self, end_ms: int) -> None:
+        queue = self._queue
+        while (index := queue.head_index()) is not None:
+            when_ms = index.head_expires_at()
+            if not when_ms or when_ms >= end_ms:
+                return
+            queue.expired += 1
+            queue.drop_head(index, DeathReason.EXPIRED)
+
+    def _watch_head(self) -> None:
+        index = self._queue.head_index()
+        when_ms = None if index is None else index.head_expires_at()
+        if when_ms is None:
+            self.watching = False
+        if not when_ms:
+            return
+        deadline = self._deadline
+        if deadline is not None and deadline.pending:
+            if deadline.when_ms <= when_ms:
+                return  # it comes early, finds this head, and is set again
+            deadline.cancel()
+        self._deadline = self._queue.env.deadlines.at(when_ms, self._queue.dispatch)
+
+
+class UnusedExpiry:
+    """``x-expires``: the queue goes after this long without consumers, get or redeclaration."""
+
+    __slots__ = ("_deadline", "_expires_ms", "_queue", "_used_ms")
+
+    def __init__(self, queue: Queue, expires_ms: int) -> None:
+        self._queue = queue
+        self._expires_ms = expires_ms
+        self._used_ms = queue.env.moment.wall_ms
+        self._deadline = self._arm()
+
+    def touch(self) -> None:
+        """Used now. The deadline stays where it is, and is set again when it comes."""
+        self._used_ms = self._queue.env.moment.wall_ms
+
+    def cancel(self) -> None:
+        """The queue is deleted."""
+        self._deadline.cancel()
+
+    def _arm(self) -> Deadline:
+        return self._queue.env.deadlines.at(self._used_ms + self._expires_ms, self._fire)
+
+    def _fire(self) -> None:
+        queue = self._queue
+        now_ms = queue.env.moment.wall_ms
+        if queue.consumers:
+            self._used_ms = now_ms
+        if self._used_ms + self._expires_ms > now_ms:
+            self._deadline = self._arm()
+        else:
+            queue.env.queue_expired(queue)

@@ -1,0 +1,93 @@
+"""From the bytes of one read to frames: cut, checked, and handed to their channel.
+
+    0      1         3          7                    7 + size
+    +------+---------+----------+- - - - - - - - - -+------+
+    | type | channel | size     | payload           | 0xCE |
+    +------+---------+----------+- - - - - - - - - -+------+
+       u8      u16       u32                           u8
+
+What messages are made of (basic.publish with its content, basic.ack) is taken here directly, when
+its channel is open and has nothing half done; all other frames go to ``Connection.take_frame``. A
+read may end anywhere: what is left over is the caller's to keep, and where it ends never changes
+what comes out.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from mqkit.wire import FRAME_END, FRAME_HEADER_SIZE
+from reference_broker.core.channel_state import ChannelState
+from reference_broker.core.publish_path import PUBLISH, take_publishes
+from reference_broker.core.settlement import ack
+from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.connection import Connection
+
+_FRAME_HEADER = struct.Struct(">BHI")
+_METHOD = 1
+_ACK = b"\x00\x3c\x00\x50"
+_ACK_SIZE = 13
+_ACK_ARGUMENTS = struct.Struct(">QB")
+
+
+def take_frames(connection: Connection, data: bytes) -> int:
+    """Handle every complete frame of ``data``; returns how many bytes they were.
+
+    Raises ``ConnectionException`` (501) where the bytes are no frame: one that is larger than the
+    connection's ``payload_max`` (as soon as its head is seen), or does not end in 0xCE. Where the
+    next frame would begin is not known after that.
+    """
+    channels = connection.channels
+    unpack_from = _FRAME_HEADER.unpack_from
+    ack_arguments = _ACK_ARGUMENTS.unpack_from
+    opened = ChannelState.OPEN
+    end = len(data)
+    last_header = end - FRAME_HEADER_SIZE
+    position = 0
+    while position <= last_header:
+        kind, number, size = unpack_from(data, position)
+        if size > connection.payload_max:
+            raise _too_large(kind, size, connection.payload_max)
+        stop = position + FRAME_HEADER_SIZE + size
+        if stop >= end:
+            break
+        if data[stop] != FRAME_END:
+            raise _bad_end(kind, data[stop])
+        channel = channels.get(number)
+        if (
+            kind == _METHOD
+            and channel is not None
+            and channel.state is opened
+            and channel.assembly is None
+        ):
+            ids = data[position + 7 : position + 11]
+            if ids == PUBLISH:
+                after = take_publishes(channel, data, position, end)
+                if after != position:
+                    position = after
+                    continue
+            elif ids == _ACK and size == _ACK_SIZE:
+                delivery_tag, bits = ack_arguments(data, position + 11)
+                position = stop + 1
+                try:
+                    ack(channel, delivery_tag, bits & 1 == 1)
+                except ChannelException as error:
+                    connection.refuse(channel, error, 60, 80)
+                continue
+        payload = data[position + FRAME_HEADER_SIZE : stop]
+        position = stop + 1
+        connection.take_frame(kind, number, payload)
+    return position
+
+
+def _too_large(kind: int, size: int, payload_max: int) -> ConnectionException:
+    text = f"type {kind}, all octets = <<>>: {{frame_too_large,{size},{payload_max}}}"
+    return ConnectionException(ReplyCode.FRAME_ERROR, text)
+
+
+def _bad_end(kind: int, octet: int) -> ConnectionException:
+    text = f"type {kind}: {{invalid_frame_end_marker,{octet}}}"
+    return ConnectionException(ReplyCode.FRAME_ERROR, text)

@@ -1,0 +1,139 @@
+"""What is negotiated before a connection is open: properties, login, limits. Pure decisions.
+
+Nobody is trusted here: frames are small, only the one method that is due is taken, and a wrong
+login does not learn what was wrong with it.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+from mqkit.wire import decode_table
+from mqkit.wire.methods import ConnectionStart, ConnectionStartOk, ConnectionTune, ConnectionTuneOk
+from reference_broker.core.limits import FRAME_SIZE_MIN, Limits
+from reference_broker.errors import ConnectionException, ReplyCode
+
+PRODUCT = "mqkit reference broker"
+MECHANISMS = "PLAIN AMQPLAIN"
+
+CAPABILITIES: dict[str, bool] = {
+    "publisher_confirms": True,
+    "exchange_exchange_bindings": True,
+    "basic.nack": True,
+    "consumer_cancel_notify": True,
+    "connection.blocked": True,
+    "consumer_priorities": True,
+    "authentication_failure_close": True,
+    "per_consumer_qos": True,
+}
+"""What RabbitMQ announces too and what works here, and nothing else."""
+
+
+class Credentials(NamedTuple):
+    """A login as the client sent it. It has no repr that shows the password."""
+
+    name: str
+    password: bytes
+
+    def __repr__(self) -> str:
+        return f"Credentials(name={self.name!r})"
+
+
+class Tuned(NamedTuple):
+    """The limits that both sides agreed on."""
+
+    channel_max: int
+    frame_max: int
+    heartbeat_s: int
+
+
+def start(version: str) -> ConnectionStart:
+    """The broker's first method."""
+    return ConnectionStart(
+        server_properties={
+            "capabilities": dict(CAPABILITIES),
+            "product": PRODUCT,
+            "version": version,
+            "platform": "Python",
+            "information": "AMQP 0-9-1; behaves as RabbitMQ 4",
+        },
+        mechanisms=MECHANISMS.encode(),
+        locales=b"en_US",
+    )
+
+
+def tune(limits: Limits) -> ConnectionTune:
+    """The limits that the broker offers."""
+    return ConnectionTune(
+        channel_max=limits.channel_max, frame_max=limits.frame_max, heartbeat=limits.heartbeat_s
+    )
+
+
+def credentials(start_ok: ConnectionStartOk) -> Credentials:
+    """The login in a SASL response.
+
+    Raises ``ConnectionException`` (503 for a mechanism that was not offered) and ``WireError``;
+    a response that can't be read gives credentials that nobody has.
+    """
+    if start_ok.mechanism == "PLAIN":
+        return _plain(start_ok.response)
+    if start_ok.mechanism == "AMQPLAIN":
+        return _amqplain(start_ok.response)
+    raise ConnectionException(
+        ReplyCode.COMMAND_INVALID, f"unknown authentication mechanism '{start_ok.mechanism}'"
+    )
+
+
+def _plain(response: bytes) -> Credentials:
+    """RFC 4616: authorisation identity, NUL, name, NUL, password."""
+    parts = response.split(b"\x00")
+    if len(parts) != 3:
+        return Credentials("", b"")
+    return Credentials(parts[1].decode(errors="replace"), parts[2])
+
+
+def _amqplain(response: bytes) -> Credentials:
+    """A field table without its length, as RabbitMQ's own mechanism has it."""
+    table, _ = decode_table(struct.pack(">I", len(response)) + response)
+    name, password = table.get("LOGIN"), table.get("PASSWORD")
+    if not isinstance(name, str) or not isinstance(password, str | bytes):
+        return Credentials("", b"")
+    return Credentials(name, password.encode() if isinstance(password, str) else password)
+
+
+def login_refused(mechanism: str) -> ConnectionException:
+    """Wrong name, wrong password, or a user who may only come from this machine."""
+    text = (
+        f"Login was refused using authentication mechanism {mechanism}."
+        " For details see the broker logfile."
+    )
+    return ConnectionException(ReplyCode.ACCESS_REFUSED, text)
+
+
+def negotiated(tune_ok: ConnectionTuneOk, limits: Limits) -> Tuned:
+    """What holds after the client's answer.
+
+    Raises ``ConnectionException`` (530), in RabbitMQ's words, when the client takes more than it
+    was offered, or a frame_max below the protocol's minimum. The heartbeat is the client's choice.
+    """
+    _check("channel_max", tune_ok.channel_max, 1, limits.channel_max)
+    _check("frame_max", tune_ok.frame_max, FRAME_SIZE_MIN, limits.frame_max)
+    return Tuned(tune_ok.channel_max, tune_ok.frame_max, tune_ok.heartbeat)
+
+
+def _check(name: str, value: int, smallest: int, largest: int) -> None:
+    shown = f"{value} (no limit)" if value == 0 else str(value)
+    if value and value < smallest:
+        text = f"negotiated {name} = {shown} is lower than the minimum allowed value ({smallest})"
+    elif value == 0 or value > largest:
+        text = f"negotiated {name} = {shown} is higher than the maximum allowed value ({largest})"
+    else:
+        return
+    raise ConnectionException(ReplyCode.NOT_ALLOWED, text)
+
+
+def capabilities(client_properties: dict[str, Any]) -> dict[str, Any]:
+    """What the client says it can do; a field of another type says nothing."""
+    announced = client_properties.get("capabilities")
+    return announced if isinstance(announced, dict) else {}

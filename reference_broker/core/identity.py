@@ -1,0 +1,54 @@
+"""Numbers and names that are never given twice, not even after a restart.
+
+63             32              0
+| epoch        | counter       |
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from reference_broker.errors import ConnectionException, ReplyCode
+
+MAX_IDS = 1 << 32
+"""Of one epoch; the next number would be one of the next epoch. A broker that makes a thousand
+queues a second gets there after seven weeks, and is restarted."""
+
+_TOKEN_BYTES = 16
+
+
+class Ids:
+    """One per broker, shared by its virtual hosts: an entry in the log names its queue by number
+    alone. Numbers rise, which keeps the order of declarations.
+
+    The core has no randomness of its own (law 1): ``secret``, of up to 64 bytes, is what makes
+    tokens hard to guess, and different from those of the same broker before a restart without a
+    log. A runtime hands in fresh random bytes, a simulator what its seed gives.
+    """
+
+    __slots__ = ("_epoch", "_given", "_secret", "_tokens")
+
+    def __init__(self, epoch: int, secret: bytes = b"", *, given: int = 0) -> None:
+        self._epoch = epoch
+        self._secret = secret
+        self._given = given
+        self._tokens = 0
+
+    def next(self) -> int:
+        """A new number, above all that this epoch and earlier ones have given.
+
+        Raises :exc:`ConnectionException` 506 when there is none left.
+        """
+        if self._given + 1 >= MAX_IDS:
+            raise ConnectionException(ReplyCode.RESOURCE_ERROR, "the broker has run out of ids")
+        self._given += 1
+        return self._epoch << 32 | self._given
+
+    def token(self) -> str:
+        """A new text of 22 characters that are safe in URLs, as RabbitMQ's ``amq.gen-`` has it."""
+        self._tokens += 1
+        digest = hashlib.blake2b(digest_size=_TOKEN_BYTES, key=self._secret)
+        digest.update(self._epoch.to_bytes(8, "big"))
+        digest.update(self._tokens.to_bytes(8, "big"))
+        return base64.urlsafe_b64encode(digest.digest()).decode().rstrip("=")

@@ -1,0 +1,67 @@
+"""Every bound on what a peer can make the broker hold or do, with its reason (law 7).
+
+What an operator may want to move is in :class:`Limits`; the rest are constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1 << 20
+
+FRAME_SIZE_BEFORE_TUNE = 4096
+"""Until connection.tune-ok: what the specification obliges every peer to take, and no more, since
+nobody has logged in yet (spec section 4.2.3). It bounds the SASL response too."""
+
+FRAME_SIZE_MIN = 4096
+"""A smaller frame_max in tune-ok is refused: it could make one message a million frames."""
+
+HANDSHAKE_S = 10.0
+"""From the accepted socket to connection.open, in all and not per read (as RabbitMQ)."""
+
+CLOSE_OK_S = 10.0
+"""How long the broker waits for close-ok after its own connection.close."""
+
+MISSED_HEARTBEATS_MAX = 2
+"""A peer that was silent for this many heartbeat intervals is gone (spec section 4.2.7)."""
+
+UNACKED_MAX = 65_535
+"""Deliveries that one channel may hold unacknowledged: as many as basic.qos can ask for at all.
+A consumer without a prefetch gets no more than this before it acknowledges."""
+
+CONSUMERS_MAX = 4_096
+"""Consumers of one channel: each is looked at whenever its queue has something to hand out."""
+
+PUBLISH_TARGETS_MAX = 1_024
+"""Resolved (exchange, routing key) pairs that a channel remembers; a publisher with more different
+keys pays for routing, as it would anywhere."""
+
+DELIVERY_OUTPUT_BYTES_MAX = 1 * MIB
+"""Bytes that wait for one client's socket before it is sent no more deliveries: two to four round
+trips of a fast network. What is not handed out stays in the queue, for somebody who reads."""
+
+REPLY_OUTPUT_BYTES_MAX = 8 * MIB
+"""Bytes that wait for one client's socket before no more of its requests are read: only answers
+that it asked for (and a last delivery) are above the bound for deliveries."""
+
+PARKED_BYTES_MAX = 1 * MIB
+"""Frames of suspended channels that a connection may have parked before it is read no further.
+(One read may carry it over this by the size of a read.)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds that an operator may set. The defaults are RabbitMQ 4's where it has one."""
+
+    connections_max: int = 10_000
+    """Accepted sockets, whether they have logged in or not. About 30 KiB each when idle."""
+    channel_max: int = 2_047
+    """Channels of one connection."""
+    frame_max: int = 131_072
+    """Bytes of one frame, header and end octet included."""
+    heartbeat_s: int = 60
+    """What connection.tune suggests; the client's answer holds. 0 is none."""
+    message_size_max: int = 16 * MIB
+    """Bytes of one message's body."""
+    memory_high_watermark_bytes: int = 1_024 * MIB
+    """Bytes of messages that the broker holds before it stops reading from publishers."""

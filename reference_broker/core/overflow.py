@@ -1,0 +1,84 @@
+"""A queue's length limit, and what it does with one message too many.
+
+The law: only ready messages count, by number and by body bytes (rabbitmq.com/docs/maxlength), and
+waiting consumers are served before anything is dropped or refused. Drop-head takes the new message
+in and then drops from the head; the reject variants look first, and refuse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_broker.core.death import Death, DeathReason
+from reference_broker.core.queue_arguments import Overflow, QueueArguments
+
+if TYPE_CHECKING:
+    from reference_broker.core.content import Content
+    from reference_broker.core.queue import Queue
+
+
+class LengthLimit:
+    """``x-max-length`` and ``x-max-length-bytes`` with ``x-overflow``; ``None`` is unlimited."""
+
+    __slots__ = ("_max_bytes", "_max_length", "_overflow")
+
+    def __init__(self, max_length: int | None, max_bytes: int | None, overflow: Overflow) -> None:
+        self._max_length = max_length
+        self._max_bytes = max_bytes
+        self._overflow = overflow
+
+    @classmethod
+    def of(cls, limits: QueueArguments) -> LengthLimit | None:
+        """The limit that the arguments ask for, if they ask for one."""
+        if limits.max_length is None and limits.max_length_bytes is None:
+            return None
+        return cls(limits.max_length, limits.max_length_bytes, limits.overflow)
+
+    def refuses(self, queue: Queue, content: Content) -> bool:
+        """Is this publish to be refused? Then it was counted, and dead-lettered if so configured.
+
+        The publisher gets a nack. Never true for drop-head.
+        """
+        if self._overflow is Overflow.DROP_HEAD:
+            return False
+        size = len(content.body)
+        if not self._exceeded(queue, 1, size):
+            return False
+        if queue.consumers:
+            queue.dispatch()
+            if not self._exceeded(queue, 1, size):
+                return False
+        queue.refused += 1
+        if (
+            self._overflow is Overflow.REJECT_PUBLISH_DLX
+            and queue.limits.dead_letter_exchange is not None
+        ):
+            queue.env.dead_letters.add(Death(queue, -1, content, DeathReason.MAXLEN))
+            queue.env.dead_letters.drain()
+        return True
+
+    def enforce_after_publish(self, queue: Queue) -> None:
+        """Drop-head: let consumers have what they can take, then drop what is over the limit."""
+        if self._overflow is Overflow.DROP_HEAD and self._exceeded(queue, 0, 0):
+            if queue.consumers:
+                queue.dispatch()
+            self.enforce(queue)
+            queue.env.dead_letters.drain()
+
+    def enforce(self, queue: Queue) -> None:
+        """Drop from the head until the queue is within its limit; nothing unless drop-head.
+
+        The caller drains the dead letters.
+        """
+        if self._overflow is not Overflow.DROP_HEAD:
+            return
+        while self._exceeded(queue, 0, 0):
+            index = queue.head_index()
+            assert index is not None
+            queue.dropped += 1
+            queue.drop_head(index, DeathReason.MAXLEN)
+
+    def _exceeded(self, queue: Queue, more: int, more_bytes: int) -> bool:
+        if self._max_length is not None and queue.ready + more > self._max_length:
+            return True
+        return self._max_bytes is not None and queue.ready_bytes + more_bytes > self._max_bytes

@@ -1,0 +1,34 @@
+"""Who is on the other end of a connection: the addresses that the socket itself reports.
+
+Whether a user may log in only from this machine is judged by these, never by an address that the
+peer claims (CVE-2026-57216, CVE-2026-67411 of RabbitMQ).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The two ends of a socket."""
+
+    host: str
+    port: int
+    local_host: str
+    local_port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """True if the peer is a process on this machine. An address that can't be read is not."""
+        try:
+            address = ip_address(self.host)
+        except ValueError:
+            return False
+        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+            return address.ipv4_mapped.is_loopback
+        return address.is_loopback
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port} -> {self.local_host}:{self.local_port}"

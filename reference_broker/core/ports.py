@@ -1,0 +1,69 @@
+"""What a queue needs of the rooms around it: its virtual host, and its consumers.
+
+Both are protocols, so that a queue is tested with a few lines of memory and no broker.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from reference_broker.core.dead_letter import DeadLetters
+    from reference_broker.core.deadlines import Deadlines
+    from reference_broker.core.journal import Journal
+    from reference_broker.core.lease import Lease
+    from reference_broker.core.moment import Moment
+    from reference_broker.core.queue import Queue
+
+
+class ConsumerPort(Protocol):
+    """A consumer, as its queue sees it. The queue never tells it about deletion: the caller does.
+
+    ``priority`` is the ``x-priority`` argument of basic.consume; higher ones are served first.
+    """
+
+    tag: str
+    no_ack: bool
+    exclusive: bool
+    priority: int
+
+    def capacity(self) -> bool:
+        """May one more message be delivered now? Asked before each one, so it must be cheap."""
+        ...
+
+    def deliver(self, lease: Lease) -> None:
+        """Take the message. Must not call back into the queue; with ``no_ack`` the queue acks the
+        lease itself, straight after this returns."""
+        ...
+
+
+class QueueEnvironment(Protocol):
+    """A virtual host, as its queues see it."""
+
+    journal: Journal
+    moment: Moment
+    deadlines: Deadlines
+    vhost_name: str
+    dead_letters: DeadLetters
+    """The work list of dead-lettering: make one per virtual host with ``DeadLetters(self)``."""
+
+    def mark_dirty(self, queue: Queue) -> None:
+        """``queue`` may have something to hand out: call ``queue.dispatch()`` before the current
+        input ends. Called any number of times: the implementation keeps ``queue.dirty``, true
+        while the queue is on its list, false again before it dispatches it."""
+        ...
+
+    def route(
+        self, exchange_name: str, routing_key: str, header: bytes
+    ) -> tuple[Queue, ...] | None:
+        """The queues for a dead letter, in order and without repeats; ``None`` when there is no
+        such exchange."""
+        ...
+
+    def queue_expired(self, queue: Queue) -> None:
+        """``x-expires`` ran out: delete the queue."""
+        ...
+
+    def queue_unused(self, queue: Queue) -> None:
+        """The last consumer of an auto-delete queue went: delete the queue."""
+        ...

@@ -1,0 +1,260 @@
+"""basic.publish, from three frames to the queues. This is the hot path of the broker.
+
+    method frame                    header frame                        body frames, 0 or more
+    60 40, exchange, key, bits      60, weight, body size, properties   octets
+
+The method's arguments are not decoded again for every message: their bytes are the key of a small
+dictionary of resolved targets, valid while the virtual host's ``topology_version`` stands. The
+content header is not decoded at all, beyond the facts that a queue acts on.
+
+Two ways lead to :func:`publish`. :func:`take_publishes` eats complete messages (one body frame or
+none) straight out of what was read; :func:`take_content_frame` collects anything else a frame at a
+time: a message that is cut by a read, or by frame_max.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from mqkit.wire import FrameType, WireError, decode_method, encode_shortstr
+from mqkit.wire.methods import BasicPublish
+from reference_broker.core.channel_state import ChannelState
+from reference_broker.core.content import Content
+from reference_broker.core.enqueue import enqueue
+from reference_broker.core.header import facts_of
+from reference_broker.core.limits import PUBLISH_TARGETS_MAX
+from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel import Channel
+    from reference_broker.core.queue import Queue
+
+PUBLISH = b"\x00\x3c\x00\x28"
+"""Class 60, method 40: how the payload of a basic.publish frame begins."""
+
+PUBLISH_IDS = (60, 40)
+_METHOD = 1
+_HEADER = 2
+_BODY = 3
+_BASIC = 60
+_METHOD_HEAD = struct.Struct(">BHI4s")
+_HEADER_HEAD = struct.Struct(">BHIHHQ")
+_CONTENT_FIXED = struct.Struct(">HHQ")
+_FRAME_HEAD = struct.Struct(">BHI")
+_HEADER_FIXED_SIZE = 14
+"""Class id, weight, body size and property flags: the least that a content header has."""
+_END = 0xCE
+
+_RETURN_NO_ROUTE = struct.pack(">HHH", 60, 50, ReplyCode.NO_ROUTE) + encode_shortstr("NO_ROUTE")
+"""basic.return, up to the exchange name and routing key."""
+
+UNRESOLVED = -1
+"""A target's version where its route was not looked up, or depends on each message's headers."""
+
+
+class PublishTarget:
+    """Where the publishes with one set of method arguments go.
+
+    ``queues`` holds while ``version`` is the virtual host's ``topology_version``.
+    """
+
+    __slots__ = ("exchange", "mandatory", "queues", "route", "routing_key", "version")
+
+    def __init__(self, method: BasicPublish) -> None:
+        self.exchange = method.exchange
+        self.routing_key = method.routing_key
+        self.route = encode_shortstr(method.exchange) + encode_shortstr(method.routing_key)
+        self.mandatory = method.mandatory
+        self.queues: tuple[Queue, ...] = ()
+        self.version = UNRESOLVED
+
+
+class PublishAssembly:
+    """A publish of which not everything has arrived: first the header, then the body's pieces."""
+
+    __slots__ = ("header", "missing", "pieces", "target")
+
+    def __init__(self, target: PublishTarget) -> None:
+        self.target = target
+        self.header = b""
+        self.missing = 0
+        self.pieces: list[bytes] = []
+
+
+def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> int:
+    """Publish the complete messages that stand one after another in ``data`` from ``position``.
+
+    The caller has checked that a complete basic.publish frame of this channel is there. Returns
+    where it should go on; ``position`` itself if not one message was complete or well-formed,
+    and then :func:`take_content_frame` finds out what is wrong with it, if anything.
+    """
+    number = channel.number
+    targets = channel.targets
+    payload_max = channel.connection.payload_max
+    body_max = min(payload_max, channel.connection.message_size_max)
+    method_head = _METHOD_HEAD.unpack_from
+    header_head = _HEADER_HEAD.unpack_from
+    frame_head = _FRAME_HEAD.unpack_from
+    this_publish = (_METHOD, number, PUBLISH)
+    this_header = (_HEADER, number, _BASIC, 0)
+    tail = channel.vhost.journal.tail
+    count = 0
+    last_method = end - _METHOD_HEAD.size
+    while position <= last_method:
+        kind, frame_number, size, ids = method_head(data, position)
+        stop = position + 7 + size
+        if (
+            (kind, frame_number, ids) != this_publish
+            or size > payload_max
+            or stop + 1 + _HEADER_HEAD.size >= end
+        ):
+            break
+        kind, frame_number, size, class_id, weight, body_size = header_head(data, stop + 1)
+        header_stop = stop + 8 + size
+        after = header_stop + 9 + body_size if body_size else header_stop + 1
+        if (
+            (kind, frame_number, class_id, weight) != this_header
+            or after > end
+            or not _HEADER_FIXED_SIZE <= size <= payload_max
+            or body_size > body_max
+            or not data[stop] == data[header_stop] == data[after - 1] == _END
+            or (body_size and frame_head(data, header_stop + 1) != (_BODY, number, body_size))
+        ):
+            break
+        method_at, position = position, after
+        try:
+            target = targets.get(data[method_at + 11 : stop])
+            if target is None:
+                target = _new_target(channel, data[method_at + 7 : stop])
+            body = data[header_stop + 8 : after - 1] if body_size else b""
+            publish(channel, target, data[stop + 8 : header_stop], body)
+        except (AmqpError, WireError) as error:
+            channel.connection.refuse(channel, error, *PUBLISH_IDS)
+            break
+        count += 1
+    if count:
+        _note_published(channel, count, tail)
+    return position
+
+
+def publish(channel: Channel, target: PublishTarget, header: bytes, body: bytes) -> None:
+    """Route one message and put it into its queues. Raises ``ChannelException``: 404 or 403 for
+    the exchange, 406 for a property that can't be used."""
+    vhost = channel.vhost
+    if target.version == vhost.topology_version:
+        queues = target.queues
+    else:
+        queues = _resolve(channel, target, header)
+    facts = facts_of(header)
+    if facts.user_id is not None:
+        _check_user_id(channel, facts.user_id)
+    confirms = channel.confirms
+    if confirms is not None:
+        confirms.published += 1
+    content = Content(target.route, header, body)
+    if queues:
+        if not enqueue(queues, content, facts, vhost) and confirms is not None:
+            confirms.refuse()
+    elif target.mandatory:
+        channel.send_content(_RETURN_NO_ROUTE + target.route, content)
+
+
+def begin_publish(channel: Channel, payload: bytes) -> None:
+    """A basic.publish frame arrived; its content header is awaited.
+
+    ``payload`` is the method frame's. Raises ``WireError``, and ``ConnectionException`` (540) for
+    ``immediate``, which RabbitMQ does not have either.
+    """
+    target = channel.targets.get(payload[4:])
+    channel.assembly = PublishAssembly(target or _new_target(channel, payload))
+
+
+def _new_target(channel: Channel, payload: bytes) -> PublishTarget:
+    method = decode_method(payload)
+    assert isinstance(method, BasicPublish)
+    if method.immediate:
+        raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "immediate=true")
+    if len(channel.targets) >= PUBLISH_TARGETS_MAX:
+        channel.targets.clear()
+    target = channel.targets[payload[4:]] = PublishTarget(method)
+    return target
+
+
+def take_content_frame(
+    channel: Channel, assembly: PublishAssembly, kind: int, payload: bytes
+) -> None:
+    """A frame arrived while a publish is being collected. Publishes when it was the last one.
+
+    Raises ``ConnectionException`` (505) for a frame that has no place here, ``ChannelException``
+    (406) for a message that is too large, before any of its body was kept.
+    """
+    if not assembly.header:
+        _take_header(channel, assembly, kind, payload)
+    elif kind != FrameType.BODY:
+        raise _unexpected("expected content body, got non content body frame instead")
+    elif len(payload) > assembly.missing:
+        raise _unexpected("content body frame exceeds remaining content size")
+    elif payload:
+        assembly.pieces.append(payload)
+        assembly.missing -= len(payload)
+    if not assembly.missing:
+        channel.assembly = None
+        tail = channel.vhost.journal.tail
+        try:
+            publish(channel, assembly.target, assembly.header, b"".join(assembly.pieces))
+        finally:
+            _note_published(channel, 1, tail)
+
+
+def _take_header(channel: Channel, assembly: PublishAssembly, kind: int, payload: bytes) -> None:
+    expected = "expected content header for class 60, got "
+    if kind != FrameType.HEADER:
+        raise _unexpected(expected + "non content header frame instead")
+    if len(payload) < _HEADER_FIXED_SIZE:
+        raise ConnectionException(ReplyCode.FRAME_ERROR, "content header frame is too short")
+    class_id, weight, body_size = _CONTENT_FIXED.unpack_from(payload)
+    if weight:
+        raise _unexpected(expected + "non content header frame instead")
+    if class_id != _BASIC:
+        raise _unexpected(f"{expected}one for class {class_id} instead")
+    message_size_max = channel.connection.message_size_max
+    if body_size > message_size_max:
+        raise ChannelException(
+            ReplyCode.PRECONDITION_FAILED,
+            f"message size {body_size} is larger than configured max size {message_size_max}",
+        )
+    assembly.header = payload
+    assembly.missing = body_size
+
+
+def _unexpected(text: str) -> ConnectionException:
+    return ConnectionException(ReplyCode.UNEXPECTED_FRAME, text)
+
+
+def _resolve(channel: Channel, target: PublishTarget, header: bytes) -> tuple[Queue, ...]:
+    vhost = channel.vhost
+    exchange = vhost.exchange_for_publish(target.exchange)
+    queues = vhost.resolve(exchange, target.routing_key, header)
+    if not vhost.depends_on_headers(exchange):
+        target.queues = queues
+        target.version = vhost.topology_version
+    return queues
+
+
+def _check_user_id(channel: Channel, user_id: bytes) -> None:
+    user = channel.connection.user_name
+    if user_id != user.encode():
+        raise ChannelException(
+            ReplyCode.PRECONDITION_FAILED,
+            f"user_id property set to '{user_id.decode(errors='replace')}'"
+            f" but authenticated user was '{user}'",
+        )
+
+
+def _note_published(channel: Channel, count: int, tail_before: int) -> None:
+    channel.published += count
+    channel.connection.has_published = True
+    confirms = channel.confirms
+    if confirms is not None and channel.state is ChannelState.OPEN:
+        channel.connection.broker.ledger.published(confirms, tail_before)

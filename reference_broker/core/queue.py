@@ -1,0 +1,342 @@
+"""A queue: the messages it holds, the leases it gave out, and the features it is composed of.
+
+The law: a queue decides by itself what happens to its messages; the world reaches it through
+:mod:`enqueue` (in), :meth:`Queue.get` and its consumers (out), and the settlement of leases.
+Features are values that it holds (law 9): expiry, length limit, dead-lettering, priority levels.
+
+What is ready is in the index, with its content in ``contents``; what is handed out is in
+``leases``, whose lease has the content. A sequence is in exactly one of the two until it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from reference_broker.core.content import Content
+from reference_broker.core.death import Death, DeathReason
+from reference_broker.core.dispatch import ConsumerRotation, hand_out
+from reference_broker.core.expiry import MessageExpiry, UnusedExpiry
+from reference_broker.core.index import QueueIndex
+from reference_broker.core.lease import Lease
+from reference_broker.core.overflow import LengthLimit
+from reference_broker.core.ports import ConsumerPort, QueueEnvironment
+from reference_broker.core.priority import PriorityLevels, first_sequence
+from reference_broker.core.queue_arguments import QueueArguments
+from reference_broker.errors import ChannelException, ReplyCode
+
+
+class Queue:
+    """One queue of a virtual host. ``id`` is never reused, not even for the same name.
+
+    ``owner`` is the connection of an exclusive queue. Counters only rise; ``delivered`` counts
+    every hand-out but those of :meth:`get` (``got``), ``dropped`` what a length limit removed,
+    ``refused`` the publishes it turned away.
+    """
+
+    __slots__ = (
+        "acked", "arguments", "auto_delete", "contents", "deleted", "delivered", "dirty",
+        "dropped", "durable", "env", "expired", "expiry", "got", "id", "index", "lease_number",
+        "leases", "length_limit", "levels", "limits", "name", "owner", "published", "purged",
+        "redelivered_count", "refused", "rejected", "requeued", "rotation", "stale_settlements",
+        "unused_expiry",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        id: int,
+        name: str,
+        durable: bool,
+        auto_delete: bool,
+        owner: object | None,
+        arguments: Mapping[str, Any],
+        limits: QueueArguments,
+        env: QueueEnvironment,
+    ) -> None:
+        self.id = id
+        self.name = name
+        self.durable = durable
+        self.auto_delete = auto_delete
+        self.owner = owner
+        self.arguments = dict(arguments)
+        self.limits = limits
+        self.env = env
+        self.dirty = False
+        self.deleted = False
+
+        epoch = env.journal.epoch
+        self.index = QueueIndex(first_sequence(epoch))
+        self.levels = PriorityLevels(limits.max_priority, epoch) if limits.max_priority else None
+        self.contents: dict[int, Content] = {}
+        self.leases: dict[int, Lease] = {}
+        self.lease_number = 0
+
+        self.rotation = ConsumerRotation(single_active=limits.single_active_consumer)
+        self.expiry = MessageExpiry(self)
+        self.unused_expiry = (
+            None if limits.expires_ms is None else UnusedExpiry(self, limits.expires_ms)
+        )
+        self.length_limit = LengthLimit.of(limits)
+
+        self.published = self.delivered = self.got = self.redelivered_count = 0
+        self.acked = self.requeued = self.rejected = self.stale_settlements = 0
+        self.expired = self.dropped = self.refused = self.purged = 0
+
+    def __repr__(self) -> str:
+        return f"<Queue {self.name!r} ready={self.ready} unacked={self.unacked}>"
+
+    # What others read
+
+    @property
+    def ready(self) -> int:
+        """Messages that can be handed out."""
+        if self.levels is None:
+            return self.index.ready
+        return sum(index.ready for index in self.levels.all())
+
+    @property
+    def ready_bytes(self) -> int:
+        """Body bytes of the ready messages."""
+        if self.levels is None:
+            return self.index.ready_bytes
+        return sum(index.ready_bytes for index in self.levels.all())
+
+    @property
+    def unacked(self) -> int:
+        """Messages that are handed out and not settled."""
+        return len(self.leases)
+
+    @property
+    def unacked_bytes(self) -> int:
+        """Body bytes of the unacked messages."""
+        return sum(index.held_bytes - index.ready_bytes for index in self._indexes())
+
+    @property
+    def consumers(self) -> list[ConsumerPort]:
+        """The consumers in order of arrival; read only."""
+        return self.rotation.consumers
+
+    # Handing out
+
+    def dispatch(self) -> None:
+        """Hand ready messages to consumers that have capacity, then expire what is due.
+
+        Does nothing when there is nothing to do; cheap enough to be called after every input that
+        touched the queue.
+        """
+        if self.deleted:
+            return
+        if self.rotation.consumers:
+            hand_out(self)
+        if self.expiry.watching:
+            self.expiry.drop_due()
+            self.env.dead_letters.drain()
+
+    def get(self, holder: object) -> Lease | None:
+        """basic.get: one message as a lease of ``holder``; ``None`` when the queue is empty.
+
+        The caller settles it; for ``no_ack`` it acks the lease at once. Waiting consumers go
+        first. Counts as use of the queue (x-expires).
+        """
+        self.touch()
+        self.dispatch()
+        index = self.head_index()
+        taken = None if index is None else index.take()
+        if taken is None:
+            return None
+        sequence, redelivered = taken
+        self.lease_number += 1
+        content = self.contents.pop(sequence)
+        lease = Lease(self, sequence, content, redelivered, self.lease_number, holder)
+        self.leases[sequence] = lease
+        self.got += 1
+        self.redelivered_count += redelivered
+        if self.expiry.watching:
+            self.expiry.drop_due()
+            self.env.dead_letters.drain()
+        return lease
+
+    def head_index(self) -> QueueIndex | None:
+        """The index that the next message comes from; it may be empty, ``None`` is empty too."""
+        return self.index if self.levels is None else self.levels.head()
+
+    # Settling
+
+    def ack(self, lease: Lease) -> None:
+        """The holder is done with the message. A stale lease is counted and changes nothing."""
+        sequence = lease.sequence
+        leases = self.leases
+        if leases.get(sequence) is not lease:
+            self.stale_settlements += 1
+            return
+        del leases[sequence]
+        (self.index if self.levels is None else self.levels.holding(sequence)).settle(sequence)
+        self.acked += 1
+        if self.durable:
+            position = lease.content.position
+            if position >= 0:
+                self.env.journal.ack(self.id, sequence, position)
+
+    def requeue(self, leases: Iterable[Lease]) -> None:
+        """Put messages back at their original place, redelivered. Stale leases are counted.
+
+        As in RabbitMQ, a length limit that this exceeds drops from the head first.
+        """
+        current = [lease for lease in leases if self._end(lease)]
+        if not current:
+            return
+        for lease in current:
+            sequence, content = lease.sequence, lease.content
+            index = self.index_of(sequence)
+            index.requeue(sequence)
+            self.contents[sequence] = content
+            if index.expires_at(sequence):
+                self.expiry.watching = True
+            if self._is_logged(content):
+                self.env.journal.requeue(self.id, sequence, content.position)
+        self.requeued += len(current)
+        if self.length_limit is not None:
+            self.length_limit.enforce(self)
+        self.env.mark_dirty(self)
+        self.env.dead_letters.drain()
+
+    def reject(self, lease: Lease) -> None:
+        """Refused by its holder, without requeue: dead-lettered, or dropped. Stale is counted."""
+        if not self._end(lease):
+            return
+        self.rejected += 1
+        self._bury(lease.sequence, lease.content, DeathReason.REJECTED)
+        self.env.dead_letters.drain()
+
+    def _end(self, lease: Lease) -> bool:
+        """The lease ends here; false, and counted, when it is not the current one."""
+        if self.leases.get(lease.sequence) is not lease:
+            self.stale_settlements += 1
+            return False
+        del self.leases[lease.sequence]
+        return True
+
+    # Losing messages
+
+    def drop_head(self, index: QueueIndex, reason: DeathReason) -> None:
+        """Remove the first ready message of ``index``, which must have one, for ``reason``.
+
+        The caller drains :attr:`QueueEnvironment.dead_letters` when it is done.
+        """
+        taken = index.take()
+        assert taken is not None
+        self._bury(taken[0], self.contents.pop(taken[0]), reason)
+
+    def _bury(self, sequence: int, content: Content, reason: DeathReason) -> None:
+        """A taken message leaves by ``reason``: to the dead-letter exchange, if there is one."""
+        self.index_of(sequence).settle(sequence)
+        logged = self._is_logged(content)
+        if self.limits.dead_letter_exchange is not None:
+            self.env.dead_letters.add(Death(self, sequence if logged else -1, content, reason))
+        elif logged:
+            self.env.journal.ack(self.id, sequence, content.position)
+
+    def purge(self) -> int:
+        """Remove every ready message; how many there were. Unacked ones stay."""
+        self.dispatch()
+        count = 0
+        for index in self._indexes():
+            for sequence, position in index.purge():
+                count += 1
+                del self.contents[sequence]
+                if self.durable and position >= 0:
+                    self.env.journal.ack(self.id, sequence, position)
+        self.purged += count
+        return count
+
+    def delete(self) -> None:
+        """The queue is gone with everything in it; its leases are stale from now on.
+
+        The caller removes the definition and tells the consumers. Its entries are acked in the
+        journal, so that the log's segments are not held by a queue that nobody can name.
+        """
+        if self.deleted:
+            return
+        self._drop_everything()
+        self.deleted = True
+        self.expiry.cancel()
+        if self.unused_expiry is not None:
+            self.unused_expiry.cancel()
+
+    def _drop_everything(self) -> None:
+        """Drop ready and unacked messages alike, dead-lettering none (RabbitMQ, delete)."""
+        journal = self.env.journal
+        for index in self._indexes():
+            for sequence, position in index.purge():
+                if self.durable and position >= 0:
+                    journal.ack(self.id, sequence, position)
+        for lease in self.leases.values():
+            self.index_of(lease.sequence).settle(lease.sequence)
+            if self._is_logged(lease.content):
+                journal.ack(self.id, lease.sequence, lease.content.position)
+        self.contents.clear()
+        self.leases.clear()
+
+    # Consumers and use
+
+    def add_consumer(self, consumer: ConsumerPort) -> None:
+        """Let a consumer take part, from the next dispatch on.
+
+        Raises :exc:`ChannelException` 403 when another has the queue to itself, or when this one
+        wants that and can't have it; nothing is changed then.
+        """
+        if self.rotation.refuses(consumer):
+            raise ChannelException(
+                ReplyCode.ACCESS_REFUSED,
+                f"queue '{self.name}' in vhost '{self.env.vhost_name}' in exclusive use",
+            )
+        self.rotation.add(consumer)
+        self.env.mark_dirty(self)
+
+    def remove_consumer(self, consumer: ConsumerPort) -> None:
+        """The consumer is gone; what it holds stays unacked. Does nothing when it wasn't here."""
+        if not self.rotation.remove(consumer):
+            return
+        if self.rotation.consumers:
+            self.env.mark_dirty(self)
+        elif self.auto_delete and not self.deleted:
+            self.env.queue_unused(self)
+        else:
+            self.touch()
+
+    def touch(self) -> None:
+        """The queue was used (basic.get, a redeclaration): its x-expires starts over."""
+        if self.unused_expiry is not None:
+            self.unused_expiry.touch()
+
+    # Recovery
+
+    def restore(
+        self,
+        sequence: int,
+        content: Content,
+        redelivered: bool,
+        expires_at_ms: int,
+        priority: int,
+    ) -> None:
+        """Recovery: a logged message takes its old place. Called in rising order of sequence,
+        before anything else happens to the queue. The caller dispatches once all are here."""
+        index = self.index if self.levels is None else self.levels.index_for(priority)
+        index.restore(sequence, content.position, len(content.body), redelivered, expires_at_ms)
+        self.contents[sequence] = content
+        if expires_at_ms:
+            self.expiry.watching = True
+
+    # Within the core
+
+    def index_of(self, sequence: int) -> QueueIndex:
+        """The index that has ``sequence``."""
+        return self.index if self.levels is None else self.levels.holding(sequence)
+
+    def _indexes(self) -> list[QueueIndex]:
+        return [self.index] if self.levels is None else self.levels.all()
+
+    def _is_logged(self, content: Content) -> bool:
+        """The log has an entry of this queue for ``content`` (which other queues may share)."""
+        return self.durable and content.position >= 0

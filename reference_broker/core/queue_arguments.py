@@ -1,0 +1,189 @@
+"""The arguments of queue.declare, validated with RabbitMQ's own error texts.
+
+Checked one after the other in RabbitMQ's order, so that a declaration with several mistakes is
+refused for the same one. Unknown arguments are kept and ignored, as RabbitMQ does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NoReturn
+
+from mqkit.wire import table_type_name
+from reference_broker.errors import ChannelException, ReplyCode
+
+MAX_EXPIRY_MS = 315_360_000_000
+"""Ten years: RabbitMQ's bound on every TTL and on x-expires (rabbit_misc:check_expiry)."""
+
+MAX_PRIORITY = 255
+"""``basic.properties.priority`` is an octet, so a queue can't have more levels."""
+
+
+class Overflow(StrEnum):
+    """What a queue at its length limit does with one more message."""
+
+    DROP_HEAD = "drop-head"
+    REJECT_PUBLISH = "reject-publish"
+    REJECT_PUBLISH_DLX = "reject-publish-dlx"
+
+
+NOT_OF_CLASSIC_QUEUES = (
+    "x-delivery-limit",
+    "x-quorum-initial-group-size",
+    "x-max-in-memory-length",
+    "x-max-in-memory-bytes",
+    "x-max-age",
+    "x-stream-max-segment-size-bytes",
+    "x-initial-cluster-size",
+    "x-queue-leader-locator",
+    "x-dead-letter-strategy",
+)
+"""Arguments that RabbitMQ knows, and refuses for a classic queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueArguments:
+    """What a queue's arguments come to. ``None`` means "not given", for a bound "unlimited".
+
+    ``max_priority`` 0 is a queue without levels. The two ``max_length`` bounds count ready
+    messages and their body bytes only, never unacked ones (rabbitmq.com/docs/maxlength).
+    """
+
+    message_ttl_ms: int | None = None
+    expires_ms: int | None = None
+    max_length: int | None = None
+    max_length_bytes: int | None = None
+    overflow: Overflow = Overflow.DROP_HEAD
+    dead_letter_exchange: str | None = None
+    dead_letter_routing_key: str | None = None
+    max_priority: int = 0
+    single_active_consumer: bool = False
+
+    @classmethod
+    def parse(
+        cls, arguments: Mapping[str, Any], queue_name: str, vhost_name: str
+    ) -> QueueArguments:
+        """Validate the arguments of a declaration.
+
+        Raises :exc:`ChannelException` 406 with RabbitMQ's text for the first mistake. Nothing is
+        kept of unknown arguments; the queue holds the table as it came.
+        """
+        check = _Check(arguments, f"queue '{queue_name}' in vhost '{vhost_name}'")
+        exchange = check.dead_letter_exchange()
+        check.queue_type()
+        parsed = cls(
+            expires_ms=check.expiry("x-expires", zero_allowed=False),
+            message_ttl_ms=check.expiry("x-message-ttl", zero_allowed=True),
+            dead_letter_exchange=exchange,
+            dead_letter_routing_key=check.dead_letter_routing_key(),
+            max_length=check.not_negative("x-max-length"),
+            max_length_bytes=check.not_negative("x-max-length-bytes"),
+            max_priority=check.max_priority(),
+            overflow=check.overflow(),
+            single_active_consumer=check.storage_and_single_active_consumer(),
+        )
+        check.nothing_of_other_types()
+        return parsed
+
+
+class _Check:
+    """The checks of one declaration; each raises with RabbitMQ's text, or gives the value."""
+
+    def __init__(self, arguments: Mapping[str, Any], where: str) -> None:
+        self._arguments = arguments
+        self._where = where
+
+    def dead_letter_exchange(self) -> str | None:
+        name = "x-dead-letter-exchange"
+        if name not in self._arguments:
+            return None
+        value = self._arguments[name]
+        if not isinstance(value, str):
+            raise ChannelException(
+                ReplyCode.PRECONDITION_FAILED,
+                f"invalid type '{table_type_name(value)}' for arg '{name}' in {self._where}",
+            )
+        return value
+
+    def queue_type(self) -> None:
+        value = self._text("x-queue-type")
+        if value is not None and value != "classic":
+            self._refuse("x-queue-type", f"\"unsupported queue type '{value}'\"")
+
+    def expiry(self, name: str, *, zero_allowed: bool) -> int | None:
+        value = self.not_negative(name)
+        if value is None:
+            return None
+        if value == 0 and not zero_allowed:
+            self._refuse(name, "{value_zero,0}")
+        if value > MAX_EXPIRY_MS:
+            self._refuse(name, f"{{value_too_large,{value}}}")
+        return value
+
+    def dead_letter_routing_key(self) -> str | None:
+        name = "x-dead-letter-routing-key"
+        value = self._text(name)
+        if value is not None and "x-dead-letter-exchange" not in self._arguments:
+            self._refuse(name, "routing_key_but_no_dlx_defined")
+        return value
+
+    def not_negative(self, name: str) -> int | None:
+        if name not in self._arguments:
+            return None
+        value = self._arguments[name]
+        if not isinstance(value, int) or isinstance(value, bool):
+            self._refuse(name, f'"expected integer, got {table_type_name(value)}"')
+        if value < 0:
+            self._refuse(name, f"{{value_negative,{value}}}")
+        return value
+
+    def max_priority(self) -> int:
+        value = self.not_negative("x-max-priority") or 0
+        if value > MAX_PRIORITY:
+            self._refuse("x-max-priority", f"{{max_value_exceeded,{value}}}")
+        return value
+
+    def overflow(self) -> Overflow:
+        value = self._text("x-overflow")
+        if value is None:
+            return Overflow.DROP_HEAD
+        if value not in list(Overflow):
+            self._refuse("x-overflow", "invalid_overflow")
+        return Overflow(value)
+
+    def storage_and_single_active_consumer(self) -> bool:
+        mode = self._text("x-queue-mode")
+        if mode not in (None, "default", "lazy"):
+            self._refuse("x-queue-mode", f"\"unsupported queue mode '{mode}'\"")
+        version = self.not_negative("x-queue-version")
+        if version not in (None, 1, 2):
+            self._refuse("x-queue-version", f"\"unsupported queue version '{version}'\"")
+        value = self._arguments.get("x-single-active-consumer", False)
+        if not isinstance(value, bool):
+            self._refuse(
+                "x-single-active-consumer", f"{{unacceptable_type,{table_type_name(value)}}}"
+            )
+        return value
+
+    def nothing_of_other_types(self) -> None:
+        for name in self._arguments:
+            if name in NOT_OF_CLASSIC_QUEUES:
+                raise ChannelException(
+                    ReplyCode.PRECONDITION_FAILED,
+                    f"invalid arg '{name}' for {self._where} of queue type rabbit_classic_queue",
+                )
+
+    def _text(self, name: str) -> str | None:
+        if name not in self._arguments:
+            return None
+        value = self._arguments[name]
+        if not isinstance(value, str):
+            self._refuse(name, f"{{unacceptable_type,{table_type_name(value)}}}")
+        return value
+
+    def _refuse(self, name: str, why: str) -> NoReturn:
+        raise ChannelException(
+            ReplyCode.PRECONDITION_FAILED, f"invalid arg '{name}' for {self._where}: {why}"
+        )

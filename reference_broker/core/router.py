@@ -1,0 +1,98 @@
+"""From a message to queues: through exchanges bound to exchanges, and alternate exchanges.
+
+The law: every exchange is passed once (cycles end), every queue is named once, and the order
+depends on nothing but the topology: the first exchange's queues first, then those behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
+from reference_broker.core.header import headers_of
+
+if TYPE_CHECKING:
+    from reference_broker.core.queue import Queue
+
+
+class Router:
+    """Reads a virtual host's exchanges and queues; changes nothing."""
+
+    __slots__ = ("_exchanges", "_queues")
+
+    def __init__(self, exchanges: Mapping[str, Exchange], queues: Mapping[str, Queue]) -> None:
+        self._exchanges = exchanges
+        self._queues = queues
+
+    def resolve(
+        self, exchange: Exchange, routing_key: str, header: bytes | None
+    ) -> tuple[Queue, ...]:
+        """The queues for a message that is published to ``exchange``.
+
+        ``header`` is the content header's payload, decoded only where a headers exchange is
+        reached; ``None`` counts as no headers. Raises :exc:`ConnectionException` 502 when it can't
+        be decoded.
+        """
+        if exchange.name == DEFAULT_EXCHANGE:
+            queue = self._queues.get(routing_key)
+            return () if queue is None else (queue,)
+        headers = _LazyHeaders(header)
+        found: dict[str, Queue] = {}
+        reached = {exchange.name: exchange}
+        ahead = [exchange]
+        for current in ahead:
+            matched = False
+            for binding in current.match(routing_key, headers):
+                matched = True
+                name = binding.destination
+                if binding.destination_is_queue:
+                    found[name] = self._queues[name]
+                elif name not in reached:
+                    reached[name] = self._exchanges[name]
+                    ahead.append(reached[name])
+            if not matched:
+                alternate = self._alternate(current)
+                if alternate is not None and alternate.name not in reached:
+                    reached[alternate.name] = alternate
+                    ahead.append(alternate)
+        return tuple(found.values())
+
+    def depends_on_headers(self, exchange: Exchange) -> bool:
+        """Could the route of a message to ``exchange`` depend on more than its routing key?"""
+        reached = {exchange.name: exchange}
+        ahead = [exchange]
+        for current in ahead:
+            if current.type is ExchangeType.HEADERS:
+                return True
+            behind = [self._exchanges[name] for name in current.downstream]
+            alternate = self._alternate(current)
+            if alternate is not None:
+                behind.append(alternate)
+            for exchange_behind in behind:
+                if exchange_behind.name not in reached:
+                    reached[exchange_behind.name] = exchange_behind
+                    ahead.append(exchange_behind)
+        return False
+
+    def _alternate(self, exchange: Exchange) -> Exchange | None:
+        """Where messages go that match no binding. It may not exist, which is no error. The
+        default exchange has no bindings to match, so as an alternate it leads nowhere (RabbitMQ).
+        """
+        return None if exchange.alternate is None else self._exchanges.get(exchange.alternate)
+
+
+class _LazyHeaders:
+    """A message's header table, decoded at most once."""
+
+    __slots__ = ("_header", "_table")
+
+    def __init__(self, header: bytes | None) -> None:
+        self._header = header
+        self._table: Mapping[str, Any] | None = None if header else {}
+
+    def __call__(self) -> Mapping[str, Any]:
+        if self._table is None:
+            assert self._header is not None
+            self._table = headers_of(self._header)
+        return self._table

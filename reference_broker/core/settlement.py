@@ -1,0 +1,91 @@
+"""basic.ack, basic.nack, basic.reject and basic.recover: from delivery tags to leases.
+
+A delivery tag is a channel's alias for a lease that the queue holds (law 6). Tags of a channel are
+consecutive, so "everything up to 57" walks the numbers from the oldest one not yet settled: each
+number is passed once, however acks and multiple-acks are mixed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reference_broker.errors import ChannelException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel import Channel
+    from reference_broker.core.lease import Lease
+    from reference_broker.core.queue import Queue
+
+
+def unknown_delivery_tag(delivery_tag: int) -> ChannelException:
+    """The tag was never allotted, or is settled already."""
+    return ChannelException(ReplyCode.PRECONDITION_FAILED, f"unknown delivery tag {delivery_tag}")
+
+
+def ack(channel: Channel, delivery_tag: int, multiple: bool) -> None:
+    """The messages were handled. Raises ``ChannelException`` (406) for an unknown tag."""
+    if not multiple:  # hot path
+        lease = channel.unacked.pop(delivery_tag, None)
+        if lease is None:
+            raise unknown_delivery_tag(delivery_tag)
+        lease.queue.ack(lease)
+        holder: Any = lease.holder
+        holder.settled()
+        channel.acked += 1
+        return
+    for lease in take_leases(channel, delivery_tag, multiple=True):
+        lease.queue.ack(lease)
+        channel.acked += 1
+
+
+def reject(channel: Channel, delivery_tag: int, multiple: bool, requeue: bool) -> None:
+    """The messages were not handled: back to their place, or on to the dead-letter exchange.
+
+    Raises ``ChannelException`` (406) for an unknown tag.
+    """
+    leases = take_leases(channel, delivery_tag, multiple)
+    if requeue:
+        requeue_all(leases)
+    else:
+        for lease in leases:
+            lease.queue.reject(lease)
+
+
+def recover(channel: Channel) -> None:
+    """Requeue everything that the channel holds."""
+    requeue_all(take_leases(channel, 0, multiple=True))
+
+
+def take_leases(channel: Channel, delivery_tag: int, multiple: bool) -> list[Lease]:
+    """Remove the leases that are meant from the channel, oldest first.
+
+    Tag 0 with ``multiple`` means all, which may be none. Raises ``ChannelException`` (406) for a
+    tag that is not outstanding; then none was removed.
+    """
+    unacked = channel.unacked
+    if multiple and delivery_tag == 0:
+        delivery_tag = channel.next_delivery_tag - 1
+    elif delivery_tag not in unacked:
+        raise unknown_delivery_tag(delivery_tag)
+    if multiple:
+        leases = []
+        for tag in range(channel.oldest_delivery_tag, delivery_tag + 1):
+            lease = unacked.pop(tag, None)
+            if lease is not None:
+                leases.append(lease)
+        channel.oldest_delivery_tag = delivery_tag + 1
+    else:
+        leases = [unacked.pop(delivery_tag)]
+    for lease in leases:
+        holder: Any = lease.holder
+        holder.settled()
+    return leases
+
+
+def requeue_all(leases: list[Lease]) -> None:
+    """Give leases back, queue by queue, each queue's in their order."""
+    by_queue: dict[Queue, list[Lease]] = {}
+    for lease in leases:
+        by_queue.setdefault(lease.queue, []).append(lease)
+    for queue, its_leases in by_queue.items():
+        queue.requeue(its_leases)

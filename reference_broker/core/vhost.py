@@ -1,0 +1,405 @@
+"""A virtual host: what a client may do to exchanges, queues and bindings, and where messages go.
+
+The law: a method that is refused has changed nothing, and when a method returns, everything of it
+that is durable is in the journal. The checks are in :mod:`exchange_declaration`,
+:mod:`queue_declaration` and :mod:`binding_declaration`, the state in :mod:`topology`, the routes
+in :mod:`router`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+from reference_broker.core.binding import Binding
+from reference_broker.core.binding_declaration import BindingEnds
+from reference_broker.core.dead_letter import DeadLetters
+from reference_broker.core.deadlines import Deadlines
+from reference_broker.core.definition import QueueDefinition
+from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange
+from reference_broker.core.exchange_declaration import (
+    check_exchange_deletion,
+    check_new_exchange,
+    check_redeclared_exchange,
+    exchange_type,
+    refuse_default,
+)
+from reference_broker.core.identity import Ids
+from reference_broker.core.journal import Journal
+from reference_broker.core.moment import Moment
+from reference_broker.core.names import (
+    GENERATED_PREFIX,
+    cleaned,
+    described,
+    not_found,
+    refuse_reserved,
+)
+from reference_broker.core.queue import Queue
+from reference_broker.core.queue_arguments import QueueArguments
+from reference_broker.core.queue_declaration import (
+    check_queue_deletion,
+    check_redeclared_queue,
+    require_access,
+)
+from reference_broker.core.router import Router
+from reference_broker.core.topology import Topology
+from reference_broker.core.topology_bounds import TopologyBounds
+from reference_broker.errors import ChannelException, ReplyCode
+
+
+class CancelledConsumer(Protocol):
+    """A consumer, as far as the deletion of its queue concerns it."""
+
+    def cancelled_by_broker(self) -> None:
+        """The queue is gone."""
+        ...
+
+
+class VHost:
+    """One virtual host, and the :class:`~reference_broker.core.ports.QueueEnvironment` of its
+    queues.
+
+    ``exchanges`` and ``queues`` are in order of declaration, and read only. A route that was
+    resolved holds while ``topology_version`` stays the same. ``owner`` is always the connection
+    that asks; ``None`` is the broker's own management, which owns nothing.
+
+    ``ids`` must be the same object for all virtual hosts of a broker.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        journal: Journal,
+        moment: Moment,
+        deadlines: Deadlines,
+        ids: Ids,
+        bounds: TopologyBounds | None = None,
+    ) -> None:
+        self.name = self.vhost_name = name
+        self.journal = journal
+        self.moment = moment
+        self.deadlines = deadlines
+        self.bounds = bounds or TopologyBounds()
+        self.topology_version = 0
+        self._topology = Topology(name, journal, self._topology_changed)
+        self.exchanges: Mapping[str, Exchange] = self._topology.exchanges
+        self.queues: Mapping[str, Queue] = self._topology.queues
+        self.dead_letters = DeadLetters(self)
+        self._ids = ids
+        self._router = Router(self.exchanges, self.queues)
+        self._exclusive: dict[object, dict[str, Queue]] = {}
+        self._dirty: list[Queue] = []
+
+    def __repr__(self) -> str:
+        return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
+
+    # Exchanges
+
+    def declare_exchange(
+        self,
+        name: str,
+        type: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        internal: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Exchange:
+        """The exchange of that name, made if it is not there. With ``passive`` only the name
+        counts. If it is durable, the client's -ok must wait for the journal.
+
+        Raises :exc:`ChannelException`: 403 for a name that is not the client's to give, 404 where
+        a passive one is not there, 406 for an unknown type, a bad argument, a difference from the
+        exchange that is there, or at ``max_exchanges``.
+        """
+        name = cleaned(name)
+        if passive:
+            refuse_default(name)
+            return self._exchange(name)
+        wanted = Exchange(
+            name,
+            exchange_type(type),
+            durable=durable,
+            auto_delete=auto_delete,
+            internal=internal,
+            arguments=arguments,
+        )
+        refuse_default(name)
+        existing = self.exchanges.get(name)
+        if existing is not None:
+            check_redeclared_exchange(existing, wanted, self.name)
+            return existing
+        check_new_exchange(wanted, self.name)
+        self.bounds.check_exchanges(len(self.exchanges), name, self.name)
+        self._topology.add_exchange(wanted)
+        return wanted
+
+    def delete_exchange(self, name: str, *, if_unused: bool = False) -> None:
+        """Delete the exchange and every binding from it and to it; one that is not there is fine.
+
+        Raises :exc:`ChannelException`: 403 for the broker's own, 406 with ``if_unused`` while
+        something is bound to it (what it is bound to does not count).
+        """
+        name = cleaned(name)
+        check_exchange_deletion(name, self.name)
+        exchange = self.exchanges.get(name)
+        if exchange is None:
+            return
+        if if_unused and exchange.bindings:
+            raise ChannelException(
+                ReplyCode.PRECONDITION_FAILED, f"{described('exchange', name, self.name)} in use"
+            )
+        self._topology.drop_exchange(exchange)
+
+    def exchange_for_publish(self, name: str) -> Exchange:
+        """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
+        exchange = self._exchange(name)
+        if exchange.internal:
+            raise ChannelException(
+                ReplyCode.ACCESS_REFUSED,
+                f"cannot publish to internal {described('exchange', name, self.name)}",
+            )
+        return exchange
+
+    def _exchange(self, name: str) -> Exchange:
+        exchange = self.exchanges.get(name)
+        if exchange is None:
+            raise not_found("exchange", name, self.name)
+        return exchange
+
+    # Queues
+
+    def declare_queue(
+        self,
+        name: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        exclusive: bool = False,
+        auto_delete: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+        owner: object | None = None,
+    ) -> Queue:
+        """The queue of that name, made if it is not there; an empty name asks for a new one. With
+        ``passive`` only the name counts. If it is durable, the client's -ok must wait for the
+        journal. Declaring counts as use (x-expires).
+
+        Raises :exc:`ChannelException`: 403 for a reserved name, 404 where a passive one is not
+        there, 405 where it is another connection's or ``exclusive`` differs, 406 for a bad
+        argument, a difference from the queue that is there, or at ``max_queues``.
+        """
+        name = cleaned(name)
+        if passive:
+            queue = self.queue_for(name, owner)
+            queue.touch()
+            return queue
+        refuse_reserved("queue", name)
+        wanted = QueueDefinition(0, name, auto_delete, dict(arguments or {}))
+        owner = owner if exclusive else None
+        existing = self.queues.get(name)
+        if existing is not None:
+            check_redeclared_queue(existing, wanted, self.name, durable=durable, owner=owner)
+            existing.touch()
+            return existing
+        self.bounds.check_queues(len(self.queues), name, self.name)
+        name = name or GENERATED_PREFIX + self._ids.token()
+        wanted = wanted._replace(id=self._ids.next(), name=name)
+        queue = self._queue_of(wanted, durable, owner)
+        self._topology.add_queue(queue)
+        if owner is not None:
+            self._exclusive.setdefault(owner, {})[name] = queue
+        return queue
+
+    def delete_queue(
+        self,
+        name: str,
+        *,
+        if_unused: bool = False,
+        if_empty: bool = False,
+        owner: object | None = None,
+    ) -> int:
+        """Delete the queue with its messages and bindings, and tell its consumers. How many
+        messages were ready; 0 for a queue that is not there, which is fine.
+
+        Raises :exc:`ChannelException`: 405 for another connection's, 406 when a condition is not
+        met.
+        """
+        queue = self.queues.get(cleaned(name))
+        if queue is None:
+            return 0
+        check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
+        count = queue.ready
+        self._drop_queue(queue)
+        return count
+
+    def queue_for(self, name: str, owner: object | None) -> Queue:
+        """The queue, for whatever ``owner`` wants to do with it. Raises :exc:`ChannelException`:
+        404, or 405 when it is another connection's."""
+        name = cleaned(name)
+        queue = self.queues.get(name)
+        if queue is None:
+            raise not_found("queue", name, self.name)
+        require_access(queue, owner, self.name)
+        return queue
+
+    def release_exclusive(self, owner: object) -> None:
+        """The connection is gone: so are its exclusive queues, in order of declaration."""
+        for queue in list(self._exclusive.get(owner, {}).values()):
+            self._drop_queue(queue)
+
+    def _queue_of(self, wanted: QueueDefinition, durable: bool, owner: object | None) -> Queue:
+        return Queue(
+            id=wanted.id,
+            name=wanted.name,
+            durable=durable,
+            auto_delete=wanted.auto_delete,
+            owner=owner,
+            arguments=wanted.arguments,
+            limits=QueueArguments.parse(wanted.arguments, wanted.name, self.name),
+            env=self,
+        )
+
+    def _drop_queue(self, queue: Queue) -> None:
+        """Consumers are told last: then everything is as they will find it."""
+        if self.queues.get(queue.name) is not queue:
+            return
+        self._topology.drop_queue(queue)
+        if queue.owner is not None:
+            owned = self._exclusive[queue.owner]
+            del owned[queue.name]
+            if not owned:
+                del self._exclusive[queue.owner]
+        consumers = cast("list[CancelledConsumer]", list(queue.consumers))
+        queue.delete()
+        for consumer in consumers:
+            consumer.cancelled_by_broker()
+
+    # Bindings
+
+    def bind(
+        self,
+        source: str,
+        destination: str,
+        key: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        destination_is_queue: bool,
+        owner: object | None = None,
+    ) -> None:
+        """Bind a queue or an exchange to the exchange ``source``; a binding that is there already
+        is fine. It is durable, and the client's -ok must wait, when both ends survive a restart.
+
+        Raises :exc:`ChannelException`: 403 for the default exchange, 404, 405 for another
+        connection's queue, 406 for arguments that the exchange can't take, or at ``max_bindings``.
+        """
+        ends = BindingEnds.named(source, destination, destination_is_queue)
+        durable = ends.check_bind(self._topology, arguments or {}, self.name, owner)
+        if self._topology.bindings.get(ends.identity(key, arguments)) is not None:
+            return
+        self.bounds.check_bindings(len(self._topology.bindings), ends.source, self.name)
+        binding = Binding(
+            ends.source,
+            ends.destination,
+            key,
+            arguments,
+            destination_is_queue=destination_is_queue,
+            durable=durable,
+            number=self._ids.next(),
+        )
+        self._topology.add_binding(binding)
+
+    def unbind(
+        self,
+        source: str,
+        destination: str,
+        key: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        destination_is_queue: bool,
+        owner: object | None = None,
+    ) -> None:
+        """Remove a binding; one that is not there is fine, as is a missing end. An auto-delete
+        exchange goes with the last binding from it.
+
+        Raises :exc:`ChannelException`: 403 for the default exchange, 405 for a binding of another
+        connection's queue.
+        """
+        ends = BindingEnds.named(source, destination, destination_is_queue)
+        binding = self._topology.bindings.get(ends.identity(key, arguments))
+        if binding is None:
+            return
+        if destination_is_queue:
+            require_access(self.queues[ends.destination], owner, self.name)
+        self._topology.drop_binding(binding)
+
+    def bindings(self) -> list[Binding]:
+        """Every binding; those of the default exchange, which nobody declared, come first."""
+        return [*self._topology.bindings_from(DEFAULT_EXCHANGE), *self._topology.bindings]
+
+    def bindings_from(self, source: str) -> list[Binding]:
+        """The bindings from an exchange, oldest first; none where there is no such exchange."""
+        return self._topology.bindings_from(source)
+
+    def bindings_to(self, destination: str, *, is_queue: bool) -> list[Binding]:
+        """The bindings to a queue, its implicit one first, or to an exchange."""
+        return self._topology.bindings_to(destination, is_queue=is_queue)
+
+    def _topology_changed(self) -> None:
+        self.topology_version += 1
+
+    # Routing
+
+    def resolve(
+        self, exchange: Exchange, routing_key: str, header: bytes | None
+    ) -> tuple[Queue, ...]:
+        """The queues for a message, each once; see :meth:`Router.resolve`."""
+        return self._router.resolve(exchange, routing_key, header)
+
+    def depends_on_headers(self, exchange: Exchange) -> bool:
+        """True when a route from ``exchange`` must be resolved for each message anew."""
+        return self._router.depends_on_headers(exchange)
+
+    def route(
+        self, exchange_name: str, routing_key: str, header: bytes
+    ) -> tuple[Queue, ...] | None:
+        """:meth:`resolve` by name, internal exchanges included; ``None`` for one that is not
+        there."""
+        exchange = self.exchanges.get(exchange_name)
+        return None if exchange is None else self.resolve(exchange, routing_key, header)
+
+    # What its queues ask of it
+
+    def mark_dirty(self, queue: Queue) -> None:
+        """``queue`` will be dispatched before the current input ends."""
+        if not queue.dirty:
+            queue.dirty = True
+            self._dirty.append(queue)
+
+    def dispatch_dirty(self) -> None:
+        """Dispatch the queues that are marked, and those that this marks. To be called at the end
+        of every input."""
+        while self._dirty:
+            dirty, self._dirty = self._dirty, []
+            for queue in dirty:
+                queue.dirty = False
+                queue.dispatch()
+
+    def queue_expired(self, queue: Queue) -> None:
+        """``x-expires`` ran out."""
+        self._drop_queue(queue)
+
+    def queue_unused(self, queue: Queue) -> None:
+        """The last consumer of an auto-delete queue is gone."""
+        self._drop_queue(queue)
+
+    # Recovery
+
+    def restore(self, definitions: Mapping[str, bytes]) -> None:
+        """Take up what the journal holds of this virtual host, and leave what it holds of others.
+        Call it before anything else happens here. Messages follow, by :meth:`Queue.restore`.
+
+        Raises :exc:`Corrupt` for a definition that can't be read.
+        """
+        self._topology.restore(definitions, lambda wanted: self._queue_of(wanted, True, None))

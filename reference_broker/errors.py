@@ -1,0 +1,111 @@
+"""Every error of the broker, in one tree.
+
+* :exc:`ReferenceBrokerError`
+    * :exc:`AmqpError` - a peer did something that the protocol answers with a close; carries the
+      reply code, the scope, and the class and method id of what was refused
+        * :exc:`ChannelException` - closes the channel (the "soft errors" of the spec)
+        * :exc:`ConnectionException` - closes the connection (the "hard errors")
+    * :exc:`StoreError` - the data folder can't be used or can't be trusted
+        * :exc:`DataDirectoryLocked` - another process has it
+        * :exc:`DiskFailed` - a write or fdatasync failed: nothing may be confirmed after this
+        * :exc:`Corrupt` - a record that had been synced can't be read any more
+    * :exc:`BadConfiguration` - an option or a config file can't be used
+
+Mistakes of our own code are assertions, never one of these.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+
+
+class ReplyCode(IntEnum):
+    """Reply codes of AMQP 0-9-1 (spec section 1.2), with the scope that RabbitMQ gives them."""
+
+    REPLY_SUCCESS = 200
+    CONTENT_TOO_LARGE = 311
+    NO_ROUTE = 312
+    NO_CONSUMERS = 313
+    CONNECTION_FORCED = 320
+    INVALID_PATH = 402
+    ACCESS_REFUSED = 403
+    NOT_FOUND = 404
+    RESOURCE_LOCKED = 405
+    PRECONDITION_FAILED = 406
+    FRAME_ERROR = 501
+    SYNTAX_ERROR = 502
+    COMMAND_INVALID = 503
+    CHANNEL_ERROR = 504
+    UNEXPECTED_FRAME = 505
+    RESOURCE_ERROR = 506
+    NOT_ALLOWED = 530
+    NOT_IMPLEMENTED = 540
+    INTERNAL_ERROR = 541
+
+
+class Scope(StrEnum):
+    """What an :exc:`AmqpError` closes."""
+
+    CHANNEL = "channel"
+    CONNECTION = "connection"
+
+
+class ReferenceBrokerError(Exception):
+    """The base of everything that the broker raises on purpose."""
+
+
+class AmqpError(ReferenceBrokerError):
+    """A peer's mistake, to be answered with channel.close or connection.close.
+
+    ``text`` is what follows the code's name, as RabbitMQ words it:
+    ``AmqpError(ReplyCode.NOT_FOUND, "no queue 'q' in vhost '/'")`` is sent as
+    ``404 NOT_FOUND - no queue 'q' in vhost '/'``. ``class_id`` and ``method_id`` are filled in by
+    the channel that was handling the method.
+    """
+
+    scope: Scope
+
+    def __init__(self, code: ReplyCode, text: str, class_id: int = 0, method_id: int = 0) -> None:
+        super().__init__(f"{code.name} - {text}")
+        self.code = code
+        self.text = text
+        self.class_id = class_id
+        self.method_id = method_id
+
+    @property
+    def reply_text(self) -> str:
+        """What goes on the wire. A shortstr holds 255 bytes, so it is cut there."""
+        text = f"{self.code.name} - {self.text}"
+        return text.encode()[:255].decode(errors="ignore")
+
+
+class ChannelException(AmqpError):
+    """Closes the channel; the connection's other channels go on."""
+
+    scope = Scope.CHANNEL
+
+
+class ConnectionException(AmqpError):
+    """Closes the whole connection."""
+
+    scope = Scope.CONNECTION
+
+
+class StoreError(ReferenceBrokerError):
+    """The data folder can't be used or can't be trusted."""
+
+
+class DataDirectoryLocked(StoreError):
+    """Another process holds the data folder. Stop it, or use another folder."""
+
+
+class DiskFailed(StoreError):
+    """A write or an fdatasync failed. The process nacks what it has not confirmed, and exits."""
+
+
+class Corrupt(StoreError):
+    """A record that had been synced can't be read any more; it was quarantined and counted."""
+
+
+class BadConfiguration(ReferenceBrokerError):
+    """An option or a config file can't be used; the message says which line and what it wanted."""

@@ -1,0 +1,130 @@
+"""The socket of one connection: hands bytes to the core, and sends what the core has for it.
+
+Nothing is sent while an input is handled. The server flushes once per turn of the loop, so that
+hundreds of deliveries and confirms leave in one write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from reference_broker.core.connection import Connection
+from reference_broker.core.limits import DELIVERY_OUTPUT_BYTES_MAX
+from reference_broker.core.peer import Peer
+from reference_broker.errors import ConnectionException, ReplyCode
+
+CLOSE_LINGER_S = 5.0
+"""How long a socket may take to send its last bytes to a peer that is slow to read them."""
+
+_log = logging.getLogger(__name__)
+
+
+class ConnectionHost(Protocol):
+    """The server, as its sockets see it."""
+
+    def connected(self, protocol: ConnectionProtocol, peer: Peer) -> Connection | None:
+        """A socket was accepted; ``None`` if there are too many."""
+
+    def disconnected(self, protocol: ConnectionProtocol) -> None:
+        """The socket is closed, and its connection was told."""
+
+    def now(self) -> tuple[float, int]:
+        """Monotonic seconds, and wall-clock milliseconds."""
+
+    def input_handled(self) -> None:
+        """The core was given something: there may be something to flush."""
+
+
+class ConnectionProtocol(asyncio.Protocol):
+    """The glue between one transport and one :class:`Connection`."""
+
+    connection: Connection
+    """Set when the socket is connected, unless it is refused."""
+
+    def __init__(self, host: ConnectionHost, loop: asyncio.AbstractEventLoop) -> None:
+        self._host = host
+        self._loop = loop
+        self._refused = False
+        self._writing_paused = False
+        self._reading = True
+        self._linger: asyncio.TimerHandle | None = None
+
+    # From the transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=DELIVERY_OUTPUT_BYTES_MAX)
+        peer = _peer_of(transport)
+        connection = None if peer is None else self._host.connected(self, peer)
+        if connection is None:
+            self._refused = True
+            self._transport.abort()
+        else:
+            self.connection = connection
+
+    def data_received(self, data: bytes) -> None:
+        if not self._refused:
+            self._guarded(lambda: self.connection.receive_data(data, *self._host.now()))
+            self._host.input_handled()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._refused:
+            return
+        if self._linger is not None:
+            self._linger.cancel()
+        self._guarded(lambda: self.connection.receive_eof(*self._host.now()))
+        self._host.disconnected(self)
+        self._host.input_handled()
+
+    def pause_writing(self) -> None:
+        self._writing_paused = True
+        self.connection.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._writing_paused = False
+        self._guarded(lambda: self.connection.resume_writing(*self._host.now()))
+        self._host.input_handled()
+
+    # From the server
+
+    def flush(self) -> None:
+        """Send what the connection has, and do with the socket what it says."""
+        connection = self.connection
+        if connection.output and (connection.closed or not self._writing_paused):
+            self._transport.write(b"".join(connection.take_output()))
+            if connection.starved and not self._writing_paused:
+                self.resume_writing()
+        if connection.closed:
+            self._close()
+        elif connection.wants_reading != self._reading:
+            self._reading = connection.wants_reading
+            if self._reading:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def _close(self) -> None:
+        if self._linger is None:
+            self._transport.close()
+            self._linger = self._loop.call_later(CLOSE_LINGER_S, self._transport.abort)
+
+    def abort(self) -> None:
+        """Close the socket now, whatever was still to be sent."""
+        self._transport.abort()
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """A mistake of ours ends the connection that met it, and no other."""
+        try:
+            step()
+        except Exception:  # noqa: BLE001 - whatever it is, the other connections go on
+            _log.exception("%r is closed for an error of the broker", self.connection)
+            self.connection.fail(ConnectionException(ReplyCode.INTERNAL_ERROR, "see the log"))
+
+
+def _peer_of(transport: asyncio.BaseTransport) -> Peer | None:
+    """``None`` for a client that is gone again already: its socket knows no address any more."""
+    remote, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+    return Peer(*remote[:2], *local[:2]) if remote and local else None

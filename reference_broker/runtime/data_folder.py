@@ -1,0 +1,170 @@
+"""The data folder: real files, and the lock that keeps a second broker out of them.
+
+Implements :class:`reference_broker.store.ports.Disk`. The log writes to one file at a time, so one
+descriptor is kept open. No call is retried: what an error means is for the caller to decide.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from reference_broker.errors import DataDirectoryLocked
+from reference_broker.store.ports import (
+    CreateFile,
+    DeleteFile,
+    Operation,
+    RenameFile,
+    Sync,
+    SyncDirectory,
+    TruncateFile,
+    Write,
+)
+
+LOCK_FILE = "lock"
+
+WRITE_BYTES = 1024 * 1024
+"""Pieces are joined up to about this size per write call: few calls, and no second copy of a
+large batch in memory."""
+
+_FALLOCATE_UNSUPPORTED = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
+
+
+class DataFolder:
+    """``directory``, created if it isn't there, and locked until :meth:`close`.
+
+    Raises :exc:`DataDirectoryLocked` when another process has it. Operations may be performed on
+    another thread than the one that opened it, but by one at a time.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        if not directory.is_dir():
+            directory.mkdir(parents=True, exist_ok=True)
+            _sync_directory(directory.parent)
+        self._lock = _lock(directory)
+        self._file = ""
+        self._descriptor = -1
+
+    def close(self) -> None:
+        """Give the lock back; idempotent."""
+        self._close_file()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def list_files(self) -> Sequence[str]:
+        return os.listdir(self.directory)
+
+    def read(self, file: str) -> bytes:
+        return (self.directory / file).read_bytes()
+
+    def perform(self, operation: Operation) -> None:
+        match operation:
+            case Write(file, offset, pieces):
+                self._write(self._open(file), offset, pieces)
+            case Sync(file):
+                _sync_file(self._open(file))
+            case CreateFile(file, size_bytes):
+                self._create(file, size_bytes)
+            case SyncDirectory():
+                _sync_directory(self.directory)
+            case TruncateFile(file, size_bytes):
+                os.ftruncate(self._open(file), size_bytes)
+            case RenameFile(file, new):
+                self._close_file()
+                (self.directory / file).replace(self.directory / new)
+            case DeleteFile(file):
+                self._close_file()
+                (self.directory / file).unlink()
+
+    def _open(self, file: str) -> int:
+        if file != self._file:
+            self._close_file()
+            self._descriptor = os.open(self.directory / file, os.O_RDWR | os.O_CLOEXEC)
+            self._file = file
+        return self._descriptor
+
+    def _close_file(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
+        self._file = ""
+
+    def _create(self, file: str, size_bytes: int) -> None:
+        self._close_file()
+        path = self.directory / file
+        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            _reserve(descriptor, size_bytes)
+        except OSError:
+            os.close(descriptor)
+            path.unlink()
+            raise
+        self._descriptor = descriptor
+        self._file = file
+
+    def _write(self, descriptor: int, offset: int, pieces: list[bytes]) -> None:
+        joined: list[bytes] = []
+        size = 0
+        for piece in pieces:
+            joined.append(piece)
+            size += len(piece)
+            if size >= WRITE_BYTES:
+                _write_all(descriptor, offset, joined)
+                offset += size
+                joined = []
+                size = 0
+        _write_all(descriptor, offset, joined)
+
+
+def _write_all(descriptor: int, offset: int, pieces: list[bytes]) -> None:
+    rest = memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+    while rest:
+        written = os.pwrite(descriptor, rest, offset)
+        offset += written
+        rest = rest[written:]
+
+
+def _reserve(descriptor: int, size_bytes: int) -> None:
+    """A file system that can't reserve space gives a sparse file instead: a full disk then shows
+    as a failed write."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(descriptor, 0, size_bytes)
+        except OSError as error:
+            if error.errno not in _FALLOCATE_UNSUPPORTED:
+                raise
+    os.ftruncate(descriptor, size_bytes)
+
+
+def _sync_file(descriptor: int) -> None:
+    """To the medium, not only to the drive's cache (which is all that fsync does on macOS)."""
+    if hasattr(fcntl, "F_FULLFSYNC"):
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(descriptor)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(directory: Path) -> int:
+    descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise DataDirectoryLocked(
+            f"{directory} is in use by another broker: stop it, or choose another folder"
+        ) from error
+    return descriptor

@@ -1,0 +1,206 @@
+"""The disk thread: performs the log's batches, so that the event loop never waits for an fdatasync.
+
+Group commit forms by itself: while one batch is being synced the next one collects, and a lone
+record is not made to wait for company.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from enum import Enum, auto
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import NamedTuple
+
+from reference_broker.errors import DiskFailed
+from reference_broker.runtime.data_folder import DataFolder
+from reference_broker.store import Batch, Disk, Log, Operation, RecoveredLog, open_log
+from reference_broker.store.ports import CreateFile
+
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class DiskState(Enum):
+    """What the disk thread is able to do."""
+
+    IDLE = auto()
+    WRITING = auto()
+    FULL = auto()
+    """The next segment could not be created. Its batch is kept, and tried again at a kick."""
+    FAILED = auto()
+    CLOSED = auto()
+
+
+TRANSITIONS: dict[DiskState, tuple[DiskState, ...]] = {
+    DiskState.IDLE: (DiskState.WRITING, DiskState.CLOSED),
+    DiskState.WRITING: (DiskState.IDLE, DiskState.FULL, DiskState.FAILED),
+    DiskState.FULL: (DiskState.WRITING, DiskState.CLOSED),
+    DiskState.FAILED: (DiskState.CLOSED,),
+    DiskState.CLOSED: (),
+}
+
+
+class OpenedStore(NamedTuple):
+    """What :func:`open_store` gives: hand ``log`` and ``folder`` to a :class:`DiskThread`."""
+
+    log: Log
+    recovered: RecoveredLog
+    folder: DataFolder
+
+
+def open_store(directory: Path) -> OpenedStore:
+    """Lock ``directory``, recover what it holds, and begin a new epoch; all of it is durable when
+    this returns. The caller rebuilds its queues (see :func:`reference_broker.store.open_log`).
+    The folder is closed by :meth:`DiskThread.close`, or by the caller where there is none.
+
+    Raises :exc:`DataDirectoryLocked`; :exc:`DiskFailed` when the folder can't be read or written;
+    :exc:`StoreError` when it was written by a version that isn't known.
+    """
+    try:
+        folder = DataFolder(directory)
+        try:
+            log, recovered = open_log(folder)
+        except BaseException:
+            folder.close()
+            raise
+    except OSError as error:
+        raise DiskFailed(f"can't use the data folder {directory}: {error}") from error
+    return OpenedStore(log, recovered, folder)
+
+
+class _Outcome(NamedTuple):
+    """``unperformed`` begins with the operation that raised ``error``."""
+
+    unperformed: list[Operation]
+    error: OSError | MemoryError | None
+
+
+class DiskThread:
+    """Owns the thread, and ``disk`` from now on. All methods, and all callbacks, are for the event
+    loop's thread; ``call_soon_threadsafe`` is how the disk thread gets there.
+
+    ``on_synced(position)``: records below it are on disk, promises may be kept.
+    ``on_full()``: the disk has no room for another segment. What was logged stays pending, and
+    is tried again at each :meth:`kick`; called once per time that the disk becomes full.
+    ``on_failed(error)``: a write or sync failed. Nothing is reported synced after it, nothing is
+    tried again: nack what was not confirmed, and exit with a failure. Called once.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        disk: Disk,
+        call_soon_threadsafe: Callable[[Callable[[], None]], object],
+        on_synced: Callable[[int], None],
+        on_failed: Callable[[DiskFailed], None],
+        on_full: Callable[[], None],
+    ) -> None:
+        self.state = DiskState.IDLE
+        self.batches = 0
+        """How many batches were synced."""
+        self._log = log
+        self._disk = disk
+        self._call_soon_threadsafe = call_soon_threadsafe
+        self._on_synced = on_synced
+        self._on_failed = on_failed
+        self._on_full = on_full
+        self._full_reported = False
+        self._batch: Batch | None = None
+        self._unperformed: list[Operation] = []
+        self._work: SimpleQueue[list[Operation] | None] = SimpleQueue()
+        self._outcomes: SimpleQueue[_Outcome] = SimpleQueue()
+        self._thread = Thread(target=self._run, name="disk", daemon=True)
+        self._thread.start()
+
+    def kick(self) -> None:
+        """There may be pending records: have them written, unless a batch is on its way (then they
+        follow it). Cheap, and harmless in every state."""
+        if self.state is DiskState.IDLE:
+            self._batch = self._log.take_batch()
+            if self._batch is not None:
+                self._perform(list(self._batch.operations))
+        elif self.state is DiskState.FULL:
+            self._perform(self._unperformed)
+
+    def close(self) -> None:
+        """Write and sync what is pending and the mark of a clean stop, end the thread, and close
+        the disk. Blocks; the callbacks are called meanwhile. Idempotent. After a failure, or on a
+        full disk, nothing more is written, and the next start is an unclean one."""
+        if self.state is DiskState.CLOSED:
+            return
+        self._drain()
+        self.kick()
+        self._drain()
+        if self.state is DiskState.IDLE:
+            self._log.close()
+            self.kick()
+            self._drain()
+        self._change(DiskState.CLOSED)
+        self._work.put(None)
+        self._thread.join()
+        self._disk.close()
+
+    def _change(self, state: DiskState) -> None:
+        if state not in TRANSITIONS[self.state]:
+            raise AssertionError(f"disk thread: {self.state.name} -> {state.name}")
+        self.state = state
+
+    def _perform(self, operations: list[Operation]) -> None:
+        self._change(DiskState.WRITING)
+        self._work.put(operations)
+
+    def _drain(self) -> None:
+        """Wait until no batch is on its way. (A settled batch may have started the next one.)"""
+        while self.state is DiskState.WRITING:
+            self._settle(self._outcomes.get())
+
+    def _collect(self) -> None:
+        """Called on the loop for each outcome; :meth:`close` may have been faster."""
+        if self.state is DiskState.WRITING and not self._outcomes.empty():
+            self._settle(self._outcomes.get())
+
+    def _settle(self, outcome: _Outcome) -> None:
+        batch = self._batch
+        assert batch is not None
+        error = outcome.error
+        if error is None:
+            self._change(DiskState.IDLE)
+            self._batch = None
+            self._full_reported = False
+            self.batches += 1
+            self._log.batch_synced(batch)
+            self.kick()
+            self._on_synced(self._log.synced)
+        elif _is_full(error) and isinstance(outcome.unperformed[0], CreateFile):
+            self._change(DiskState.FULL)
+            self._unperformed = outcome.unperformed
+            if not self._full_reported:
+                self._full_reported = True
+                self._on_full()
+        else:
+            self._change(DiskState.FAILED)
+            self._on_failed(DiskFailed(f"{error}: nothing can be promised any more"))
+
+    def _run(self) -> None:
+        """The thread. It touches nothing but the disk and the two queues."""
+        while (operations := self._work.get()) is not None:
+            self._outcomes.put(self._attempt(operations))
+            try:
+                self._call_soon_threadsafe(self._collect)
+            except RuntimeError:
+                # The loop is closed; DiskThread.close reads the outcome itself.
+                continue
+
+    def _attempt(self, operations: list[Operation]) -> _Outcome:
+        for index, operation in enumerate(operations):
+            try:
+                self._disk.perform(operation)
+            except (OSError, MemoryError) as error:
+                return _Outcome(operations[index:], error)
+        return _Outcome([], None)
+
+
+def _is_full(error: OSError | MemoryError) -> bool:
+    return isinstance(error, OSError) and error.errno in _DISK_FULL

@@ -1,0 +1,210 @@
+"""The server: a listening socket, the core, the journal's driver, and the order in which they turn.
+
+    sockets --> core --(end of the loop's turn)--> flush: sockets, disk kick, next tick
+    disk ----> core --(end of the loop's turn)--> ...
+
+Runs in whatever loop it is started in; uvloop is the entry point's choice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import platform
+import time
+from importlib import metadata
+
+from reference_broker.core.broker import Broker, TooManyConnections
+from reference_broker.core.connection import Connection
+from reference_broker.core.peer import Peer
+from reference_broker.core.users import User, UserStore, hash_password
+from reference_broker.errors import DiskFailed
+from reference_broker.http import HttpListener, Listening, Node, build_app
+from reference_broker.runtime.config import ServerConfig
+from reference_broker.runtime.connection_protocol import ConnectionProtocol
+from reference_broker.runtime.journal_driver import DiskDriver, JournalDriver, MemoryDriver
+from reference_broker.runtime.timers import TickTimer
+
+CLOSE_TIMEOUT_S = 3.0
+"""How long a stop waits for the clients' close-ok before it closes their sockets."""
+
+LISTEN_BACKLOG = 1_024
+"""Sockets that wait to be accepted: reconnects come in storms."""
+
+_SALT_SIZE = 16
+_SECRET_SIZE = 32
+
+_log = logging.getLogger(__name__)
+
+
+class Server:
+    """A broker on the network. ``start`` it in a running loop, ``stop`` it in the same one.
+
+    ``amqp_port`` is the port that it listens on, once started; ``http_port`` that of the
+    management API, or ``None`` where the configuration has none. ``failure`` is done when the disk
+    failed: everything unconfirmed was nacked; stop the server, and exit with an error.
+    """
+
+    broker: Broker
+    amqp_port: int
+    http_port: int | None
+    failure: asyncio.Future[DiskFailed]
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.config = config
+        self._protocols: dict[int, ConnectionProtocol] = {}
+        self._flush_scheduled = False
+        self._stopped = False
+        self._listener: asyncio.Server | None = None
+        self._http: HttpListener | None = None
+        self._syncs = 0
+
+    async def start(self) -> None:
+        """Recover what the data folder holds, and listen. Raises ``StoreError`` for a folder that
+        can't be used, and ``OSError`` for an address; then nothing is left running."""
+        self._loop = asyncio.get_running_loop()
+        self.failure = self._loop.create_future()
+        self._all_closed: asyncio.Future[None] = self._loop.create_future()
+        data_dir = self.config.data_dir
+        self._driver: JournalDriver = MemoryDriver() if data_dir is None else DiskDriver(data_dir)
+        try:
+            self.broker = Broker(
+                self._driver.journal,
+                _users(self.config),
+                limits=self.config.limits,
+                version=metadata.version("mqkit"),
+                secret=os.urandom(_SECRET_SIZE),
+            )
+            self.broker.begin(*self.now())
+            self._timer = TickTimer(self._loop, self._tick)
+            self._driver.restore_into(self.broker)
+            self._driver.start(self._loop, self)
+            host, port = self.config.amqp
+            self._listener = await self._loop.create_server(
+                lambda: ConnectionProtocol(self, self._loop), host, port, backlog=LISTEN_BACKLOG
+            )
+            self.amqp_port = self._listener.sockets[0].getsockname()[1]
+            await self._start_http()
+        except BaseException:
+            if self._listener is not None:
+                await self.stop()
+            else:
+                self._driver.close()
+            raise
+        self.input_handled()
+
+    async def stop(self) -> None:
+        """Listen no more, close every connection (320), write what is pending. Idempotent."""
+        listener, self._listener = self._listener, None
+        if listener is None:
+            return
+        listener.close()
+        if self._http is not None:
+            await self._http.stop()
+        self.broker.close("shutdown", *self.now())
+        self._flush()
+        if self._protocols:
+            timeout = self._loop.call_later(CLOSE_TIMEOUT_S, self._abort_all)
+            await self._all_closed
+            timeout.cancel()
+        self._stopped = True
+        self._timer.cancel()
+        self._driver.close()
+
+    async def _start_http(self) -> None:
+        self._started_at_ms = self.now()[1]
+        self.http_port = None
+        if self.config.http is not None:
+            http = HttpListener(build_app(self))
+            await http.start(*self.config.http)
+            self._http, self.http_port = http, http.port
+
+    # From the management API (Host)
+
+    def node(self) -> Node:
+        listening = [Listening("amqp", self.config.amqp.host, self.amqp_port)]
+        if self.config.http is not None and self.http_port is not None:
+            listening.append(Listening("http", self.config.http.host, self.http_port))
+        return Node(
+            name=f"mqkit@{platform.node()}",
+            started_at_ms=self._started_at_ms,
+            data_dir=self.config.data_dir,
+            sync_count=self._syncs,
+            listening=tuple(listening),
+        )
+
+    # From the sockets (ConnectionHost)
+
+    def connected(self, protocol: ConnectionProtocol, peer: Peer) -> Connection | None:
+        try:
+            connection = self.broker.connect(peer, *self.now())
+        except TooManyConnections as error:
+            _log.warning("refused %s: %s", peer, error)
+            return None
+        self._protocols[connection.id] = protocol
+        self.input_handled()
+        return connection
+
+    def disconnected(self, protocol: ConnectionProtocol) -> None:
+        connection = protocol.connection
+        _log.info("%s ended: %s", connection.peer, connection.end_reason)
+        self._protocols.pop(connection.id, None)
+        if not self._protocols and self._listener is None and not self._all_closed.done():
+            self._all_closed.set_result(None)
+
+    def now(self) -> tuple[float, int]:
+        return self._loop.time(), time.time_ns() // 1_000_000
+
+    def input_handled(self) -> None:
+        if not self._flush_scheduled:
+            self._flush_scheduled = True
+            self._loop.call_soon(self._flush)
+
+    # From the journal's driver (JournalEvents)
+
+    def synced(self, position: int) -> None:
+        self._syncs += 1
+        self.broker.synced(position, *self.now())
+        self.input_handled()
+
+    def disk_full(self) -> None:
+        _log.error("the disk is full: publishers are blocked until there is room again")
+        self.broker.disk_full(*self.now())
+        self.input_handled()
+
+    def disk_failed(self, error: DiskFailed) -> None:
+        _log.critical("%s", error)
+        self.broker.disk_failed(*self.now())
+        self._flush()
+        if not self.failure.done():
+            self.failure.set_result(error)
+
+    # The turn's end
+
+    def _flush(self) -> None:
+        self._flush_scheduled = False
+        if self._stopped:
+            return
+        for connection in self.broker.take_dirty_connections():
+            protocol = self._protocols.get(connection.id)
+            if protocol is not None:
+                protocol.flush()
+        self._driver.kick()
+        self._timer.arm(self.broker.next_deadline())
+
+    def _tick(self) -> None:
+        self.broker.tick(*self.now())
+        self.input_handled()
+
+    def _abort_all(self) -> None:
+        for protocol in list(self._protocols.values()):
+            protocol.abort()
+
+
+def _users(config: ServerConfig) -> UserStore:
+    users = UserStore()
+    for user in config.users:
+        password = hash_password(user.password.encode(), os.urandom(_SALT_SIZE))
+        users.add(User(user.name, password, user.tags, user.loopback_only))
+    return users

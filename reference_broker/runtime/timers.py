@@ -1,0 +1,40 @@
+"""One timer for the whole broker: it calls ``tick`` when the core says that something is due."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class TickTimer:
+    """At most one ``call_at`` of the loop is pending, for the soonest time that was asked for.
+
+    A tick that comes early is harmless, so a later time never moves it. The time is kept here:
+    uvloop's handle for a time that has passed is no ``TimerHandle`` and has no ``when``.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, tick: Callable[[], None]) -> None:
+        self._loop = loop
+        self._tick = tick
+        self._pending: tuple[float, asyncio.Handle] | None = None
+
+    def arm(self, at: float | None) -> None:
+        """Call ``tick`` at ``at`` (the loop's time) or before; ``None`` asks for nothing."""
+        if at is None:
+            return
+        if self._pending is not None:
+            due, handle = self._pending
+            if due <= at:
+                return
+            handle.cancel()
+        self._pending = (at, self._loop.call_at(at, self._fire))
+
+    def cancel(self) -> None:
+        """Tick no more, until armed again."""
+        if self._pending is not None:
+            self._pending[1].cancel()
+            self._pending = None
+
+    def _fire(self) -> None:
+        self._pending = None
+        self._tick()

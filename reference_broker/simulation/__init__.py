@@ -1,0 +1,1 @@
+"""The real core and the real store over a simulated clock, network and disk, from a seed."""

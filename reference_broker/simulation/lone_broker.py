@@ -1,0 +1,186 @@
+"""A broker with clients on it, and no network: what one side says is handed to the other.
+
+For tests of connections and channels, and for whoever wants to see what a broker answers. Time
+stands still until :meth:`LoneBroker.pass_time`; nothing is synced to disk unless the journal is
+one that always is, or :meth:`LoneBroker.sync` is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mqkit.wire import (
+    PROTOCOL_HEADER,
+    ContentAssembler,
+    FrameParser,
+    FrameType,
+    Properties,
+    content_frames,
+    method_frame,
+)
+from mqkit.wire.methods import (
+    BasicPublish,
+    ChannelOpen,
+    ConfirmSelect,
+    ConnectionOpen,
+    ConnectionStartOk,
+    ConnectionTuneOk,
+    Method,
+)
+from reference_broker.core.broker import Broker
+from reference_broker.core.connection import Connection
+from reference_broker.core.journal import Journal, MemoryJournal
+from reference_broker.core.limits import Limits
+from reference_broker.core.peer import Peer
+from reference_broker.core.users import User, UserStore, hash_password
+
+FRAME_MAX = 131_072
+
+CAPABILITIES = {
+    "publisher_confirms": True,
+    "basic.nack": True,
+    "consumer_cancel_notify": True,
+    "connection.blocked": True,
+    "authentication_failure_close": True,
+}
+
+
+class Received(NamedTuple):
+    """What the broker sent: a method, and its content if it has one."""
+
+    channel: int
+    method: Method
+    header: bytes = b""
+    body: bytes = b""
+
+
+class LoneBroker:
+    """The broker and its clock. Users: ``guest`` (from loopback only) and ``remote``, each with its
+    name as the password."""
+
+    def __init__(self, journal: Journal | None = None, limits: Limits | None = None) -> None:
+        self.journal: Journal = journal or MemoryJournal()
+        users = UserStore()
+        users.add(User("guest", hash_password(b"guest", b"salt"), loopback_only=True))
+        users.add(User("remote", hash_password(b"remote", b"salt")))
+        self.broker = Broker(self.journal, users, limits=limits, version="1.2.3")
+        self.now_s = 1_000.0
+        self.wall_ms = 1_700_000_000_000
+
+    def socket(self, host: str = "127.0.0.1") -> LoneClient:
+        """A client that has connected and said nothing."""
+        peer = Peer(host, 50_000, "127.0.0.1", 5672)
+        return LoneClient(self, self.broker.connect(peer, self.now_s, self.wall_ms))
+
+    def client(
+        self,
+        *,
+        channels: Sequence[int] = (1,),
+        capabilities: dict[str, Any] | None = None,
+        heartbeat_s: int = 0,
+        frame_max: int = FRAME_MAX,
+        channel_max: int = 2047,
+    ) -> LoneClient:
+        """A client that is logged in, with channels open, and nothing left to read."""
+        client = self.socket()
+        client.send_bytes(PROTOCOL_HEADER)
+        properties = {"capabilities": CAPABILITIES if capabilities is None else capabilities}
+        client.send(0, ConnectionStartOk(properties, "PLAIN", b"\x00guest\x00guest"))
+        client.send(0, ConnectionTuneOk(channel_max, frame_max, heartbeat_s))
+        client.send(0, ConnectionOpen("/"))
+        for number in channels:
+            client.send(number, ChannelOpen())
+        client.received()
+        return client
+
+    def sync(self) -> None:
+        """The disk is done with everything that the journal was given."""
+        self.journal.synced = self.journal.tail
+        self.broker.synced(self.journal.tail, self.now_s, self.wall_ms)
+
+    def pass_time(self, seconds: float) -> None:
+        """Move both clocks, and tick whenever the broker asked for it."""
+        end_s = self.now_s + seconds
+        while True:
+            due_s = self.broker.next_deadline()
+            if due_s is None or due_s > end_s:
+                break
+            self._move_to(max(due_s, self.now_s))
+        self._move_to(end_s)
+
+    def _move_to(self, now_s: float) -> None:
+        self.wall_ms += round((now_s - self.now_s) * 1000)
+        self.now_s = now_s
+        self.broker.tick(self.now_s, self.wall_ms)
+
+
+class LoneClient:
+    """One client's end of a connection."""
+
+    def __init__(self, lone: LoneBroker, connection: Connection) -> None:
+        self._lone = lone
+        self.connection = connection
+        self.heartbeats = 0
+        self._parser = FrameParser(frame_max=1 << 24)
+        self._assemblers: dict[int, ContentAssembler] = {}
+
+    def send_bytes(self, data: bytes) -> None:
+        """Anything at all."""
+        self.connection.receive_data(data, self._lone.now_s, self._lone.wall_ms)
+
+    def send(self, channel: int, *methods: Method) -> None:
+        """Methods without content, in one piece."""
+        self.send_bytes(b"".join(method_frame(channel, method) for method in methods))
+
+    def publish(
+        self,
+        routing_key: str,
+        body: bytes = b"body",
+        *,
+        channel: int = 1,
+        exchange: str = "",
+        mandatory: bool = False,
+        properties: Properties | None = None,
+        frame_max: int = FRAME_MAX,
+    ) -> None:
+        """A message."""
+        method = BasicPublish(exchange, routing_key, mandatory)
+        self.send_bytes(
+            content_frames(channel, method, properties or Properties(), body, frame_max)
+        )
+
+    def select_confirms(self, channel: int = 1) -> None:
+        """Have the broker confirm what the channel publishes from now on."""
+        self.send(channel, ConfirmSelect())
+        self.received()
+
+    def disconnect(self) -> None:
+        """The socket is gone."""
+        self.connection.receive_eof(self._lone.now_s, self._lone.wall_ms)
+
+    def resume_writing(self) -> None:
+        """The socket takes more again."""
+        self.connection.resume_writing(self._lone.now_s, self._lone.wall_ms)
+
+    def output(self) -> bytes:
+        """What the broker has sent since the last look, as bytes."""
+        return b"".join(self.connection.take_output())
+
+    def received(self) -> list[Received]:
+        """What the broker has sent since the last look. Heartbeats are counted apart."""
+        self._parser.receive_data(self.output())
+        got: list[Received] = []
+        while (frame := self._parser.next_frame()) is not None:
+            if frame.type is FrameType.HEARTBEAT:
+                self.heartbeats += 1
+                continue
+            assembler = self._assemblers.setdefault(frame.channel, ContentAssembler())
+            command = assembler.receive(frame)
+            if command is not None:
+                got.append(Received(frame.channel, command.method, command.header, command.body))
+        return got
+
+    def methods(self) -> list[Method]:
+        """What the broker has sent since the last look, without channels and contents."""
+        return [received.method for received in self.received()]

@@ -1,0 +1,189 @@
+"""A queue without a broker: the least that :class:`QueueEnvironment` and :class:`ConsumerPort` ask.
+
+For tests of queues, and for whoever wants to see what one does on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from reference_broker.core.content import Content
+from reference_broker.core.dead_letter import DeadLetters
+from reference_broker.core.deadlines import Deadlines
+from reference_broker.core.enqueue import enqueue
+from reference_broker.core.header import facts_of
+from reference_broker.core.journal import Entry, Journal
+from reference_broker.core.lease import Lease
+from reference_broker.core.moment import Moment
+from reference_broker.core.queue import Queue
+from reference_broker.core.queue_arguments import QueueArguments
+
+
+class RecordingJournal:
+    """A journal that writes what it is told into a list, as tuples that start with the verb."""
+
+    def __init__(self, epoch: int = 1) -> None:
+        self.tail = 0
+        self.synced = 0
+        self.epoch = epoch
+        self.records: list[tuple[Any, ...]] = []
+
+    def _append(self, *record: Any) -> int:
+        self.records.append(record)
+        self.tail += 1
+        return self.tail - 1
+
+    def publish(self, entries: Sequence[Entry], content: Content) -> int:
+        return self._append("publish", tuple(entries), content.body)
+
+    def ack(self, queue_id: int, sequence: int, position: int) -> None:
+        self._append("ack", queue_id, sequence, position)
+
+    def requeue(self, queue_id: int, sequence: int, position: int) -> None:
+        self._append("requeue", queue_id, sequence, position)
+
+    def move(
+        self,
+        queue_id: int,
+        sequence: int,
+        position: int,
+        entries: Sequence[Entry],
+        content: Content,
+    ) -> int:
+        return self._append("move", queue_id, sequence, position, tuple(entries), content.body)
+
+    def define(self, key: str, value: bytes | None) -> None:
+        self._append("define", key, value)
+
+    def live(self) -> list[tuple[int, int]]:
+        """The entries (queue id, sequence) that recovery would bring back, in order."""
+        alive: dict[tuple[int, int], None] = {}
+        for record in self.records:
+            if record[0] in ("ack", "move"):
+                del alive[record[1], record[2]]
+            if record[0] in ("publish", "move"):
+                alive |= {(entry.queue_id, entry.sequence): None for entry in record[-2]}
+        return list(alive)
+
+
+class LoneConsumer:
+    """Takes what it is given. ``credit`` is how many unsettled messages it will hold."""
+
+    def __init__(
+        self,
+        tag: str = "c",
+        *,
+        credit: int = 1_000_000,
+        no_ack: bool = False,
+        exclusive: bool = False,
+        priority: int = 0,
+    ) -> None:
+        self.tag = tag
+        self.credit = credit
+        self.no_ack = no_ack
+        self.exclusive = exclusive
+        self.priority = priority
+        self.leases: list[Lease] = []
+        self.asked = 0
+        """How often :meth:`capacity` was called."""
+
+    def capacity(self) -> bool:
+        self.asked += 1
+        return self.credit > 0
+
+    def deliver(self, lease: Lease) -> None:
+        self.credit -= 1
+        self.leases.append(lease)
+
+    @property
+    def bodies(self) -> list[bytes]:
+        """What it was given, in order."""
+        return [lease.content.body for lease in self.leases]
+
+
+class QueueHost:
+    """A virtual host of queues only. ``routes`` says where an (exchange, key) leads; a missing
+    exchange is one that no key names. The default exchange reaches every queue by its name."""
+
+    def __init__(self, journal: Journal | None = None, wall_ms: int = 1_000_000) -> None:
+        self.journal: Journal = RecordingJournal() if journal is None else journal
+        self.moment = Moment(0.0, wall_ms)
+        self.deadlines = Deadlines()
+        self.vhost_name = "/"
+        self.dead_letters = DeadLetters(self)
+        self.queues: dict[str, Queue] = {}
+        self.routes: dict[tuple[str, str], list[str]] = {}
+        self.gone: list[tuple[str, str]] = []
+        """Why and which queues were deleted by themselves."""
+        self._dirty: list[Queue] = []
+
+    def declare(
+        self, name: str, *, durable: bool = True, auto_delete: bool = False, **arguments: Any
+    ) -> Queue:
+        """A queue; arguments without their ``x-`` and with underscores (``max_length=3``)."""
+        table = {"x-" + key.replace("_", "-"): value for key, value in arguments.items()}
+        queue = self.queues[name] = Queue(
+            id=len(self.queues) + 1,
+            name=name,
+            durable=durable,
+            auto_delete=auto_delete,
+            owner=None,
+            arguments=table,
+            limits=QueueArguments.parse(table, name, self.vhost_name),
+            env=self,
+        )
+        return queue
+
+    def publish(
+        self, queues: Queue | Iterable[Queue], *bodies: bytes, header: bytes, settle: bool = True
+    ) -> bool:
+        """Publish each body with ``header``; then dispatch, unless ``settle`` is false."""
+        targets = (queues,) if isinstance(queues, Queue) else tuple(queues)
+        name = targets[0].name.encode()
+        route = b"\0" + bytes((len(name),)) + name
+        taken = True
+        for body in bodies:
+            taken &= enqueue(targets, Content(route, header, body), facts_of(header), self)
+        if settle:
+            self.settle()
+        return taken
+
+    def settle(self) -> None:
+        """The end of an input: dispatch what is dirty."""
+        while self._dirty:
+            queue = self._dirty.pop(0)
+            queue.dirty = False
+            queue.dispatch()
+
+    def advance(self, milliseconds: int) -> None:
+        """Let time pass, in one step, and do what is due at its end."""
+        self.moment.wall_ms += milliseconds
+        self.moment.mono_s += milliseconds / 1000
+        self.deadlines.fire(self.moment.wall_ms)
+        self.settle()
+
+    def mark_dirty(self, queue: Queue) -> None:
+        if not queue.dirty:
+            queue.dirty = True
+            self._dirty.append(queue)
+
+    def route(
+        self, exchange_name: str, routing_key: str, header: bytes
+    ) -> tuple[Queue, ...] | None:
+        if exchange_name == "":
+            return tuple(q for q in (self.queues.get(routing_key),) if q is not None)
+        if not any(exchange == exchange_name for exchange, _ in self.routes):
+            return None
+        return tuple(self.queues[n] for n in self.routes.get((exchange_name, routing_key), ()))
+
+    def queue_expired(self, queue: Queue) -> None:
+        self._lose(queue, "expired")
+
+    def queue_unused(self, queue: Queue) -> None:
+        self._lose(queue, "unused")
+
+    def _lose(self, queue: Queue, why: str) -> None:
+        self.gone.append((why, queue.name))
+        del self.queues[queue.name]
+        queue.delete()

@@ -1,0 +1,21 @@
+"""The segment store: one log per broker that survives a crash, and what it takes to read it back.
+
+Formats and decisions only; files are touched by :mod:`reference_broker.runtime.disk`.
+"""
+
+from reference_broker.store.batch import Batch
+from reference_broker.store.log import Log
+from reference_broker.store.opening import open_log
+from reference_broker.store.ports import Disk, Operation
+from reference_broker.store.recovered import DamageReport, RecoveredEntry, RecoveredLog
+
+__all__ = [
+    "Batch",
+    "DamageReport",
+    "Disk",
+    "Log",
+    "Operation",
+    "RecoveredEntry",
+    "RecoveredLog",
+    "open_log",
+]

@@ -1,0 +1,117 @@
+"""The watermark: publishers are stopped and told, consumers go on, and it ends by itself."""
+
+from __future__ import annotations
+
+from mqkit.wire.methods import (
+    BasicAck,
+    BasicConsume,
+    BasicGet,
+    ConnectionBlocked,
+    ConnectionUnblocked,
+    QueueDeclare,
+    QueuePurge,
+)
+from reference_broker.core.alarms import Alarm, held_bytes
+from reference_broker.core.limits import Limits
+from reference_broker.simulation.lone_broker import LoneBroker
+
+WATERMARK = 100_000
+BLOCKED = ConnectionBlocked("low on memory")
+
+
+def small_broker() -> LoneBroker:
+    return LoneBroker(limits=Limits(memory_high_watermark_bytes=WATERMARK))
+
+
+def test_what_is_held_counts_messages_with_their_overhead_and_both_buffers() -> None:
+    lone = small_broker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q"))
+    client.received()
+    assert held_bytes(lone.broker) == 0
+    client.publish("q", b"x" * 1000)
+    assert 1500 <= held_bytes(lone.broker) <= 1600
+    client.send(1, BasicGet("q"))
+    client.output()
+    assert 1500 <= held_bytes(lone.broker) <= 1600
+    client.send(1, BasicAck(1, False))
+    assert held_bytes(lone.broker) == 0
+
+
+def test_publishers_are_blocked_above_the_watermark_and_consumers_are_not() -> None:
+    lone = small_broker()
+    publisher, consumer, idle = lone.client(), lone.client(), lone.client()
+    publisher.send(1, QueueDeclare("q"))
+    for _ in range(9):
+        publisher.publish("q", b"x" * 10_000)
+    assert publisher.connection.wants_reading
+    publisher.received()
+    publisher.publish("q", b"x" * 10_000)
+    assert publisher.methods() == [BLOCKED]
+    assert not publisher.connection.wants_reading
+    assert lone.broker.alarms.on == [Alarm.MEMORY]
+    assert idle.connection.wants_reading
+
+    consumer.send(1, BasicConsume("q", "t", no_ack=True))
+    assert len(consumer.received()) == 11
+    lone.pass_time(1)
+    assert publisher.methods() == [ConnectionUnblocked()]
+    assert publisher.connection.wants_reading
+    assert lone.broker.alarms.on == []
+    assert idle.methods() == []
+
+
+def test_who_publishes_for_the_first_time_during_an_alarm_is_blocked_then() -> None:
+    lone = small_broker()
+    first, second = lone.client(), lone.client()
+    first.send(1, QueueDeclare("q"))
+    first.publish("q", b"x" * WATERMARK)
+    assert second.connection.wants_reading
+    second.publish("q")
+    assert second.methods() == [BLOCKED]
+
+
+def test_a_client_that_was_not_told_is_stopped_all_the_same() -> None:
+    lone = small_broker()
+    client = lone.client(capabilities={})
+    client.send(1, QueueDeclare("q"))
+    client.received()
+    client.publish("q", b"x" * WATERMARK)
+    assert client.methods() == []
+    assert not client.connection.wants_reading
+
+
+def test_an_alarm_that_comes_again() -> None:
+    lone = small_broker()
+    publisher, other = lone.client(), lone.client()
+    publisher.send(1, QueueDeclare("q"))
+    for _ in range(3):
+        publisher.received()
+        publisher.publish("q", b"x" * WATERMARK)
+        assert publisher.methods() == [BLOCKED]
+        other.send(1, QueuePurge("q"))
+        lone.pass_time(0.2)
+        assert publisher.methods() == [ConnectionUnblocked()]
+
+
+def test_one_alarm_of_two_keeps_publishers_blocked() -> None:
+    lone = small_broker()
+    publisher, other = lone.client(), lone.client()
+    publisher.send(1, QueueDeclare("q"))
+    publisher.publish("q", b"x" * WATERMARK)
+    lone.broker.disk_full(lone.now_s, lone.wall_ms)
+    other.send(1, QueuePurge("q"))
+    lone.pass_time(0.2)
+    assert not publisher.connection.wants_reading
+    lone.sync()
+    assert publisher.connection.wants_reading
+
+
+def test_a_connection_that_ends_while_blocked() -> None:
+    lone = small_broker()
+    publisher = lone.client()
+    publisher.send(1, QueueDeclare("q"))
+    publisher.publish("q", b"x" * WATERMARK)
+    publisher.disconnect()
+    lone.pass_time(10)
+    assert lone.broker.alarms.on == [Alarm.MEMORY]

@@ -1,0 +1,245 @@
+"""basic.consume, cancel, get and qos: answers, errors, and who may be given how much."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqkit.wire import Properties, content_frames
+from mqkit.wire.methods import (
+    BasicAck,
+    BasicCancel,
+    BasicCancelOk,
+    BasicConsume,
+    BasicConsumeOk,
+    BasicDeliver,
+    BasicGet,
+    BasicGetEmpty,
+    BasicGetOk,
+    BasicPublish,
+    BasicQos,
+    BasicQosOk,
+    ChannelClose,
+    ConnectionClose,
+    QueueDeclare,
+    QueueDeclareOk,
+)
+from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
+from reference_broker.simulation.lone_broker import FRAME_MAX, LoneBroker, LoneClient
+
+
+def with_queue(messages: int = 0) -> LoneClient:
+    client = LoneBroker().client()
+    client.send(1, QueueDeclare("q"))
+    for number in range(messages):
+        client.publish("q", b"%d" % number)
+    client.received()
+    return client
+
+
+def delivered(client: LoneClient) -> list[tuple[str, bytes]]:
+    return [
+        (received.method.consumer_tag, received.body)
+        for received in client.received()
+        if isinstance(received.method, BasicDeliver)
+    ]
+
+
+def test_a_tag_is_made_where_the_client_gives_none() -> None:
+    client = with_queue()
+    client.send(1, BasicConsume("q"), BasicConsume("q"))
+    tags = [
+        method.consumer_tag for method in client.methods() if isinstance(method, BasicConsumeOk)
+    ]
+    assert len(set(tags)) == 2
+    assert all(tag.startswith("amq.ctag-") for tag in tags)
+
+
+def test_a_tag_that_is_in_use_closes_the_connection() -> None:
+    client = with_queue()
+    client.send(1, BasicConsume("q", "t"), BasicConsume("q", "t"))
+    text = "NOT_ALLOWED - attempt to reuse consumer tag 't'"
+    assert client.methods()[-1] == ConnectionClose(530, text, 60, 20)
+
+
+def test_an_empty_name_is_the_queue_that_was_declared_last() -> None:
+    client = with_queue(1)
+    client.send(1, BasicConsume("", "t"))
+    assert delivered(client) == [("t", b"0")]
+
+
+@pytest.mark.parametrize("method", [BasicConsume(""), BasicGet("")])
+def test_an_empty_name_where_nothing_was_declared(method: BasicConsume | BasicGet) -> None:
+    client = LoneBroker().client()
+    client.send(1, method)
+    text = "NOT_FOUND - no previously declared queue"
+    assert client.methods() == [ChannelClose(404, text, 60, method.METHOD_ID)]
+
+
+@pytest.mark.parametrize("method", [BasicConsume("nope"), BasicGet("nope")])
+def test_a_queue_that_is_not_there(method: BasicConsume | BasicGet) -> None:
+    client = LoneBroker().client()
+    client.send(1, method)
+    text = "NOT_FOUND - no queue 'nope' in vhost '/'"
+    assert client.methods() == [ChannelClose(404, text, 60, method.METHOD_ID)]
+
+
+def test_another_connections_exclusive_queue() -> None:
+    lone = LoneBroker()
+    owner, other = lone.client(), lone.client()
+    owner.send(1, QueueDeclare("mine", exclusive=True))
+    other.send(1, BasicConsume("mine"))
+    close = other.methods()[0]
+    assert isinstance(close, ChannelClose)
+    assert close.reply_code == 405
+
+
+def test_an_exclusive_consumer_has_the_queue_to_itself() -> None:
+    client = with_queue()
+    client.send(1, BasicConsume("q", "a", exclusive=True), BasicConsume("q", "b"))
+    text = "ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use"
+    assert client.methods()[-1] == ChannelClose(403, text, 60, 20)
+
+
+def test_a_priority_that_is_no_number() -> None:
+    client = with_queue()
+    client.send(1, BasicConsume("q", "t", arguments={"x-priority": "high"}))
+    text = (
+        "PRECONDITION_FAILED - invalid arg 'x-priority' for queue 'q' in vhost '/':"
+        ' "expected integer, got longstr"'
+    )
+    assert client.methods() == [ChannelClose(406, text, 60, 20)]
+
+
+def test_consumers_of_a_higher_priority_come_first() -> None:
+    client = with_queue()
+    client.send(1, BasicQos(prefetch_count=1))
+    client.send(1, BasicConsume("q", "low"), BasicConsume("q", "high", arguments={"x-priority": 5}))
+    client.publish("q", b"1")
+    client.publish("q", b"2")
+    assert delivered(client) == [("high", b"1"), ("low", b"2")]
+
+
+def test_nowait_has_no_answer() -> None:
+    client = with_queue()
+    client.send(1, BasicConsume("q", "t", nowait=True), BasicCancel("t", nowait=True))
+    assert client.methods() == []
+
+
+def test_cancel_stops_deliveries_and_leaves_what_is_unacked() -> None:
+    client = with_queue(1)
+    client.send(1, BasicConsume("q", "t"), BasicCancel("t"))
+    client.publish("q", b"later")
+    assert client.methods()[-1] == BasicCancelOk("t")
+    queue = client.connection.broker.vhosts["/"].queues["q"]
+    assert queue.ready + queue.unacked == 2
+    client.send(1, BasicConsume("q", "t"))
+    assert ("t", b"later") in delivered(client)
+
+
+def test_cancel_of_an_unknown_tag_is_fine() -> None:
+    client = with_queue()
+    client.send(1, BasicCancel("nope"))
+    assert client.methods() == [BasicCancelOk("nope")]
+
+
+def test_get() -> None:
+    client = with_queue(3)
+    client.send(1, BasicGet("q"), BasicGet("q", no_ack=True))
+    first, second = client.received()
+    assert first == (1, BasicGetOk(1, False, "", "q", 2), first.header, b"0")
+    assert second == (1, BasicGetOk(2, False, "", "q", 1), second.header, b"1")
+    client.send(1, BasicAck(1, False), BasicGet("q", no_ack=True), BasicGet("q"))
+    assert client.methods()[-1] == BasicGetEmpty()
+
+
+def test_no_ack_consumers_settle_at_once() -> None:
+    client = with_queue(3)
+    client.send(1, BasicConsume("q", "t", no_ack=True))
+    assert len(delivered(client)) == 3
+    queue = client.connection.broker.vhosts["/"].queues["q"]
+    assert (queue.ready, queue.unacked, queue.acked) == (0, 0, 3)
+    client.send(1, BasicAck(1, False))
+    assert isinstance(client.methods()[0], ChannelClose)
+
+
+# Prefetch
+
+
+def test_prefetch_is_per_consumer_and_for_those_still_to_come() -> None:
+    client = with_queue(9)
+    client.send(1, BasicQos(prefetch_count=2), BasicConsume("q", "a"))
+    client.send(1, BasicQos(prefetch_count=1), BasicConsume("q", "b"))
+    got = delivered(client)
+    assert [tag for tag, _ in got] == ["a", "a", "b"]
+    client.send(1, BasicAck(1, False))
+    assert delivered(client) == [("a", b"3")]
+    client.send(1, BasicAck(3, False))
+    assert delivered(client) == [("b", b"4")]
+
+
+def test_a_global_prefetch_is_for_all_consumers_of_the_channel() -> None:
+    client = with_queue(9)
+    client.send(1, BasicQos(prefetch_count=3, global_=True))
+    client.send(1, BasicConsume("q", "a"), BasicConsume("q", "b"))
+    assert len(delivered(client)) == 3
+    client.send(1, BasicAck(2, True))
+    assert len(delivered(client)) == 2
+    client.send(1, BasicQos(prefetch_count=5, global_=True))
+    assert len(delivered(client)) == 2
+    client.send(1, BasicQos(prefetch_count=0, global_=True))
+    assert len(delivered(client)) == 2
+
+
+def test_gets_do_not_count_against_a_prefetch() -> None:
+    client = with_queue(4)
+    client.send(1, BasicQos(prefetch_count=1, global_=True), BasicGet("q"), BasicGet("q"))
+    client.received()
+    client.send(1, BasicConsume("q", "t"))
+    assert delivered(client) == [("t", b"2")]
+    client.send(1, BasicAck(1, False))
+    assert delivered(client) == []
+
+
+def test_a_prefetch_in_octets_is_not_implemented() -> None:
+    client = with_queue()
+    client.send(1, BasicQos(prefetch_size=10))
+    text = "NOT_IMPLEMENTED - prefetch_size!=0 (10)"
+    assert client.methods() == [ConnectionClose(540, text, 60, 10)]
+
+
+def test_a_channel_holds_a_bounded_number_of_deliveries() -> None:
+    client = with_queue()
+    message = content_frames(1, BasicPublish("", "q"), Properties(), b"", FRAME_MAX)
+    client.send_bytes(message * (UNACKED_MAX + 5))
+    client.send(1, BasicConsume("q", "t"))
+    channel = client.connection.channels[1]
+    while client.connection.starved:
+        client.output()
+        client.resume_writing()
+    client.output()
+    assert len(channel.unacked) == channel.outstanding == UNACKED_MAX
+    client.send(1, BasicAck(2, True))
+    assert len(delivered(client)) == 2
+    assert client.connection.broker.vhosts["/"].queues["q"].ready == 3
+    client.send(1, BasicGet("q", no_ack=True), BasicGet("q"))
+    got, close = client.methods()
+    assert isinstance(got, BasicGetOk)
+    text = f"PRECONDITION_FAILED - {UNACKED_MAX} deliveries are unacknowledged on this channel"
+    assert close == ChannelClose(406, text, 60, 70)
+
+
+def test_consumers_are_bounded() -> None:
+    client = with_queue()
+    client.send(1, *[BasicConsume("q", nowait=True)] * CONSUMERS_MAX)
+    assert client.methods() == []
+    client.send(1, BasicConsume("q"))
+    text = f"NOT_ALLOWED - reached maximum ({CONSUMERS_MAX}) of consumers per channel"
+    assert client.methods() == [ConnectionClose(530, text, 60, 20)]
+
+
+def test_the_declared_counts() -> None:
+    client = with_queue(2)
+    client.send(1, BasicQos(prefetch_count=1), BasicConsume("q", "t"), QueueDeclare("q"))
+    answers = client.methods()
+    assert answers[0] == BasicQosOk()
+    assert QueueDeclareOk("q", 2, 1) in answers

@@ -1,0 +1,245 @@
+"""Dead-lettering from queue to queue: routing, journaling, cycles, and chains of any length."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from mqkit.wire import Properties, decode_header, encode_header
+from reference_broker.core.journal import Entry
+from reference_broker.core.lease import Lease
+from reference_broker.core.queue import Queue
+from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
+
+PERSISTENT = encode_header(1, Properties(delivery_mode=2, message_id="m", headers={"a": 1}))
+TRANSIENT = encode_header(1, Properties())
+
+
+@pytest.fixture
+def journal() -> RecordingJournal:
+    return RecordingJournal()
+
+
+@pytest.fixture
+def host(journal: RecordingJournal) -> QueueHost:
+    return QueueHost(journal)
+
+
+def get(queue: Queue) -> Lease:
+    lease = queue.get(None)
+    assert lease is not None
+    return lease
+
+
+def properties(lease: Lease) -> Properties:
+    return decode_header(lease.content.header)[1]
+
+
+def headers(lease: Lease) -> dict[str, Any]:
+    return properties(lease).headers or {}
+
+
+def test_a_rejected_message_goes_on_with_its_history(
+    host: QueueHost, journal: RecordingJournal
+) -> None:
+    grave = host.declare("grave")
+    queue = host.declare("q", dead_letter_exchange="dlx")
+    host.routes["dlx", "q"] = ["grave"]
+    host.publish(queue, b"body", header=PERSISTENT)
+    lease = get(queue)
+    queue.reject(lease)
+    letter = get(grave)
+    assert letter.content.body is lease.content.body
+    assert letter.content.route == b"\x03dlx\x01q"
+    assert not letter.redelivered
+    assert (properties(letter).message_id, properties(letter).delivery_mode) == ("m", 2)
+    assert headers(letter)["a"] == 1
+    assert headers(letter)["x-death"][0]["reason"] == "rejected"
+    assert (queue.rejected, queue.unacked, host.dead_letters.sent) == (1, 0, 1)
+    assert journal.records[1:] == [
+        ("move", queue.id, lease.sequence, 0, (Entry(grave.id, letter.sequence),), b"body")
+    ]
+    assert letter.content.position == 1
+
+
+def test_the_routing_key_of_the_queue_replaces_the_messages(host: QueueHost) -> None:
+    grave = host.declare("grave")
+    queue = host.declare("q", dead_letter_exchange="", dead_letter_routing_key="grave")
+    header = encode_header(1, Properties(headers={"CC": ["nowhere"]}))
+    host.publish(queue, b"body", header=header)
+    queue.reject(get(queue))
+    letter = get(grave)
+    assert letter.content.route == b"\x00\x05grave"
+    assert "CC" not in headers(letter)
+    assert headers(letter)["x-death"][0]["routing-keys"] == ["q", "nowhere"]
+
+
+def test_cc_keys_are_routed_too_and_no_queue_gets_it_twice(host: QueueHost) -> None:
+    one, two = host.declare("one"), host.declare("two")
+    queue = host.declare("q", dead_letter_exchange="dlx")
+    host.routes |= {("dlx", "q"): ["one"], ("dlx", "cc"): ["two", "one"]}
+    host.publish(queue, b"x", header=encode_header(1, Properties(headers={"CC": ["cc"]})))
+    queue.reject(get(queue))
+    assert (one.ready, two.ready) == (1, 1)
+
+
+@pytest.mark.parametrize("routes", [{}, {("dlx", "other"): ["q"]}], ids=["no exchange", "no queue"])
+def test_where_nothing_is_bound_the_message_is_dropped_and_counted(
+    host: QueueHost, journal: RecordingJournal, routes: dict[tuple[str, str], list[str]]
+) -> None:
+    queue = host.declare("q", dead_letter_exchange="dlx")
+    host.routes |= routes
+    host.publish(queue, b"x", header=PERSISTENT)
+    queue.reject(get(queue))
+    assert (host.dead_letters.unroutable, host.dead_letters.sent) == (1, 0)
+    assert journal.live() == []
+
+
+def test_without_a_dead_letter_exchange_the_journal_only_hears_an_ack(
+    host: QueueHost, journal: RecordingJournal
+) -> None:
+    queue = host.declare("q")
+    host.publish(queue, b"x", header=PERSISTENT)
+    queue.reject(get(queue))
+    assert [record[0] for record in journal.records] == ["publish", "ack"]
+
+
+@pytest.mark.parametrize(
+    ("source_durable", "graves", "header", "verbs"),
+    [
+        (True, (True, True), PERSISTENT, ["publish", "move"]),
+        (True, (True, False), PERSISTENT, ["publish", "publish", "ack"]),
+        (True, (False, False), PERSISTENT, ["publish", "ack"]),
+        (False, (True, False), PERSISTENT, ["publish"]),
+        (True, (True, True), TRANSIENT, []),
+    ],
+)
+def test_one_record_where_that_is_possible(
+    host: QueueHost,
+    journal: RecordingJournal,
+    source_durable: bool,
+    graves: tuple[bool, bool],
+    header: bytes,
+    verbs: list[str],
+) -> None:
+    for number, durable in enumerate(graves):
+        host.declare(f"grave{number}", durable=durable)
+    host.routes["dlx", "q"] = ["grave0", "grave1"]
+    queue = host.declare("q", durable=source_durable, dead_letter_exchange="dlx")
+    host.publish(queue, b"x", header=header)
+    queue.reject(get(queue))
+    assert [record[0] for record in journal.records] == verbs
+    for number in range(2):
+        host.queues[f"grave{number}"].ack(get(host.queues[f"grave{number}"]))
+    assert journal.live() == []
+
+
+def test_expired_and_dropped_messages_are_dead_lettered(host: QueueHost) -> None:
+    grave = host.declare("grave")
+    arguments: dict[str, Any] = {"dead_letter_exchange": "", "dead_letter_routing_key": "grave"}
+    expiring = host.declare("expiring", message_ttl=100, **arguments)
+    short = host.declare("short", max_length=1, **arguments)
+    host.publish(expiring, b"a", header=PERSISTENT)
+    host.advance(200)
+    host.publish(short, b"b", b"c", header=PERSISTENT)
+    letters = [get(grave), get(grave)]
+    assert [(x.content.body, headers(x)["x-death"][0]["reason"]) for x in letters] == [
+        (b"a", "expired"),
+        (b"b", "maxlen"),
+    ]
+    assert grave.ready == 0
+
+
+def test_a_dead_letter_lives_by_the_ttl_of_its_new_queue(host: QueueHost) -> None:
+    grave = host.declare("grave", message_ttl=500)
+    queue = host.declare("q", dead_letter_exchange="", dead_letter_routing_key="grave")
+    host.publish(queue, b"a", header=encode_header(1, Properties(expiration="100")))
+    host.advance(110)
+    assert grave.ready == 1
+    host.advance(490)
+    assert grave.ready == 1
+    host.advance(20)
+    assert grave.ready == 0
+
+
+def test_a_retry_loop_with_reject_in_it_counts(host: QueueHost) -> None:
+    work = host.declare("work", dead_letter_exchange="", dead_letter_routing_key="wait")
+    host.declare("wait", message_ttl=100, dead_letter_exchange="", dead_letter_routing_key="work")
+    host.publish(work, b"x", header=PERSISTENT)
+    for attempt in range(1, 4):
+        work.reject(get(work))
+        host.advance(110)
+        assert work.ready == 1, attempt
+    assert [(d["queue"], d["count"]) for d in headers(get(work))["x-death"]] == [
+        ("wait", 3),
+        ("work", 3),
+    ]
+
+
+def test_a_loop_without_reject_ends_where_it_began(
+    host: QueueHost, journal: RecordingJournal
+) -> None:
+    one = host.declare(
+        "one", message_ttl=100, dead_letter_exchange="", dead_letter_routing_key="two"
+    )
+    two = host.declare(
+        "two", message_ttl=100, dead_letter_exchange="", dead_letter_routing_key="one"
+    )
+    host.publish(one, b"x", header=PERSISTENT)
+    host.advance(110)
+    assert (one.ready, two.ready) == (0, 1)
+    host.advance(110)
+    assert (one.ready, two.ready) == (0, 0)
+    assert host.dead_letters.cycles == 1
+    assert journal.live() == []
+
+
+def test_a_queue_that_is_its_own_dead_letter_queue_drops_what_expires(host: QueueHost) -> None:
+    queue = host.declare("q", message_ttl=100, dead_letter_exchange="", dead_letter_routing_key="q")
+    host.publish(queue, b"x", header=PERSISTENT)
+    queue.reject(get(queue))
+    assert queue.ready == 1, "a reject may bring it back"
+    host.advance(110)
+    assert queue.ready == 0
+
+
+def test_a_chain_longer_than_pythons_stack_is_worked_off(
+    host: QueueHost, journal: RecordingJournal
+) -> None:
+    length = sys.getrecursionlimit() + 500
+    for number in range(length):
+        host.declare(
+            str(number),
+            max_length=1,
+            dead_letter_exchange="",
+            dead_letter_routing_key=str(number + 1),
+        )
+    for number in range(length):
+        host.publish(host.queues[str(number)], b"%d" % number, header=PERSISTENT)
+    host.publish(host.queues["0"], b"push", header=PERSISTENT)
+    for number in range(length):
+        (content,) = host.queues[str(number)].contents.values()
+        assert content.body == (b"push" if number == 0 else b"%d" % (number - 1))
+    assert len(journal.live()) == length
+    assert host.dead_letters.unroutable == 1
+
+
+def test_two_full_queues_that_feed_each_other_come_to_rest(host: QueueHost) -> None:
+    one = host.declare("one", max_length=2, dead_letter_exchange="", dead_letter_routing_key="two")
+    two = host.declare("two", max_length=2, dead_letter_exchange="", dead_letter_routing_key="one")
+    for number in range(20):
+        host.publish(one, b"%d" % number, header=PERSISTENT)
+        assert one.ready <= 2
+        assert two.ready <= 2
+    assert host.dead_letters.cycles > 0
+
+
+def test_a_grave_that_refuses_loses_the_letter(host: QueueHost, journal: RecordingJournal) -> None:
+    host.declare("grave", max_length=0, overflow="reject-publish")
+    queue = host.declare("q", dead_letter_exchange="", dead_letter_routing_key="grave")
+    host.publish(queue, b"x", header=PERSISTENT)
+    queue.reject(get(queue))
+    assert host.dead_letters.unroutable == 1
+    assert journal.live() == []

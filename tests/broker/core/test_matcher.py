@@ -1,0 +1,30 @@
+"""matcher: the two plain exchange types."""
+
+from __future__ import annotations
+
+from reference_broker.core.binding import Binding
+from reference_broker.core.matcher import DirectMatcher, FanoutMatcher
+
+NO_HEADERS = dict
+
+
+def test_direct_wants_exactly_the_key() -> None:
+    matcher = DirectMatcher()
+    bindings = [Binding("x", "q1", "k"), Binding("x", "q2", "k"), Binding("x", "q3", "K")]
+    for binding in bindings:
+        matcher.add(binding)
+    assert list(matcher.match("k", NO_HEADERS)) == bindings[:2]
+    assert list(matcher.match("", NO_HEADERS)) == []
+    matcher.remove(bindings[0])
+    matcher.remove(bindings[1])
+    assert list(matcher.match("k", NO_HEADERS)) == []
+
+
+def test_fanout_wants_nothing() -> None:
+    matcher = FanoutMatcher()
+    bindings = [Binding("x", "q1", "k"), Binding("x", "q2", "l")]
+    for binding in bindings:
+        matcher.add(binding)
+    assert list(matcher.match("m", NO_HEADERS)) == bindings
+    matcher.remove(bindings[0])
+    assert list(matcher.match("m", NO_HEADERS)) == bindings[1:]

@@ -1,0 +1,170 @@
+"""router: each queue once, each exchange once, and where messages go that nobody wants."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mqkit.wire import Properties, encode_header
+from reference_broker.core.deadlines import Deadlines
+from reference_broker.core.identity import Ids
+from reference_broker.core.journal import MemoryJournal
+from reference_broker.core.moment import Moment
+from reference_broker.core.vhost import VHost
+from reference_broker.errors import ConnectionException
+
+
+@pytest.fixture
+def vhost() -> VHost:
+    return VHost("/", journal=MemoryJournal(), moment=Moment(), deadlines=Deadlines(), ids=Ids(1))
+
+
+@pytest.fixture
+def to_queue(vhost: VHost) -> Callable[..., None]:
+    def bind(source: str, queue: str, key: str = "", arguments: Any = None) -> None:
+        vhost.declare_queue(queue)
+        vhost.bind(source, queue, key, arguments, destination_is_queue=True)
+
+    return bind
+
+
+@pytest.fixture
+def to_exchange(vhost: VHost) -> Callable[..., None]:
+    def bind(source: str, exchange: str, key: str = "") -> None:
+        vhost.bind(source, exchange, key, destination_is_queue=False)
+
+    return bind
+
+
+def names(vhost: VHost, exchange: str, key: str = "", header: bytes | None = None) -> list[str]:
+    return [queue.name for queue in vhost.resolve(vhost.exchanges[exchange], key, header)]
+
+
+def with_headers(**headers: Any) -> bytes:
+    return encode_header(0, Properties(headers=headers))
+
+
+def test_the_default_exchange_names_a_queue(vhost: VHost) -> None:
+    vhost.declare_queue("q")
+    assert names(vhost, "", "q") == ["q"]
+    assert names(vhost, "", "nope") == []
+    assert not vhost.depends_on_headers(vhost.exchanges[""])
+
+
+def test_each_queue_once_in_order_of_binding(vhost: VHost, to_queue: Callable[..., None]) -> None:
+    for queue in ("c", "a", "b"):
+        for key in ("k", "#", "*"):
+            to_queue("amq.topic", queue, key)
+            to_queue("amq.fanout", queue, key)
+    assert names(vhost, "amq.fanout") == ["c", "a", "b"]
+    assert sorted(names(vhost, "amq.topic", "k")) == ["a", "b", "c"]
+
+
+def test_headers_decide_where_a_headers_exchange_is_reached(
+    vhost: VHost, to_queue: Callable[..., None], to_exchange: Callable[..., None]
+) -> None:
+    to_queue("amq.headers", "q", "", {"colour": "red"})
+    to_exchange("amq.fanout", "amq.headers")
+    assert names(vhost, "amq.fanout", "", with_headers(colour="red")) == ["q"]
+    assert names(vhost, "amq.fanout", "", with_headers(colour="blue")) == []
+    assert names(vhost, "amq.fanout", "", None) == []
+    assert vhost.depends_on_headers(vhost.exchanges["amq.fanout"])
+    assert not vhost.depends_on_headers(vhost.exchanges["amq.direct"])
+
+
+def test_a_broken_header_table_matters_only_to_a_headers_exchange(
+    vhost: VHost, to_queue: Callable[..., None]
+) -> None:
+    broken = with_headers(a=1)[:-3]
+    to_queue("amq.fanout", "q")
+    assert names(vhost, "amq.fanout", "", broken) == ["q"]
+    with pytest.raises(ConnectionException):
+        names(vhost, "amq.headers", "", broken)
+
+
+def test_cycles_end(
+    vhost: VHost, to_queue: Callable[..., None], to_exchange: Callable[..., None]
+) -> None:
+    for name in "abc":
+        vhost.declare_exchange(name, "fanout")
+        to_queue(name, f"q{name}")
+    for source, destination in ("ab", "bc", "ca", "aa"):
+        to_exchange(source, destination)
+    assert names(vhost, "a") == ["qa", "qb", "qc"]
+    assert names(vhost, "c") == ["qc", "qa", "qb"]
+    assert not vhost.depends_on_headers(vhost.exchanges["a"])
+
+
+def test_an_alternate_exchange_takes_what_matches_nothing(
+    vhost: VHost, to_queue: Callable[..., None]
+) -> None:
+    vhost.declare_exchange("x", "direct", arguments={"alternate-exchange": "unrouted"})
+    to_queue("x", "q", "k")
+    assert names(vhost, "x", "other") == []  # it need not exist
+    vhost.declare_exchange("unrouted", "fanout")
+    to_queue("unrouted", "lost")
+    assert names(vhost, "x", "other") == ["lost"]
+    assert names(vhost, "x", "k") == ["q"]
+
+
+def test_a_match_that_leads_nowhere_is_still_a_match(
+    vhost: VHost, to_queue: Callable[..., None], to_exchange: Callable[..., None]
+) -> None:
+    vhost.declare_exchange("x", "fanout", arguments={"alternate-exchange": "amq.fanout"})
+    vhost.declare_exchange("dead-end", "fanout")
+    to_queue("amq.fanout", "lost")
+    to_exchange("x", "dead-end")
+    assert names(vhost, "x") == []
+
+
+def test_the_default_exchange_as_alternate_leads_nowhere(vhost: VHost) -> None:
+    vhost.declare_queue("k")
+    vhost.declare_exchange("x", "fanout", arguments={"alternate-exchange": ""})
+    assert names(vhost, "x", "k") == []
+
+
+def test_alternates_may_go_round_in_a_circle(vhost: VHost) -> None:
+    for name, alternate in ("ab", "ba", "cc"):
+        vhost.declare_exchange(name, "direct", arguments={"alternate-exchange": alternate})
+    assert names(vhost, "a") == names(vhost, "c") == []
+    assert not vhost.depends_on_headers(vhost.exchanges["a"])
+
+
+def test_an_alternate_may_depend_on_headers(vhost: VHost) -> None:
+    vhost.declare_exchange("x", "direct", arguments={"alternate-exchange": "later"})
+    assert not vhost.depends_on_headers(vhost.exchanges["x"])
+    before = vhost.topology_version
+    vhost.declare_exchange("later", "headers")
+    assert vhost.topology_version > before
+    assert vhost.depends_on_headers(vhost.exchanges["x"])
+
+
+def test_a_long_chain_is_no_deep_recursion(
+    vhost: VHost, to_queue: Callable[..., None], to_exchange: Callable[..., None]
+) -> None:
+    for number in range(3000):
+        vhost.declare_exchange(f"x{number}", "fanout")
+        if number:
+            to_exchange(f"x{number - 1}", f"x{number}")
+    to_queue("x2999", "q")
+    assert names(vhost, "x0") == ["q"]
+    assert not vhost.depends_on_headers(vhost.exchanges["x0"])
+
+
+def test_the_same_topology_gives_the_same_order(vhost: VHost) -> None:
+    """Two virtual hosts, told the same in the same order."""
+    other = VHost(
+        "o", journal=MemoryJournal(), moment=Moment(), deadlines=Deadlines(), ids=Ids(2, b"x")
+    )
+    for host in (vhost, other):
+        choose = random.Random(1)
+        for number in range(40):
+            host.declare_queue(f"q{number}")
+            for _ in range(3):
+                key = ".".join(choose.choice(["a", "b", "*", "#"]) for _ in range(3))
+                host.bind("amq.topic", f"q{number}", key, destination_is_queue=True)
+    for key in ("a.b.a", "a", "b.b.b.b"):
+        assert names(vhost, "amq.topic", key) == names(other, "amq.topic", key)

@@ -1,0 +1,175 @@
+"""basic.ack, nack, reject and recover: tags, and what becomes of the messages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqkit.wire.methods import (
+    BasicAck,
+    BasicConsume,
+    BasicDeliver,
+    BasicGet,
+    BasicNack,
+    BasicQos,
+    BasicRecover,
+    BasicRecoverAsync,
+    BasicRecoverOk,
+    BasicReject,
+    ChannelClose,
+    ConnectionClose,
+    Method,
+    QueueDeclare,
+)
+from reference_broker.core.queue import Queue
+from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+
+
+def holding(count: int, queue: str = "q") -> tuple[LoneClient, Queue]:
+    """A client that holds ``count`` deliveries, of messages b"1", b"2", ..."""
+    client = LoneBroker().client()
+    client.send(1, QueueDeclare(queue), BasicQos(prefetch_count=count))
+    for number in range(count):
+        client.publish(queue, b"%d" % (number + 1))
+    client.send(1, BasicConsume(queue, "tag"))
+    client.received()
+    return client, client.connection.broker.vhosts["/"].queues[queue]
+
+
+def ready_bodies(queue: Queue) -> list[bytes]:
+    return [queue.contents[sequence].body for sequence in sorted(queue.contents)]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        BasicAck(9, False),
+        BasicAck(9, True),
+        BasicAck(0, False),
+        BasicNack(9, False, True),
+        BasicNack(9, True, True),
+        BasicReject(9, True),
+        BasicReject(0, False),
+    ],
+)
+def test_an_unknown_tag_closes_the_channel_and_settles_nothing(method: Method) -> None:
+    client, queue = holding(3)
+    client.send(1, method)
+    tag = getattr(method, "delivery_tag", None)
+    text = f"PRECONDITION_FAILED - unknown delivery tag {tag}"
+    assert client.methods() == [ChannelClose(406, text, 60, method.METHOD_ID)]
+    assert (queue.ready, queue.unacked, queue.acked) == (3, 0, 0)
+
+
+@pytest.mark.parametrize("method", [BasicAck(0, True), BasicNack(0, True, True)])
+def test_tag_0_with_multiple_may_mean_nothing(method: Method) -> None:
+    client, queue = holding(1)
+    client.send(1, BasicAck(1, False), method)
+    assert client.methods() == []
+    assert queue.acked == 1
+
+
+def test_a_tag_is_settled_once() -> None:
+    client, queue = holding(2)
+    client.send(1, BasicAck(1, False), BasicAck(1, False))
+    assert isinstance(client.methods()[0], ChannelClose)
+    assert queue.acked == 1
+
+
+def test_multiple_acks_everything_up_to_a_tag() -> None:
+    client, queue = holding(5)
+    client.send(1, BasicAck(2, False), BasicAck(4, True))
+    assert (queue.acked, queue.unacked) == (4, 1)
+    client.send(1, BasicAck(0, True))
+    assert (queue.acked, queue.unacked) == (5, 0)
+
+
+def test_nack_with_requeue_puts_messages_back_where_they_were() -> None:
+    client, queue = holding(4)
+    client.send(1, BasicAck(2, False))
+    client.send(1, BasicQos(prefetch_count=1, global_=True))
+    client.received()
+    client.send(1, BasicNack(3, True, True))
+    assert ready_bodies(queue) == [b"1", b"3"]
+    client.send(1, BasicAck(4, False))
+    deliver = client.received()[-1]
+    assert deliver.body == b"1"
+    assert isinstance(deliver.method, BasicDeliver)
+    assert deliver.method.redelivered
+
+
+def test_reject_without_requeue_drops() -> None:
+    client, queue = holding(2)
+    client.send(1, BasicReject(1, False), BasicNack(2, False, False))
+    assert (queue.ready, queue.unacked, queue.rejected) == (0, 0, 2)
+
+
+def test_recover_gives_everything_back_to_anybody() -> None:
+    client, queue = holding(2)
+    client.send(1, BasicRecover(True))
+    ok, *delivered = client.received()
+    assert ok.method == BasicRecoverOk()
+    assert [delivery.body for delivery in delivered] == [b"1", b"2"]
+    client.send(1, BasicRecoverAsync(True))
+    assert [received.body for received in client.received()] == [b"1", b"2"]
+    assert queue.unacked == 2
+
+
+@pytest.mark.parametrize("method", [BasicRecover(False), BasicRecoverAsync(False)])
+def test_recover_without_requeue_is_not_implemented(method: Method) -> None:
+    client, _ = holding(1)
+    client.send(1, method)
+    text = "NOT_IMPLEMENTED - requeue=false"
+    assert client.methods() == [ConnectionClose(540, text, 60, method.METHOD_ID)]
+
+
+def test_an_ack_for_a_deleted_queue_is_a_counted_no_op() -> None:
+    client, queue = holding(1)
+    client.connection.broker.vhosts["/"].delete_queue("q")
+    client.received()
+    client.send(1, BasicAck(1, False))
+    assert client.methods() == []
+    assert queue.stale_settlements == 1
+
+
+def test_gets_and_deliveries_share_the_tags_of_a_channel() -> None:
+    client, queue = holding(1)
+    client.publish("q", b"2")
+    client.send(1, BasicGet("q"))
+    assert client.received()[0].body == b"2"
+    client.send(1, BasicAck(2, True))
+    assert (queue.unacked, client.connection.channels[1].outstanding) == (0, 0)
+
+
+SETTLEMENTS = st.lists(
+    st.tuples(st.sampled_from(["ack", "nack", "reject"]), st.integers(0, 12), st.booleans()),
+    max_size=20,
+)
+
+
+@given(SETTLEMENTS)
+def test_any_mix_of_single_and_multiple_agrees_with_a_list(
+    settlements: list[tuple[str, int, bool]],
+) -> None:
+    client, queue = holding(10)
+    open_tags = list(range(1, 11))
+    for kind, tag, multiple in settlements:
+        multiple = multiple and kind != "reject"
+        method: Method = {
+            "ack": BasicAck(tag, multiple),
+            "nack": BasicNack(tag, multiple, False),
+            "reject": BasicReject(tag, False),
+        }[kind]
+        client.send(1, method)
+        if tag not in open_tags and not (multiple and tag == 0):
+            assert isinstance(client.methods()[-1], ChannelClose)
+            assert queue.unacked == 0
+            return
+        open_tags = [
+            each
+            for each in open_tags
+            if each != tag and not (multiple and (tag == 0 or each < tag))
+        ]
+        assert list(client.connection.channels[1].unacked) == open_tags
+    assert queue.unacked == client.connection.channels[1].outstanding == len(open_tags)

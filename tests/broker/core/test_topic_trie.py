@@ -1,0 +1,113 @@
+"""topic_trie: the same answers as the definition of a pattern, at a bounded cost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference_broker.core.binding import Binding
+from reference_broker.core.topic_trie import TopicTrie, normal_form, words_of
+
+WORDS = st.sampled_from(["a", "b", "*", "#", ""])
+KEYS = st.lists(WORDS, max_size=6).map(".".join)
+
+
+def fits(pattern: list[str], words: list[str]) -> bool:
+    """The specification's sentence about patterns, and nothing clever."""
+    if not pattern:
+        return not words
+    first, rest = pattern[0], pattern[1:]
+    if first == "#":
+        return any(fits(rest, words[taken:]) for taken in range(len(words) + 1))
+    return bool(words) and first in ("*", words[0]) and fits(rest, words[1:])
+
+
+def trie_of(patterns: list[str]) -> TopicTrie:
+    trie = TopicTrie()
+    for number, pattern in enumerate(patterns):
+        trie.add(Binding("x", f"q{number}", pattern))
+    return trie
+
+
+@given(st.lists(KEYS, max_size=12), KEYS)
+@settings(max_examples=400)
+def test_it_finds_what_a_naive_scan_finds(patterns: list[str], key: str) -> None:
+    found = [binding.destination for binding in trie_of(patterns).match(key)]
+    expected = [
+        f"q{number}"
+        for number, pattern in enumerate(patterns)
+        if fits(words_of(pattern), words_of(key))
+    ]
+    assert sorted(found) == sorted(expected)
+
+
+@given(st.lists(KEYS, min_size=1, max_size=12, unique=True), st.data())
+def test_what_is_removed_leaves_nothing_behind(patterns: list[str], data: st.DataObject) -> None:
+    bindings = [Binding("x", "q", pattern) for pattern in patterns]
+    trie = TopicTrie()
+    for binding in bindings:
+        trie.add(binding)
+    removed = data.draw(st.lists(st.sampled_from(bindings), unique=True))
+    for binding in removed:
+        trie.remove(binding)
+    kept = [binding for binding in bindings if binding not in removed]
+    for pattern in patterns:
+        expected = [b.key for b in kept if fits(words_of(b.key), words_of(pattern))]
+        assert sorted(b.key for b in trie.match(pattern)) == sorted(expected)
+    assert trie.is_empty == (not kept)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "key", "matches"),
+    [
+        ("", "", True),
+        ("#", "", True),
+        ("*", "", False),
+        ("*", ".", False),
+        ("*.*", ".", True),
+        ("a..b", "a..b", True),
+        ("a.*.b", "a..b", True),
+        ("a.#.b", "a.b", True),
+        ("#.a", "b.a.a", True),
+        ("*", "*", True),
+        ("a.*", "a.#", True),
+        ("a", "A", False),
+    ],
+)
+def test_answers_of_rabbitmq(pattern: str, key: str, matches: bool) -> None:
+    assert bool(trie_of([pattern]).match(key)) is matches
+
+
+@pytest.mark.parametrize(
+    ("pattern", "normal"),
+    [
+        ("#.#.#", ["#"]),
+        ("#.*", ["*", "#"]),
+        ("*.#.*.#", ["*", "*", "#"]),
+        ("a.#.#.b", ["a", "#", "b"]),
+        ("*.*", ["*", "*"]),
+    ],
+)
+def test_runs_of_wildcards_have_one_form(pattern: str, normal: list[str]) -> None:
+    assert normal_form(pattern) == normal
+
+
+def test_many_hashes_cost_no_more_than_words_times_nodes() -> None:
+    """A search that backtracks would not come back from this (CVE-2026-67419)."""
+    patterns = [".".join(["#"] * 100), ".".join(["#", "a"] * 60 + ["b"]), "#.a.#.a.#.c"]
+    trie = trie_of(patterns)
+    key = ".".join(["a"] * 128)
+    assert [binding.destination for binding in trie.match(key)] == ["q0"]
+
+
+def test_the_order_is_that_of_the_bindings_where_patterns_are_the_same() -> None:
+    trie = trie_of(["a.#"] * 20)
+    assert [b.destination for b in trie.match("a.b")] == [f"q{n}" for n in range(20)]
+
+
+def test_adding_twice_is_adding_once() -> None:
+    trie = trie_of([])
+    for _ in range(2):
+        trie.add(Binding("x", "q", "a"))
+    assert len(trie.match("a")) == 1

@@ -1,0 +1,308 @@
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event
+
+import pytest
+
+from reference_broker.core.content import Content
+from reference_broker.core.journal import Entry
+from reference_broker.errors import DataDirectoryLocked, DiskFailed, StoreError
+from reference_broker.runtime.data_folder import DataFolder
+from reference_broker.runtime.disk import TRANSITIONS, DiskState, DiskThread, open_store
+from reference_broker.simulation.disk import Crash, SimulatedDisk
+from reference_broker.store import Disk, Log, Operation, open_log
+from reference_broker.store.ports import Sync, Write
+
+WAIT_S = 20
+SMALL_SEGMENT = 1024
+
+
+class GatedDisk(SimulatedDisk):
+    """A sync returns only when the gate is open; ``reached`` is set while it waits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = Event()
+        self.gate.set()
+        self.reached = Event()
+
+    def perform(self, operation: Operation) -> None:
+        if isinstance(operation, Sync):
+            self.reached.set()
+            assert self.gate.wait(WAIT_S)
+        super().perform(operation)
+
+
+class Loop:
+    """Stands in for the event loop: callbacks from the disk thread wait until they are run."""
+
+    def __init__(self, log: Log, disk: Disk) -> None:
+        self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.log = log
+        self.events: list[object] = []
+        self.thread = DiskThread(
+            log,
+            disk,
+            self.calls.put,
+            on_synced=self.events.append,
+            on_failed=self.events.append,
+            on_full=lambda: self.events.append("full"),
+        )
+
+    def publish(self, sequence: int, size: int = 10) -> None:
+        self.log.publish([Entry(7, sequence)], Content(b"", b"", bytes(size)))
+
+    def run_one(self) -> None:
+        self.calls.get(timeout=WAIT_S)()
+
+    def settle(self) -> None:
+        while self.thread.state is DiskState.WRITING:
+            self.run_one()
+
+
+def looped(segment_bytes: int = 1 << 20) -> tuple[Loop, GatedDisk]:
+    disk = GatedDisk()
+    log, _ = open_log(disk, segment_bytes=segment_bytes)
+    disk.reached.clear()
+    return Loop(log, disk), disk
+
+
+def test_a_lone_record_is_synced_at_once_and_then_reported() -> None:
+    loop, disk = looped()
+    loop.publish(1)
+    end = loop.log.tail
+    loop.thread.kick()
+    loop.settle()
+    assert loop.events == [end]
+    assert loop.log.synced == end
+    assert isinstance(disk.performed[-1], Sync)
+    loop.thread.close()
+
+
+def test_what_comes_meanwhile_forms_one_batch() -> None:
+    loop, disk = looped()
+    disk.gate.clear()
+    loop.publish(1)
+    loop.thread.kick()
+    assert disk.reached.wait(WAIT_S)
+    for sequence in range(2, 100):
+        loop.publish(sequence)
+        loop.thread.kick()
+    assert loop.events == []
+    disk.gate.set()
+    loop.settle()
+    assert loop.thread.batches == 2
+    assert loop.events[-1] == loop.log.tail
+    loop.thread.close()
+
+
+def test_nothing_is_reported_before_the_sync_returned() -> None:
+    loop, disk = looped()
+    disk.gate.clear()
+    loop.publish(1)
+    loop.thread.kick()
+    assert disk.reached.wait(WAIT_S)
+    assert loop.calls.empty()
+    assert loop.log.synced < loop.log.tail
+    disk.gate.set()
+    loop.settle()
+    assert loop.log.synced == loop.log.tail
+    loop.thread.close()
+
+
+def test_kicks_without_records_do_nothing() -> None:
+    loop, disk = looped()
+    before = disk.operations
+    for _ in range(3):
+        loop.thread.kick()
+    assert loop.thread.state is DiskState.IDLE
+    assert disk.operations == before
+    loop.thread.close()
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_failed_write_or_sync_is_reported_once_and_ends_it(failing: int) -> None:
+    loop, disk = looped()
+    synced = loop.log.synced
+    disk.fail_at(failing, errno.EIO)
+    loop.publish(1)
+    loop.thread.kick()
+    loop.settle()
+    (error,) = loop.events
+    assert isinstance(error, DiskFailed)
+    assert loop.thread.state is DiskState.FAILED
+    loop.publish(2)
+    loop.thread.kick()
+    assert loop.log.synced == synced
+    done = disk.operations
+    loop.thread.close()
+    assert disk.operations == done
+    assert len(loop.events) == 1
+
+
+def test_no_space_in_the_middle_of_a_segment_is_a_failure() -> None:
+    loop, disk = looped()
+    disk.fail_at(1, errno.ENOSPC)
+    loop.publish(1)
+    loop.thread.kick()
+    loop.settle()
+    assert isinstance(loop.events[0], DiskFailed)
+    loop.thread.close()
+
+
+def test_a_full_disk_is_told_once_and_the_batch_goes_on_when_there_is_room() -> None:
+    loop, disk = looped(SMALL_SEGMENT)
+    for sequence in range(1, 4):
+        loop.publish(sequence, size=400)
+    # Write, Sync of the old segment, and then the creation of the next.
+    disk.fail_at(3, errno.ENOSPC)
+    disk.fail_at(4, errno.ENOSPC)
+    loop.thread.kick()
+    loop.settle()
+    assert loop.thread.state is DiskState.FULL
+    loop.publish(4)
+    loop.thread.kick()
+    loop.settle()
+    assert loop.events == ["full"]
+    assert loop.log.synced < loop.log.tail
+    loop.thread.kick()
+    loop.settle()
+    assert loop.events[-1] == loop.log.tail == loop.log.synced
+    loop.thread.close()
+    disk.crash(Crash.DROP)
+    _, recovered = open_log(disk)
+    assert [entry.sequence for entry in recovered.entries[7]] == [1, 2, 3, 4]
+    assert recovered.clean
+
+
+def test_a_disk_that_becomes_full_again_is_told_again() -> None:
+    loop, disk = looped(SMALL_SEGMENT)
+    for sequence in range(1, 3):
+        loop.publish(2 * sequence, size=600)
+        loop.publish(2 * sequence + 1, size=600)
+        disk.fail_at(3, errno.EDQUOT)
+        loop.thread.kick()
+        loop.settle()
+        assert loop.thread.state is DiskState.FULL
+        loop.thread.kick()
+        loop.settle()
+    assert loop.events.count("full") == 2
+    loop.thread.close()
+
+
+def test_closing_on_a_full_disk_gives_up_and_the_next_start_is_unclean() -> None:
+    loop, disk = looped(SMALL_SEGMENT)
+    for sequence in range(1, 4):
+        loop.publish(sequence, size=400)
+    for operation in range(3, 10):
+        disk.fail_at(operation, errno.ENOSPC)
+    loop.thread.kick()
+    loop.thread.close()
+    assert loop.thread.state is DiskState.CLOSED
+    disk.crash(Crash.DROP)
+    assert not open_log(disk)[1].clean
+
+
+def test_close_writes_what_is_pending_and_stops_cleanly_also_without_a_loop() -> None:
+    loop, disk = looped()
+    disk.gate.clear()
+    loop.publish(1)
+    loop.thread.kick()
+    assert disk.reached.wait(WAIT_S)
+    loop.publish(2)
+    disk.gate.set()
+    loop.thread.close()
+    loop.thread.close()
+    assert loop.events[-1] == loop.log.synced == loop.log.tail
+    while not loop.calls.empty():
+        loop.run_one()  # late callbacks find nothing to do
+    disk.crash(Crash.DROP)
+    _, recovered = open_log(disk)
+    assert recovered.clean
+    assert len(recovered.entries[7]) == 2
+
+
+def test_a_closed_loop_does_not_stop_the_thread() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+
+    def closed(callback: Callable[[], None]) -> None:
+        raise RuntimeError("Event loop is closed")
+
+    thread = DiskThread(log, disk, closed, lambda _: None, lambda _: None, lambda: None)
+    log.publish([Entry(7, 1)], Content(b"", b"", b""))
+    thread.kick()
+    thread.close()
+    assert log.synced == log.tail
+
+
+def test_the_transition_table_is_complete_and_holds() -> None:
+    assert list(TRANSITIONS) == list(DiskState)
+    loop, _ = looped()
+    with pytest.raises(AssertionError, match="IDLE -> FULL"):
+        loop.thread._change(DiskState.FULL)
+    assert loop.thread.state is DiskState.IDLE
+    loop.thread.close()
+
+
+def test_a_real_folder_survives_a_clean_stop_and_a_kill(tmp_path: Path) -> None:
+    directory = tmp_path / "data"
+    store = open_store(directory)
+    assert store.recovered.clean
+    loop = Loop(store.log, store.folder)
+    for sequence in range(1, 101):
+        loop.publish(sequence, size=1000)
+        loop.thread.kick()
+    loop.thread.close()
+
+    store = open_store(directory)
+    assert store.recovered.clean
+    assert len(store.recovered.entries[7]) == 100
+    loop = Loop(store.log, store.folder)
+    for entry in store.recovered.entries[7][:90]:
+        store.log.ack(7, entry.sequence, entry.content.position)
+    loop.thread.kick()
+    loop.settle()
+    store.folder.close()  # as a kill does, the lock goes and nothing is said
+
+    store = open_store(directory)
+    assert not store.recovered.clean
+    assert [entry.sequence for entry in store.recovered.entries[7]] == list(range(91, 101))
+    assert all(entry.redelivered for entry in store.recovered.entries[7])
+    store.folder.close()
+
+
+def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with pytest.raises(DataDirectoryLocked):
+        open_store(tmp_path)
+    store.folder.close()
+    open_store(tmp_path).folder.close()
+
+
+def test_a_folder_that_cannot_be_read_is_a_failed_disk(tmp_path: Path) -> None:
+    (tmp_path / "0000000000000000-00000001.segment").mkdir()
+    with pytest.raises(DiskFailed, match="can't use the data folder"):
+        open_store(tmp_path)
+    DataFolder(tmp_path).close()  # the lock was given back
+
+
+def test_a_path_that_is_a_file_is_a_failed_disk(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError):
+        open_store(tmp_path / "file")
+
+
+def test_one_sync_per_batch_and_file() -> None:
+    loop, disk = looped()
+    for sequence in range(50):
+        loop.publish(sequence)
+    before = len(disk.performed)
+    loop.thread.kick()
+    loop.settle()
+    assert [type(each) for each in disk.performed[before:]] == [Write, Sync]
+    loop.thread.close()

@@ -1,0 +1,61 @@
+"""Retries: a policy, the queues it compiles to, the headers it writes, and the parking lot's tools.
+
+A handler raises :class:`RetryLater`, :class:`Park` or :class:`Drop`, or anything else;
+:meth:`RetryPolicy.decide` says what becomes of the message.
+"""
+
+from mqkit.retry.compile import compile_parking_lot, compile_policy, compile_tier
+from mqkit.retry.duration import format_duration, parse_duration
+from mqkit.retry.headers import Failure, failures_of, to_parking_lot, to_replay, to_tier
+from mqkit.retry.names import (
+    is_parking_lot,
+    owner_of_parking_lot,
+    owner_of_tier,
+    parking_lot_name,
+    tier_name,
+)
+from mqkit.retry.parked import ParkedMessage, Selection
+from mqkit.retry.parking_lot import ParkingLot, ParkingLotTools
+from mqkit.retry.policy import (
+    Action,
+    DiscardAction,
+    ParkAction,
+    RetryAction,
+    RetryPolicy,
+    Then,
+)
+from mqkit.retry.replay import ReplayReport
+from mqkit.retry.signals import Drop, Park, RetryLater, Signal
+
+__all__ = [
+    "Action",
+    "DiscardAction",
+    "Drop",
+    "Failure",
+    "Park",
+    "ParkAction",
+    "ParkedMessage",
+    "ParkingLot",
+    "ParkingLotTools",
+    "ReplayReport",
+    "RetryAction",
+    "RetryLater",
+    "RetryPolicy",
+    "Selection",
+    "Signal",
+    "Then",
+    "compile_parking_lot",
+    "compile_policy",
+    "compile_tier",
+    "failures_of",
+    "format_duration",
+    "is_parking_lot",
+    "owner_of_parking_lot",
+    "owner_of_tier",
+    "parking_lot_name",
+    "parse_duration",
+    "tier_name",
+    "to_parking_lot",
+    "to_replay",
+    "to_tier",
+]

@@ -1,0 +1,178 @@
+"""One replay: from a parking lot back to a queue, window by window.
+
+    get, get, get ...  ->  publish them in order  ->  wait for every confirm  ->  ack the confirmed
+         |                                                                            |
+         +-- not chosen, or replayed too often: held unacked, requeued at the end <---+-- the rest
+
+What is held stays unacked until the end: a requeued message goes back to the head, and the next get
+would bring it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mqkit.errors import ConfigurationError
+from mqkit.outcome import Confirmed, Outcome
+from mqkit.retry.headers import to_replay
+from mqkit.retry.parked import ParkedMessage, Selection
+from mqkit.transport.seam import Channel
+
+WINDOW = 100
+"""Messages in flight: enough to hide the round trip, few enough to duplicate after a crash."""
+
+MAX_REPLAYS = 10
+"""A message that has come back from so many replays needs a person, not another replay."""
+
+Step = Callable[[str], AbstractAsyncContextManager[None]]
+"""A deadline around one step at the broker; takes what is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRequest:
+    """What is to be replayed, where to, and how fast."""
+
+    lot: str
+    to: str
+    selection: Selection
+    limit: int | None = None
+    rate_per_s: float | None = None
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise ConfigurationError(f"a replay's limit is at least 1, not {self.limit}")
+        if self.rate_per_s is not None and not self.rate_per_s > 0:
+            raise ConfigurationError(f"a replay's rate is above 0, not {self.rate_per_s:g}")
+
+    @property
+    def window(self) -> int:
+        """How many go out together: at most what the rate allows in a second."""
+        return WINDOW if self.rate_per_s is None else max(1, min(WINDOW, int(self.rate_per_s)))
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """What a replay has come to, so far or at the end.
+
+    ``replayed`` were confirmed and acked (in a dry run: would be sent). ``skipped`` were not
+    chosen, ``guarded`` were replayed too often before: both are still in the parking lot.
+    ``stopped`` says why it ended early, if it did; the message concerned is still there.
+    """
+
+    lot: str
+    to: str
+    total: int
+    seen: int = 0
+    replayed: int = 0
+    skipped: int = 0
+    guarded: int = 0
+    stopped: str = ""
+    dry_run: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "lot": self.lot,
+            "to": self.to,
+            "total": self.total,
+            "seen": self.seen,
+            "replayed": self.replayed,
+            "skipped": self.skipped,
+            "guarded": self.guarded,
+            "stopped": self.stopped,
+            "dry_run": self.dry_run,
+        }
+
+
+async def replay(
+    request: ReplayRequest,
+    source: Channel,
+    out: Channel,
+    total: int,
+    step: Step,
+    sleep: Callable[[float], Awaitable[None]],
+    on_progress: Callable[[ReplayReport], None],
+) -> ReplayReport:
+    """Run ``request`` over the messages that lie there now (``total``).
+
+    ``out`` is a confirm channel of another connection than ``source``.
+    """
+    report = ReplayReport(request.lot, request.to, total, dry_run=request.dry_run)
+    last_tag = 0
+    while not report.stopped and _wants_more(report, request):
+        before = report.replayed
+        report, chosen, last_tag = await _read_window(request, report, source, step, last_tag)
+        if chosen and not request.dry_run:
+            sent, stopped = await _send_window(request, chosen, source, out, step)
+            report = replace(report, replayed=before + sent, stopped=stopped or report.stopped)
+        on_progress(report)
+        if request.rate_per_s is not None and chosen and _wants_more(report, request):
+            await sleep(len(chosen) / request.rate_per_s)
+    if last_tag and (request.dry_run or report.seen > report.replayed):
+        async with step(f"the requeue on {request.lot!r}"):
+            await source.nack(last_tag, multiple=True, requeue=True)
+    return report
+
+
+def _wants_more(report: ReplayReport, request: ReplayRequest) -> bool:
+    within_limit = request.limit is None or report.replayed < request.limit
+    return within_limit and report.seen < report.total
+
+
+async def _read_window(
+    request: ReplayRequest, report: ReplayReport, source: Channel, step: Step, last_tag: int
+) -> tuple[ReplayReport, list[ParkedMessage], int]:
+    """Get until a window is chosen; the report counts the chosen ones as replayed already."""
+    chosen: list[ParkedMessage] = []
+    while len(chosen) < request.window and _wants_more(report, request):
+        async with step(f"a message of {request.lot!r}"):
+            delivery = await source.get(request.lot)
+        if delivery is None:
+            return replace(report, total=report.seen), chosen, last_tag
+        last_tag = delivery.delivery_tag
+        message = ParkedMessage.of(delivery, request.lot)
+        if not request.selection.matches(message):
+            report = replace(report, seen=report.seen + 1, skipped=report.skipped + 1)
+        elif message.replays >= MAX_REPLAYS:
+            report = replace(report, seen=report.seen + 1, guarded=report.guarded + 1)
+        else:
+            report = replace(report, seen=report.seen + 1, replayed=report.replayed + 1)
+            chosen.append(message)
+    return report, chosen, last_tag
+
+
+async def _send_window(
+    request: ReplayRequest,
+    chosen: Sequence[ParkedMessage],
+    source: Channel,
+    out: Channel,
+    step: Step,
+) -> tuple[int, str]:
+    """Publish, wait, ack what was confirmed; how many that was, and why to stop if not all."""
+    messages = [to_replay(message.delivery, request.to) for message in chosen]
+    async with step(f"the confirms of {request.to!r}"):
+        outcomes = await asyncio.gather(*await out.publish_many(messages))
+    sent, stopped = 0, ""
+    for message, outcome in zip(chosen, outcomes, strict=True):
+        if isinstance(outcome, Confirmed):
+            async with step(f"an ack on {request.lot!r}"):
+                await source.ack(message.delivery.delivery_tag)
+            sent += 1
+        elif not stopped:
+            stopped = (
+                f"message {message.message_id or '(no id)'} was not confirmed: {_say(outcome)}"
+            )
+    return sent, stopped
+
+
+def _say(outcome: Outcome) -> str:
+    match outcome:
+        case Confirmed():
+            return "confirmed"
+        case _:
+            return outcome.detail or str(getattr(outcome, "reason", "unknown"))

@@ -1,0 +1,124 @@
+"""Settings of the client, from arguments or from ``MQKIT_*`` environment variables.
+
+    MQKIT_URLS=amqp://app:secret@mq1/,amqp://app:secret@mq2/   MQKIT_HEARTBEAT_S=10   python app.py
+
+``MQKIT_URL`` is read where ``MQKIT_URLS`` is not set. A URL is a secret here: neither a repr, nor a
+log line, nor the message of an error shows its password.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AliasChoices,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from mqkit.errors import ConfigurationError
+from mqkit.transport.seam import Endpoint
+from mqkit.url import parse, redact
+
+DEFAULT_URL = "amqp://guest:guest@127.0.0.1:5672/"
+
+MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+"""RabbitMQ's own limit since 4.0 (``max_message_size``); a larger message is refused unsent."""
+
+
+class Settings(BaseSettings):
+    """How a client connects and publishes. Make one with :meth:`load`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="MQKIT_",
+        frozen=True,
+        extra="ignore",
+        populate_by_name=True,
+        hide_input_in_errors=True,
+    )
+
+    urls: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
+        default=(SecretStr(DEFAULT_URL),),
+        validation_alias=AliasChoices("MQKIT_URLS", "MQKIT_URL"),
+    )
+    """The hosts of one broker or cluster, tried in this order; separated by commas."""
+    connection_name: str = "mqkit"
+    """Shown in the broker's list of connections."""
+    connect_timeout_s: PositiveFloat = 10.0
+    """For one host: TCP, TLS, login and opening the vhost together."""
+    heartbeat_s: NonNegativeInt = 20
+    """RabbitMQ's guide advises 5 to 20 seconds; 0 turns heartbeats off."""
+    setup_timeout_s: PositiveFloat = 60.0
+    """For declaring the topology and starting the consumers after a connect."""
+    reconnect_first_s: PositiveFloat = 0.5
+    reconnect_max_s: PositiveFloat = 30.0
+    """Waits between attempts lie between zero and a ceiling that grows from the first to this."""
+    channels_max: PositiveInt = 8
+    """Size of the pool of confirm channels."""
+    borrow_timeout_s: PositiveFloat = 15.0
+    publish_lanes: PositiveInt = 2
+    """How many of these channels the publisher holds."""
+    publish_window: PositiveInt = 1000
+    """Publishes in flight per lane. A confirm costs a disk sync, which this many share."""
+    publish_deadline_s: PositiveFloat = 30.0
+    """For connecting, publishing, confirm and retries together, unless a call says otherwise."""
+    max_message_bytes: PositiveInt = MESSAGE_BYTES_MAX
+
+    @classmethod
+    def load(cls, **overrides: Any) -> Self:
+        """Arguments first, then the environment, then defaults.
+
+        Raises :exc:`~mqkit.errors.ConfigurationError` naming each setting that can't be used.
+        """
+        try:
+            return cls(**overrides)
+        except ValidationError as error:
+            faults = "; ".join(
+                f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+                for fault in error.errors(include_input=False, include_url=False)
+            )
+            raise ConfigurationError(f"settings can't be used: {faults}") from None
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Where to connect, in order."""
+        return tuple(parse(url.get_secret_value()) for url in self.urls)
+
+    @field_validator("urls", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("urls")
+    @classmethod
+    def _parse(cls, urls: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if not urls:
+            raise ConfigurationError(f"no AMQP URL was given (example: {redact(DEFAULT_URL)})")
+        for url in urls:
+            parse(url.get_secret_value())
+        return urls
+
+    @model_validator(mode="after")
+    def _lanes_fit_the_pool(self) -> Self:
+        if self.publish_lanes > self.channels_max:
+            raise ConfigurationError(
+                f"publish_lanes ({self.publish_lanes}) are channels of the pool, which has only "
+                f"{self.channels_max} (channels_max)"
+            )
+        return self
+
+    def __repr_args__(self) -> Any:
+        for name, value in super().__repr_args__():
+            if name == "urls":
+                yield name, tuple(redact(url.get_secret_value()) for url in self.urls)
+            else:
+                yield name, value

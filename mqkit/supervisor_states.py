@@ -1,0 +1,95 @@
+"""The supervisor's states, and every move between them.
+
+    connecting --connected--> declaring --declared--> ready <--unblocked/blocked--> blocked
+        ^                         |                     |                             |
+        +---------- lost ---------+---------------------+-----------------------------+
+
+From anywhere but ``closed``, ``drain`` leads to draining and ``close`` to closed. A connection
+that is lost while draining is not replaced: the broker delivers again what was unacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from mqkit.errors import MqkitError
+
+
+class State(StrEnum):
+    """What the client is doing about its connections."""
+
+    CONNECTING = "connecting"
+    DECLARING = "declaring"
+    """Connected; topology and consumers are being set up."""
+    READY = "ready"
+    BLOCKED = "blocked"
+    """Connected, but the broker takes no publishes (``connection.blocked``)."""
+    DRAINING = "draining"
+    """Finishing what was begun; consumers take nothing new."""
+    CLOSED = "closed"
+
+
+class Event(StrEnum):
+    """What can happen."""
+
+    CONNECTED = "connected"
+    DECLARED = "declared"
+    LOST = "lost"
+    BLOCKED = "blocked"
+    UNBLOCKED = "unblocked"
+    DRAIN = "drain"
+    CLOSE = "close"
+
+
+TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
+    State.CONNECTING: {
+        Event.CONNECTED: State.DECLARING,
+        Event.LOST: State.CONNECTING,
+        Event.DRAIN: State.DRAINING,
+        Event.CLOSE: State.CLOSED,
+    },
+    State.DECLARING: {
+        Event.DECLARED: State.READY,
+        Event.LOST: State.CONNECTING,
+        # Remembered, and acted upon when ready: what is being set up needs no publishing.
+        Event.BLOCKED: State.DECLARING,
+        Event.UNBLOCKED: State.DECLARING,
+        Event.DRAIN: State.DRAINING,
+        Event.CLOSE: State.CLOSED,
+    },
+    State.READY: {
+        Event.LOST: State.CONNECTING,
+        Event.BLOCKED: State.BLOCKED,
+        Event.UNBLOCKED: State.READY,
+        Event.DRAIN: State.DRAINING,
+        Event.CLOSE: State.CLOSED,
+    },
+    State.BLOCKED: {
+        Event.LOST: State.CONNECTING,
+        Event.BLOCKED: State.BLOCKED,
+        Event.UNBLOCKED: State.READY,
+        Event.DRAIN: State.DRAINING,
+        Event.CLOSE: State.CLOSED,
+    },
+    State.DRAINING: {
+        Event.LOST: State.CLOSED,
+        Event.BLOCKED: State.DRAINING,
+        Event.UNBLOCKED: State.DRAINING,
+        Event.DRAIN: State.DRAINING,
+        Event.CLOSE: State.CLOSED,
+    },
+    State.CLOSED: {},
+}
+
+
+class IllegalTransition(MqkitError):
+    """An event that can't happen in this state: a bug in mqkit. Nothing has changed."""
+
+
+def after(state: State, event: Event) -> State:
+    """The state that follows. Raises :exc:`IllegalTransition`."""
+    following = TRANSITIONS[state].get(event)
+    if following is None:
+        raise IllegalTransition(f"{event} in the state {state}")
+    return following

@@ -1,0 +1,211 @@
+"""Starts one private RabbitMQ node out of an installed package, and ends exactly what it started.
+
+A node consists of two processes of ours, each in a process group of its own: an epmd on a free
+port (so that neither a running epmd is used nor one is left behind) and the node itself. Its data,
+logs, configuration and Erlang cookie lie in one temporary folder. Debian's wrapper in ``/usr/sbin``
+insists on system folders, so the script that it wraps is run; as root that script fails on those
+folders too, so everything runs as the package's user ``rabbitmq`` then.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+PACKAGED_SCRIPTS = ("/usr/lib/rabbitmq/bin/rabbitmq-server",)
+"""Where packages keep the real script; on other systems the one on ``PATH`` is the real one."""
+
+WRAPPER_FOLDER = "/usr/sbin"
+
+PACKAGE_USER = "rabbitmq"
+
+POLL_INTERVAL_S = 0.1
+
+STOP_TIMEOUT_S = 20.0
+"""A node that has not gone this long after SIGTERM is killed."""
+
+LOG_TAIL_CHARACTERS = 600
+"""How much of a failed node's output goes into the error."""
+
+
+class NodeFailed(Exception):
+    """The node did not come up; the message has the end of its output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node that accepts connections on 127.0.0.1. ``beam_pid`` is its Erlang VM."""
+
+    amqp_port: int
+    management_port: int
+    beam_pid: int
+
+
+def server_script(environ: Mapping[str, str]) -> str | None:
+    """The ``rabbitmq-server`` script to run, or ``None`` where the package is not installed."""
+    for script in PACKAGED_SCRIPTS:
+        if os.access(script, os.X_OK):
+            return script
+    found = shutil.which("rabbitmq-server", path=environ.get("PATH"))
+    return None if found is None or found.startswith(WRAPPER_FOLDER) else found
+
+
+@contextmanager
+def start_node(script: str, *, timeout_s: float) -> Iterator[Node]:
+    """A node of its own for the time of the block. Raises :exc:`NodeFailed`."""
+    epmd = shutil.which("epmd")
+    if epmd is None:
+        raise NodeFailed("rabbitmq-server is there, but Erlang's epmd is not on PATH")
+    with ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix="mqkit-rabbitmq-"))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        amqp_port, management_port, dist_port, epmd_port = _free_ports(4)
+        _write_configuration(folder, amqp_port, management_port)
+        prefix = _as_package_user(folder)
+        environment = _environment(folder, dist_port, epmd_port)
+        output = stack.enter_context(open(folder / "output.txt", "w+b"))
+        for command in (
+            [*prefix, epmd, "-port", str(epmd_port), "-address", "127.0.0.1"],
+            [*prefix, script],
+        ):
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            stack.callback(_end, process)
+        _wait_until_up(process, amqp_port, management_port, timeout_s, folder / "output.txt")
+        yield Node(amqp_port, management_port, _beam_pid(process.pid))
+
+
+def _free_ports(count: int) -> list[int]:
+    """Distinct free ports: all are held until all are known."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for held in sockets:
+            held.bind(("127.0.0.1", 0))
+        return [held.getsockname()[1] for held in sockets]
+
+
+def _write_configuration(folder: Path, amqp_port: int, management_port: int) -> None:
+    (folder / "rabbitmq.conf").write_text(
+        f"listeners.tcp.default = 127.0.0.1:{amqp_port}\n"
+        f"management.tcp.ip = 127.0.0.1\n"
+        f"management.tcp.port = {management_port}\n"
+    )
+    (folder / "enabled_plugins").write_text("[rabbitmq_management].\n")
+
+
+def _as_package_user(folder: Path) -> list[str]:
+    """The command prefix under which the node runs; gives it the folder when that is needed."""
+    if os.geteuid() != 0:
+        return []
+    setpriv = shutil.which("setpriv")
+    try:
+        user = pwd.getpwnam(PACKAGE_USER)
+    except KeyError:
+        user = None
+    if setpriv is None or user is None:
+        raise NodeFailed(
+            f"rabbitmq-server does not run as root: setpriv and a user {PACKAGE_USER} are needed"
+        )
+    for path in (folder, *folder.iterdir()):
+        os.chown(path, user.pw_uid, user.pw_gid)
+    return [setpriv, f"--reuid={PACKAGE_USER}", f"--regid={user.pw_gid}", "--clear-groups"]
+
+
+def _environment(folder: Path, dist_port: int, epmd_port: int) -> dict[str, str]:
+    inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return inherited | {
+        "HOME": str(folder),
+        "ERL_EPMD_PORT": str(epmd_port),
+        "ERL_EPMD_ADDRESS": "127.0.0.1",
+        "RABBITMQ_NODENAME": f"mqkit-{dist_port}@localhost",
+        "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq"),
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "enabled_plugins"),
+        "RABBITMQ_MNESIA_BASE": str(folder / "mnesia"),
+        "RABBITMQ_LOG_BASE": str(folder / "log"),
+        "RABBITMQ_DIST_PORT": str(dist_port),
+    }
+
+
+def _wait_until_up(
+    process: subprocess.Popen[bytes],
+    amqp_port: int,
+    management_port: int,
+    timeout_s: float,
+    output: Path,
+) -> None:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise NodeFailed(f"rabbitmq-server ended with {process.returncode}: {_tail(output)}")
+        if is_up("127.0.0.1", amqp_port, management_port):
+            return
+        time.sleep(POLL_INTERVAL_S)
+    raise NodeFailed(f"rabbitmq-server was not up after {timeout_s:.0f} s: {_tail(output)}")
+
+
+def is_up(host: str, amqp_port: int, management_port: int) -> bool:
+    """Whether a RabbitMQ there accepts connections and its management API answers."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        if probe.connect_ex((host, amqp_port)) != 0:
+            return False
+    try:
+        answer = httpx.get(
+            f"http://{host}:{management_port}/api/overview",
+            auth=("guest", "guest"),
+            trust_env=False,  # a proxy does not lead to this machine
+        )
+    except httpx.TransportError:
+        return False
+    return answer.status_code == 200
+
+
+def _tail(output: Path) -> str:
+    text = output.read_text(errors="replace").strip()
+    return text[-LOG_TAIL_CHARACTERS:] or "it printed nothing"
+
+
+def _beam_pid(group: int) -> int:
+    """The Erlang VM in the node's process group (without /proc: what the script has become)."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, fields = status.read_text().partition(" (")[2].rpartition(") ")
+        except OSError:
+            continue
+        if name.startswith("beam") and int(fields.split()[2]) == group:
+            return int(status.parent.name)
+    return group
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process group that was started for this process: SIGTERM, then SIGKILL.
+
+    Nothing is signalled once the process has been reaped: its number may be somebody else's then.
+    """
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        try:
+            os.killpg(process.pid, number)
+            process.wait(STOP_TIMEOUT_S)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass

@@ -1,0 +1,69 @@
+"""Topologies: a YAML file, what it compiles to, how a broker differs, and how to get there.
+
+``load`` -> ``compile_topology`` -> ``take_snapshot`` -> ``plan`` -> ``apply``; and ``export``
+back. An application that is connected keeps a :class:`TopologyCache`.
+"""
+
+from mqkit.topology.apply import Applied, StepResult, StepState, apply
+from mqkit.topology.cache import Redeclared, TopologyCache
+from mqkit.topology.compile import compile_queues, compile_topology
+from mqkit.topology.diff import Change, ChangeKind, Difference, diff
+from mqkit.topology.export import export, to_topology
+from mqkit.topology.fault import Fault
+from mqkit.topology.model import (
+    Bind,
+    DeadLetter,
+    ExchangeModel,
+    Overflow,
+    QueueModel,
+    QueueType,
+    Topology,
+)
+from mqkit.topology.plan import Plan, Step, StepAction, Verdict, name_of, plan
+from mqkit.topology.quarantine import Quarantined
+from mqkit.topology.read import check, load, loads
+from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
+from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
+from mqkit.topology.validate import validate
+
+__all__ = [
+    "Applied",
+    "Bind",
+    "Change",
+    "ChangeKind",
+    "DeadLetter",
+    "Difference",
+    "ExchangeModel",
+    "Fault",
+    "LiveQueue",
+    "OpenChannel",
+    "Overflow",
+    "Plan",
+    "Quarantined",
+    "QueueModel",
+    "QueueType",
+    "Redeclared",
+    "Snapshot",
+    "Step",
+    "StepAction",
+    "StepResult",
+    "StepState",
+    "ThrowAwayChannel",
+    "Topology",
+    "TopologyCache",
+    "Verdict",
+    "apply",
+    "channels_of",
+    "check",
+    "compile_queues",
+    "compile_topology",
+    "diff",
+    "export",
+    "load",
+    "loads",
+    "name_of",
+    "plan",
+    "take_snapshot",
+    "to_topology",
+    "validate",
+]

@@ -1,0 +1,131 @@
+"""A topology as ordered declarations: exchanges, then queues, then bindings. Pure.
+
+Within the queues, a parking lot comes before what dead-letters into it, and the tiers come after
+the queue that they go back to: wherever an apply is interrupted, nothing points to what is not
+there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqkit.declaration import Binding, Declaration, Exchange, Queue
+from mqkit.retry.compile import compile_parking_lot, compile_tier
+from mqkit.retry.names import parking_lot_name
+from mqkit.topology.model import (
+    Bind,
+    ExchangeModel,
+    Overflow,
+    QueueModel,
+    QueueType,
+    Topology,
+)
+
+
+def compile_topology(topology: Topology) -> tuple[Declaration, ...]:
+    """Everything to declare, in order. Equal topologies give equal declarations.
+
+    Expects a topology that :func:`~mqkit.topology.validate.validate` finds no fault with.
+    """
+    exchanges = [compile_exchange(model) for model in topology.exchanges if not model.external]
+    queues = [queue for model in topology.queues for queue in compile_queues(model)]
+    bindings = [
+        *(
+            _binding(bind, model, to_exchange=True)
+            for model in topology.exchanges
+            for bind in model.bind
+        ),
+        *(
+            _binding(bind, model, to_exchange=False)
+            for model in topology.queues
+            for bind in model.bind
+        ),
+    ]
+    return (*exchanges, *queues, *bindings)
+
+
+def compile_exchange(model: ExchangeModel) -> Exchange:
+    """The declaration of one exchange."""
+    return Exchange(
+        model.name,
+        type=model.type,
+        durable=model.durable,
+        auto_delete=model.auto_delete,
+        internal=model.internal,
+        arguments={**exchange_arguments(model), **model.arguments},
+    )
+
+
+def compile_queues(model: QueueModel) -> tuple[Queue, ...]:
+    """The queue itself, with its parking lot before it and its retry tiers after it."""
+    if model.external:
+        return ()
+    quorum = model.type is QueueType.QUORUM
+    main = Queue(
+        model.name,
+        durable=model.durable,
+        exclusive=model.exclusive,
+        auto_delete=model.auto_delete,
+        arguments={**queue_arguments(model), **model.arguments},
+    )
+    if model.retry is None:
+        return (main,)
+    tiers = (compile_tier(model.name, after, quorum=quorum) for after in model.retry.tiers)
+    if not model.retry.parks:
+        return (main, *tiers)
+    return (compile_parking_lot(model.name, quorum=quorum), main, *tiers)
+
+
+def exchange_arguments(model: ExchangeModel) -> dict[str, Any]:
+    """What the model's keys (not its raw arguments) compile to."""
+    return {} if model.alternate is None else {"alternate-exchange": model.alternate}
+
+
+def queue_arguments(model: QueueModel) -> dict[str, Any]:
+    """What the model's keys (not its raw arguments) compile to."""
+    said = {
+        "x-queue-type": None if model.type is None else str(model.type),
+        "x-message-ttl": model.message_ttl_ms,
+        "x-expires": model.expires_ms,
+        "x-max-length": model.max_length,
+        "x-max-length-bytes": model.max_length_bytes,
+        "x-max-priority": model.max_priority,
+    }
+    arguments: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    return {**arguments, **_overflow(model), **_dead_lettering(model)}
+
+
+def _overflow(model: QueueModel) -> dict[str, Any]:
+    """``drop-head`` is written out wherever something is dead-lettered by it."""
+    if model.overflow is not None:
+        return {"x-overflow": str(model.overflow)}
+    if model.is_limited and (model.has_parking_lot or model.dead_letter is not None):
+        return {"x-overflow": str(Overflow.DROP_HEAD)}
+    return {}
+
+
+def _dead_lettering(model: QueueModel) -> dict[str, Any]:
+    """Where the broker puts what it would otherwise throw away.
+
+    A queue with a parking lot sends it there if the broker throws anything away by itself: an
+    overflow, an expiry, or a quorum queue's delivery limit. A queue that says ``overflow:`` has
+    decided about that, and a queue without limits keeps no dead-lettering that it does not need,
+    so that a retry policy can be added to it later without a migration.
+    """
+    if model.dead_letter is not None:
+        to = {"x-dead-letter-exchange": model.dead_letter.exchange}
+        key = model.dead_letter.key
+        return to if key is None else {**to, "x-dead-letter-routing-key": key}
+    throws_away = (
+        model.is_limited or model.message_ttl_ms is not None or model.type is QueueType.QUORUM
+    )
+    if model.has_parking_lot and model.overflow is None and throws_away:
+        return {
+            "x-dead-letter-exchange": "",
+            "x-dead-letter-routing-key": parking_lot_name(model.name),
+        }
+    return {}
+
+
+def _binding(bind: Bind, model: ExchangeModel | QueueModel, *, to_exchange: bool) -> Binding:
+    return Binding(bind.source, model.name, bind.key, to_exchange, bind.arguments)

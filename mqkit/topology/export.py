@@ -1,0 +1,259 @@
+"""A live broker as a topology file: text that validates, and that plans as nothing to do. Pure.
+
+Retry tiers and parking lots are folded back into ``retry:`` where the declarations are exactly
+those that the policy compiles to; whatever is not, is written out as plain queues and raw
+arguments. Each candidate is proved by compiling it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeGuard
+
+from mqkit.declaration import Binding, Exchange, Queue
+from mqkit.errors import ConfigurationError
+from mqkit.retry.duration import MAX_DURATION_MS
+from mqkit.retry.names import owner_of_tier, parking_lot_name
+from mqkit.retry.policy import MAX_TIERS, RetryPolicy, Then
+from mqkit.topology.compile import compile_exchange, compile_queues
+from mqkit.topology.diff import canonical
+from mqkit.topology.emit import emit
+from mqkit.topology.model import (
+    Bind,
+    DeadLetter,
+    ExchangeModel,
+    Overflow,
+    QueueModel,
+    QueueType,
+    Topology,
+)
+from mqkit.topology.read import MAX_LENGTH, MAX_PRIORITY, check
+from mqkit.topology.section import MAX_SHORT_STRING_BYTES
+from mqkit.topology.snapshot import Snapshot
+
+
+def export(snapshot: Snapshot) -> str:
+    """``snapshot`` as YAML text.
+
+    A broker may hold what mqkit refuses (a ring of bindings, say): then the faults stand at the top
+    of the text as comments, and ``validate`` will report them again. Exclusive queues are left out:
+    they belong to a connection.
+    """
+    text = emit(to_topology(snapshot))
+    _, faults = check(text)
+    remarks = (" ".join(f"{fault.path}: {fault.message}".split()) for fault in faults)
+    return "".join(f"# mqkit refuses this: {remark}\n" for remark in remarks) + text
+
+
+def to_topology(snapshot: Snapshot) -> Topology:
+    """The model that compiles to what ``snapshot`` has."""
+    queues = {
+        entry.queue.name: entry.queue for entry in snapshot.queues if not entry.queue.exclusive
+    }
+    private = {entry.queue.name for entry in snapshot.queues if entry.queue.exclusive}
+    bindings = [
+        binding
+        for binding in snapshot.bindings
+        if binding.to_exchange or binding.destination not in private
+    ]
+    bound = {binding.destination for binding in bindings if not binding.to_exchange}
+    models = {name: _fold(queue, queues) for name, queue in queues.items()}
+    folded = {
+        part.name
+        for name, model in models.items()
+        for part in compile_queues(model)
+        # A tier that somebody bound to an exchange has to be written out, with the binding.
+        if part.name != name
+    }
+    for name, model in models.items():
+        parts = {part.name for part in compile_queues(model)} - {name}
+        if parts & bound or any(models[part].retry for part in parts):
+            folded -= parts
+            models[name] = _unfolded(queues[name])
+    topology = Topology(
+        tuple(
+            replace(_exchange(exchange), bind=_binds(bindings, exchange.name, to_exchange=True))
+            for exchange in snapshot.exchanges
+        ),
+        tuple(
+            replace(model, bind=_binds(bindings, name, to_exchange=False))
+            for name, model in models.items()
+            if name not in folded
+        ),
+        snapshot.vhost,
+    )
+    return _with_externals(topology)
+
+
+def _fold(queue: Queue, live: Mapping[str, Queue]) -> QueueModel:
+    """The model with the retry policy whose queues are all there, else the one without."""
+    policy = _policy(queue, live)
+    if policy is None:
+        return _unfolded(queue)
+    return next(
+        (
+            model
+            for model in _candidates(queue, policy)
+            if all(_same(part, live.get(part.name)) for part in compile_queues(model))
+        ),
+        _unfolded(queue),
+    )
+
+
+def _unfolded(queue: Queue) -> QueueModel:
+    """The queue alone: by the model's keys where they compile to it, else by raw arguments."""
+    return next(
+        model
+        for model in (*_candidates(queue, None), _raw(queue))
+        if _same(compile_queues(model)[-1], queue)
+    )
+
+
+def _policy(queue: Queue, live: Mapping[str, Queue]) -> RetryPolicy | None:
+    """The policy that the names of the live queues speak of."""
+    owned = [found for name in live if (found := owner_of_tier(name)) and found[0] == queue.name]
+    after = sorted(after_ms for _, after_ms in owned)
+    if not 1 <= len(after) <= MAX_TIERS:
+        return None
+    then = Then.PARK if parking_lot_name(queue.name) in live else Then.DROP
+    try:
+        return RetryPolicy(tuple(after), then)
+    except ConfigurationError:
+        return None
+
+
+def _candidates(queue: Queue, retry: RetryPolicy | None) -> Iterator[QueueModel]:
+    """Models that may compile to ``queue``, the shortest first."""
+    arguments = dict(queue.arguments)
+    spoken = QueueModel(
+        queue.name,
+        durable=queue.durable,
+        exclusive=queue.exclusive,
+        auto_delete=queue.auto_delete,
+        type=_member(QueueType, arguments.pop("x-queue-type", None)),
+        max_length=_whole(arguments, "x-max-length", 0, MAX_LENGTH),
+        max_length_bytes=_whole(arguments, "x-max-length-bytes", 0, MAX_LENGTH),
+        overflow=_member(Overflow, arguments.pop("x-overflow", None)),
+        message_ttl_ms=_whole(arguments, "x-message-ttl", 0, MAX_DURATION_MS),
+        expires_ms=_whole(arguments, "x-expires", 1, MAX_DURATION_MS),
+        max_priority=_whole(arguments, "x-max-priority", 1, MAX_PRIORITY),
+        dead_letter=_dead_letter(arguments),
+        retry=retry,
+        arguments=arguments,
+    )
+    if retry is not None and retry.parks:
+        yield replace(spoken, overflow=None, dead_letter=None)
+    if spoken.dead_letter is not None:
+        yield replace(spoken, overflow=None)
+    if not spoken.is_limited or spoken.overflow is not None:
+        yield spoken
+
+
+def _raw(queue: Queue) -> QueueModel:
+    return QueueModel(
+        queue.name,
+        durable=queue.durable,
+        exclusive=queue.exclusive,
+        auto_delete=queue.auto_delete,
+        arguments=queue.arguments,
+    )
+
+
+def _exchange(exchange: Exchange) -> ExchangeModel:
+    arguments = dict(exchange.arguments)
+    alternate = arguments.pop("alternate-exchange", None)
+    raw = ExchangeModel(
+        exchange.name,
+        type=exchange.type,
+        durable=exchange.durable,
+        auto_delete=exchange.auto_delete,
+        internal=exchange.internal,
+        arguments=exchange.arguments,
+    )
+    spoken = replace(raw, alternate=alternate, arguments=arguments)
+    return spoken if _is_name(alternate) and compile_exchange(spoken) == exchange else raw
+
+
+def _binds(bindings: Iterable[Binding], name: str, *, to_exchange: bool) -> tuple[Bind, ...]:
+    return tuple(
+        Bind(binding.source, binding.key, binding.arguments)
+        for binding in bindings
+        if binding.destination == name and binding.to_exchange is to_exchange
+    )
+
+
+def _with_externals(topology: Topology) -> Topology:
+    """What is referred to and is not there becomes external, so that the file is complete."""
+    exchanges = {model.name for model in topology.exchanges}
+    queues = {part.name for model in topology.queues for part in compile_queues(model)}
+    missing_exchanges: dict[str, None] = {}
+    missing_queues: dict[str, None] = {}
+    for exchange in topology.exchanges:
+        alternate = compile_exchange(exchange).arguments.get("alternate-exchange")
+        if _is_name(alternate) and alternate not in exchanges:
+            missing_exchanges[alternate] = None
+    for queue in topology.queues:
+        for part in compile_queues(queue):
+            target = part.arguments.get("x-dead-letter-exchange")
+            key = part.arguments.get("x-dead-letter-routing-key")
+            if target == "" and _is_name(key) and key not in queues:
+                missing_queues[key] = None
+            elif _is_name(target) and target not in exchanges:
+                missing_exchanges[target] = None
+    return replace(
+        topology,
+        exchanges=(
+            *topology.exchanges,
+            *(
+                ExchangeModel(name, external=True)
+                for name in missing_exchanges
+                if not name.startswith("amq.")
+            ),
+        ),
+        queues=(
+            *topology.queues,
+            *(QueueModel(name, external=True) for name in missing_queues),
+        ),
+    )
+
+
+def _same(declared: Queue, live: Queue | None) -> bool:
+    """Equal to the last argument: stricter than a broker, so that nothing is lost in the file."""
+    return (
+        live is not None
+        and replace(declared, arguments={}) == replace(live, arguments={})
+        and canonical(declared.arguments) == canonical(live.arguments)
+    )
+
+
+def _whole(arguments: dict[str, Any], name: str, least: int, most: int) -> int | None:
+    """Take the argument out if the model's key can say it."""
+    value = arguments.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        return None
+    del arguments[name]
+    return value
+
+
+def _member(kind: Any, value: object) -> Any:
+    """The member of an enumeration; ``None`` for what it has not (the candidate then fails)."""
+    return kind(value) if isinstance(value, str) and value in set(map(str, kind)) else None
+
+
+def _dead_letter(arguments: dict[str, Any]) -> DeadLetter | None:
+    exchange = arguments.get("x-dead-letter-exchange")
+    key = arguments.get("x-dead-letter-routing-key")
+    if not (exchange == "" or _is_name(exchange)) or not (key in (None, "") or _is_name(key)):
+        return None
+    arguments.pop("x-dead-letter-exchange")
+    arguments.pop("x-dead-letter-routing-key", None)
+    return DeadLetter(str(exchange), key)
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    return (
+        isinstance(value, str)
+        and value != ""
+        and len(value.encode("utf-8", "surrogatepass")) <= MAX_SHORT_STRING_BYTES
+    )

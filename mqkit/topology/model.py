@@ -1,0 +1,122 @@
+"""A topology as a person thinks of it: exchanges, queues, and what becomes of failures.
+
+All values are frozen. What a broker is told is compiled from them
+(:mod:`mqkit.topology.compile`); each remembers the line that it came from, for faults that show
+only when the parts are seen together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from mqkit.retry.policy import RetryPolicy
+
+
+class QueueType(StrEnum):
+    """``x-queue-type``."""
+
+    CLASSIC = "classic"
+    QUORUM = "quorum"
+    STREAM = "stream"
+
+
+class Overflow(StrEnum):
+    """``x-overflow``: what a full queue does."""
+
+    DROP_HEAD = "drop-head"
+    REJECT_PUBLISH = "reject-publish"
+    REJECT_PUBLISH_DLX = "reject-publish-dlx"
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """A binding from the exchange ``source``; ``arguments`` are for headers exchanges."""
+
+    source: str
+    key: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """Where a queue dead-letters; without ``key`` a message keeps its own routing key."""
+
+    exchange: str
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeModel:
+    """An exchange. ``external`` ones are somebody else's: referred to, never declared."""
+
+    name: str
+    type: str = "direct"
+    durable: bool = True
+    auto_delete: bool = False
+    internal: bool = False
+    external: bool = False
+    alternate: str | None = None
+    bind: tuple[Bind, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    line: int = field(default=0, compare=False)
+    key_lines: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
+
+    def line_of(self, *keys: str) -> int:
+        """The line of the first of ``keys`` that the file has, else the object's own."""
+        return next((self.key_lines[key] for key in keys if key in self.key_lines), self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueModel:
+    """A queue. ``None`` means "not said". ``arguments`` go to the broker as they are."""
+
+    name: str
+    type: QueueType | None = None
+    durable: bool = True
+    exclusive: bool = False
+    auto_delete: bool = False
+    external: bool = False
+    max_length: int | None = None
+    max_length_bytes: int | None = None
+    overflow: Overflow | None = None
+    message_ttl_ms: int | None = None
+    expires_ms: int | None = None
+    max_priority: int | None = None
+    dead_letter: DeadLetter | None = None
+    retry: RetryPolicy | None = None
+    bind: tuple[Bind, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    line: int = field(default=0, compare=False)
+    key_lines: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
+
+    def line_of(self, *keys: str) -> int:
+        """The line of the first of ``keys`` that the file has, else the object's own."""
+        return next((self.key_lines[key] for key in keys if key in self.key_lines), self.line)
+
+    @property
+    def has_parking_lot(self) -> bool:
+        """Whether its retry policy ends in a parking lot."""
+        return self.retry is not None and self.retry.parks
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it has a length limit of the model's (not a raw argument)."""
+        return self.max_length is not None or self.max_length_bytes is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """Everything that one file declares, in its order. ``file`` is for messages only."""
+
+    exchanges: tuple[ExchangeModel, ...] = ()
+    queues: tuple[QueueModel, ...] = ()
+    vhost: str | None = None
+    file: str = field(default="topology", compare=False)
+
+    def queue(self, name: str) -> QueueModel | None:
+        """The queue of that name, if the file has it."""
+        return next((queue for queue in self.queues if queue.name == name), None)

@@ -1,0 +1,71 @@
+"""Errors of aio-pika and of the broker, as mqkit's own.
+
+The broker's words come from its ``close`` frames, read as they arrive: aiormq's exceptions lose the
+reply code of some, and the class and method ids of all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiormq import exceptions, spec
+
+from mqkit.errors import (
+    ChannelError,
+    ConnectionLost,
+    ConnectionRefused,
+    MqkitError,
+    TransportError,
+    Unreachable,
+)
+from mqkit.transport.seam import Endpoint
+
+CONNECT_ERRORS = (exceptions.AMQPError, OSError, EOFError, RuntimeError, asyncio.CancelledError)
+"""All that a failed ``aio_pika.connect`` was seen to raise. aiormq cancels its own tasks, and the
+``CancelledError`` may reach the caller whom nobody cancelled."""
+
+
+def channel_error(frame: spec.Channel.Close) -> ChannelError:
+    """Why the broker closed the channel."""
+    return ChannelError(
+        frame.reply_code or 0, frame.reply_text or "", frame.class_id or 0, frame.method_id or 0
+    )
+
+
+def connection_error(frame: spec.Connection.Close) -> ConnectionRefused:
+    """Why the broker closed the connection, or would not open it."""
+    return ConnectionRefused(
+        frame.reply_code or 0, frame.reply_text or "", frame.class_id or 0, frame.method_id or 0
+    )
+
+
+def connect_failure(
+    cause: BaseException, close: spec.Connection.Close | None, endpoint: Endpoint
+) -> MqkitError:
+    """Why a connection did not come about."""
+    if close is not None:
+        return connection_error(close)
+    if isinstance(cause, exceptions.AuthenticationError):
+        return ConnectionRefused(403, f"no common login mechanism with {endpoint}")
+    return Unreachable(f"no AMQP broker answers at {endpoint}: {_words(cause)}")
+
+
+def connection_loss(cause: BaseException | None, close: spec.Connection.Close | None) -> MqkitError:
+    """Why an open connection is gone, when this program did not close it."""
+    if close is not None:
+        return connection_error(close)
+    return ConnectionLost(f"the connection is gone: {_words(cause)}")
+
+
+def lost_channel(error: MqkitError | None) -> TransportError:
+    """What a channel reports when its connection went: the broker's refusal, as a lost link."""
+    if isinstance(error, TransportError):
+        return error
+    return ConnectionLost(f"the connection is gone: {error}")
+
+
+def _words(cause: BaseException | None) -> str:
+    if cause is None:
+        return "closed"
+    text = ", ".join(str(argument) for argument in cause.args if argument)
+    return text or type(cause).__name__

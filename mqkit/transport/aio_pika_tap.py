@@ -1,0 +1,99 @@
+"""A tap on what aiormq reads: the frames of channel 0 that it keeps to itself.
+
+aiormq notes ``connection.blocked`` in an event that can be awaited but not observed, and reduces
+``connection.close`` to an exception without its ids. It does take a transport factory, and that is
+public; so the reader that it gets shows each control frame to us before aiormq sees it.
+
+    +------+---------+------+ - - - - - - - +-----+
+    | type | channel | size |    payload    | end |     aiormq reads 1, then 6, then size + 1 octets
+    +------+---------+------+ - - - - - - - +-----+
+       1        2       4         size         1
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from aiormq import spec
+from aiormq.connection import TCPTransportFactory, TLSTransportFactory, TransportFactory
+from pamqp import frame as codec
+from pamqp.base import Frame
+from yarl import URL
+
+OnControlFrame = Callable[[Frame], None]
+
+_CONTROL_METHOD = b"\x01\x00\x00"
+_REST_OF_HEADER = 6
+
+
+class TappedReader(asyncio.StreamReader):
+    """Reads from another reader, and shows the method frames of channel 0 that pass."""
+
+    def __init__(self, inner: asyncio.StreamReader, on_control_frame: OnControlFrame) -> None:
+        super().__init__()
+        self._inner = inner
+        self._on_control_frame = on_control_frame
+        self._header = b""
+
+    def at_eof(self) -> bool:
+        return self._inner.at_eof()
+
+    async def read(self, n: int = -1) -> bytes:
+        return await self._inner.read(n)
+
+    async def readexactly(self, n: int) -> bytes:
+        data = await self._inner.readexactly(n)
+        if n == 1:
+            self._header = data
+        elif n == _REST_OF_HEADER and len(self._header) == 1:
+            self._header += data
+        else:
+            if self._header.startswith(_CONTROL_METHOD):
+                self._show(self._header + data)
+            self._header = b""
+        return data
+
+    def _show(self, octets: bytes) -> None:
+        _, _, frame = codec.unmarshal(octets)
+        if isinstance(frame, Frame):
+            self._on_control_frame(frame)
+
+
+class TappedTransportFactory(TransportFactory):
+    """Opens the socket as aiormq would, TLS included, and taps it. Good for one connection."""
+
+    def __init__(self, *, tls: bool) -> None:
+        self._factory: TransportFactory = TLSTransportFactory() if tls else TCPTransportFactory()
+        self._writer: asyncio.StreamWriter | None = None
+        self._listeners: list[OnControlFrame] = []
+        self.close_frame: spec.Connection.Close | None = None
+        """The broker's ``connection.close``, once it has sent one."""
+        self.blocked_reason: str | None = None
+        """Why the broker blocks the connection; ``None`` while it does not."""
+
+    async def create(
+        self, url: URL, **kwargs: Any
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, self._writer = await self._factory.create(url, **kwargs)
+        return TappedReader(reader, self._observe), self._writer
+
+    def listen(self, listener: OnControlFrame) -> None:
+        """Call ``listener`` with each control frame from now on."""
+        self._listeners.append(listener)
+
+    def abort(self) -> None:
+        """Drop the socket without a word."""
+        if self._writer is not None:
+            self._writer.transport.abort()
+
+    def _observe(self, frame: Frame) -> None:
+        if isinstance(frame, spec.Connection.Close):
+            self.close_frame = frame
+        elif isinstance(frame, spec.Connection.Blocked):
+            self.blocked_reason = frame.reason or "no reason given"
+        elif isinstance(frame, spec.Connection.Unblocked):
+            self.blocked_reason = None
+        for listener in self._listeners:
+            listener(frame)

@@ -1,0 +1,166 @@
+"""pika's I/O loop on a thread of its own: work goes in, and the end of the thread is always told.
+
+The law: every step that is submitted is either run on the thread or reported as failed, and
+``on_end`` is called exactly once, whatever the thread ends of - an exception out of pika included.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, TypeVar
+
+from pika.adapters.select_connection import IOLoop
+
+from mqkit.errors import Closed, ConfigurationError, DeadlineExceeded
+
+T = TypeVar("T")
+
+Step = Callable[[], None]
+"""Runs on the thread."""
+
+Failed = Callable[[BaseException], Any]
+"""Called instead of a step that will never run, on whatever thread finds that out."""
+
+
+class SocketKeepingLoop(IOLoop):  # type: ignore[misc]
+    """pika's own loop, which remembers the sockets it watches, so that they can be shut down.
+
+    pika has no public way to abandon a connection whose peer does not answer; a socket that is
+    shut down takes it through its usual path for a lost stream.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sockets: dict[int, None] = {}
+
+    def add_handler(self, fd: int, handler: Callable[[int, int], None], events: int) -> None:
+        self._sockets[fd] = None
+        super().add_handler(fd, handler, events)
+
+    def remove_handler(self, fd: int) -> None:
+        self._sockets.pop(fd, None)
+        super().remove_handler(fd)
+
+    def shut_sockets(self) -> None:
+        """On the loop's thread only. The other side and pika see the end of the stream."""
+        for fd in list(self._sockets):
+            try:
+                with socket.socket(fileno=os.dup(fd)) as twin:
+                    twin.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+
+
+class LoopThread:
+    """Runs ``begin`` and then the loop on a thread, until :meth:`stop` or an exception.
+
+    ``on_end`` gets the exception, or ``None``; it runs on the thread, after the loop's last turn.
+    """
+
+    def __init__(self, name: str, on_end: Callable[[BaseException | None], None]) -> None:
+        self.loop = SocketKeepingLoop()
+        self._on_end = on_end
+        self._process_id = os.getpid()
+        self._lock = threading.Lock()
+        self._steps: deque[tuple[Step, Failed]] = deque()
+        self._woken = False
+        self._ended = False
+        self._thread = threading.Thread(name=name, target=self._run, daemon=True)
+        self._begin: Step = _nothing
+
+    def start(self, begin: Step) -> None:
+        """Start the thread. To be called once."""
+        self._begin = begin
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the loop after what it is doing. On the loop's thread only."""
+        self.loop.stop()
+
+    def submit(self, step: Step, failed: Failed) -> None:
+        """Run a step on the thread soon, after those submitted before it."""
+        self.check_process()
+        with self._lock:
+            ended = self._ended
+            if not ended:
+                self._steps.append((step, failed))
+                if not self._woken:
+                    self._woken = True
+                    self.loop.add_callback_threadsafe(self._run_steps)
+        if ended:
+            failed(Closed("the connection is closed"))
+
+    def wait(self, answer: Future[T], what: str, timeout_s: float) -> T:
+        """The answer, on any thread but the loop's own, which would wait for itself."""
+        if self.is_current():
+            raise ConfigurationError(
+                f"{what} was called from a callback of this connection, which would wait for"
+                " itself: settle there, and do the rest on another thread"
+            )
+        try:
+            return answer.result(timeout_s)
+        except DeadlineExceeded:
+            raise  # the answer itself; it is a TimeoutError too
+        except FutureTimeout:
+            raise DeadlineExceeded(f"no answer to {what} within {timeout_s:g} s") from None
+
+    def is_current(self) -> bool:
+        """Whether this is the loop's own thread."""
+        return threading.current_thread() is self._thread
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for the thread's end, unless this is the thread itself."""
+        if not self.is_current():
+            self._thread.join(timeout_s)
+
+    def is_in_own_process(self) -> bool:
+        """False in a forked child, which has the object, but not its thread."""
+        return os.getpid() == self._process_id
+
+    def check_process(self) -> None:
+        """Raise :exc:`~mqkit.errors.Closed` in a forked child."""
+        if not self.is_in_own_process():
+            raise Closed(
+                f"the connection belongs to process {self._process_id}: open another one here"
+            )
+
+    def _run_steps(self) -> None:
+        with self._lock:
+            self._woken = False
+            steps = list(self._steps)
+            self._steps.clear()
+        for position, (step, failed) in enumerate(steps):
+            try:
+                step()
+            except BaseException as error:
+                failed(error)
+                for _, later_failed in steps[position + 1 :]:
+                    later_failed(error)
+                raise
+
+    def _run(self) -> None:
+        reason: BaseException | None = None
+        try:
+            self._begin()
+            self.loop.start()
+        except BaseException as error:  # noqa: BLE001 - reported by on_end: nobody joins us
+            reason = error
+        self.loop.shut_sockets()
+        self._on_end(reason)
+        with self._lock:
+            self._ended = True
+            steps = list(self._steps)
+            self._steps.clear()
+        self.loop.close()
+        for _, failed in steps:
+            failed(Closed("the connection is closed"))
+
+
+def _nothing() -> None:
+    """What a thread begins with that was not told what."""

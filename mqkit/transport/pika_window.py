@@ -1,0 +1,89 @@
+"""How much may be unconfirmed on one channel: a count of messages and a sum of bytes.
+
+A publisher takes a place before its message is queued, and the place is given back when the
+message is answered. So the window bounds what is queued, what lies in pika's write buffer and what
+the broker has not confirmed, all together.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+DEFAULT_WINDOW_MESSAGES = 8192
+"""RabbitMQ confirms a batch per disk sync; some thousands keep it busy between two of them."""
+
+DEFAULT_WINDOW_BYTES = 32 * 1024 * 1024
+"""What one channel may hold in memory, whatever the size of the messages."""
+
+MESSAGE_OVERHEAD_BYTES = 256
+"""What a message costs beside its body: frames, properties, the entry in the ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSize:
+    """The bounds of a window. A message larger than ``bytes`` goes when it is alone."""
+
+    messages: int = DEFAULT_WINDOW_MESSAGES
+    bytes: int = DEFAULT_WINDOW_BYTES
+
+
+class Window:
+    """Thread-safe. Once closed, it has no places any more."""
+
+    def __init__(self, size: WindowSize) -> None:
+        self._size = size
+        self._messages = 0
+        self._bytes = 0
+        self._closed = False
+        self._changed = threading.Condition()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._closed
+
+    def take(
+        self, cost_bytes: int, *, deadline: float | None, before_waiting: Callable[[], None]
+    ) -> bool:
+        """Take one place, waiting for it until ``deadline`` (of ``time.monotonic``; ``None`` is
+        for ever). False when there was none in time, or the window is closed.
+        ``before_waiting`` is called, without the lock, before it waits."""
+        with self._changed:
+            if self._fits(cost_bytes):
+                return self._taken(cost_bytes)
+        before_waiting()
+        with self._changed:
+            while not self._fits(cost_bytes):
+                left_s = None if deadline is None else deadline - time.monotonic()
+                if self._closed or (left_s is not None and left_s <= 0):
+                    return False
+                self._changed.wait(left_s)
+            return self._taken(cost_bytes)
+
+    def give(self, messages: int, cost_bytes: int) -> None:
+        """Give places back."""
+        with self._changed:
+            self._messages -= messages
+            self._bytes -= cost_bytes
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Everybody who waits, or comes later, gets no place. Idempotent."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _fits(self, cost_bytes: int) -> bool:
+        if self._closed:
+            return False
+        if not self._messages:
+            return True
+        return self._messages < self._size.messages and self._bytes + cost_bytes <= self._size.bytes
+
+    def _taken(self, cost_bytes: int) -> bool:
+        self._messages += 1
+        self._bytes += cost_bytes
+        return True

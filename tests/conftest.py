@@ -1,0 +1,93 @@
+"""Fixtures that every test may use: the brokers that the same tests run against."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mqkit.testing import RabbitMQUnavailable, rabbitmq
+
+STOP_TIMEOUT_S = 15
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerUnderTest:
+    """A running broker: the reference broker, or RabbitMQ."""
+
+    name: str
+    url: str
+    management_url: str
+
+    @property
+    def is_reference(self) -> bool:
+        return self.name == "reference"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """aio-pika speaks asyncio, so that is what async tests run on."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def reference_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerUnderTest]:
+    """`mqkit broker run` on free ports with a data folder of its own, for the whole session."""
+    command = [sys.executable, "-m", "mqkit_cli", "broker", "run"]
+    command += ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+    data_dir: Path = tmp_path_factory.mktemp("reference-broker")
+    process = subprocess.Popen(
+        [*command, "--data-dir", str(data_dir)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline().split()
+        assert line[:1] == ["ready"], f"the reference broker did not start: {line}"
+        places = dict(part.split("=", 1) for part in line[1:])
+        yield BrokerUnderTest(
+            "reference", f"amqp://guest:guest@{places['amqp']}/", f"http://{places['http']}"
+        )
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="session")
+def rabbitmq_broker() -> Iterator[BrokerUnderTest]:
+    """RabbitMQ, from wherever `mqkit.testing.rabbitmq` finds one; else the test is skipped."""
+    try:
+        with rabbitmq() as found:
+            if found.management_url is None:
+                pytest.skip(f"{found!r} has no known management URL")
+            yield BrokerUnderTest("rabbitmq", found.url, found.management_url)
+    except RabbitMQUnavailable as why:
+        pytest.skip(str(why))
+
+
+@pytest.fixture(params=["reference", pytest.param("rabbitmq", marks=pytest.mark.rabbitmq)])
+def broker(request: pytest.FixtureRequest) -> BrokerUnderTest:
+    """Both brokers in turn: what a test with this fixture says is true of either."""
+    found: BrokerUnderTest = request.getfixturevalue(f"{request.param}_broker")
+    return found
+
+
+_RUN = secrets.token_hex(4)
+"""A broker that somebody else runs may remember an earlier run of these tests."""
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def unique(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Names for exchanges and queues that no other test uses."""
+    prefix = f"{request.node.name.partition('[')[0]}.{_RUN}.{next(_numbers)}"
+    return lambda name: f"{prefix}.{name}"

@@ -1,0 +1,50 @@
+"""Durations: what people write, and the one spelling that names are made from."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqkit.errors import ConfigurationError
+from mqkit.retry.duration import MAX_DURATION_MS, format_duration, parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "duration_ms"),
+    [
+        ("200ms", 200),
+        ("5s", 5_000),
+        ("1m", 60_000),
+        ("2h", 7_200_000),
+        ("1d", 86_400_000),
+        ("0s", 0),
+        (" 3s ", 3_000),
+    ],
+)
+def test_reads_what_people_write(text: str, duration_ms: int) -> None:
+    assert parse_duration(text) == duration_ms
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "s", "5 parsecs", "-1s", "1.5s", "1s2m", "５s", "5S", "1e3s", "9" * 40 + "d"]
+)
+def test_refuses_the_rest_and_says_what_was_expected(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="expected something like 200ms, 5s, 1m, 2h"):
+        parse_duration(text)
+
+
+def test_the_longest_duration_is_taken_and_one_more_is_refused() -> None:
+    assert parse_duration(f"{MAX_DURATION_MS}ms") == MAX_DURATION_MS
+    with pytest.raises(ConfigurationError, match="too long"):
+        parse_duration(f"{MAX_DURATION_MS + 1}ms")
+
+
+def test_formats_with_the_largest_unit_that_divides() -> None:
+    texts = [format_duration(ms) for ms in (0, 1, 1_500, 60_000, 90_000, 3_600_000, 86_400_000)]
+    assert texts == ["0ms", "1ms", "1500ms", "1m", "90s", "1h", "1d"]
+
+
+@given(st.integers(0, MAX_DURATION_MS))
+def test_what_is_formatted_reads_back(duration_ms: int) -> None:
+    assert parse_duration(format_duration(duration_ms)) == duration_ms

@@ -1,0 +1,89 @@
+"""The model as declarations, in order."""
+
+from __future__ import annotations
+
+from mqkit.declaration import Binding, Exchange, Queue
+from mqkit.topology.compile import compile_topology
+from mqkit.topology.read import loads
+
+LOT = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "q.parked"}
+
+
+def arguments_of(keys: str) -> dict[str, object]:
+    declarations = compile_topology(loads(f"queues:\n  q: {{{keys}}}\n  other: {{}}\n"))
+    return next(dict(item.arguments) for item in declarations if getattr(item, "name", "") == "q")
+
+
+def test_exchanges_then_queues_then_bindings() -> None:
+    topology = loads(
+        """
+queues:
+  q: {bind: [{from: b, key: k}], retry: {after: [1s]}}
+exchanges:
+  a: {external: true}
+  b: {type: topic, bind: [{from: a, arguments: {x: 1}}], alternate: a}
+"""
+    )
+    assert compile_topology(topology) == (
+        Exchange("b", type="topic", arguments={"alternate-exchange": "a"}),
+        Queue("q.parked"),
+        Queue("q"),
+        Queue(
+            "q.retry.1s",
+            arguments={
+                "x-message-ttl": 1_000,
+                "x-dead-letter-exchange": "",
+                "x-dead-letter-routing-key": "q",
+            },
+        ),
+        Binding("a", "b", to_exchange=True, arguments={"x": 1}),
+        Binding("b", "q", "k"),
+    )
+
+
+def test_a_limit_with_a_parking_lot_is_drop_head_into_it() -> None:
+    assert arguments_of("max_length: 5, retry: {after: [1s]}") == {
+        "x-max-length": 5,
+        "x-overflow": "drop-head",
+        **LOT,
+    }
+
+
+def test_plain_drop_head_is_taken_at_its_word() -> None:
+    arguments = arguments_of("max_length: 5, overflow: drop-head, retry: {after: [1s]}")
+    assert arguments == {"x-max-length": 5, "x-overflow": "drop-head"}
+
+
+def test_what_else_the_broker_would_throw_away_goes_to_the_parking_lot() -> None:
+    assert arguments_of("message_ttl: 5s, retry: {after: [1s]}") == {"x-message-ttl": 5_000, **LOT}
+    assert arguments_of("type: quorum, retry: {after: [1s]}") == {"x-queue-type": "quorum", **LOT}
+
+
+def test_retry_alone_changes_nothing_on_the_queue_so_that_it_can_be_added_later() -> None:
+    assert arguments_of("retry: {after: [1s]}") == {}
+
+
+def test_a_dead_letter_of_the_files_own_comes_first() -> None:
+    keys = "max_length: 5, dead_letter: {exchange: '', key: other}, retry: {after: [1s]}"
+    assert arguments_of(keys) == {
+        "x-max-length": 5,
+        "x-overflow": "drop-head",
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": "other",
+    }
+    assert arguments_of("dead_letter: {exchange: amq.fanout}") == {
+        "x-dead-letter-exchange": "amq.fanout"
+    }
+
+
+def test_the_plain_keys() -> None:
+    keys = "message_ttl: 1s, expires: 1m, max_priority: 5, max_length_bytes: 9, type: classic"
+    assert arguments_of(keys + ", overflow: reject-publish, arguments: {x-mine: [1]}") == {
+        "x-queue-type": "classic",
+        "x-message-ttl": 1_000,
+        "x-expires": 60_000,
+        "x-max-length-bytes": 9,
+        "x-max-priority": 5,
+        "x-overflow": "reject-publish",
+        "x-mine": [1],
+    }

@@ -1,0 +1,55 @@
+"""The data source ``amqp`` for Spark, for batch writes.
+
+::
+
+    df.selectExpr("to_json(struct(*)) as body", "concat('flights.', origin) as routing_key")
+      .write.format("amqp").mode("append")
+      .option("url", "amqp://user:password@host:5672/").option("exchange", "flights").save()
+
+Spark calls :meth:`AmqpDataSource.writer` by keyword in places: its parameters must be named
+``schema`` and ``overwrite``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceWriter
+from pyspark.sql.types import StructType
+
+from mqkit.errors import ConfigurationError
+from mqkit_spark.options import from_spark
+from mqkit_spark.schema import check
+from mqkit_spark.writer import AmqpWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class AmqpDataSource(DataSource):
+    """Registered by :func:`register`, or found by Spark itself through ``pyspark_mqkit``."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name for ``format(...)``."""
+        return "amqp"
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Checks options and columns before a row is read; raises
+        :exc:`~mqkit.errors.ConfigurationError`."""
+        if overwrite:
+            raise ConfigurationError(
+                'a queue can\'t be overwritten: write with .mode("append"), and purge first if the'
+                " old messages shall go (mqkit dlq purge, or the broker's own tools)"
+            )
+        options = from_spark(self.options)
+        fields = [(field.name, field.dataType.simpleString()) for field in schema.fields]
+        return AmqpWriter(options, check(fields, options))
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``format("amqp")`` known to a session. Idempotent.
+
+    Not needed where this package is installed on the driver: Spark finds it by itself then.
+    """
+    spark.dataSource.register(AmqpDataSource)

@@ -1,0 +1,147 @@
+"""Rows into messages. Pure: columns in, messages and bad rows out.
+
+The body and the properties of row *n* of partition *p* depend on that row, the options, the job's
+id, *p* and *n* only; so a task that runs again publishes the same messages under the same ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from mqkit.message import Message, Properties
+from mqkit_spark.options import SHORT_STRING_BYTES_MAX, MessageIds, SinkOptions
+from mqkit_spark.schema import Columns
+
+PRIORITY_MAX = 255
+"""The priority property is one octet (AMQP 0-9-1, basic class)."""
+
+_SHORT_STRINGS = (
+    "exchange",
+    "routing_key",
+    "message_id",
+    "content_type",
+    "content_encoding",
+    "correlation_id",
+    "reply_to",
+    "type",
+    "app_id",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that can't be a message: its number in the partition, from 0, and why."""
+
+    row: int
+    why: str
+
+
+def message_id(job_id: str, partition: int, row: int) -> str:
+    """The automatic id of a row: the same in each attempt of its task."""
+    return f"{job_id}/{partition}/{row}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowReader:
+    """Reads the rows of one partition."""
+
+    options: SinkOptions
+    columns: Columns
+    job_id: str
+    partition: int
+
+    def read(self, columns: Sequence[Sequence[Any]], first_row: int) -> Iterator[Message | BadRow]:
+        """The rows of one batch, given as one sequence of values per column."""
+        names = self.columns.names
+        for row, values in enumerate(zip(*columns, strict=True), start=first_row):
+            yield self._message(dict(zip(names, values, strict=True)), row)
+
+    def _message(self, value: Mapping[str, Any], row: int) -> Message | BadRow:
+        why = _fault(value, self.options)
+        if why is not None:
+            return BadRow(row, why)
+        options = self.options
+        body = _bytes(value["body"])
+        if self.columns.message_ids is MessageIds.AUTO:
+            identity: str | None = message_id(self.job_id, self.partition, row)
+        elif self.columns.message_ids is MessageIds.COLUMN:
+            identity = value["message_id"]
+            if identity is None:
+                return BadRow(row, "message_id is null")
+        else:
+            identity = None
+        exchange = options.exchange
+        routing_key = options.routing_key
+        content_type = options.content_type
+        properties = Properties(
+            content_type=value.get("content_type") if content_type is None else content_type,
+            content_encoding=value.get("content_encoding"),
+            headers=_headers(value.get("headers")),
+            persistent=options.persistent,
+            priority=value.get("priority"),
+            correlation_id=value.get("correlation_id"),
+            reply_to=value.get("reply_to"),
+            expiration_ms=value.get("expiration_ms"),
+            message_id=identity,
+            timestamp=_moment(value.get("timestamp")),
+            type=value.get("type"),
+            app_id=value.get("app_id"),
+        )
+        return Message(
+            value.get("exchange") or "" if exchange is None else exchange,
+            value.get("routing_key") or "" if routing_key is None else routing_key,
+            body,
+            properties,
+        )
+
+
+def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
+    """Why the row can't be a message; ``None`` when it can."""
+    body = value["body"]
+    if body is None:
+        return "body is null"
+    if len(body) > options.max_message_bytes or (
+        isinstance(body, str) and len(body.encode()) > options.max_message_bytes
+    ):
+        return f"body is larger than maxMessageBytes ({options.max_message_bytes})"
+    for name in _SHORT_STRINGS:
+        text = value.get(name)
+        if text and _is_too_long(text):
+            return f"{name} is longer than {SHORT_STRING_BYTES_MAX} bytes"
+    priority = value.get("priority")
+    if priority is not None and not 0 <= priority <= PRIORITY_MAX:
+        return f"priority is not from 0 to {PRIORITY_MAX}"
+    expiration_ms = value.get("expiration_ms")
+    if expiration_ms is not None and expiration_ms < 0:
+        return "expiration_ms is negative"
+    if any(_is_too_long(name) for name, _ in value.get("headers") or ()):
+        return f"the name of a header is longer than {SHORT_STRING_BYTES_MAX} bytes"
+    if "routing_key" in value and options.routing_key is None and value["routing_key"] is None:
+        return "routing_key is null"
+    if "exchange" in value and options.exchange is None and value["exchange"] is None:
+        return "exchange is null"
+    return None
+
+
+def _is_too_long(text: str) -> bool:
+    """Encodes only what might be too long: a character has at most 4 bytes in UTF-8."""
+    return 4 * len(text) > SHORT_STRING_BYTES_MAX and len(text.encode()) > SHORT_STRING_BYTES_MAX
+
+
+def _bytes(body: str | bytes) -> bytes:
+    return body.encode() if isinstance(body, str) else body
+
+
+def _headers(entries: Sequence[tuple[str, str | None]] | None) -> dict[str, Any]:
+    """Arrow gives a map as a list of pairs."""
+    return dict(entries) if entries else {}
+
+
+def _moment(moment: datetime | None) -> datetime | None:
+    """Arrow gives Spark's timestamps with the session's time zone; one without is UTC."""
+    if moment is None or moment.tzinfo is not None:
+        return moment
+    return moment.replace(tzinfo=UTC)

@@ -1,0 +1,106 @@
+"""A broker and a Spark session for the tests of this folder; each skips with its reason."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pika
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def _missing() -> str | None:
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        return "there is no Java on this machine (Spark needs 17 or later)"
+    for package in ("pyspark", "pyarrow", "pandas"):
+        if importlib.util.find_spec(package) is None:
+            return f"{package} is not installed (pip install 'mqkit[spark]')"
+    return None
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One local session with two cores; a task may fail twice."""
+    why = _missing()
+    if why is not None:
+        pytest.skip(f"Spark tests are skipped: {why}")
+    # Without these a worker may be another python3 from PATH, which has no pyarrow.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2,3]")
+        .appName("mqkit tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def broker_url(rabbitmq_broker: Any) -> str:
+    """The broker that the tests publish to."""
+    url: str = rabbitmq_broker.url
+    return url
+
+
+@dataclass
+class Target:
+    """A queue of the test's own on the broker, and what came into it."""
+
+    channel: pika.adapters.blocking_connection.BlockingChannel
+    name: str = field(default_factory=lambda: f"test-spark-{uuid.uuid4()}")
+
+    def count(self) -> int:
+        """How many messages are ready."""
+        return int(self.channel.queue_declare(self.name, passive=True).method.message_count)
+
+    def consume_all(self) -> list[tuple[str, bytes, pika.BasicProperties]]:
+        """Every message that is ready, in the queue's order: routing key, body, properties."""
+        waiting = self.count()
+        got: list[tuple[str, bytes, pika.BasicProperties]] = []
+        if waiting:
+            for method, properties, body in self.channel.consume(self.name, auto_ack=True):
+                got.append((method.routing_key, body, properties))
+                if len(got) == waiting:
+                    break
+            self.channel.cancel()
+        return got
+
+
+@pytest.fixture
+def make_queue(broker_url: str) -> Iterator[Callable[..., Target]]:
+    """Makes queues that are deleted after the test."""
+    with pika.BlockingConnection(pika.URLParameters(broker_url)) as connection:
+        made: list[Target] = []
+
+        def make(arguments: dict[str, object] | None = None) -> Target:
+            target = Target(connection.channel())
+            target.channel.queue_declare(target.name, durable=True, arguments=arguments)
+            made.append(target)
+            return target
+
+        yield make
+        for target in made:
+            connection.channel().queue_delete(target.name)
+
+
+@pytest.fixture
+def target(make_queue: Callable[..., Target]) -> Target:
+    """One such queue."""
+    return make_queue()

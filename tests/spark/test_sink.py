@@ -1,0 +1,207 @@
+"""mqkit_spark.sink: every message has its outcome, or the task fails and says which."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from mqkit.errors import ConnectionRefused, Unreachable
+from mqkit.message import Message, Properties
+from mqkit.testing.proxy import FaultyProxy
+from mqkit.transport.blocking import BlockingConnection
+from mqkit.transport.pika_adapter import PikaTransport
+from mqkit.transport.pika_window import WindowSize
+from mqkit_spark.options import OnUnroutable, SinkOptions
+from mqkit_spark.pool import borrowed
+from mqkit_spark.report import PublishFailed
+from mqkit_spark.sink import Counts, PartitionSink
+
+pytestmark = pytest.mark.rabbitmq
+
+
+def no_pause(_: float) -> None:
+    pass
+
+
+def to(queue: str, count: int, size: int = 1) -> list[Message]:
+    return [
+        Message("", queue, b"x" * size, Properties(message_id=str(number)))
+        for number in range(count)
+    ]
+
+
+def publish(
+    options: SinkOptions, *batches: list[Message], pause: Callable[[float], None] = no_pause
+) -> Counts:
+    with PartitionSink(options, borrowed, pause) as sink:
+        for batch in batches:
+            sink.send(batch)
+        sink.finish()
+    return sink.counts
+
+
+def test_everything_is_confirmed_and_counted(broker_url: str, target: Any) -> None:
+    options = SinkOptions(url=broker_url, exchange="", max_in_flight=700)
+    counts = publish(options, to(target.name, 1500, 10), [], to(target.name, 3, 10))
+    assert counts == Counts(confirmed=1503, body_bytes=15030)
+    assert target.count() == 1503
+
+
+def test_without_messages_there_is_no_connection() -> None:
+    options = SinkOptions(url="amqp://127.0.0.1:1/", exchange="")
+    assert publish(options, [], []) == Counts()
+
+
+def test_an_unroutable_message_fails_the_task_or_is_dropped_and_counted(
+    broker_url: str, target: Any
+) -> None:
+    options = SinkOptions(url=broker_url, exchange="")
+    messages = [*to(target.name, 5), *to("no-such-queue-of-ours", 2)]
+    with pytest.raises(PublishFailed, match=r"message '0' is unroutable.*no-such-queue-of-ours"):
+        publish(options, messages)
+    drop = SinkOptions(url=broker_url, exchange="", on_unroutable=OnUnroutable.DROP)
+    target.channel.queue_purge(target.name)
+    assert publish(drop, messages) == Counts(confirmed=5, unroutable=2, body_bytes=5)
+    assert target.count() == 5
+
+
+def test_a_missing_exchange_fails_with_the_brokers_words(broker_url: str) -> None:
+    options = SinkOptions(url=broker_url, exchange="none-of-ours")
+    with pytest.raises(PublishFailed, match="no such exchange: 404 NOT_FOUND"):
+        publish(options, [Message("none-of-ours", "k", b"")])
+
+
+def test_what_a_full_queue_nacks_is_sent_again_until_it_is_taken(
+    broker_url: str, make_queue: Callable[..., Any]
+) -> None:
+    target = make_queue({"x-max-length": 10, "x-overflow": "reject-publish"})
+    options = SinkOptions(url=broker_url, exchange="", publish_retries=3)
+    drained: list[int] = []
+
+    def drain(_: float) -> None:
+        drained.append(len(target.consume_all()))
+
+    counts = publish(options, to(target.name, 11), pause=drain)
+    assert counts.confirmed == 11
+    assert counts.resent >= 1
+    assert sum(drained) + target.count() == 11
+
+
+def test_a_queue_that_stays_full_fails_the_task_after_the_retries(
+    broker_url: str, make_queue: Callable[..., Any]
+) -> None:
+    target = make_queue({"x-max-length": 1, "x-overflow": "reject-publish"})
+    options = SinkOptions(url=broker_url, exchange="", publish_retries=2)
+    with pytest.raises(PublishFailed, match="was sent 3 times in vain: the broker nacked"):
+        publish(options, to(target.name, 50))
+
+
+def test_refusals_pile_up_no_higher_than_the_window(
+    broker_url: str, make_queue: Callable[..., Any]
+) -> None:
+    target = make_queue({"x-max-length": 1, "x-overflow": "reject-publish"})
+    options = SinkOptions(url=broker_url, exchange="", publish_retries=0, max_in_flight=20)
+    endless = (to(target.name, 10) for _ in iter(int, 1))
+    with pytest.raises(PublishFailed, match="in vain"), PartitionSink(options, borrowed) as sink:
+        for batch in endless:
+            sink.send(batch)
+
+
+def test_a_login_that_is_refused_and_a_broker_that_is_away(broker_url: str) -> None:
+    wrong = SinkOptions(url=broker_url.replace("guest:guest", "guest:wrong"), exchange="")
+    with pytest.raises(ConnectionRefused, match="403"):
+        publish(wrong, to("q", 1))
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1"):
+        publish(SinkOptions(url="amqp://127.0.0.1:1/", exchange=""), to("q", 1))
+
+
+@pytest.mark.anyio
+async def test_what_a_lost_connection_left_in_doubt_is_sent_again(
+    broker_url: str, target: Any
+) -> None:
+    async with FaultyProxy.before(broker_url) as proxy:
+        options = SinkOptions(url=proxy.url, exchange="")
+        proxy.cut_before_confirm(after=1)
+        counts = await anyio.to_thread.run_sync(publish, options, to(target.name, 3000))
+    assert counts.confirmed == 3000
+    assert counts.resent >= 1
+    ids = [properties.message_id for _, _, properties in target.consume_all()]
+    assert set(ids) == {str(number) for number in range(3000)}
+    assert len(ids) > 3000, "the broker had some of those in doubt: they are there twice"
+
+
+class Steps:
+    """Lends connections of its own, and stands still after the first message until told."""
+
+    def __init__(self, options: SinkOptions, queue: str) -> None:
+        self.sent_one = threading.Event()
+        self.go_on = threading.Event()
+        self._options = options
+        self._queue = queue
+
+    def run(self) -> str:
+        """What the sink fails with when it goes on after the break."""
+        failure = pytest.raises(PublishFailed)
+        with failure as error, PartitionSink(self._options, self._lend) as sink:
+            sink.send(to(self._queue, 1))
+            self.sent_one.set()
+            assert self.go_on.wait(10)
+            sink.send(to(self._queue, 5))
+            sink.finish()
+        return str(error.value)
+
+    @contextmanager
+    def _lend(self, options: SinkOptions) -> Iterator[BlockingConnection]:
+        transport = PikaTransport(WindowSize(messages=100, bytes=10**6))
+        connection = transport.connect(options.endpoint, name="test_sink", timeout_s=10)
+        connection.on_blocked(lambda _: self.go_on.set())
+        yield connection
+        connection.close()
+
+
+@pytest.mark.anyio
+async def test_a_broker_that_says_nothing_fails_the_task_in_time(
+    broker_url: str, target: Any
+) -> None:
+    async with FaultyProxy.before(broker_url) as proxy, anyio.create_task_group() as group:
+        options = SinkOptions(url=proxy.url, exchange="", confirm_timeout_s=0.2)
+        steps = Steps(options, target.name)
+        words: list[str] = []
+
+        async def run() -> None:
+            words.append(await anyio.to_thread.run_sync(steps.run))
+            proxy.resume()
+
+        group.start_soon(run)
+        await anyio.to_thread.run_sync(steps.sent_one.wait, 10)
+        proxy.stall()
+        steps.go_on.set()
+    assert "unconfirmed and nothing moves" in words[0]
+    assert "for 0 s of which" in words[0]
+
+
+@pytest.mark.anyio
+async def test_time_while_blocked_counts_against_its_own_timeout(
+    broker_url: str, target: Any
+) -> None:
+    async with FaultyProxy.before(broker_url) as proxy, anyio.create_task_group() as group:
+        options = SinkOptions(
+            url=proxy.url, exchange="", confirm_timeout_s=60, blocked_timeout_s=0.2
+        )
+        steps = Steps(options, target.name)
+        words: list[str] = []
+
+        async def run() -> None:
+            words.append(await anyio.to_thread.run_sync(steps.run))
+
+        group.start_soon(run)
+        await anyio.to_thread.run_sync(steps.sent_one.wait, 10)
+        proxy.block()  # the sink goes on when it has heard of it
+    assert "unconfirmed and nothing moves" in words[0]
+    assert target.count() == 1, "nothing is sent while the broker has blocked the connection"

@@ -1,0 +1,199 @@
+"""``kill -9`` of the broker while four publishers and four consumers run, again and again.
+
+What must hold after every restart:
+
+* no confirmed message is missing: its ack was sent, or it is delivered again;
+* no message whose ack was synced comes back at all. An ack is known to be synced when a publish
+  that was sent after it on the same channel is confirmed: one log, one order;
+* what was delivered before the kill and comes back is marked redelivered.
+
+Rounds end after a number of confirms drawn from the seed, not after a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aio_pika
+import aiormq
+import pytest
+from aio_pika.abc import AbstractIncomingMessage
+
+ROUNDS = int(os.environ.get("MQKIT_KILL_ROUNDS", "20"))
+SEED = int(os.environ.get("MQKIT_KILL_SEED", "20261120"))
+PUBLISHERS = CONSUMERS = 4
+PIPELINE = 25
+QUEUES = ("kill.0", "kill.1")
+MARKERS = "kill.markers"
+START_TIMEOUT_S = 30
+WAIT_S = 30
+LOST = (aiormq.exceptions.AMQPError, ConnectionError, asyncio.TimeoutError, RuntimeError)
+
+
+@dataclass
+class Evidence:
+    """What clients saw, over all rounds."""
+
+    confirmed: set[str] = field(default_factory=set)
+    delivered: set[str] = field(default_factory=set)
+    acked: set[str] = field(default_factory=set)
+    synced_acks: set[str] = field(default_factory=set)
+    came_back: int = 0
+    violations: list[str] = field(default_factory=list)
+    enough: asyncio.Event = field(default_factory=asyncio.Event)
+    target: int = 0
+
+    def on_confirmed(self, message_id: str) -> None:
+        self.confirmed.add(message_id)
+        if len(self.confirmed) >= self.target:
+            self.enough.set()
+
+    def on_delivered(self, message_id: str, redelivered: bool) -> None:
+        if message_id in self.synced_acks:
+            self.violations.append(f"{message_id}: its ack was synced, and it came back")
+        if message_id in self.delivered:
+            self.came_back += 1
+            if not redelivered:
+                self.violations.append(f"{message_id}: delivered before, and not marked")
+        self.delivered.add(message_id)
+
+
+class Broker:
+    """The broker as a process that can be killed and started again on its data folder."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._command = [sys.executable, "-m", "mqkit_cli", "broker", "run"]
+        self._command += ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+        self._command += ["--data-dir", str(data_dir)]
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> str:
+        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().split()
+        assert line[:1] == ["ready"], f"the broker did not start again: {line}"
+        return f"amqp://guest:guest@{dict(p.split('=', 1) for p in line[1:])['amqp']}/"
+
+    def kill(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait()
+
+
+@pytest.fixture
+def broker_process(tmp_path: Path) -> Iterator[Broker]:
+    process = Broker(tmp_path / "data")
+    yield process
+    process.kill()
+
+
+async def publish(url: str, evidence: Evidence, ids: Iterator[str]) -> None:
+    """Publish for ever, `PIPELINE` in flight; count what is confirmed."""
+    connection = await aio_pika.connect(url)
+    channel = await connection.channel()
+
+    async def one(message_id: str, queue: str) -> None:
+        message = aio_pika.Message(b"x" * 200, delivery_mode=2, message_id=message_id)
+        await channel.default_exchange.publish(message, queue)
+        evidence.on_confirmed(message_id)
+
+    while True:
+        batch = [
+            (next(ids), queue) for queue in itertools.islice(itertools.cycle(QUEUES), PIPELINE)
+        ]
+        await asyncio.gather(*(one(message_id, queue) for message_id, queue in batch))
+
+
+async def consume(url: str, evidence: Evidence, queue: str) -> None:
+    """Ack in tens; after each ten, a marker on the same channel shows when the acks are synced."""
+    connection = await aio_pika.connect(url)
+    channel = await connection.channel()
+    await channel.set_qos(prefetch_count=40)
+    arrived: asyncio.Queue[AbstractIncomingMessage] = asyncio.Queue()
+
+    async def on_message(message: AbstractIncomingMessage) -> None:
+        assert message.message_id is not None
+        evidence.on_delivered(message.message_id, bool(message.redelivered))
+        arrived.put_nowait(message)
+
+    source = await channel.declare_queue(queue, durable=True)
+    await source.consume(on_message)
+    while True:
+        batch = [await arrived.get() for _ in range(10)]
+        ids = {str(message.message_id) for message in batch}
+        evidence.acked |= ids
+        await batch[-1].ack(multiple=True)
+        await channel.default_exchange.publish(aio_pika.Message(b"", delivery_mode=2), MARKERS)
+        evidence.synced_acks |= ids
+
+
+async def one_round(broker: Broker, evidence: Evidence, ids: Iterator[str], confirms: int) -> None:
+    """Start, work until so many more confirms have come, kill."""
+    url = broker.start()
+    setup = await aio_pika.connect(url)
+    async with setup, await setup.channel() as channel:
+        for queue in QUEUES:
+            await channel.declare_queue(queue, durable=True)
+        await channel.declare_queue(MARKERS, durable=True, arguments={"x-max-length": 10})
+    evidence.target, evidence.enough = len(evidence.confirmed) + confirms, asyncio.Event()
+    clients: list[asyncio.Task[None]] = [
+        *(asyncio.create_task(publish(url, evidence, ids)) for _ in range(PUBLISHERS)),
+        *(asyncio.create_task(consume(url, evidence, QUEUES[n % 2])) for n in range(CONSUMERS)),
+    ]
+    await asyncio.wait_for(evidence.enough.wait(), WAIT_S)
+    broker.kill()
+    for client in clients:
+        client.cancel()
+    for ended in await asyncio.gather(*clients, return_exceptions=True):
+        if isinstance(ended, Exception) and not isinstance(ended, LOST):
+            raise ended
+
+
+async def drain(broker: Broker, evidence: Evidence) -> None:
+    """Start once more and take what is left."""
+    connection = await aio_pika.connect(broker.start())
+    async with connection, await connection.channel() as channel:
+        for queue in QUEUES:
+            source: Any = await channel.declare_queue(queue, passive=True)
+            while (message := await source.get(no_ack=True, fail=False)) is not None:
+                evidence.on_delivered(str(message.message_id), bool(message.redelivered))
+                evidence.acked.add(str(message.message_id))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_nothing_confirmed_is_lost(
+    broker_process: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance, evidence = random.Random(SEED), Evidence()
+    ids = (f"m-{number}" for number in itertools.count())
+
+    async def story() -> None:
+        for _ in range(ROUNDS):
+            await one_round(broker_process, evidence, ids, chance.randrange(200, 1500))
+        await drain(broker_process, evidence)
+
+    asyncio.run(story())
+    missing = evidence.confirmed - evidence.acked
+    with capsys.disabled():
+        print(
+            f"\nkill -9 x {ROUNDS} (seed {SEED}): confirmed {len(evidence.confirmed)},"
+            f" delivered {len(evidence.delivered)}, acks known to be synced"
+            f" {len(evidence.synced_acks)}, came back {evidence.came_back}, missing {len(missing)},"
+            f" violations {len(evidence.violations)}"
+        )
+    assert missing == set()
+    assert evidence.violations == []
+    assert evidence.synced_acks, "no ack was ever known to be synced: the test proved nothing"
+    assert evidence.came_back, "no message ever came back: the kills hit nothing"

@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from reference_broker.core.content import Content
-from reference_broker.core.death import Death, DeathReason
+from reference_broker.core.death import Death
 from reference_broker.core.enqueue import store
 from reference_broker.core.header import read_facts
 from reference_broker.core.x_death import cc_keys_of, is_cycle, with_x_death
@@ -74,11 +74,9 @@ class DeadLetters:
         target = (limits.dead_letter_exchange or "").encode(errors="surrogateescape")
         letter = Content(_shortstr(target) + _shortstr(keys[0]), header, content.body)
 
-        queues = self._targets(limits.dead_letter_exchange or "", keys, header)
-        if death.reason is not DeathReason.REJECTED:
-            reached = len(queues)
-            queues = [queue for queue in queues if not is_cycle(queue.name, deaths)]
-            self.cycles += reached - len(queues)
+        reached = self._targets(limits.dead_letter_exchange or "", keys, header)
+        queues = [queue for queue in reached if not is_cycle(queue.name, deaths)]
+        self.cycles += len(reached) - len(queues)
         taking = [
             q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, letter)
         ]

@@ -8,6 +8,7 @@ in :mod:`router`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
@@ -89,7 +90,7 @@ class VHost:
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
         self._exclusive: dict[object, dict[str, Queue]] = {}
-        self._dirty: list[Queue] = []
+        self._dirty: deque[Queue] = deque()
 
     def __repr__(self) -> str:
         return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
@@ -380,11 +381,11 @@ class VHost:
     def dispatch_dirty(self) -> None:
         """Dispatch the queues that are marked, and those that this marks. To be called at the end
         of every input."""
-        while self._dirty:
-            dirty, self._dirty = self._dirty, []
-            for queue in dirty:
-                queue.dirty = False
-                queue.dispatch()
+        dirty = self._dirty
+        while dirty:
+            queue = dirty.popleft()
+            queue.dirty = False
+            queue.dispatch()
 
     def queue_expired(self, queue: Queue) -> None:
         """``x-expires`` ran out."""

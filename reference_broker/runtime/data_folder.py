@@ -48,6 +48,8 @@ class DataFolder:
         self._lock = _lock(directory)
         self._file = ""
         self._descriptor = -1
+        self.syncs = 0
+        """fdatasync and fsync calls so far. Only the thread that performs counts."""
 
     def close(self) -> None:
         """Give the lock back; idempotent."""
@@ -68,10 +70,12 @@ class DataFolder:
                 self._write(self._open(file), offset, pieces)
             case Sync(file):
                 _sync_file(self._open(file))
+                self.syncs += 1
             case CreateFile(file, size_bytes):
                 self._create(file, size_bytes)
             case SyncDirectory():
                 _sync_directory(self.directory)
+                self.syncs += 1
             case TruncateFile(file, size_bytes):
                 os.ftruncate(self._open(file), size_bytes)
             case RenameFile(file, new):

@@ -38,6 +38,10 @@ class JournalDriver(Protocol):
 
     journal: Journal
 
+    @property
+    def syncs(self) -> int:
+        """fdatasync and fsync calls so far."""
+
     def restore_into(self, broker: Broker) -> None:
         """Rebuild definitions and messages in a broker that is empty. Once, before ``start``."""
 
@@ -56,6 +60,7 @@ class MemoryDriver:
 
     def __init__(self) -> None:
         self.journal: Journal = MemoryJournal()
+        self.syncs = 0
 
     def restore_into(self, broker: Broker) -> None:
         """There is nothing to restore."""
@@ -81,6 +86,10 @@ class DiskDriver:
         self.journal: Journal = self._log
         self._thread: DiskThread | None = None
 
+    @property
+    def syncs(self) -> int:
+        return self._folder.syncs
+
     def restore_into(self, broker: Broker) -> None:
         recovered = self._recovered
         broker.restore(recovered.definitions)
@@ -102,6 +111,9 @@ class DiskDriver:
                     entry.priority,
                 )
                 count += 1
+            # What expired while the broker was down has to go, and what will expire needs a timer.
+            queue.env.mark_dirty(queue)
+        broker.finish()
         recovered.entries.clear()
         _log.info(
             "recovered %d queues and %d messages after %s stop; %d entries of deleted queues; %s",

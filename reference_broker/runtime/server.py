@@ -58,7 +58,6 @@ class Server:
         self._stopped = False
         self._listener: asyncio.Server | None = None
         self._http: HttpListener | None = None
-        self._syncs = 0
 
     async def start(self) -> None:
         """Recover what the data folder holds, and listen. Raises ``StoreError`` for a folder that
@@ -130,7 +129,7 @@ class Server:
             name=f"mqkit@{platform.node()}",
             started_at_ms=self._started_at_ms,
             data_dir=self.config.data_dir,
-            sync_count=self._syncs,
+            sync_count=self._driver.syncs,
             listening=tuple(listening),
         )
 
@@ -164,7 +163,6 @@ class Server:
     # From the journal's driver (JournalEvents)
 
     def synced(self, position: int) -> None:
-        self._syncs += 1
         self.broker.synced(position, *self.now())
         self.input_handled()
 

@@ -79,11 +79,11 @@ def test_a_queue_is_on_the_list_of_dirty_ones_once(vhost: VHost) -> None:
     queue = vhost.declare_queue("q")
     for _ in range(3):
         vhost.mark_dirty(queue)
-    assert vhost._dirty == [queue]
+    assert list(vhost._dirty) == [queue]
     vhost.dispatch_dirty()
     assert not queue.dirty
     vhost.mark_dirty(queue)
-    assert vhost._dirty == [queue]
+    assert list(vhost._dirty) == [queue]
 
 
 def test_dead_letters_find_their_way_in_the_same_input(vhost: VHost) -> None:

@@ -211,6 +211,31 @@ def test_messages_and_definitions_survive_a_restart(tmp_path: Path) -> None:
     second.stop()
 
 
+def test_a_message_expires_after_a_restart_though_nobody_touches_its_queue(tmp_path: Path) -> None:
+    """The timer of a queue's head is not stored: recovery has to set it."""
+    running = ServerThread(config(tmp_path))
+    with pika.BlockingConnection(_to(running)) as connection:
+        channel = connection.channel()
+        channel.queue_declare("dead", durable=True)
+        arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}
+        channel.queue_declare("tier", durable=True, arguments=arguments | {"x-message-ttl": 1500})
+        channel.confirm_delivery()
+        channel.basic_publish("", "tier", b"1", pika.BasicProperties(delivery_mode=2))
+    running.stop()
+
+    running = ServerThread(config(tmp_path))
+    with pika.BlockingConnection(_to(running)) as connection:
+        channel = connection.channel()
+        assert channel.queue_declare("dead", passive=True).method.message_count == 0
+        _, _, body = next(channel.consume("dead", inactivity_timeout=DEADLINE_S))
+        assert body == b"1"
+    running.stop()
+
+
+def _to(running: ServerThread) -> pika.ConnectionParameters:
+    return pika.ConnectionParameters("127.0.0.1", running.server.amqp_port)
+
+
 def test_a_data_folder_serves_one_server_at_a_time(tmp_path: Path) -> None:
     first = ServerThread(config(tmp_path))
     loop = asyncio.new_event_loop()

@@ -1,0 +1,13 @@
+"""The management API: RabbitMQ's paths and JSON names, served in the broker's own event loop.
+
+Reading looks at the core's objects as they are; changing something is an input of the core like
+any other (:mod:`core_input`), and is answered when it is on disk.
+"""
+
+from __future__ import annotations
+
+from reference_broker.http.app import build_app
+from reference_broker.http.host import Host, Listening, Node
+from reference_broker.http.listener import HttpListener
+
+__all__ = ["Host", "HttpListener", "Listening", "Node", "build_app"]

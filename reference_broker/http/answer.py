@@ -1,0 +1,95 @@
+"""Answers as RabbitMQ words them: JSON, and errors as ``{"error": ..., "reason": ...}``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reference_broker.errors import AmqpError
+
+Row: TypeAlias = dict[str, Any]
+"""One object of an answer."""
+
+MEDIA_TYPE = "application/json"
+NO_CACHE = {"cache-control": "no-cache"}
+
+
+class ApiError(Exception):
+    """Ends a request with ``status`` and RabbitMQ's two fields.
+
+    ``reason`` is a text, or a list of texts where RabbitMQ prints an Erlang tuple.
+    """
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        error: str,
+        reason: str | list[str],
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(f"{status.value} {error}: {reason}")
+        self.status = status
+        self.error = error
+        self.reason = reason
+        self.headers = dict(headers or {})
+
+    def response(self) -> Response:
+        return json_response(
+            {"error": self.error, "reason": self.reason}, self.status, self.headers
+        )
+
+
+def not_found() -> ApiError:
+    """There is no such object, or no such path."""
+    return ApiError(HTTPStatus.NOT_FOUND, "Object Not Found", "Not Found")
+
+
+def bad_request(reason: str | list[str]) -> ApiError:
+    """The request can't be understood, or the broker refuses what it asks for."""
+    return ApiError(HTTPStatus.BAD_REQUEST, "bad_request", reason)
+
+
+def encode(value: object) -> bytes:
+    """Compact JSON in ASCII, so that a name with octets that are no UTF-8 can be shown too."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def json_response(
+    value: object, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+) -> Response:
+    """``value`` as the whole answer."""
+    return Response(encode(value), status, {**NO_CACHE, **(headers or {})}, MEDIA_TYPE)
+
+
+async def answer_api_error(request: Request, error: Exception) -> Response:
+    """Starlette's hook for :exc:`ApiError`."""
+    assert isinstance(error, ApiError)
+    return error.response()
+
+
+async def answer_amqp_error(request: Request, error: Exception) -> Response:
+    """The core refused something: the code and text that an AMQP client would have got."""
+    assert isinstance(error, AmqpError)
+    return bad_request(f"{error.code.value} {error.reply_text}").response()
+
+
+async def answer_http_exception(request: Request, error: Exception) -> Response:
+    """What Starlette refuses by itself: unknown paths, and methods that a path doesn't have."""
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    if status is HTTPStatus.NOT_FOUND:
+        return not_found().response()
+    name = status.phrase.lower().replace(" ", "_")
+    return ApiError(status, name, status.phrase, error.headers).response()
+
+
+async def answer_mistake(request: Request, error: Exception) -> Response:
+    """A mistake of ours: Starlette raises it again after this, so that it is logged."""
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    return ApiError(status, "internal_server_error", "see the broker's log").response()

@@ -1,0 +1,80 @@
+"""A request's body: a JSON object, counted while it arrives.
+
+``Content-Length`` is only what the client says, and a chunked body says nothing: the bound holds
+for the bytes that came (RabbitMQ's CVE-2023-46118).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from reference_broker.core.limits import MIB
+from reference_broker.http.answer import ApiError, bad_request
+
+BESIDE_THE_MESSAGE_BYTES = 1 * MIB
+"""For what stands around a message in a body: properties, headers, the JSON itself."""
+
+BODY_TIMEOUT_S = 60.0
+"""From a request's headers to the end of its body: 16 MiB over a slow line, and no longer, since
+an unfinished body holds memory."""
+
+
+def body_bytes_max(message_size_max: int) -> int:
+    """Bytes that a body may have: a message of the largest size in base64, and some more."""
+    return -(-message_size_max // 3) * 4 + BESIDE_THE_MESSAGE_BYTES
+
+
+async def read_object(
+    request: Request, required: Sequence[str], *, bytes_max: int
+) -> dict[str, Any]:
+    """The body, which must be a JSON object that has the ``required`` keys.
+
+    Raises :exc:`ApiError`: 400 in RabbitMQ's words, 408 for one that takes too long, 413 for one
+    above ``bytes_max``, as soon as that is known.
+    """
+    body = await _read(request, bytes_max)
+    try:
+        value = json.loads(body) if body else {}
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise bad_request("not_json")
+    missing = [f"{{key_missing,{key}}}" for key in required if key not in value]
+    if missing:
+        raise bad_request(f"[{','.join(missing)}]")
+    return value
+
+
+async def _read(request: Request, bytes_max: int) -> bytes:
+    too_large = ApiError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "payload_too_large",
+        f"a request's body is at most {bytes_max} bytes",
+        {"connection": "close"},
+    )
+    announced = request.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced) > bytes_max:
+        raise too_large
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > bytes_max:
+                    raise too_large
+    except TimeoutError:
+        raise ApiError(
+            HTTPStatus.REQUEST_TIMEOUT,
+            "request_timeout",
+            f"the body did not arrive within {BODY_TIMEOUT_S:g} s",
+            {"connection": "close"},
+        ) from None
+    except ClientDisconnect:
+        raise bad_request("the body was cut short") from None
+    return bytes(body)

@@ -1,0 +1,144 @@
+"""``/api/exchanges``: what exchanges there are, and publishing to one."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mqkit.wire import EncodeError, encode_shortstr
+from reference_broker.core.broker import Broker
+from reference_broker.core.content import Content
+from reference_broker.core.enqueue import enqueue
+from reference_broker.core.header import facts_of
+from reference_broker.core.vhost import VHost
+from reference_broker.errors import ChannelException, ReplyCode
+from reference_broker.http.answer import ApiError, bad_request, json_response, not_found
+from reference_broker.http.authentication import user_of
+from reference_broker.http.bindings import bindings_from, listable_row
+from reference_broker.http.body import body_bytes_max, read_object
+from reference_broker.http.core_input import CoreInputs
+from reference_broker.http.host import Host
+from reference_broker.http.listing import listed, shown_columns
+from reference_broker.http.message import header_of, payload_from_json, properties_from_json
+from reference_broker.http.rendering import binding_row, exchange_row
+from reference_broker.http.vhosts import exchange_name, placed, vhost_of, vhosts_of
+
+PUBLISH_KEYS = ("routing_key", "properties", "payload", "payload_encoding")
+
+
+class PublishRequest(NamedTuple):
+    """The body of a publish request."""
+
+    routing_key: bytes
+    header: bytes
+    body: bytes
+
+    @classmethod
+    def parse(cls, body: dict[str, Any]) -> PublishRequest:
+        """Raises :exc:`ApiError` 400."""
+        if not isinstance(body["routing_key"], str):
+            raise bad_request(["not_string", "routing_key"])
+        try:
+            routing_key = encode_shortstr(body["routing_key"])
+        except (EncodeError, UnicodeEncodeError) as error:
+            raise bad_request(f"routing_key: {error}") from error
+        payload = payload_from_json(body["payload"], body["payload_encoding"])
+        return cls(
+            routing_key, header_of(properties_from_json(body["properties"]), payload), payload
+        )
+
+
+class Exchanges:
+    """``/api/exchanges`` and what is below."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._inputs = CoreInputs(host)
+
+    async def index(self, request: Request) -> Response:
+        exchanges = placed(
+            vhosts_of(self._host.broker, request), lambda vhost: vhost.exchanges.values()
+        )
+        return await listed(
+            request,
+            exchanges,
+            lambda each: exchange_row(each.item, each.vhost.name),
+            lambda each: each.item.name,
+        )
+
+    async def show(self, request: Request) -> Response:
+        vhost = vhost_of(self._host.broker, request)
+        exchange = vhost.exchanges.get(exchange_name(request, "exchange"))
+        if exchange is None:
+            raise not_found()
+        return shown_columns(request, exchange_row(exchange, vhost.name))
+
+    async def bindings_from(self, request: Request) -> Response:
+        """Where the exchange is the source; none for one that is not there."""
+        vhost = vhost_of(self._host.broker, request)
+        bindings = bindings_from(vhost, exchange_name(request, "exchange"))
+        return await listed(request, bindings, lambda binding: listable_row(binding, vhost.name))
+
+    async def bindings_to(self, request: Request) -> Response:
+        """Where the exchange is the destination; none for one that is not there."""
+        vhost = vhost_of(self._host.broker, request)
+        bindings = vhost.bindings_to(exchange_name(request, "exchange"), is_queue=False)
+        return await listed(request, bindings, lambda binding: binding_row(binding, vhost.name))
+
+    async def publish(self, request: Request) -> Response:
+        """Publish one message, as an AMQP client would with ``mandatory`` and a confirm: answered
+        when it is in every queue that it was routed to, and on disk where it has to be."""
+        broker = self._host.broker
+        vhost_of(broker, request)
+        size_max = broker.limits.message_size_max
+        body = await read_object(request, PUBLISH_KEYS, bytes_max=body_bytes_max(size_max))
+        message = PublishRequest.parse(body)
+        if len(message.body) > size_max:
+            raise bad_request(
+                f"{ReplyCode.PRECONDITION_FAILED.value} PRECONDITION_FAILED - message size"
+                f" {len(message.body)} is larger than configured max size {size_max}"
+            )
+        _check_user_id(message.header, user_of(request).name)
+        tail_before = broker.journal.tail
+        with self._inputs.begin() as broker:
+            _refuse_while_short(broker)
+            vhost = vhost_of(broker, request)
+            routed, taken = _publish(vhost, exchange_name(request, "exchange"), message)
+        broker.memory.received(len(message.body))
+        if broker.journal.tail != tail_before:
+            await self._inputs.on_disk()
+        if not taken:
+            raise bad_request("rejected Unable to publish message. Check queue limits.")
+        return json_response({"routed": routed})
+
+
+def _publish(vhost: VHost, exchange_name: str, message: PublishRequest) -> tuple[bool, bool]:
+    """Whether the message was routed to a queue, and whether every such queue took it."""
+    exchange = vhost.exchange_for_publish(exchange_name)
+    routing_key = message.routing_key[1:].decode()
+    queues = vhost.resolve(exchange, routing_key, message.header)
+    if not queues:
+        return False, True
+    content = Content(
+        encode_shortstr(exchange.name) + message.routing_key, message.header, message.body
+    )
+    return True, enqueue(queues, content, facts_of(message.header), vhost)
+
+
+def _check_user_id(header: bytes, user: str) -> None:
+    user_id = facts_of(header).user_id
+    if user_id is not None and user_id != user.encode():
+        raise ChannelException(
+            ReplyCode.PRECONDITION_FAILED,
+            f"user_id property set to '{user_id.decode(errors='replace')}'"
+            f" but authenticated user was '{user}'",
+        )
+
+
+def _refuse_while_short(broker: Broker) -> None:
+    """An AMQP publisher is not read while an alarm is on; a request is told (law 7)."""
+    if broker.alarms.on:
+        raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "resource_alarm", broker.alarms.on[0].value)

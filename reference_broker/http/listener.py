@@ -1,0 +1,89 @@
+"""The HTTP server: uvicorn on a socket of ours, in the loop that is running.
+
+Signals and logging are the process's business, so uvicorn is kept from both. It trusts no
+``X-Forwarded-For``: a client could claim to be on this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+CONNECTIONS_MAX = 256
+"""Sockets and requests at a time: a scraper and a few people need ten. More are answered 503."""
+
+HEADERS_BYTES_MAX = 64 * 1024
+"""A request's line and headers: room for a path of three names of 255 bytes, percent-encoded."""
+
+KEEP_ALIVE_S = 30
+"""How long a connection may be idle between requests."""
+
+CLOSE_TIMEOUT_S = 2
+"""How long a stop waits for requests that are being answered."""
+
+_BACKLOG = 128
+
+
+class _EmbeddedServer(uvicorn.Server):
+    """uvicorn as a guest in somebody else's process."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
+
+
+class HttpListener:
+    """Serves one ASGI application. ``port`` is known once it is started."""
+
+    port: int
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._server = _EmbeddedServer(
+            uvicorn.Config(
+                app,
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                backlog=_BACKLOG,
+                limit_concurrency=CONNECTIONS_MAX,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=CLOSE_TIMEOUT_S,
+                h11_max_incomplete_event_size=HEADERS_BYTES_MAX,
+            )
+        )
+        self._serving: asyncio.Task[None] | None = None
+
+    async def start(self, host: str, port: int) -> None:
+        """Listen, and serve from now on. Port 0 takes a free one. Raises ``OSError`` for an
+        address that can't be had; then nothing is left open."""
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listening.setblocking(False)
+        self.port = listening.getsockname()[1]
+        self._serving = asyncio.create_task(self._server.serve(sockets=[listening]), name="http")
+        await self._server.up.wait()
+
+    async def stop(self) -> None:
+        """Answer what is being asked, and close. Idempotent; fine if it was never started."""
+        serving, self._serving = self._serving, None
+        if serving is not None:
+            self._server.should_exit = True
+            await serving

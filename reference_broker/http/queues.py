@@ -1,0 +1,175 @@
+"""``/api/queues``: what queues there are, reading messages out of one, purging it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reference_broker.core.lease import Lease
+from reference_broker.core.limits import MIB
+from reference_broker.core.queue import Queue
+from reference_broker.errors import AmqpError, ReplyCode
+from reference_broker.http.answer import ApiError, bad_request, not_found
+from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
+from reference_broker.http.core_input import CoreInputs
+from reference_broker.http.host import Host
+from reference_broker.http.listing import listed, shown_columns
+from reference_broker.http.message import message_row
+from reference_broker.http.rendering import binding_row, queue_detail_row, queue_row
+from reference_broker.http.vhosts import vhost_of, vhosts_of
+
+GET_MESSAGES_MAX = 5_000
+GET_BYTES_MAX = 16 * MIB
+"""What one request gets at most (and the message that goes over it), whatever it asks for: the
+answer is made in memory, and the loop stands still while messages are taken out."""
+
+
+class AckMode(NamedTuple):
+    """What becomes of the messages that were shown."""
+
+    requeue: bool
+    reject: bool
+
+
+ACK_MODES = {
+    "ack_requeue_true": AckMode(requeue=True, reject=False),
+    "ack_requeue_false": AckMode(requeue=False, reject=False),
+    "reject_requeue_true": AckMode(requeue=True, reject=True),
+    "reject_requeue_false": AckMode(requeue=False, reject=True),
+}
+
+
+class GetRequest(NamedTuple):
+    """The body of a get request."""
+
+    limit: int
+    ack_mode: AckMode
+    text: bool
+    truncate: int | None
+
+    @classmethod
+    def parse(cls, body: dict[str, Any]) -> GetRequest:
+        """Raises :exc:`ApiError` 400, in RabbitMQ's words where it has some."""
+        limit = _integer(body["count"])
+        ack_mode = ACK_MODES.get(str(body["ackmode"]))
+        if ack_mode is None:
+            raise bad_request(f"Unsupported ackmode. Please use one of {', '.join(ACK_MODES)}.")
+        if body["encoding"] not in ("auto", "base64"):
+            raise bad_request("Unsupported encoding. Please use auto or base64.")
+        truncate = _integer(body["truncate"]) if "truncate" in body else None
+        if truncate is not None and truncate < 0:
+            raise bad_request(["not_integer", str(truncate)])
+        # RabbitMQ counts down to zero from here, so a negative one means all.
+        if not 0 <= limit <= GET_MESSAGES_MAX:
+            limit = GET_MESSAGES_MAX
+        return cls(limit, ack_mode, body["encoding"] == "auto", truncate)
+
+
+class Queues:
+    """``/api/queues`` and what is below."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._inputs = CoreInputs(host)
+
+    async def index(self, request: Request) -> Response:
+        node = self._host.node().name
+        queues = [
+            queue
+            for vhost in vhosts_of(self._host.broker, request)
+            for queue in vhost.queues.values()
+        ]
+        return await listed(
+            request, queues, lambda queue: queue_row(queue, node), lambda queue: queue.name
+        )
+
+    async def show(self, request: Request) -> Response:
+        row = queue_detail_row(self._queue(request), self._host.node().name)
+        return shown_columns(request, row)
+
+    async def bindings(self, request: Request) -> Response:
+        """What is bound to the queue; nothing for one that is not there."""
+        vhost = vhost_of(self._host.broker, request)
+        bindings = vhost.bindings_to(request.path_params["queue"], is_queue=True)
+        return await listed(request, bindings, lambda binding: binding_row(binding, vhost.name))
+
+    async def get(self, request: Request) -> Response:
+        """Show messages from the head. Those that are removed are answered when that is on disk:
+        what was shown does not come back."""
+        body = await read_object(
+            request, ("ackmode", "count", "encoding"), bytes_max=BESIDE_THE_MESSAGE_BYTES
+        )
+        wanted = GetRequest.parse(body)
+        with self._inputs.begin() as broker:
+            vhost = vhost_of(broker, request)
+            try:
+                queue = vhost.queue_for(request.path_params["queue"], None)
+            except AmqpError as error:
+                if error.code is ReplyCode.NOT_FOUND:
+                    raise ApiError(HTTPStatus.NOT_FOUND, "not_found", error.reply_text) from error
+                raise
+            got = _take(queue, wanted.limit)
+            _settle(queue, [lease for lease, _ in got], wanted.ack_mode)
+        if got and not wanted.ack_mode.requeue:
+            await self._inputs.on_disk()
+        return await listed(
+            request,
+            got,
+            lambda each: message_row(each[0], each[1], text=wanted.text, truncate=wanted.truncate),
+        )
+
+    async def purge(self, request: Request) -> Response:
+        with self._inputs.begin() as broker:
+            vhost = vhost_of(broker, request)
+            name = self._queue(request).name
+            queue = vhost.queue_for(name, None)
+            queue.purge()
+        if queue.durable:
+            await self._inputs.on_disk()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    def _queue(self, request: Request) -> Queue:
+        vhost = vhost_of(self._host.broker, request)
+        queue = vhost.queues.get(request.path_params["queue"])
+        if queue is None:
+            raise not_found()
+        return queue
+
+
+def _take(queue: Queue, limit: int) -> list[tuple[Lease, int]]:
+    """Up to ``limit`` messages, each with how many were ready after it."""
+    got: list[tuple[Lease, int]] = []
+    holder = object()
+    size = 0
+    while len(got) < limit and size <= GET_BYTES_MAX:
+        lease = queue.get(holder)
+        if lease is None:
+            break
+        got.append((lease, queue.ready))
+        size += lease.content.size
+    return got
+
+
+def _settle(queue: Queue, leases: list[Lease], mode: AckMode) -> None:
+    """Nothing is left with the request, whatever becomes of its socket."""
+    if mode.requeue:
+        queue.requeue(leases)
+        return
+    for lease in leases:
+        if mode.reject:
+            queue.reject(lease)
+        else:
+            queue.ack(lease)
+
+
+def _integer(value: Any) -> int:
+    """A number; RabbitMQ takes one in a text too."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise bad_request(["not_integer", str(value)])
+    try:
+        return int(value)
+    except ValueError:
+        raise bad_request(["not_integer", str(value)]) from None

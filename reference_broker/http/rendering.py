@@ -1,0 +1,213 @@
+"""Core objects as rows of an answer. Pure; the names are RabbitMQ's.
+
+Rates are left out: nobody samples the counters. Counters are those of the object's life in this
+process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_broker.core.alarms import MESSAGE_OVERHEAD_BYTES
+from reference_broker.core.channel import Channel
+from reference_broker.core.connection import Connection
+from reference_broker.core.consumer import Consumer
+from reference_broker.http.answer import Row
+from reference_broker.http.json_value import json_value
+
+if TYPE_CHECKING:
+    from reference_broker.core.binding import Binding
+    from reference_broker.core.exchange import Exchange
+    from reference_broker.core.queue import Queue
+    from reference_broker.core.vhost import VHost
+
+
+def vhost_row(vhost: VHost, node: str) -> Row:
+    """A virtual host, with the sums of its queues."""
+    ready = sum(queue.ready for queue in vhost.queues.values())
+    unacked = sum(queue.unacked for queue in vhost.queues.values())
+    return {
+        "name": vhost.name,
+        "description": "",
+        "tags": [],
+        "metadata": {"description": "", "tags": []},
+        "default_queue_type": "classic",
+        "tracing": False,
+        "cluster_state": {node: "running"},
+        "messages": ready + unacked,
+        "messages_ready": ready,
+        "messages_unacknowledged": unacked,
+    }
+
+
+def exchange_row(exchange: Exchange, vhost: str) -> Row:
+    return {
+        "name": exchange.name,
+        "vhost": vhost,
+        "type": exchange.type.value,
+        "durable": exchange.durable,
+        "auto_delete": exchange.auto_delete,
+        "internal": exchange.internal,
+        "arguments": json_value(exchange.arguments),
+    }
+
+
+def queue_row(queue: Queue, node: str) -> Row:
+    """``ack`` counts deliveries to consumers without acks too: they are acked as they leave."""
+    ready, unacked = queue.ready, queue.unacked
+    ready_bytes, unacked_bytes = queue.ready_bytes, queue.unacked_bytes
+    owner = queue.owner
+    return {
+        "name": queue.name,
+        "vhost": queue.env.vhost_name,
+        "type": "classic",
+        "durable": queue.durable,
+        "auto_delete": queue.auto_delete,
+        "exclusive": owner is not None,
+        "owner_pid_details": _peer_details(owner) if isinstance(owner, Connection) else None,
+        "arguments": json_value(queue.arguments),
+        "node": node,
+        "state": "running",
+        "messages": ready + unacked,
+        "messages_ready": ready,
+        "messages_unacknowledged": unacked,
+        "message_bytes": ready_bytes + unacked_bytes,
+        "message_bytes_ready": ready_bytes,
+        "message_bytes_unacknowledged": unacked_bytes,
+        "memory": ready_bytes + unacked_bytes + (ready + unacked) * MESSAGE_OVERHEAD_BYTES,
+        "consumers": len(queue.consumers),
+        "exclusive_consumer_tag": next((c.tag for c in queue.consumers if c.exclusive), None),
+        "single_active_consumer_tag": _active_tag(queue),
+        "policy": None,
+        "operator_policy": None,
+        "effective_policy_definition": {},
+        "message_stats": {
+            "publish": queue.published,
+            "deliver": queue.delivered,
+            "get": queue.got,
+            "deliver_get": queue.delivered + queue.got,
+            "redeliver": queue.redelivered_count,
+            "ack": queue.acked,
+        },
+    }
+
+
+def queue_detail_row(queue: Queue, node: str) -> Row:
+    """A queue that was asked for by name: with its consumers."""
+    row = queue_row(queue, node)
+    row["consumer_details"] = [
+        consumer_row(consumer, node)
+        for consumer in queue.consumers
+        if isinstance(consumer, Consumer)
+    ]
+    return row
+
+
+def binding_row(binding: Binding, vhost: str) -> Row:
+    return {
+        "source": binding.source,
+        "vhost": vhost,
+        "destination": binding.destination,
+        "destination_type": "queue" if binding.destination_is_queue else "exchange",
+        "routing_key": binding.key,
+        "arguments": json_value(binding.arguments),
+        "properties_key": binding.properties_key,
+    }
+
+
+def connection_row(connection: Connection, node: str) -> Row:
+    """A connection that has been opened."""
+    peer = connection.peer
+    assert connection.vhost is not None
+    row: Row = {
+        "name": str(peer),
+        "node": node,
+        "vhost": connection.vhost.name,
+        "user": connection.user_name,
+        "state": "blocked" if connection.blocked else connection.state.value,
+        "type": "network",
+        "protocol": "AMQP 0-9-1",
+        "host": peer.local_host,
+        "port": peer.local_port,
+        "peer_host": peer.host,
+        "peer_port": peer.port,
+        "ssl": False,
+        "connected_at": connection.connected_at_ms,
+        "channels": len(connection.channels),
+        "channel_max": connection.channel_max,
+        "frame_max": connection.frame_max,
+        "timeout": connection.heartbeat_s,
+        "recv_oct": connection.received_bytes,
+        "send_oct": connection.sent_bytes,
+        "send_pend": connection.output_size,
+        "client_properties": json_value(connection.client_properties),
+    }
+    name = connection.client_properties.get("connection_name")
+    if name is not None:
+        row["user_provided_name"] = json_value(name)
+    return row
+
+
+def channel_row(channel: Channel, node: str) -> Row:
+    connection = channel.connection
+    confirms = channel.confirms
+    return {
+        "name": _channel_name(channel),
+        "node": node,
+        "vhost": channel.vhost.name,
+        "user": connection.user_name,
+        "number": channel.number,
+        "state": "blocked" if connection.blocked else channel.state.value,
+        "connection_details": _peer_details(connection),
+        "consumer_count": len(channel.consumers),
+        "prefetch_count": channel.consumer_prefetch,
+        "global_prefetch_count": channel.global_prefetch,
+        "messages_unacknowledged": len(channel.unacked),
+        "messages_unconfirmed": 0 if confirms is None else confirms.outstanding,
+        "messages_uncommitted": 0,
+        "acks_uncommitted": 0,
+        "confirm": confirms is not None,
+        "transactional": False,
+        "message_stats": {"publish": channel.published, "ack": channel.acked},
+    }
+
+
+def consumer_row(consumer: Consumer, node: str) -> Row:
+    channel, queue = consumer.channel, consumer.queue
+    connection = channel.connection
+    single = queue.limits.single_active_consumer
+    active = not single or queue.consumers[:1] == [consumer]
+    return {
+        "consumer_tag": consumer.tag,
+        "queue": {"name": queue.name, "vhost": channel.vhost.name},
+        "ack_required": not consumer.no_ack,
+        "exclusive": consumer.exclusive,
+        "active": active,
+        "activity_status": "waiting" if not active else "single_active" if single else "up",
+        "prefetch_count": consumer.prefetch,
+        "arguments": json_value(consumer.arguments),
+        "channel_details": {
+            "name": _channel_name(channel),
+            "number": channel.number,
+            "node": node,
+            "user": connection.user_name,
+            "connection_name": str(connection.peer),
+            "peer_host": connection.peer.host,
+            "peer_port": connection.peer.port,
+        },
+    }
+
+
+def _channel_name(channel: Channel) -> str:
+    return f"{channel.connection.peer} ({channel.number})"
+
+
+def _peer_details(connection: Connection) -> Row:
+    peer = connection.peer
+    return {"name": str(peer), "peer_host": peer.host, "peer_port": peer.port}
+
+
+def _active_tag(queue: Queue) -> str | None:
+    if queue.limits.single_active_consumer and queue.consumers:
+        return queue.consumers[0].tag
+    return None

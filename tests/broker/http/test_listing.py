@@ -1,0 +1,150 @@
+"""Lists: columns, order, pages; and slices, between which others have their turn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+import pytest
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from reference_broker.http.answer import ApiError, Row
+from reference_broker.http.listing import PAGE_SIZE_MAX, SLICE_ROWS, listed, only
+from reference_broker.runtime.server import Server
+
+pytestmark = pytest.mark.anyio
+
+
+def request_for(query: str) -> Request:
+    return Request({"type": "http", "query_string": query.encode(), "headers": []})
+
+
+def row_of(number: int) -> Row:
+    return {"name": f"n{number}", "size": -number, "stats": {"got": number % 3, "put": 0}}
+
+
+async def ask(query: str, count: int = 5, *, pages: bool = True) -> Any:
+    name_of = (lambda number: f"n{number}") if pages else None
+    answer = await listed(request_for(query), range(count), row_of, name_of)
+    if not isinstance(answer, StreamingResponse):
+        return json.loads(bytes(answer.body))
+    pieces = [piece async for piece in answer.body_iterator]
+    return json.loads(b"".join(piece if isinstance(piece, bytes) else b"" for piece in pieces))
+
+
+def test_columns() -> None:
+    row = row_of(1)
+    assert only(row, []) is row
+    assert only(row, [("name",), ("stats", "got")]) == {"name": "n1", "stats": {"got": 1}}
+    assert only(row, [("stats",), ("stats", "got")])["stats"]["got"] == 1
+    assert only(row, [("no",), ("name", "deeper"), ("stats", "no", "deeper")]) == {"stats": {}}
+
+
+async def test_columns_of_a_list() -> None:
+    assert await ask("columns=name", 2) == [{"name": "n0"}, {"name": "n1"}]
+    assert await ask("columns=name,no&sort=size", 2) == [{"name": "n1"}, {"name": "n0"}]
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("sort=size", "n4 n3 n2 n1 n0"),
+        ("sort=name&sort_reverse=true", "n4 n3 n2 n1 n0"),
+        ("sort=stats.got", "n0 n3 n1 n4 n2"),
+        ("sort=no.such", "n0 n1 n2 n3 n4"),
+        ("sort=stats", "n0 n3 n1 n4 n2"),
+        ("sort=", "n0 n1 n2 n3 n4"),
+        ("unknown=x&msg_rates_age=60", "n0 n1 n2 n3 n4"),
+    ],
+)
+async def test_order(query: str, names: str) -> None:
+    assert " ".join(row["name"] for row in await ask(query)) == names
+
+
+async def test_columns_of_different_types_have_an_order_too() -> None:
+    values: list[Any] = ["b", None, 2, "a", 1.5, True, [1], {}]
+    answer = await listed(request_for("sort=v"), values, lambda value: {"v": value})
+    assert [row["v"] for row in json.loads(bytes(answer.body))][:4] == [None, True, 1.5, 2]
+
+
+async def test_a_page() -> None:
+    page = await ask("page=2&page_size=2&columns=name")
+    assert page == {
+        "filtered_count": 5, "item_count": 2, "items": [{"name": "n2"}, {"name": "n3"}],
+        "page": 2, "page_count": 3, "page_size": 2, "total_count": 5,
+    }  # fmt: skip
+    sorted_page = await ask("page=1&page_size=2&columns=name&sort=size")
+    assert sorted_page["items"] == [{"name": "n4"}, {"name": "n3"}]
+
+
+async def test_a_page_of_what_has_the_name() -> None:
+    page = await ask("page=1&name=1&pagination=true", 20)
+    assert (page["filtered_count"], page["total_count"], page["page_size"]) == (11, 20, 100)
+    assert {"n1", "n11"} <= {row["name"] for row in page["items"]}
+    empty = await ask("page=1&name=zzz")
+    assert (empty["items"], empty["page_count"]) == ([], 0)
+
+
+@pytest.mark.parametrize("name", ["%5E(a%2B)%2B%24", ".*", "a|b", "%5B", "n%5Cd"])
+async def test_a_pattern_is_refused_not_misread(name: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        await ask(f"page=1&use_regex=true&name={name}")
+    assert refused.value.status == 400
+
+
+async def test_a_plain_name_is_fine_as_a_pattern() -> None:
+    assert (await ask("page=1&use_regex=true&name=n3"))["item_count"] == 1
+
+
+async def test_the_largest_page() -> None:
+    assert (await ask(f"page=1&page_size={PAGE_SIZE_MAX}", 600))["item_count"] == PAGE_SIZE_MAX
+    with pytest.raises(ApiError):
+        await ask(f"page=1&page_size={PAGE_SIZE_MAX + 1}")
+
+
+async def test_some_lists_have_no_pages() -> None:
+    assert len(await ask("page=1&page_size=2", pages=False)) == 5
+
+
+@pytest.mark.parametrize("count", [0, 1, SLICE_ROWS, SLICE_ROWS + 1, 3 * SLICE_ROWS])
+@pytest.mark.parametrize("query", ["", "sort=name", "columns=name"])
+async def test_slices_make_one_list(count: int, query: str) -> None:
+    names = [f"n{number}" for number in range(count)]
+    assert [row["name"] for row in await ask(query, count)] == (
+        sorted(names) if query == "sort=name" else names
+    )
+
+
+@pytest.mark.parametrize("query", ["", "sort=name", "page=1&sort=name"])
+async def test_others_have_their_turn_between_slices(query: str) -> None:
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(other())
+    await ask(query, 5 * SLICE_ROWS)
+    task.cancel()
+    assert turns >= 5
+
+
+async def test_the_default_exchanges_bindings_are_listed_in_slices_too(
+    server: Server, api: httpx.AsyncClient
+) -> None:
+    vhost = server.broker.vhosts["/"]
+    names = [f"q{number}" for number in range(SLICE_ROWS + 1)]
+    for name in names:
+        vhost.declare_queue(name)
+    vhost.bind("amq.fanout", "q0", "k", destination_is_queue=True)
+    rows = (await api.get("/api/bindings")).json()
+    assert [row["destination"] for row in rows] == [*names, "q0"]
+    assert {row["source"] for row in rows[:-1]} == {""}
+    of_default = (await api.get("/api/exchanges/%2F/amq.default/bindings/source")).json()
+    assert of_default == rows[:-1]
+    assert of_default[0] in (await api.get("/api/queues/%2F/q0/bindings")).json()

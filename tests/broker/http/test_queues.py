@@ -1,0 +1,161 @@
+"""Reading messages out of a queue, and purging it: alike by both brokers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import aio_pika
+import httpx
+import pytest
+
+from reference_broker.http import queues
+from reference_broker.runtime.server import Server
+
+pytestmark = pytest.mark.anyio
+
+BODIES = [b"hello", b"\xff\x00", b"world"]
+
+
+@pytest.fixture
+async def queue(place: Any, unique: Callable[[str], str]) -> AsyncIterator[str]:
+    """Three messages; rejected ones go to a second queue, ``NAME.dead``."""
+    name = unique("q")
+    async with await aio_pika.connect(place.url) as connection:
+        channel = await connection.channel()
+        dead = await channel.declare_queue(f"{name}.dead", durable=True)
+        declared = await channel.declare_queue(
+            name,
+            durable=True,
+            arguments={
+                "x-dead-letter-exchange": "",
+                "x-dead-letter-routing-key": dead.name,
+            },
+        )
+        for body in BODIES:
+            await channel.default_exchange.publish(
+                aio_pika.Message(
+                    body, delivery_mode=2, priority=1, message_id="m", headers={"n": [1, "x"]}
+                ),
+                name,
+            )
+        yield name
+        await declared.delete(if_unused=False, if_empty=False)
+        await dead.delete(if_unused=False, if_empty=False)
+
+
+async def get(place: Any, queue: str, **wanted: Any) -> Any:
+    body = {"count": 9, "ackmode": "ack_requeue_true", "encoding": "auto", **wanted}
+    answer: httpx.Response = await place.api.post(f"/api/queues/%2F/{queue}/get", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_what_a_message_looks_like(place: Any, queue: str) -> None:
+    first, second, third = await get(place, queue)
+    assert first == {
+        "payload_bytes": 5,
+        "redelivered": False,
+        "exchange": "",
+        "routing_key": queue,
+        "message_count": 2,
+        "properties": {
+            "message_id": "m",
+            "delivery_mode": 2,
+            "priority": 1,
+            "headers": {"n": [1, "x"]},
+        },
+        "payload": "hello",
+        "payload_encoding": "string",
+    }
+    assert (second["payload"], second["payload_encoding"]) == ("/wA=", "base64")
+    assert (third["message_count"], third["payload_bytes"]) == (0, 5)
+
+
+@pytest.mark.parametrize(
+    ("ackmode", "left", "dead"),
+    [
+        ("ack_requeue_true", 3, 0),
+        ("reject_requeue_true", 3, 0),
+        ("ack_requeue_false", 1, 0),
+        ("reject_requeue_false", 1, 2),
+    ],
+)
+async def test_what_becomes_of_them(
+    place: Any, queue: str, ackmode: str, left: int, dead: int
+) -> None:
+    assert len(await get(place, queue, count=2, ackmode=ackmode)) == 2
+    again = await get(place, queue)
+    assert len(again) == left
+    if left == len(BODIES):
+        assert [row["redelivered"] for row in again] == [True, True, False]
+        assert [row["payload_bytes"] for row in again] == [len(body) for body in BODIES]
+    assert len(await get(place, f"{queue}.dead")) == dead
+
+
+async def test_encoding_and_truncation(place: Any, queue: str) -> None:
+    (row,) = await get(place, queue, count="1", encoding="base64")
+    assert (row["payload"], row["payload_encoding"]) == ("aGVsbG8=", "base64")
+    (row,) = await get(place, queue, count=1, truncate=2)
+    assert (row["payload"], row["payload_bytes"]) == ("he", 5)
+
+
+async def test_counts(place: Any, queue: str) -> None:
+    assert await get(place, queue, count=0) == []
+    assert len(await get(place, queue, count=-1)) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"count": "x"}, ["not_integer", "x"]),
+        ({"truncate": "x"}, ["not_integer", "x"]),
+        ({"encoding": "rot13"}, "Unsupported encoding. Please use auto or base64."),
+    ],
+)
+async def test_wrong_wishes(place: Any, queue: str, change: Any, reason: Any) -> None:
+    body = {"count": 1, "ackmode": "ack_requeue_true", "encoding": "auto", **change}
+    answer = await place.api.post(f"/api/queues/%2F/{queue}/get", json=body)
+    assert answer.status_code == 400
+    assert answer.json() == {"error": "bad_request", "reason": reason}
+
+
+async def test_purge(place: Any, queue: str) -> None:
+    answer = await place.api.delete(f"/api/queues/%2F/{queue}/contents")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert await get(place, queue) == []
+
+
+async def test_a_queue_of_another_connection(place: Any, unique: Callable[[str], str]) -> None:
+    name = unique("mine")
+    async with await aio_pika.connect(place.url) as connection:
+        channel = await connection.channel()
+        await channel.declare_queue(name, exclusive=True)
+        answer = await place.api.delete(f"/api/queues/%2F/{name}/contents")
+        assert answer.status_code == 400
+        reason = answer.json()["reason"]
+        assert f"cannot obtain exclusive access to locked queue '{name}' in vhost '/'" in reason
+
+
+async def test_an_unknown_ackmode(api: httpx.AsyncClient, server: Server) -> None:
+    """RabbitMQ answers 500 to this one."""
+    server.broker.vhosts["/"].declare_queue("q")
+    wanted = {"count": 1, "ackmode": "eat", "encoding": "auto"}
+    answer = await api.post("/api/queues/%2F/q/get", json=wanted)
+    assert answer.status_code == 400
+    assert "ack_requeue_true" in answer.json()["reason"]
+
+
+@pytest.mark.parametrize(("bound", "limit"), [("GET_MESSAGES_MAX", 2), ("GET_BYTES_MAX", 30)])
+async def test_one_request_gets_so_much_and_no_more(
+    api: httpx.AsyncClient, server: Server, monkeypatch: pytest.MonkeyPatch, bound: str, limit: int
+) -> None:
+    monkeypatch.setattr(queues, bound, limit)
+    server.broker.vhosts["/"].declare_queue("q")
+    message = {"properties": {}, "routing_key": "q", "payload": "x", "payload_encoding": "string"}
+    for _ in range(5):
+        await api.post("/api/exchanges/%2F/amq.default/publish", json=message)
+    wanted = {"count": 5, "ackmode": "ack_requeue_false", "encoding": "auto"}
+    for got in (2, 2, 1):
+        answer = await api.post("/api/queues/%2F/q/get", json=wanted)
+        assert len(answer.json()) == got

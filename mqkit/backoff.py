@@ -1,7 +1,8 @@
-"""How long to wait before trying again: exponential, with full jitter.
+"""How long to wait before trying again: tenacity's exponential wait, with full jitter.
 
 Full jitter - anything between zero and the ceiling - spreads the clients of a restarted broker best
-(https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+(https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). tenacity's own jitter
+draws from the global generator; here it is handed in, so that a test can say what it draws.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-_DOUBLINGS_MAX = 30  # 2 ** 30 times the first wait is beyond any ceiling; floats stay exact
+from tenacity import RetryCallState, Retrying, wait_exponential
 
 
 class Backoff:
@@ -18,17 +19,16 @@ class Backoff:
     def __init__(
         self, first_s: float, max_s: float, rng: Callable[[], float] = random.random
     ) -> None:
-        self._first_s = first_s
-        self._max_s = max_s
+        self._ceiling_s = wait_exponential(multiplier=first_s, max=max_s)
         self._rng = rng
-        self._failures = 0
+        self.reset()
 
     def next_s(self) -> float:
         """The wait after one more failure, in seconds."""
-        ceiling_s = min(self._max_s, self._first_s * 2.0**self._failures)
-        self._failures = min(self._failures + 1, _DOUBLINGS_MAX)
+        ceiling_s = self._ceiling_s(self._attempts)
+        self._attempts.attempt_number += 1
         return ceiling_s * self._rng()
 
     def reset(self) -> None:
         """It worked: the next failure starts over."""
-        self._failures = 0
+        self._attempts = RetryCallState(Retrying(), fn=None, args=(), kwargs={})

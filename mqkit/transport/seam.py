@@ -15,8 +15,8 @@ supervisor opens a new one. After it is closed every verb raises why: :exc:`Chan
 :exc:`mqkit.errors.Closed` when this program closed it - but for settling, which raises
 ``StaleDelivery``, and for publishing, whose futures say ``Unknown``.
 
-No verb but ``connect`` has a timeout of its own; put one around it. A verb that is cancelled while it
-waits for the broker's answer closes the channel, for nobody would know what the late answer
+No verb but ``connect`` has a timeout of its own; put one around it. A verb that is cancelled while
+it waits for the broker's answer closes the channel, for nobody would know what the late answer
 belongs to.
 
 The blocking adapter has the same verbs without ``await`` (:mod:`mqkit.transport.blocking`).
@@ -87,7 +87,7 @@ class Channel(Protocol):
         ...
 
     async def wait_quiescent(self) -> None:
-        """Return when nothing is unconfirmed, be it answered or, on a closed channel, ``Unknown``."""
+        """Return when nothing is unconfirmed: all is answered, or the channel is closed."""
         ...
 
     async def declare_exchange(self, exchange: Exchange, *, passive: bool = False) -> None: ...

@@ -119,7 +119,7 @@ def test_the_core_is_synchronous(banned: str) -> None:
 def test_the_core_never_iterates_a_set() -> None:
     """Order would depend on the hash seed, and a simulated run could not be reproduced."""
     offenders = [
-        f"{relative(path)}:{node.lineno}"
+        f"{relative(path)}:{node.iter.lineno}"
         for path in sources()
         if "reference_broker/core/" in relative(path)
         for node in ast.walk(ast.parse(path.read_text()))

@@ -53,9 +53,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def broker_url(rabbitmq_broker: Any) -> str:
-    """The broker that the tests publish to."""
-    url: str = rabbitmq_broker.url
+def broker_url(broker: Any) -> str:
+    """The brokers that the tests publish to, in turn."""
+    url: str = broker.url
     return url
 
 

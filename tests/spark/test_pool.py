@@ -10,8 +10,6 @@ import pytest
 from mqkit_spark import pool
 from mqkit_spark.options import SinkOptions
 
-pytestmark = pytest.mark.rabbitmq
-
 
 @pytest.fixture
 def options(broker_url: str) -> SinkOptions:

@@ -12,7 +12,7 @@ from mqkit.errors import ConfigurationError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.rabbitmq]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_the_report_counts_what_the_queue_holds(

@@ -42,7 +42,6 @@ def test_importing_opens_nothing_and_needs_neither_cli_nor_broker() -> None:
     assert run(code) == "1"
 
 
-@pytest.mark.rabbitmq
 @pytest.mark.spark
 @pytest.mark.slow
 def test_spark_finds_the_format_without_being_told(

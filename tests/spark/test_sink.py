@@ -22,8 +22,6 @@ from mqkit_spark.pool import borrowed
 from mqkit_spark.report import PublishFailed
 from mqkit_spark.sink import Counts, PartitionSink
 
-pytestmark = pytest.mark.rabbitmq
-
 
 def no_pause(_: float) -> None:
     pass

@@ -1,0 +1,68 @@
+"""A channel that does what the test says, for the parts whose decisions don't need a broker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from mqkit.errors import MqkitError
+from mqkit.message import Message
+from mqkit.outcome import Outcome, Unknown
+from mqkit.transport.seam import OnClosed
+
+
+class ScriptedChannel:
+    """Confirms what the test tells it to, and when."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self.written: list[Message] = []
+        self.pending: list[asyncio.Future[Outcome]] = []
+        self.on_write: Callable[[], None] = lambda: None
+        self._quiet = asyncio.Event()
+        self._callbacks: list[OnClosed] = []
+
+    @property
+    def unconfirmed(self) -> int:
+        return len(self.pending)
+
+    async def wait_quiescent(self) -> None:
+        while self.pending:
+            self._quiet.clear()
+            await self._quiet.wait()
+
+    async def publish_many(self, messages: Sequence[Message]) -> list[asyncio.Future[Outcome]]:
+        self.written.extend(messages)
+        self.on_write()
+        futures: list[asyncio.Future[Outcome]] = [
+            asyncio.get_running_loop().create_future() for _ in messages
+        ]
+        self.pending.extend(futures)
+        return futures
+
+    def answer(self, *outcomes: Outcome) -> None:
+        """The outcomes of the oldest publishes in flight."""
+        for outcome in outcomes:
+            self.pending.pop(0).set_result(outcome)
+        self._quiet.set()
+
+    def breaks(self, error: MqkitError | None) -> None:
+        """The channel is closed by somebody else; all in flight is unknown."""
+        self.is_open = False
+        self.answer(*(Unknown("closed") for _ in self.pending))
+        for callback in self._callbacks:
+            callback(error)
+
+    async def close(self) -> None:
+        if self.is_open:
+            self.breaks(None)
+
+    def on_closed(self, callback: OnClosed) -> None:
+        self._callbacks.append(callback)
+
+
+@pytest.fixture
+def new_channel() -> Callable[[], ScriptedChannel]:
+    return ScriptedChannel

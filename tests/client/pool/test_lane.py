@@ -1,0 +1,226 @@
+"""What a lane does with what is left in doubt, and with the bound on what is in flight."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from mqkit.errors import ChannelError, Closed, ConnectionLost
+from mqkit.message import Message, Properties
+from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
+from mqkit.pool.channel_pool import ChannelPool
+from mqkit.pool.publisher import Publisher
+from mqkit.testing.clock import FakeClock
+
+pytestmark = pytest.mark.anyio
+
+REFUSED = ChannelError(406, "PRECONDITION_FAILED - for a reason that names nobody", 60, 40)
+
+
+def message(text: str) -> Message:
+    return Message("x", "k", text.encode(), Properties(message_id=text))
+
+
+class Stage:
+    """A publisher with one lane, the channels that it opens, and a gate to hold it back."""
+
+    def __init__(self, new_channel: Callable[[], Any]) -> None:
+        self._new_channel = new_channel
+        self.channels: list[Any] = []
+        self.clock = FakeClock()
+        self.writable = asyncio.Event()
+        self.writable.set()
+        self.over: Exception | None = None
+        self._news = asyncio.Event()
+
+    async def open_channel(self) -> Any:
+        self.channels.append(self._new_channel())
+        self.channels[-1].on_write = self._news.set
+        return self.channels[-1]
+
+    async def wait_writable(self) -> None:
+        await self.writable.wait()
+        if self.over is not None:
+            raise self.over
+
+    def describe(self) -> str:
+        return "as the test says"
+
+    async def written(self, channel: int, count: int) -> list[str]:
+        """The bodies that the channel was given, once they are ``count``."""
+        async with asyncio.timeout(10):
+            while len(self.channels) <= channel or len(self.channels[channel].written) < count:
+                self._news.clear()
+                await self._news.wait()
+        return [written.body.decode() for written in self.channels[channel].written]
+
+    def publisher(self, **options: Any) -> Publisher:
+        pool = ChannelPool(self.open_channel, channels_max=1, clock=self.clock)
+        options = {"window": 3, "max_message_bytes": 100, **options}
+        return Publisher(pool, self, lanes=1, clock=self.clock, **options)
+
+
+@pytest.fixture
+def stage(new_channel: Callable[[], Any]) -> Stage:
+    return Stage(new_channel)
+
+
+@pytest.fixture
+async def publisher(stage: Stage) -> AsyncIterator[Publisher]:
+    async with stage.publisher() as publisher:
+        yield publisher
+
+
+def start(publisher: Publisher, *texts: str) -> asyncio.Task[list[Outcome]]:
+    return asyncio.create_task(publisher.publish_batch([message(text) for text in texts]))
+
+
+async def test_no_more_than_a_window_is_in_flight(stage: Stage, publisher: Publisher) -> None:
+    publishing = start(publisher, "1", "2", "3", "4", "5")
+    assert await stage.written(0, 3) == ["1", "2", "3"]
+    stage.channels[0].answer(Confirmed("1"))
+    assert await stage.written(0, 4) == ["1", "2", "3", "4"]
+    stage.channels[0].answer(Confirmed("2"), Confirmed("3"), Confirmed("4"))
+    await stage.written(0, 5)
+    stage.channels[0].answer(Confirmed("5"))
+    assert [outcome.message_id for outcome in await publishing] == ["1", "2", "3", "4", "5"]
+
+
+async def test_what_a_lost_connection_left_in_doubt_is_published_again_first_and_in_order(
+    stage: Stage, publisher: Publisher
+) -> None:
+    publishing = start(publisher, "1", "2", "3", "4", "new")
+    await stage.written(0, 3)
+    stage.channels[0].answer(Confirmed("1"))
+    await stage.written(0, 4)
+    stage.channels[0].breaks(ConnectionLost("cut"))
+    assert await stage.written(1, 3) == ["2", "3", "4"]
+    stage.channels[1].answer(Confirmed("2"), Confirmed("3"), Confirmed("4"))
+    await stage.written(1, 4)
+    stage.channels[1].answer(Confirmed("new"))
+    assert all(await publishing)
+
+
+async def test_after_a_refusal_the_doubtful_go_one_by_one_until_the_guilty_is_found(
+    stage: Stage, publisher: Publisher
+) -> None:
+    publishing = start(publisher, "good", "bad", "late")
+    await stage.written(0, 3)
+    stage.channels[0].breaks(REFUSED)
+    assert await stage.written(1, 1) == ["good"]
+    stage.channels[1].answer(Confirmed("good"))
+    assert await stage.written(1, 2) == ["good", "bad"]
+    stage.channels[1].answer(Rejected(RejectReason.REFUSED, "", "bad"))
+    stage.channels[1].breaks(REFUSED)
+    assert await stage.written(2, 1) == ["late"]
+    stage.channels[2].answer(Confirmed("late"))
+    assert [bool(outcome) for outcome in await publishing] == [True, False, True]
+
+
+async def test_without_retries_the_doubt_is_the_outcome(stage: Stage) -> None:
+    async with stage.publisher(retry_unknown=False) as publisher:
+        publishing = start(publisher, "1")
+        await stage.written(0, 1)
+        stage.channels[0].breaks(ConnectionLost("cut"))
+        assert await publishing == [Unknown("closed")]
+    assert len(stage.channels) == 1
+
+
+async def test_a_deadline_says_whether_the_message_was_sent(
+    stage: Stage, publisher: Publisher
+) -> None:
+    publishing = start(publisher, "1", "2", "3", "4")
+    await stage.written(0, 3)
+    stage.channels[0].answer(Confirmed("1"))
+    stage.writable.clear()  # the broker blocks before the fourth
+    for _ in range(10):
+        await asyncio.sleep(0)  # every chance to write it all the same
+    stage.clock.advance(30.0)
+    first, second, _, fourth = await publishing
+    assert first == Confirmed("1")
+    assert isinstance(second, Unknown)
+    assert "was sent, but not confirmed within 30 s" in second.detail
+    assert isinstance(fourth, Unknown)
+    assert "was never sent within 30 s (client: as the test says)" in fourth.detail
+
+
+async def test_blocked_publishes_wait_and_then_go(stage: Stage, publisher: Publisher) -> None:
+    stage.writable.clear()
+    publishing = start(publisher, "1")
+    await stage.clock.until_waiting(1)
+    assert stage.channels == []
+    stage.writable.set()
+    await stage.written(0, 1)
+    stage.channels[0].answer(Confirmed("1"))
+    assert await publishing == [Confirmed("1")]
+
+
+async def test_what_nobody_waits_for_any_more_is_not_published(
+    stage: Stage, publisher: Publisher
+) -> None:
+    stage.writable.clear()
+    given_up = start(publisher, "given up")
+    await stage.clock.until_waiting(1)
+    given_up.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+    publishing = start(publisher, "wanted")
+    stage.writable.set()
+    assert await stage.written(0, 1) == ["wanted"]
+    stage.channels[0].answer(Confirmed("wanted"))
+    assert await publishing == [Confirmed("wanted")]
+
+
+async def test_a_client_that_never_can_publish_says_so_to_every_caller(
+    stage: Stage, publisher: Publisher
+) -> None:
+    stage.over = Closed("the client is closed")
+    with pytest.raises(Closed):
+        await start(publisher, "1")
+    with pytest.raises(Closed):
+        await start(publisher, "2")
+
+
+async def test_closing_ends_calls_under_way(stage: Stage) -> None:
+    async with stage.publisher() as publisher:
+        publishing = start(publisher, "1")
+        await stage.written(0, 1)
+    with pytest.raises(Closed):
+        await publishing
+    with pytest.raises(Closed):
+        await start(publisher, "2")
+
+
+async def test_draining_waits_for_calls_under_way(stage: Stage, publisher: Publisher) -> None:
+    await publisher.drain()
+    publishing = start(publisher, "1")
+    await stage.written(0, 1)
+    draining = asyncio.create_task(publisher.drain())
+    assert publisher.unsettled == 1
+    stage.channels[0].answer(Confirmed("1"))
+    async with asyncio.timeout(10):
+        await draining
+    assert publishing.done()
+    assert publisher.unsettled == 0
+
+
+async def test_too_large_is_rejected_unsent_and_the_rest_goes(
+    stage: Stage, publisher: Publisher
+) -> None:
+    publishing = start(publisher, "x" * 100, "x" * 101)
+    assert await stage.written(0, 1) == ["x" * 100]
+    stage.channels[0].answer(Confirmed("ok"))
+    first, second = await publishing
+    assert first
+    assert isinstance(second, Rejected)
+    assert second.reason is RejectReason.TOO_LARGE
+    assert "101 bytes" in second.detail
+    [alone] = await start(publisher, "x" * 101)
+    assert not alone
+
+
+async def test_nothing_to_publish_has_no_outcomes(publisher: Publisher) -> None:
+    assert await publisher.publish_batch([]) == []

@@ -1,0 +1,200 @@
+"""Publishing through supervisor and pool to a real broker, with a faulty network between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+import pytest
+
+from mqkit.declaration import Queue
+from mqkit.errors import ConfigurationError
+from mqkit.message import Message, Properties
+from mqkit.outcome import Confirmed, Rejected, RejectReason, Unknown
+from mqkit.pool import ChannelPool, Publisher
+from mqkit.settings import Settings
+from mqkit.supervisor import Supervisor
+from mqkit.supervisor_states import State
+from mqkit.testing.proxy import FaultyProxy
+from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.seam import Channel, Connection
+from mqkit.url import parse
+
+pytestmark = pytest.mark.anyio
+
+
+class Client(NamedTuple):
+    supervisor: Supervisor
+    pool: ChannelPool
+    publisher: Publisher
+    queue: str
+
+
+@pytest.fixture
+async def direct(broker_url: str, name: str) -> AsyncIterator[Channel]:
+    """A channel past the proxy, and the queue that the test publishes to."""
+    connection = await AioPikaTransport().connect(parse(broker_url), name="direct", timeout_s=10)
+    channel = await connection.channel()
+    await channel.declare_queue(Queue(name, durable=False))
+    yield channel
+    await channel.delete_queue(name)
+    await connection.close()
+
+
+@pytest.fixture
+async def client(direct: Channel, proxy: FaultyProxy, name: str) -> AsyncIterator[Client]:
+    settings = Settings.load(urls=proxy.url, reconnect_first_s=0.01, reconnect_max_s=0.05)
+    async with (
+        Supervisor(AioPikaTransport(), settings.endpoints, settings) as supervisor,
+        ChannelPool(supervisor.open_publishing_channel) as pool,
+        Publisher(pool, supervisor, max_message_bytes=1000, deadline_s=20) as publisher,
+    ):
+        await supervisor.wait_ready(10)
+        yield Client(supervisor, pool, publisher, name)
+
+
+async def bodies(channel: Channel, queue: str) -> list[bytes]:
+    found = []
+    while (delivery := await channel.get(queue, no_ack=True)) is not None:
+        found.append(delivery.body)
+    return found
+
+
+async def test_a_batch_is_confirmed_and_in_order(client: Client, direct: Channel) -> None:
+    texts = [str(number).encode() for number in range(2500)]  # more than two windows
+    outcomes = await client.publisher.publish_batch(
+        [Message("", client.queue, text) for text in texts]
+    )
+    assert all(outcomes)
+    assert len({outcome.message_id for outcome in outcomes}) == len(texts)
+    assert await bodies(direct, client.queue) == texts
+
+
+async def test_many_callers_share_few_channels(client: Client, direct: Channel) -> None:
+    async def publish(number: int) -> bool:
+        return bool(await client.publisher.publish(Message("", client.queue, b"%d" % number)))
+
+    assert all(await asyncio.gather(*(publish(number) for number in range(500))))
+    assert client.pool.size <= 2
+    assert len(await bodies(direct, client.queue)) == 500
+
+
+async def test_one_bad_message_costs_the_others_nothing(client: Client, direct: Channel) -> None:
+    outcomes = await client.publisher.publish_batch(
+        [
+            Message("", client.queue, b"1"),
+            Message(f"{client.queue}-missing", "k", b"2"),
+            Message("", client.queue, b"3", Properties(user_id="somebody-else")),
+            Message("", f"{client.queue}-nowhere", b"4"),
+            Message("", client.queue, b"5"),
+        ]
+    )
+    reasons = [outcome.reason if isinstance(outcome, Rejected) else None for outcome in outcomes]
+    assert reasons == [
+        None,
+        RejectReason.NO_EXCHANGE,
+        RejectReason.REFUSED,
+        RejectReason.UNROUTABLE,
+        None,
+    ]
+    found = await bodies(direct, client.queue)
+    assert set(found) == {b"1", b"5"}
+
+
+async def test_a_message_that_cant_be_encoded_is_its_callers_error_alone(client: Client) -> None:
+    bad = client.publisher.publish(Message("", "k" * 300, b""))
+    good = client.publisher.publish(Message("", client.queue, b""))
+    results = await asyncio.gather(bad, good, return_exceptions=True)
+    assert isinstance(results[0], ConfigurationError)
+    assert isinstance(results[1], Confirmed)
+
+
+async def test_a_confirm_lost_with_the_connection_is_asked_for_again_under_the_same_id(
+    client: Client, proxy: FaultyProxy, direct: Channel
+) -> None:
+    proxy.cut_before_confirm()
+    outcome = await client.publisher.publish(
+        Message("", client.queue, b"once", Properties(message_id="the-id"))
+    )
+    assert outcome == Confirmed("the-id")
+    first = await direct.get(client.queue, no_ack=True)
+    again = await direct.get(client.queue, no_ack=True)
+    assert first is not None
+    assert again is not None
+    assert first.message_id == again.message_id == "the-id"
+
+
+async def test_publishing_while_disconnected_waits_for_the_connection(
+    client: Client, proxy: FaultyProxy, direct: Channel
+) -> None:
+    proxy.refuse()
+    proxy.cut()
+    publishing = asyncio.create_task(client.publisher.publish(Message("", client.queue, b"x")))
+    disconnected = asyncio.Event()
+    client.supervisor.observe(lambda change: disconnected.set())
+    if client.supervisor.state is State.READY:
+        await disconnected.wait()
+    assert not publishing.done()
+    proxy.accept()
+    assert await publishing
+    assert await bodies(direct, client.queue) == [b"x"]
+
+
+async def test_a_deadline_without_a_connection_names_the_problem(
+    client: Client, proxy: FaultyProxy
+) -> None:
+    proxy.refuse()
+    proxy.cut()
+    outcome = await client.publisher.publish(Message("", client.queue, b"x"), deadline_s=0.3)
+    assert isinstance(outcome, Unknown)
+    assert "connecting" in outcome.detail
+
+
+async def test_while_the_broker_blocks_nothing_is_sent_and_then_it_is(
+    client: Client, proxy: FaultyProxy, direct: Channel
+) -> None:
+    blocked = asyncio.Event()
+    client.supervisor.observe(
+        lambda change: blocked.set() if change.after is State.BLOCKED else None
+    )
+    proxy.block("low on memory")
+    await blocked.wait()
+    outcome = await client.publisher.publish(Message("", client.queue, b"x"), deadline_s=0.1)
+    assert isinstance(outcome, Unknown)
+    assert "never sent" in outcome.detail
+    assert "low on memory" in outcome.detail
+    publishing = asyncio.create_task(client.publisher.publish(Message("", client.queue, b"y")))
+    proxy.unblock()
+    assert await publishing
+    assert await bodies(direct, client.queue) == [b"y"]
+
+
+async def test_nothing_is_lost_through_many_cuts(
+    client: Client, proxy: FaultyProxy, direct: Channel
+) -> None:
+    cuts = 0
+
+    def cut_when_ready(change: object) -> None:
+        nonlocal cuts
+        if client.supervisor.state is State.READY and cuts < 5:
+            cuts += 1
+            proxy.cut_before_confirm(after=1)
+
+    client.supervisor.observe(cut_when_ready)
+    proxy.cut_before_confirm()
+    texts = [b"%d" % number for number in range(2000)]
+    outcomes = []
+    for start in range(0, len(texts), 100):
+        messages = [Message("", client.queue, text) for text in texts[start : start + 100]]
+        outcomes += await client.publisher.publish_batch(messages)
+    assert all(outcomes)
+    assert cuts == 5
+    found = await bodies(direct, client.queue)
+    assert set(found) == set(texts)
+
+
+async def test_the_two_connections_have_two_jobs(client: Client) -> None:
+    supervisor = client.supervisor
+    publishing: Connection = supervisor.publishing_connection()
+    assert publishing is not supervisor.consuming_connection()

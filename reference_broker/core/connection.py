@@ -278,8 +278,14 @@ class Connection:
     # The end
 
     def fail(self, error: AmqpError) -> None:
-        """End the connection with connection.close, and wait for close-ok. Idempotent."""
+        """End the connection with connection.close, and wait for close-ok. Idempotent.
+
+        Whoever has not said yet which protocol it speaks is dropped: no frame means anything to it.
+        """
         if self.state in _CLOSING_OR_CLOSED:
+            return
+        if self.state is ConnectionState.AWAIT_HEADER:
+            self.drop(error.reply_text)
             return
         self._end(ConnectionEvent.FAIL, error.reply_text)
         self.send(

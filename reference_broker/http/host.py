@@ -21,8 +21,8 @@ class Listening(NamedTuple):
 class Node:
     """What the core doesn't know of itself: the process around it.
 
-    ``sync_count`` is how often the store has called fdatasync or fsync since the start. ``data_dir`` is
-    ``None`` where nothing is kept on disk.
+    ``sync_count`` is how often the store has called fdatasync or fsync since the start.
+    ``data_dir`` is ``None`` where nothing is kept on disk.
     """
 
     name: str

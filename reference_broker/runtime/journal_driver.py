@@ -16,6 +16,7 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.journal import Journal, MemoryJournal
 from reference_broker.errors import DiskFailed
 from reference_broker.runtime.disk import DiskThread, open_store
+from reference_broker.store.restore import restore
 
 _log = logging.getLogger(__name__)
 
@@ -91,37 +92,15 @@ class DiskDriver:
         return self._folder.syncs
 
     def restore_into(self, broker: Broker) -> None:
-        recovered = self._recovered
-        broker.restore(recovered.definitions)
-        queues = {
-            queue.id: queue for vhost in broker.vhosts.values() for queue in vhost.queues.values()
-        }
-        orphans = recovered.retain(queues)
-        count = 0
-        for queue_id, entries in recovered.entries.items():
-            queue = queues.get(queue_id)
-            if queue is None:
-                continue
-            for entry in entries:
-                queue.restore(
-                    entry.sequence,
-                    entry.content,
-                    entry.redelivered,
-                    entry.expires_at_ms,
-                    entry.priority,
-                )
-                count += 1
-            # What expired while the broker was down has to go, and what will expire needs a timer.
-            queue.env.mark_dirty(queue)
-        broker.finish()
-        recovered.entries.clear()
+        restored = restore(broker, self._recovered)
+        self._recovered.entries.clear()
         _log.info(
             "recovered %d queues and %d messages after %s stop; %d entries of deleted queues; %s",
-            len(queues),
-            count,
-            "a clean" if recovered.clean else "an unclean",
-            orphans,
-            recovered.damage,
+            restored.queues,
+            restored.messages,
+            "a clean" if self._recovered.clean else "an unclean",
+            restored.orphans,
+            self._recovered.damage,
         )
 
     def start(self, loop: asyncio.AbstractEventLoop, events: JournalEvents) -> None:

@@ -15,6 +15,7 @@ import platform
 import time
 from importlib import metadata
 
+from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker, TooManyConnections
 from reference_broker.core.connection import Connection
 from reference_broker.core.peer import Peer
@@ -28,6 +29,9 @@ from reference_broker.runtime.timers import TickTimer
 
 CLOSE_TIMEOUT_S = 3.0
 """How long a stop waits for the clients' close-ok before it closes their sockets."""
+
+DISK_FULL_RETRY_S = 1.0
+"""How often a full disk is tried again."""
 
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
@@ -170,6 +174,7 @@ class Server:
         _log.error("the disk is full: publishers are blocked until there is room again")
         self.broker.disk_full(*self.now())
         self.input_handled()
+        self._loop.call_later(DISK_FULL_RETRY_S, self._retry_disk)
 
     def disk_failed(self, error: DiskFailed) -> None:
         _log.critical("%s", error)
@@ -177,6 +182,12 @@ class Server:
         self._flush()
         if not self.failure.done():
             self.failure.set_result(error)
+
+    def _retry_disk(self) -> None:
+        """Blocked publishers send nothing, so nothing else may come that would kick the disk."""
+        if Alarm.DISK in self.broker.alarms.on and not self._stopped:
+            self._driver.kick()
+            self._loop.call_later(DISK_FULL_RETRY_S, self._retry_disk)
 
     # The turn's end
 

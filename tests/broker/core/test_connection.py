@@ -153,6 +153,17 @@ def test_a_broker_that_stops_tells_everybody() -> None:
         )
 
 
+@pytest.mark.parametrize("said", [b"", b"AMQP"])
+def test_a_broker_that_stops_drops_whoever_has_not_said_hello(said: bytes) -> None:
+    lone = LoneBroker()
+    silent, client = lone.socket(), lone.client()
+    silent.send_bytes(said)
+    lone.broker.close("shutdown", lone.now_s, lone.wall_ms)
+    assert silent.connection.closed
+    assert silent.output() == b""
+    assert close_of(client).reply_code == 320
+
+
 # Heartbeats
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -19,8 +20,10 @@ from mqkit.wire.methods import BasicRecover
 from reference_broker.core import control_frames
 from reference_broker.core.limits import Limits
 from reference_broker.errors import DataDirectoryLocked
+from reference_broker.runtime import data_folder
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
+from reference_broker.store.segment import SEGMENT_BYTES
 
 DEADLINE_S = 20
 
@@ -234,6 +237,39 @@ def test_a_message_expires_after_a_restart_though_nobody_touches_its_queue(tmp_p
 
 def _to(running: ServerThread) -> pika.ConnectionParameters:
     return pika.ConnectionParameters("127.0.0.1", running.server.amqp_port)
+
+
+def test_a_full_disk_is_tried_again_though_every_client_is_blocked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reserve, full = data_folder._reserve, threading.Event()
+
+    def may_be_full(descriptor: int, size_bytes: int) -> None:
+        if full.is_set():
+            raise OSError(errno.ENOSPC, "no space left on device")
+        reserve(descriptor, size_bytes)
+
+    monkeypatch.setattr(data_folder, "_reserve", may_be_full)
+    running = ServerThread(config(tmp_path))
+    heard: list[str] = []
+    parameters = _to(running)
+    parameters.heartbeat = 0
+    with pika.BlockingConnection(parameters) as connection:
+        connection.add_on_connection_blocked_callback(lambda *_: heard.append("blocked"))
+        connection.add_on_connection_unblocked_callback(lambda *_: heard.append("unblocked"))
+        channel = connection.channel()
+        channel.queue_declare("q", durable=True)
+        full.set()
+        channel.confirm_delivery()
+        with pytest.raises(pika.exceptions.NackError):
+            for _ in range(2 * SEGMENT_BYTES // 2**20):
+                channel.basic_publish("", "q", bytes(2**20), pika.BasicProperties(delivery_mode=2))
+        full.clear()
+        while heard[-1:] != ["unblocked"]:
+            connection.process_data_events(time_limit=1)
+        channel.basic_publish("", "q", b"last", pika.BasicProperties(delivery_mode=2))
+    running.stop()
+    assert heard == ["blocked", "unblocked"]
 
 
 def test_a_data_folder_serves_one_server_at_a_time(tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""Virtual time: nothing happens between two events, so a minute takes as long as what it holds."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+START_S = 1_000
+"""What the monotonic clock shows at the start of a run."""
+
+START_WALL_MS = 1_700_000_000_000
+"""What the wall clock shows then."""
+
+_US_PER_S = 1_000_000
+
+
+class SimulatedClock:
+    """Events in order of their time, and of their making where that is equal: the only queue of a
+    run, so the only place that says what happens next. Times are whole microseconds."""
+
+    def __init__(self) -> None:
+        self.now_us = 0
+        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._made = 0
+        self._stamps = 0
+
+    def stamp(self) -> int:
+        """A number that rises with every call: which of two things was first."""
+        self._stamps += 1
+        return self._stamps
+
+    def now(self) -> tuple[float, int]:
+        """Monotonic seconds, and wall-clock milliseconds: what every input of the broker takes."""
+        return START_S + self.now_us / _US_PER_S, START_WALL_MS + self.now_us // 1_000
+
+    def after(self, delay_us: int, callback: Callable[[], None]) -> None:
+        """Call ``callback`` once, ``delay_us`` from now. There is no way to take it back: it looks
+        itself whether it is still wanted."""
+        self._made += 1
+        heapq.heappush(self._events, (self.now_us + max(delay_us, 0), self._made, callback))
+
+    def at_mono(self, mono_s: float, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when the monotonic clock shows ``mono_s``, or now if it has."""
+        # Rounded up: a tick that comes before its deadline would find nothing to do.
+        self.after(-int((START_S - mono_s) * _US_PER_S) + 1 - self.now_us, callback)
+
+    def run(self, until_us: int, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Do what is due up to ``until_us``, or until ``stop`` says so, and whether it did."""
+        while self._events and self._events[0][0] <= until_us:
+            if stop():
+                return True
+            self.now_us, _, callback = heapq.heappop(self._events)
+            callback()
+        if stop():
+            return True
+        self.now_us = until_us
+        return False

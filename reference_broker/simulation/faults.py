@@ -1,0 +1,109 @@
+"""What goes wrong in a run, and when."""
+
+from __future__ import annotations
+
+import errno
+from collections import Counter
+from collections.abc import Callable
+from enum import Enum
+from random import Random
+
+from reference_broker.simulation.clock import SimulatedClock
+from reference_broker.simulation.machine import Machine
+
+STALL_US = (10_000, 2_000_000)
+DISK_FULL_US = (100_000, 3_000_000)
+_FAILS_WITHIN_OPERATIONS = 20
+
+
+class Fault(Enum):
+    POWER_LOSS = "power loss"
+    KILL = "kill"
+    CLEAN_STOP = "clean stop"
+    DISK_ERROR = "disk error"
+    DISK_FULL = "full disk"
+    LINK_CUT = "cut connection"
+    LINK_STALL = "stalled connection"
+
+
+_WEIGHTS = {
+    Fault.POWER_LOSS: 5,
+    Fault.KILL: 2,
+    Fault.CLEAN_STOP: 1,
+    Fault.DISK_ERROR: 1,
+    Fault.DISK_FULL: 1,
+    Fault.LINK_CUT: 5,
+    Fault.LINK_STALL: 5,
+}
+
+
+class FaultInjector:
+    """Strikes again and again, until :meth:`stop`. ``counts`` are by kind of fault."""
+
+    def __init__(
+        self,
+        clock: SimulatedClock,
+        random: Random,
+        machine: Machine,
+        pause_us: tuple[int, int],
+    ) -> None:
+        self.counts: Counter[str] = Counter()
+        self._clock = clock
+        self._random = random
+        self._machine = machine
+        self._pause_us = pause_us
+        self._stopped = False
+        self._acts: dict[Fault, Callable[[], None]] = {
+            Fault.POWER_LOSS: machine.lose_power,
+            Fault.KILL: machine.kill,
+            Fault.CLEAN_STOP: self._clean_stop,
+            Fault.DISK_ERROR: self._disk_error,
+            Fault.DISK_FULL: self._disk_full,
+            Fault.LINK_CUT: self._cut,
+            Fault.LINK_STALL: self._stall,
+        }
+
+    def begin(self) -> None:
+        """Strike after a pause, and go on."""
+        self._clock.after(self._random.randint(*self._pause_us), self._strike)
+
+    def stop(self) -> None:
+        """No more of it; a full disk has room again."""
+        self._stopped = True
+        self._room()
+
+    def _strike(self) -> None:
+        if self._stopped:
+            return
+        kind = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+        self.counts[kind.value] += 1
+        self._acts[kind]()
+        self.begin()
+
+    def _clean_stop(self) -> None:
+        self._machine.stop()
+
+    def _disk_error(self) -> None:
+        within = self._random.randint(1, _FAILS_WITHIN_OPERATIONS)
+        self._machine.disk.fail_at(within, errno.EIO)
+
+    def _disk_full(self) -> None:
+        self._machine.disk.full = True
+        self._clock.after(self._random.randint(*DISK_FULL_US), self._room)
+
+    def _room(self) -> None:
+        self._machine.disk.full = False
+        if self._machine.node is not None:
+            self._machine.node.room_on_disk()
+
+    def _cut(self) -> None:
+        if self._machine.links:
+            link = self._random.choice(self._machine.links)
+            self._machine.links.remove(link)
+            link.cut()
+
+    def _stall(self) -> None:
+        if self._machine.links:
+            link = self._random.choice(self._machine.links)
+            stream = self._random.choice((link.to_broker, link.to_client))
+            stream.stall(self._random.randint(*STALL_US))

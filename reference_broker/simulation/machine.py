@@ -1,0 +1,141 @@
+"""The machine that the broker runs on: its disk, its network, and one process after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+from reference_broker.core.broker import DEFAULT_VHOST
+from reference_broker.simulation.clock import SimulatedClock
+from reference_broker.simulation.disk import Crash
+from reference_broker.simulation.network import Link, Stream
+from reference_broker.simulation.node import Node, Wiretap
+from reference_broker.simulation.power import PowerCut, PoweredDisk
+from reference_broker.store import RecoveredLog, open_log
+
+RESTART_US = (1_000, 1_000_000)
+CUT_IN_RECOVERY_CHANCE = 0.15
+_TORN_MAX_BYTES = 4_096
+
+Recovered = Callable[[Mapping[str, Sequence[bytes]]], None]
+"""Called at each start with the bodies in each durable queue, in order."""
+
+
+class Machine:
+    """``node`` is the process that runs, ``None`` while there is none. After whatever ended one,
+    the next starts by itself."""
+
+    def __init__(
+        self,
+        clock: SimulatedClock,
+        random: Random,
+        disk: PoweredDisk,
+        segment_bytes: int,
+        recovered: Recovered,
+        wiretap: Wiretap,
+    ) -> None:
+        self.node: Node | None = None
+        self.disk = disk
+        self.links: list[Link] = []
+        """Those that were made and not cut since."""
+        self.cuts_in_recovery = 0
+        self.recoveries_cut_short = True
+        """Whether the power may fail again while the broker starts."""
+        self._clock = clock
+        self._random = random
+        self._segment_bytes = segment_bytes
+        self._recovered = recovered
+        self._wiretap = wiretap
+        self._links_made = 0
+        self._starting = False
+
+    # Clients
+
+    def connect(
+        self, received: Callable[[bytes, int], None], ended: Callable[[], None]
+    ) -> Link | None:
+        """A new link to the broker; ``None`` when nobody listens."""
+        node = self.node
+        if node is None:
+            return None
+        self._links_made += 1
+        clock, random = self._clock, self._random
+        to_broker = Stream(
+            clock, random, lambda data, _: node.receive(link, data), lambda: node.receive_eof(link)
+        )
+        link = Link(self._links_made, to_broker, Stream(clock, random, received, ended))
+        self.links = [*self.links[-20:], link]
+        node.connect(link)
+        return link
+
+    # The process and its ends
+
+    def start(self) -> None:
+        """Recover what the disk holds, and listen. If that fails it is tried again later."""
+        self._starting = False
+        if self.recoveries_cut_short and self._random.random() < CUT_IN_RECOVERY_CHANCE:
+            self.disk.cut_power_at(self._random.randint(1, 12))
+        try:
+            log, recovered = open_log(self.disk, segment_bytes=self._segment_bytes)
+        except PowerCut:
+            self.cuts_in_recovery += 1
+            self.crash_disk()
+            self._restart()
+            return
+        except OSError:
+            self._restart()
+            return
+        finally:
+            self.disk.keep_power()
+        self.node = node = Node(
+            self._clock, self._random, self.disk, log, recovered, self._wiretap, self._disk_failed
+        )
+        self._recovered(_bodies(node, recovered))
+
+    def kill(self) -> None:
+        """The process ends at once. What it wrote, synced or not, is there for the next one."""
+        if self.node is not None:
+            self.node.crash()
+            self.node = None
+            self.links = []
+            self._restart()
+
+    def lose_power(self) -> None:
+        """The machine stops at once: what wasn't synced is dropped, kept or torn."""
+        self.kill()
+        self.crash_disk()
+
+    def stop(self) -> bool:
+        """A clean stop, after which the machine loses power: nothing may depend on its cache.
+        Returns whether it was clean (it can't be on a disk that is full or fails)."""
+        if self.node is None:
+            return False
+        node, self.node = self.node, None
+        clean = node.stop()
+        self.links = []
+        self.disk.crash(Crash.DROP)
+        self._restart()
+        return clean
+
+    def crash_disk(self) -> None:
+        """Lose power, in any way that there is."""
+        how = self._random.choice(list(Crash))
+        self.disk.crash(how, self._random.randint(0, _TORN_MAX_BYTES))
+
+    def _disk_failed(self) -> None:
+        """The process says so to its clients, and ends."""
+        node = self.node
+        self._clock.after(1_000, lambda: self.kill() if self.node is node else None)
+
+    def _restart(self) -> None:
+        if not self._starting:
+            self._starting = True
+            self._clock.after(self._random.randint(*RESTART_US), self.start)
+
+
+def _bodies(node: Node, recovered: RecoveredLog) -> dict[str, list[bytes]]:
+    names = {queue.id: queue.name for queue in node.broker.vhosts[DEFAULT_VHOST].queues.values()}
+    return {
+        names[queue_id]: [entry.content.body for entry in entries]
+        for queue_id, entries in recovered.entries.items()
+    }

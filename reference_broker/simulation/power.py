@@ -1,0 +1,39 @@
+"""A disk that may be full, and whose power may fail in the middle of a recovery."""
+
+from __future__ import annotations
+
+import errno
+from random import Random
+
+from reference_broker.simulation.disk import SimulatedDisk
+from reference_broker.store.ports import CreateFile, Operation
+
+
+class PowerCut(Exception):
+    """The power failed before an operation; crash the disk, and start again."""
+
+
+class PoweredDisk(SimulatedDisk):
+    """Raises :exc:`PowerCut` in place of the operation that :meth:`cut_power_at` named. While it
+    is ``full`` no file can be created."""
+
+    def __init__(self, random: Random | None = None) -> None:
+        super().__init__(random)
+        self.full = False
+        self._power_until: int | None = None
+
+    def cut_power_at(self, operation: int) -> None:
+        """The ``operation``-th from now (1 is the next) does not happen."""
+        self._power_until = self.operations + operation
+
+    def keep_power(self) -> None:
+        """Forget :meth:`cut_power_at`."""
+        self._power_until = None
+
+    def perform(self, operation: Operation) -> None:
+        if self._power_until is not None and self.operations + 1 >= self._power_until:
+            self._power_until = None
+            raise PowerCut
+        if self.full and isinstance(operation, CreateFile):
+            raise OSError(errno.ENOSPC, "the simulated disk is full")
+        super().perform(operation)

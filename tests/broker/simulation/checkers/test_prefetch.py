@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reference_broker.simulation.checkers import PrefetchChecker, Violation
+from reference_broker.simulation.events import Settlement
+
+
+@pytest.fixture
+def told(script: Any) -> Any:
+    return script(PrefetchChecker())
+
+
+def test_one_more_than_the_prefetch_is_one_too_many(told: Any) -> None:
+    told.deliver(1, prefetch=2)
+    told.deliver(2, prefetch=2)
+    with pytest.raises(Violation, match="prefetch of 2 holds 3"):
+        told.deliver(3, prefetch=2)
+
+
+@pytest.mark.parametrize("how", list(Settlement))
+def test_every_settlement_makes_room(told: Any, how: Settlement) -> None:
+    for number in range(5):
+        told.settle(told.deliver(number, prefetch=1), how)
+
+
+def test_consumers_count_for_themselves_and_0_is_no_limit(told: Any) -> None:
+    told.deliver(1, prefetch=1)
+    told.deliver(2, "other", prefetch=1)
+    told.deliver(3, session=2, prefetch=1)
+    for number in range(10, 20):
+        told.deliver(number, session=3)

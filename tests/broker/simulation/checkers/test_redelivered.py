@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reference_broker.simulation.checkers import RedeliveredChecker, Violation
+from reference_broker.simulation.events import Settlement
+
+
+@pytest.fixture
+def told(script: Any) -> Any:
+    return script(RedeliveredChecker({"q": "dead"}))
+
+
+def test_the_second_time_must_be_marked(told: Any) -> None:
+    told.deliver(1)
+    told.deliver(1, redelivered=True)
+    told.deliver(1, "other")
+    told.deliver(2)
+    with pytest.raises(Violation, match="message 1 came from 'q' a second time as new"):
+        told.deliver(1, session=2)
+
+
+def test_the_first_may_arrive_after_the_second(told: Any) -> None:
+    told.deliver(1, redelivered=True, sent=7)
+    told.deliver(1, session=2, sent=3)
+
+
+def test_two_as_new_are_wrong_in_either_order(told: Any) -> None:
+    told.deliver(1, sent=7)
+    with pytest.raises(Violation):
+        told.deliver(1, session=2, sent=3)
+
+
+def test_a_first_time_may_be_marked(told: Any) -> None:
+    told.deliver(1, redelivered=True)
+
+
+def test_each_reject_makes_a_new_dead_letter(told: Any) -> None:
+    told.settle(told.deliver(1), Settlement.REJECT)
+    told.deliver(1, "dead")
+    told.settle(told.deliver(1, redelivered=True), Settlement.REJECT)
+    told.deliver(1, "dead")
+    with pytest.raises(Violation):
+        told.deliver(1, "dead")

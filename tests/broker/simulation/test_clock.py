@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from reference_broker.simulation.clock import START_S, START_WALL_MS, SimulatedClock
+
+
+def test_events_come_in_order_of_time_and_of_making() -> None:
+    clock = SimulatedClock()
+    seen: list[tuple[str, int]] = []
+    clock.after(20, lambda: seen.append(("late", clock.now_us)))
+    clock.after(10, lambda: seen.append(("first", clock.now_us)))
+    clock.after(10, lambda: seen.append(("second", clock.now_us)))
+    assert not clock.run(100)
+    assert seen == [("first", 10), ("second", 10), ("late", 20)]
+    assert clock.now_us == 100
+
+
+def test_what_is_due_later_stays() -> None:
+    clock = SimulatedClock()
+    seen: list[int] = []
+    clock.after(50, lambda: seen.append(clock.now_us))
+    clock.run(49)
+    assert seen == []
+    clock.run(50)
+    assert seen == [50]
+
+
+def test_it_stops_when_it_is_told_to() -> None:
+    clock = SimulatedClock()
+    seen: list[int] = []
+    for at_us in (1, 2, 3):
+        clock.after(at_us, lambda: seen.append(clock.now_us))
+    assert clock.run(10, lambda: len(seen) == 2)
+    assert (seen, clock.now_us) == ([1, 2], 2)
+
+
+def test_both_clocks_move_with_it() -> None:
+    clock = SimulatedClock()
+    clock.run(1_500_000)
+    assert clock.now() == (START_S + 1.5, START_WALL_MS + 1_500)
+
+
+def test_a_deadline_is_never_met_early() -> None:
+    clock = SimulatedClock()
+    seen: list[float] = []
+    deadlines = [START_S + 0.0123456789, START_S + 2, START_S - 1]
+    for deadline in deadlines:
+        clock.at_mono(deadline, lambda: seen.append(clock.now()[0]))
+    clock.run(3_000_000)
+    assert all(at >= due for at, due in zip(seen, sorted(deadlines), strict=True))
+    assert seen[-1] < START_S + 2.00001
+
+
+def test_stamps_rise() -> None:
+    clock = SimulatedClock()
+    assert clock.stamp() < clock.stamp()

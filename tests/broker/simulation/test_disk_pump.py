@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from random import Random
+
+from reference_broker.core.content import Content
+from reference_broker.core.journal import Entry
+from reference_broker.simulation.clock import SimulatedClock
+from reference_broker.simulation.disk import Crash
+from reference_broker.simulation.disk_pump import DiskPump
+from reference_broker.simulation.power import PoweredDisk
+from reference_broker.store import open_log
+
+A_WHILE_US = 60_000_000
+SEGMENT_BYTES = 4_096
+
+
+class Rig:
+    """A log on a disk, and what its pump reports."""
+
+    def __init__(self) -> None:
+        self.clock = SimulatedClock()
+        self.disk = PoweredDisk()
+        self.log, _ = open_log(self.disk, segment_bytes=SEGMENT_BYTES)
+        self.reports: list[str] = []
+        self.pump = DiskPump(self.clock, Random(1), self.log, self.disk, self)
+        self.published = 0
+
+    def publish(self, size: int = 10) -> None:
+        self.published += 1
+        content = Content(b"\x00\x01q", b"", bytes(size))
+        self.log.publish([Entry(1, self.published)], content)
+
+    def run(self) -> None:
+        self.clock.run(self.clock.now_us + A_WHILE_US)
+
+    def synced(self, position: int) -> None:
+        assert position == self.log.synced
+        self.reports.append("synced")
+
+    def disk_full(self) -> None:
+        self.reports.append("full")
+
+    def disk_failed(self) -> None:
+        self.reports.append("failed")
+
+
+def test_a_batch_takes_time_and_is_reported_when_it_is_durable() -> None:
+    rig = Rig()
+    rig.publish()
+    rig.pump.kick()
+    assert rig.log.synced < rig.log.tail
+    rig.run()
+    assert (rig.reports, rig.log.synced) == (["synced"], rig.log.tail)
+
+
+def test_what_is_logged_meanwhile_goes_as_the_next_batch() -> None:
+    rig = Rig()
+    rig.publish()
+    rig.pump.kick()
+    rig.publish()
+    rig.publish()
+    rig.pump.kick()
+    rig.run()
+    assert (rig.reports, rig.log.synced) == (["synced", "synced"], rig.log.tail)
+
+
+def test_a_stopped_pump_performs_nothing() -> None:
+    rig = Rig()
+    rig.publish()
+    rig.pump.kick()
+    operations = rig.disk.operations
+    rig.pump.stop()
+    rig.pump.kick()
+    rig.run()
+    assert (rig.reports, rig.disk.operations) == ([], operations)
+
+
+def test_a_failed_operation_is_reported_once_and_ends_it() -> None:
+    rig = Rig()
+    rig.disk.fail_at(2)
+    rig.publish()
+    rig.pump.kick()
+    rig.run()
+    rig.publish()
+    rig.pump.kick()
+    rig.run()
+    assert rig.reports == ["failed"]
+    assert not rig.pump.drain()
+
+
+def test_a_full_disk_waits_for_a_kick() -> None:
+    rig = Rig()
+    rig.disk.full = True
+    rig.publish(SEGMENT_BYTES)
+    rig.pump.kick()
+    rig.run()
+    assert rig.reports == ["full"]
+    assert not rig.pump.drain()
+    rig.disk.full = False
+    rig.pump.kick()
+    rig.run()
+    assert (rig.reports[-1], rig.log.synced) == ("synced", rig.log.tail)
+
+
+def test_a_clean_stop_needs_no_time() -> None:
+    rig = Rig()
+    rig.publish()
+    rig.pump.kick()
+    rig.publish()
+    assert rig.pump.drain()
+    rig.disk.crash(Crash.DROP)
+    rig.run()
+    _, recovered = open_log(rig.disk, segment_bytes=SEGMENT_BYTES)
+    assert recovered.clean
+    assert [entry.sequence for entry in recovered.entries[1]] == [1, 2]

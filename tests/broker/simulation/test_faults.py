@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from random import Random
+
+from reference_broker.simulation.clock import SimulatedClock
+from reference_broker.simulation.faults import Fault, FaultInjector
+from reference_broker.simulation.machine import Machine
+from reference_broker.simulation.power import PoweredDisk
+
+PAUSE_US = (100_000, 200_000)
+
+
+class Rig:
+    def __init__(self) -> None:
+        self.clock = SimulatedClock()
+        self.disk = PoweredDisk()
+        self.machine = Machine(
+            self.clock, Random(1), self.disk, 4_096, lambda queues: None, lambda link, data: None
+        )
+        self.faults = FaultInjector(self.clock, Random(2), self.machine, PAUSE_US)
+
+    def connect_often(self) -> None:
+        self.machine.connect(lambda data, sent: None, lambda: None)
+        self.clock.after(50_000, self.connect_often)
+
+
+def test_every_kind_of_fault_strikes_sooner_or_later() -> None:
+    rig = Rig()
+    rig.machine.start()
+    rig.connect_often()
+    rig.faults.begin()
+    rig.clock.run(60_000_000)
+    assert all(rig.faults.counts[fault.value] for fault in Fault)
+
+
+def test_after_stop_nothing_strikes_and_the_disk_has_room() -> None:
+    rig = Rig()
+    rig.machine.start()
+    rig.faults.begin()
+    rig.clock.run(10_000_000)
+    rig.disk.full = True
+    rig.faults.stop()
+    counts = rig.faults.counts.copy()
+    rig.clock.run(20_000_000)
+    assert rig.faults.counts == counts
+    assert not rig.disk.full
+    assert rig.machine.node is not None

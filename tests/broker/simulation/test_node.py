@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from random import Random
+
+from mqkit.wire import PROTOCOL_HEADER, method_frame
+from mqkit.wire.methods import (
+    ChannelOpen,
+    ConnectionOpen,
+    ConnectionStartOk,
+    ConnectionTuneOk,
+    QueueDeclare,
+)
+from reference_broker.core.limits import HANDSHAKE_S
+from reference_broker.simulation.clock import SimulatedClock
+from reference_broker.simulation.network import Link, Stream
+from reference_broker.simulation.node import SOCKET_BUFFER_BYTES, Node
+from reference_broker.simulation.power import PoweredDisk
+from reference_broker.store import open_log
+
+SECOND_US = 1_000_000
+
+
+class Rig:
+    """A broker and one link to it."""
+
+    def __init__(self) -> None:
+        self.clock = SimulatedClock()
+        self.disk = PoweredDisk()
+        log, recovered = open_log(self.disk, segment_bytes=4_096)
+        self.failures = 0
+        self.node = Node(
+            self.clock, Random(1), self.disk, log, recovered, lambda link, data: None, self._failed
+        )
+        self.received = b""
+        self.ended = False
+        node, clock = self.node, self.clock
+        to_broker = Stream(
+            clock,
+            Random(2),
+            lambda data, _: node.receive(self.link, data),
+            lambda: node.receive_eof(self.link),
+        )
+        self.link = Link(1, to_broker, Stream(clock, Random(3), self._received, self._ended))
+        node.connect(self.link)
+        (self.connection,) = node.broker.connections.values()
+
+    def _failed(self) -> None:
+        self.failures += 1
+
+    def _received(self, data: bytes, sent: int) -> None:
+        self.received += data
+
+    def _ended(self) -> None:
+        self.ended = True
+
+    def log_in(self) -> None:
+        self.link.to_broker.send(PROTOCOL_HEADER)
+        for channel, method in (
+            (0, ConnectionStartOk(response=b"\x00guest\x00guest")),
+            (0, ConnectionTuneOk(10, 131_072, 0)),
+            (0, ConnectionOpen()),
+            (1, ChannelOpen()),
+            (1, QueueDeclare("q", durable=True)),
+        ):
+            self.link.to_broker.send(method_frame(channel, method))
+        self.run()
+
+    def run(self, seconds: float = 1) -> None:
+        self.clock.run(self.clock.now_us + round(seconds * SECOND_US))
+
+
+def test_timers_fire_in_virtual_time() -> None:
+    rig = Rig()
+    rig.run(HANDSHAKE_S - 0.1)
+    assert not rig.ended
+    rig.run(0.2)
+    assert rig.ended
+
+
+def test_a_client_that_is_gone_is_forgotten() -> None:
+    rig = Rig()
+    rig.log_in()
+    rig.link.client_gone()
+    rig.run()
+    assert not rig.node.broker.connections
+
+
+def test_after_a_crash_nothing_happens_any_more() -> None:
+    rig = Rig()
+    rig.log_in()
+    rig.node.broker.journal.define("k", b"v")
+    rig.node.room_on_disk()
+    operations = rig.disk.operations
+    rig.node.crash()
+    rig.node.receive(rig.link, PROTOCOL_HEADER)
+    rig.run(60)
+    assert rig.disk.operations == operations
+    assert rig.ended
+
+
+def test_a_slow_reader_makes_the_broker_wait() -> None:
+    rig = Rig()
+    rig.log_in()
+    rig.link.to_client.stall(5 * SECOND_US)
+    rig.connection.write(bytes(2 * SOCKET_BUFFER_BYTES))
+    rig.node.room_on_disk()
+    rig.link.to_broker.send(method_frame(1, QueueDeclare("q", durable=True)))
+    rig.run()
+    assert rig.connection.delivery_limit == 0
+    rig.run(10)
+    assert rig.connection.delivery_limit > 0
+
+
+def test_a_failed_disk_is_reported() -> None:
+    rig = Rig()
+    rig.log_in()
+    rig.disk.fail_at(1)
+    rig.link.to_broker.send(method_frame(1, QueueDeclare("another", durable=True)))
+    rig.run()
+    assert rig.failures == 1
+    assert b"the disk failed" in rig.received
+
+
+def test_a_clean_stop_tells_the_clients_and_syncs_everything() -> None:
+    rig = Rig()
+    rig.log_in()
+    assert rig.node.stop()
+    rig.run()
+    assert b"shutdown" in rig.received
+    assert rig.ended
+    _, recovered = open_log(rig.disk)
+    assert recovered.clean
+    assert recovered.definitions

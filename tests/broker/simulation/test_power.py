@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from reference_broker.simulation.power import PowerCut, PoweredDisk
+from reference_broker.store.ports import CreateFile, Sync, Write
+
+
+def test_the_power_fails_in_place_of_the_named_operation_and_once() -> None:
+    disk = PoweredDisk()
+    disk.cut_power_at(2)
+    disk.perform(CreateFile("a", 10))
+    with pytest.raises(PowerCut):
+        disk.perform(CreateFile("b", 10))
+    assert disk.list_files() == ["a"]
+    disk.perform(CreateFile("b", 10))
+
+
+def test_it_may_be_called_off() -> None:
+    disk = PoweredDisk()
+    disk.cut_power_at(1)
+    disk.keep_power()
+    disk.perform(CreateFile("a", 10))
+
+
+def test_a_full_disk_takes_writes_but_no_new_file() -> None:
+    disk = PoweredDisk()
+    disk.perform(CreateFile("a", 10))
+    disk.full = True
+    disk.perform(Write("a", 0, [b"x"]))
+    disk.perform(Sync("a"))
+    with pytest.raises(OSError, match="full") as failed:
+        disk.perform(CreateFile("b", 10))
+    assert failed.value.errno == errno.ENOSPC
+    disk.full = False
+    disk.perform(CreateFile("b", 10))

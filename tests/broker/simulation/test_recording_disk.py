@@ -1,0 +1,143 @@
+"""Law 3: for every confirm, the fdatasync that covers its record returned before the ack reached
+the output buffer.
+
+A kill doesn't show that: the page cache survives it. So the disk records what each sync covered,
+and each ack of the broker is held against that at the end of the very input that made it.
+"""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from mqkit.wire import ContentAssembler, FrameParser
+from mqkit.wire.methods import BasicAck
+from reference_broker.core.confirms import ConfirmLedger, Promise
+from reference_broker.simulation.checkers import Violation
+from reference_broker.simulation.client import CHANNEL, NUMBER_DIGITS, Session
+from reference_broker.simulation.disk import Crash
+from reference_broker.simulation.network import Link
+from reference_broker.simulation.power import PoweredDisk
+from reference_broker.simulation.world import World
+from reference_broker.store import Operation
+from reference_broker.store.ports import CreateFile, Sync, SyncDirectory, Write
+
+SEEDS = range(6)
+DURATION_US = 10_000_000
+
+_NUMBER = re.compile(rb"(\d{%d})(?!\d)" % NUMBER_DIGITS)
+
+
+class RecordingDisk(PoweredDisk):
+    """Knows which messages are on the medium for certain: written, their file synced, and its name
+    too."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        self._written: dict[str, list[int]] = {}
+        self._synced_in: dict[int, str] = {}
+        self._unnamed: set[str] = set()
+
+    def covers(self, number: int) -> bool:
+        file = self._synced_in.get(number)
+        return file is not None and file not in self._unnamed
+
+    def perform(self, operation: Operation) -> None:
+        super().perform(operation)
+        match operation:
+            case CreateFile(file, _):
+                self._unnamed.add(file)
+            case Write(file, _, pieces):
+                found = _NUMBER.findall(b"".join(pieces))
+                self._written.setdefault(file, []).extend(map(int, found))
+            case Sync(file):
+                for number in self._written.pop(file, []):
+                    self._synced_in.setdefault(number, file)
+            case SyncDirectory():
+                self._unnamed.clear()
+
+    def crash(self, how: Crash = Crash.DROP, torn_at: int = 0) -> None:
+        super().crash(how, torn_at)
+        self._written.clear()
+
+
+class WithoutSync(RecordingDisk):
+    """The planted bug: no sync reaches the disk."""
+
+    def perform(self, operation: Operation) -> None:
+        if not isinstance(operation, Sync):
+            super().perform(operation)
+
+
+class _Watched:
+    """One connection: what the broker sends on it, as frames."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.parser = FrameParser(131_072)
+        self.assemblers = {0: ContentAssembler(), CHANNEL: ContentAssembler()}
+
+    def confirmed(self, data: bytes) -> list[int]:
+        """The persistent messages that the acks in ``data`` confirm."""
+        numbers = []
+        self.parser.receive_data(data)
+        while (frame := self.parser.next_frame()) is not None:
+            command = self.assemblers[frame.channel].receive(frame)
+            if command is not None and isinstance(command.method, BasicAck):
+                ack = command.method
+                for sequence, message in self.session.unconfirmed.items():
+                    covered = sequence <= ack.delivery_tag
+                    if sequence == ack.delivery_tag or (covered and ack.multiple):
+                        numbers += [message.number] if message.persistent else []
+        return numbers
+
+
+class WatchedWorld(World):
+    """``early`` are the messages that were confirmed before they were on the medium."""
+
+    def __init__(self, seed: int, recording: RecordingDisk) -> None:
+        self._recording = recording
+        self._watched: dict[int, _Watched] = {}
+        self.seen: dict[int, None] = {}
+        self.early: list[int] = []
+        super().__init__(seed, duration_us=DURATION_US, disk=recording)
+
+    def broker_sent(self, link: Link, data: bytes) -> None:
+        watched = self._watched.get(link.number)
+        if watched is None:
+            (session,) = (actor.session for actor in self.actors if actor.link is link)
+            assert session is not None
+            watched = self._watched[link.number] = _Watched(session)
+        for number in watched.confirmed(data):
+            self.seen[number] = None
+            if not self._recording.covers(number):
+                self.early.append(number)
+        super().broker_sent(link, data)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_confirm_comes_after_the_sync_of_its_record(seed: int) -> None:
+    world = WatchedWorld(seed, RecordingDisk(Random(seed)))
+    world.run()
+    assert world.early == []
+    assert len(world.seen) > 20
+
+
+def test_without_the_sync_it_goes_red() -> None:
+    world = WatchedWorld(0, WithoutSync(Random(0)))
+    with pytest.raises(Violation, match="durability"):
+        world.run()
+    assert world.early
+
+
+def test_with_confirms_at_write_time_it_goes_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    def promise(self: ConfirmLedger, position: int, promise: Promise) -> None:
+        promise.kept()
+
+    monkeypatch.setattr(ConfirmLedger, "promise", promise)
+    world = WatchedWorld(0, RecordingDisk(Random(0)))
+    with pytest.raises(Violation, match="durability"):
+        world.run()
+    assert world.early

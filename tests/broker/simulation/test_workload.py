@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from random import Random
+
+from reference_broker.simulation.clock import SimulatedClock
+from reference_broker.simulation.history import History
+from reference_broker.simulation.machine import Machine
+from reference_broker.simulation.power import PoweredDisk
+from reference_broker.simulation.scenario import draw
+from reference_broker.simulation.workload import UNCONFIRMED_MAX, Actor
+
+SECOND_US = 1_000_000
+
+
+class Rig:
+    """The first client of a seed, alone on a machine without faults."""
+
+    def __init__(self, seed: int = 4) -> None:
+        self.clock = SimulatedClock()
+        self.history = History([])
+        self.machine = Machine(
+            self.clock,
+            Random(1),
+            PoweredDisk(),
+            65_536,
+            lambda queues: None,
+            lambda link, data: None,
+        )
+        self.machine.recoveries_cut_short = False
+        scenario = draw(seed)
+        self.actor = Actor(
+            self.clock, Random(2), self.machine, self.history, scenario, scenario.clients[0]
+        )
+
+    def run(self, seconds: int) -> None:
+        self.clock.run(self.clock.now_us + seconds * SECOND_US)
+
+
+def test_it_connects_as_soon_as_somebody_listens() -> None:
+    rig = Rig()
+    rig.actor.begin()
+    rig.run(5)
+    assert rig.actor.session is None
+    rig.machine.start()
+    rig.run(5)
+    assert rig.actor.session is not None
+    assert rig.actor.session.ready
+
+
+def test_it_publishes_and_settles() -> None:
+    rig = Rig()
+    rig.machine.start()
+    rig.actor.begin()
+    rig.run(30)
+    for event in ("published", "confirmed", "delivered", "ack"):
+        assert rig.history.counts[event] > 5
+
+
+def test_it_comes_back_with_a_new_session_after_the_broker_died() -> None:
+    rig = Rig()
+    rig.machine.start()
+    rig.actor.begin()
+    rig.run(5)
+    before = rig.actor.session
+    assert before is not None
+    rig.machine.kill()
+    rig.run(5)
+    assert before.over
+    assert rig.actor.session is not None
+    assert rig.actor.session.number > before.number
+
+
+def test_it_waits_for_confirms_before_it_goes_on_for_ever() -> None:
+    rig = Rig()
+    rig.machine.start()
+    rig.actor.begin()
+    rig.run(5)
+    assert rig.actor.link is not None
+    rig.actor.link.to_client.hold()
+    rig.run(1_000)
+    assert rig.actor.session is not None
+    waiting = len(rig.actor.session.unconfirmed)
+    assert UNCONFIRMED_MAX <= waiting < UNCONFIRMED_MAX + 20
+
+
+def test_who_has_left_does_nothing_more() -> None:
+    rig = Rig()
+    rig.machine.start()
+    rig.actor.begin()
+    rig.run(5)
+    rig.actor.leave()
+    trace = rig.history.trace_hash
+    rig.run(60)
+    assert rig.history.trace_hash == trace
+    assert rig.actor.session is None

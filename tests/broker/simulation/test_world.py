@@ -1,0 +1,77 @@
+"""The laws of issue "main job", over seeds; and that a seed is enough to say what happens."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from reference_broker.simulation.client import number_of
+from reference_broker.simulation.faults import Fault
+from reference_broker.simulation.report import Tally, run_seed, run_seeds
+from reference_broker.simulation.world import World
+
+FAST_SEEDS = range(1_000, 1_020)
+SLOW_SEEDS = range(200)
+
+
+def assert_meaningful(tally: Tally) -> None:
+    """A run in which nothing happened would be green too."""
+    for fault in Fault:
+        assert tally.faults[fault.value] > 0
+    for event in ("confirmed", "nacked", "redelivered", "ack", "requeue", "reject"):
+        assert tally.counts[event] > 0
+    assert tally.counts["confirmed"] > 100 * tally.seeds
+
+
+def test_every_law_holds_over_20_seeds() -> None:
+    tally = run_seeds(FAST_SEEDS)
+    assert not tally.failures, tally.summary()
+    assert tally.lost == 0
+    assert_meaningful(tally)
+
+
+@pytest.mark.slow
+def test_no_confirmed_message_is_lost_over_200_seeds() -> None:
+    tally = run_seeds(SLOW_SEEDS)
+    print(tally.summary())
+    assert not tally.failures, tally.summary()
+    assert (tally.seeds, tally.lost) == (200, 0)
+    assert_meaningful(tally)
+
+
+def test_the_same_seed_gives_the_same_trace_whatever_the_hash_seed() -> None:
+    outputs = []
+    for hash_seed in ("0", "1", "random"):
+        done = subprocess.run(
+            [sys.executable, "-m", "reference_broker.simulation", "--seed", "5"],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        outputs.append(done.stdout)
+    assert "trace" in outputs[0]
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_another_seed_gives_another_trace() -> None:
+    hashes = {run_seed(seed, _short).trace_hash for seed in range(5)}
+    assert len(hashes) == 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_last_phase_leaves_nothing_behind_but_its_last_message(seed: int) -> None:
+    world = _short(seed)
+    world.run()
+    node = world.machine.node
+    assert node is not None
+    queues = node.broker.vhosts["/"].queues.values()
+    left = [content.body for queue in queues for content in queue.contents.values()]
+    assert {number_of(body) for body in left} <= {world.history.counts["published"]}
+
+
+def _short(seed: int) -> World:
+    return World(seed, duration_us=3_000_000)

@@ -1,0 +1,52 @@
+"""The tree of commands. What a command does is in :mod:`mqkit_cli.commands`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as installed_version
+from typing import Annotated
+
+import typer
+
+from mqkit_cli.commands import broker, consume, dlq, publish, topology
+from mqkit_cli.demo.command import demo
+
+app = typer.Typer(
+    name="mqkit",
+    help="Declare a messaging topology, publish without losing a message, see and repair what"
+    " failed - against RabbitMQ, or the reference broker that comes with it.",
+    epilog="Exit codes: 0, 1 for any error, 2 where topology plan and diff find a change.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.add_typer(broker.app, name="broker")
+app.add_typer(topology.app, name="topology")
+app.add_typer(dlq.app, name="dlq")
+app.command(short_help="Publish messages, and count what came of them.")(publish.publish)
+app.command(short_help="Print the messages of a queue, and ack them.")(consume.consume)
+app.command()(demo)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"mqkit {installed_version('mqkit')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version, and end."
+        ),
+    ] = False,
+) -> None:
+    """Options of the whole program; its help is the application's."""
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    _print_version(True)

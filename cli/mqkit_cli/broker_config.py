@@ -1,0 +1,125 @@
+"""The configuration file of ``mqkit broker run``: YAML, and every fault with its line.
+
+    listen: 127.0.0.1:5672
+    http: 127.0.0.1:15672
+    data_dir: data                      # relative to this file
+    users:                              # instead of guest
+      app: {password: secret, tags: [management], loopback_only: false}
+    limits: {channel_max: 500}
+
+An option on the command line wins over the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+from mqkit.topology.document import MappingNode, Node, ScalarNode, parse_document
+from mqkit.topology.fault import Fault
+from mqkit.topology.section import Section
+from reference_broker.core.limits import Limits
+from reference_broker.errors import BadConfiguration
+from reference_broker.runtime.config import Address, ServerConfig, UserConfig
+
+KEYS = ("listen", "http", "data_dir", "users", "limits")
+USER_KEYS = ("password", "tags", "loopback_only")
+LIMIT_MAX = 1 << 40
+"""Above what any machine has; the broker's own bounds are what holds."""
+
+
+def load_config(path: Path) -> ServerConfig:
+    """What the file says, and the defaults for the rest.
+
+    Raises :exc:`BadConfiguration` with a line for each fault: file, line, what was expected.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise BadConfiguration(f"{path}: can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadConfiguration(f"{path}: not UTF-8 text") from None
+    if not any(line.split("#")[0].strip() for line in text.splitlines()):
+        return ServerConfig()
+    root, faults = parse_document(text)
+    config = ServerConfig()
+    if root is not None:
+        config = _read(Section(root, "", KEYS, faults), path.parent)
+    if faults:
+        raise BadConfiguration("\n".join(fault.show(str(path)) for fault in sorted(set(faults))))
+    return config
+
+
+def _read(top: Section, folder: Path) -> ServerConfig:
+    config = ServerConfig()
+    data_dir = top.text("data_dir")
+    return replace(
+        config,
+        amqp=_address(top, "listen") or config.amqp,
+        http=_address(top, "http") or config.http,
+        data_dir=None if data_dir is None else folder / data_dir,
+        users=_users(top) if top.has("users") else config.users,
+        limits=_limits(top, config.limits),
+    )
+
+
+def _address(top: Section, key: str) -> Address | None:
+    text = top.text(key)
+    if text is None:
+        return None
+    try:
+        return Address.parse(text)
+    except BadConfiguration as error:
+        top.faults.append(Fault(top.line_of(key), key, str(error)))
+        return None
+
+
+def _users(top: Section) -> tuple[UserConfig, ...]:
+    users = []
+    for path, entry in top.entries("users", "user names to passwords and tags"):
+        section = Section(entry.value, path, USER_KEYS, top.faults)
+        users.append(
+            UserConfig(
+                entry.key,
+                _password(section),
+                _tags(section),
+                section.flag("loopback_only", default=False),
+            )
+        )
+    if not users and isinstance(top.node("users"), MappingNode):
+        top.faults.append(
+            Fault(top.line_of("users"), "users", "nobody could log in (expected a user, or no key)")
+        )
+    return tuple(users)
+
+
+def _password(section: Section) -> str:
+    """A fault never shows what was found: it may be the password, unquoted."""
+    node: Node | None = section.node("password")
+    if isinstance(node, ScalarNode) and isinstance(node.value, str) and node.value:
+        return node.value
+    if section.is_mapping:
+        expected = "expected the password, as text (quote it if it is a number)"
+        path = section.child("password")
+        section.faults.append(Fault(section.line_of("password"), path, expected))
+    return ""
+
+
+def _tags(section: Section) -> tuple[str, ...]:
+    tags = []
+    for path, node in section.items("tags", "tags, like [management]"):
+        if isinstance(node, ScalarNode) and isinstance(node.value, str):
+            tags.append(node.value)
+        else:
+            section.fault(node.line, path, node, "a tag, like management")
+    return tuple(tags)
+
+
+def _limits(top: Section, defaults: Limits) -> Limits:
+    node = top.node("limits")
+    if node is None:
+        return defaults
+    names = [field.name for field in fields(Limits)]
+    section = Section(node, "limits", names, top.faults)
+    found = {name: section.count(name, 0, LIMIT_MAX) for name in names if section.has(name)}
+    return replace(defaults, **{name: count for name, count in found.items() if count is not None})

@@ -1,0 +1,96 @@
+"""The reference broker as a process: from the configuration to the exit code.
+
+    start -> "ready ..." on stdout -> a signal, or the disk fails -> stop
+
+SIGTERM and SIGINT stop it cleanly; a second one ends the process as it would any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+
+from mqkit_cli.errors import CommandError
+from reference_broker.errors import DataDirectoryLocked, DiskFailed
+from reference_broker.runtime.config import Address, ServerConfig
+from reference_broker.runtime.server import Server
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def serve(config: ServerConfig) -> None:
+    """Run a broker until a signal stops it. On uvloop where there is one, else on asyncio.
+
+    Raises :exc:`CommandError` if it can't start, and :exc:`DiskFailed` when the disk failed.
+    """
+    with asyncio.Runner(loop_factory=_loop_factory) as runner:
+        runner.run(_serve(config))
+
+
+def _loop_factory() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+async def _serve(config: ServerConfig) -> None:
+    loop = asyncio.get_running_loop()
+    asked_to_stop = asyncio.Event()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, asked_to_stop.set)
+    server = Server(config)
+    await _start(server)
+    sys.stdout.write(ready_line(server) + "\n")
+    sys.stdout.flush()
+    stopping = asyncio.create_task(asked_to_stop.wait())
+    await asyncio.wait((stopping, server.failure), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    for number in SIGNALS:
+        loop.remove_signal_handler(number)
+    await server.stop()
+    if server.failure.done():
+        raise DiskFailed(
+            f"the disk failed: {server.failure.result()} (what was not confirmed may be lost; see"
+            " to the disk, then start again)"
+        )
+
+
+def ready_line(server: Server) -> str:
+    """What tells a supervisor, a script or a test that connections are accepted, and where."""
+    parts = [f"amqp={Address(server.config.amqp.host, server.amqp_port)}"]
+    if server.config.http is not None and server.http_port is not None:
+        parts.append(f"http={Address(server.config.http.host, server.http_port)}")
+    return " ".join(("ready", *parts))
+
+
+async def _start(server: Server) -> None:
+    config = server.config
+    try:
+        await server.start()
+    except DataDirectoryLocked:
+        raise CommandError(
+            f"another broker uses the data folder {config.data_dir}: stop it, or choose another"
+            " folder with --data-dir"
+        ) from None
+    except DiskFailed as error:
+        raise CommandError(
+            f"{error} (choose a folder that can be written, with --data-dir)"
+        ) from None
+    except OSError as error:
+        # The AMQP port is known as soon as that listens: then it was the other address.
+        is_http = hasattr(server, "amqp_port")
+        address, option = (config.http, "--http") if is_http else (config.amqp, "--listen")
+        raise CommandError(
+            f"can't listen on {address}: {_reason(error)} (choose another address with {option};"
+            " port 0 takes a free one)"
+        ) from None
+
+
+def _reason(error: OSError) -> str:
+    """The reason alone: asyncio and socket wrap the address into it, each in its own way."""
+    text = error.strerror or str(error)
+    return text.partition(" (while")[0].rpartition("): ")[2]

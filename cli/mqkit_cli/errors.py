@@ -1,0 +1,106 @@
+"""What goes wrong, as a person wants to read it: a line on stderr, and exit code 1.
+
+Never a traceback (``MQKIT_TRACEBACK=1`` asks for one), never a password, and 1 for every error: 2
+is what ``topology plan`` and ``topology diff`` say when something would change.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable
+
+import typer
+
+from mqkit.errors import MqkitError
+from reference_broker.errors import ReferenceBrokerError
+
+EXIT_ERROR = 1
+TRACEBACK_VARIABLE = "MQKIT_TRACEBACK"
+
+_PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+"""What every error of the command line's parser is. Some versions of typer have a click of their
+own and do not give it a public name, but BadParameter is always a UsageError is always this."""
+
+_INTERRUPTED = 130
+"""What typer makes of Ctrl-C."""
+
+_SECRET = re.compile(r"(\w://[^\s/:@]*):[^\s/]*@")
+
+
+class CommandError(Exception):
+    """A command can't do what was asked; the message says what to do instead."""
+
+
+def mask(text: str) -> str:
+    """``text`` with the password of every URL in it as ``***``."""
+    return _SECRET.sub(r"\1:***@", text)
+
+
+def run_guarded(run: Callable[[], object]) -> int:
+    """Run the command line, and give the exit code. ``run`` gives one, or nothing for 0."""
+    try:
+        code = run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _reader_is_gone()
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted")
+    except Exception as error:  # noqa: BLE001 - the last place before a traceback
+        if os.environ.get(TRACEBACK_VARIABLE):
+            sys.stderr.write(mask(traceback.format_exc()))
+        return _say(describe(error)) if not _is_help(error) else EXIT_ERROR
+    if code == _INTERRUPTED:
+        return _say("interrupted")
+    return code if isinstance(code, int) else 0
+
+
+def describe(error: Exception) -> str:
+    """The error in words, with what to do where it can be told."""
+    if isinstance(error, _PARSER_ERROR):
+        return _usage(error)
+    if isinstance(error, CommandError | MqkitError | ReferenceBrokerError):
+        return str(error)
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror or error}"
+    return (
+        f"unexpected {type(error).__name__}: {error}"
+        f" (this is a defect of mqkit; {TRACEBACK_VARIABLE}=1 shows where)"
+    )
+
+
+def _usage(error: Exception) -> str:
+    """The parser's own words, without its full stop, and the page that has the options."""
+    message = " ".join(str(getattr(error, "format_message", error.__str__)()).split())
+    context = getattr(error, "ctx", None)
+    path = "mqkit" if context is None else context.command_path
+    return f"{message.rstrip('.')} (see: {path} --help)"
+
+
+def _is_help(error: Exception) -> bool:
+    """A command group that was called without a command: its help is printed already."""
+    if type(error).__name__ != "NoArgsIsHelpError":
+        return False
+    text = str(getattr(error, "message", ""))
+    if text:
+        sys.stderr.write(text + "\n")
+    return True
+
+
+def _say(message: str) -> int:
+    try:
+        sys.stderr.write(f"mqkit: {mask(message)}\n")
+        sys.stderr.flush()
+    except BrokenPipeError:
+        return _reader_is_gone()
+    return EXIT_ERROR
+
+
+def _reader_is_gone() -> int:
+    """``mqkit ... | head``: Python would complain once more when it flushes at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    return EXIT_ERROR

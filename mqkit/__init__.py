@@ -1,0 +1,95 @@
+"""Declare a topology once, publish without losing a message, consume without blocking on one.
+
+    import mqkit
+
+    app = mqkit.App(topology="topology.yaml")
+
+    @app.consumer("delays", concurrency=8)
+    async def note(delay: Delay) -> None: ...
+
+    app.run()
+
+The names are loaded when they are first used: the broker and Spark executors import
+:mod:`mqkit.wire` or one adapter, and should pay for nothing else.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mqkit.app import App
+    from mqkit.consumer import Batch, Stats
+    from mqkit.errors import (
+        BrokerError,
+        ChannelError,
+        Closed,
+        ConfigurationError,
+        ConnectionLost,
+        ConnectionRefused,
+        DeadlineExceeded,
+        MqkitError,
+        PoolExhausted,
+        StaleDelivery,
+        TopologyError,
+        TransportError,
+        Unreachable,
+    )
+    from mqkit.message import Delivery, Message, Properties
+    from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
+    from mqkit.retry import Drop, Park, RetryLater, RetryPolicy
+    from mqkit.settings import Settings
+    from mqkit.topology import Topology
+
+__all__ = [
+    "App",
+    "Batch",
+    "BrokerError",
+    "ChannelError",
+    "Closed",
+    "ConfigurationError",
+    "Confirmed",
+    "ConnectionLost",
+    "ConnectionRefused",
+    "DeadlineExceeded",
+    "Delivery",
+    "Drop",
+    "Message",
+    "MqkitError",
+    "Outcome",
+    "Park",
+    "PoolExhausted",
+    "Properties",
+    "RejectReason",
+    "Rejected",
+    "RetryLater",
+    "RetryPolicy",
+    "Settings",
+    "StaleDelivery",
+    "Stats",
+    "Topology",
+    "TopologyError",
+    "TransportError",
+    "Unknown",
+    "Unreachable",
+]
+
+_MODULES = {
+    "mqkit.app": ("App",),
+    "mqkit.consumer": ("Batch", "Stats"),
+    "mqkit.message": ("Delivery", "Message", "Properties"),
+    "mqkit.outcome": ("Confirmed", "Outcome", "Rejected", "RejectReason", "Unknown"),
+    "mqkit.retry": ("Drop", "Park", "RetryLater", "RetryPolicy"),
+    "mqkit.settings": ("Settings",),
+    "mqkit.topology": ("Topology",),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'mqkit' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES.get(name, "mqkit.errors")), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,39 @@
+"""Consuming: handlers, what becomes of each message, batches, and a graceful end."""
+
+from mqkit.consumer.batch import Batch
+from mqkit.consumer.batch_consumer import BatchConsumer
+from mqkit.consumer.batch_handler import BatchHandler
+from mqkit.consumer.batching import BATCH_SIZE_MAX, Window
+from mqkit.consumer.consumer import Consumer
+from mqkit.consumer.drain import DRAIN_TIMEOUT_S, drain
+from mqkit.consumer.handler import (
+    BodyMisfit,
+    HandlerCancelled,
+    HandlerFunction,
+    HandlerTimeout,
+    MessageHandler,
+)
+from mqkit.consumer.pause import Pause
+from mqkit.consumer.settlement import QueueRules
+from mqkit.consumer.settler import Settler
+from mqkit.consumer.stats import Stats
+
+__all__ = [
+    "BATCH_SIZE_MAX",
+    "DRAIN_TIMEOUT_S",
+    "Batch",
+    "BatchConsumer",
+    "BatchHandler",
+    "BodyMisfit",
+    "Consumer",
+    "HandlerCancelled",
+    "HandlerFunction",
+    "HandlerTimeout",
+    "MessageHandler",
+    "Pause",
+    "QueueRules",
+    "Settler",
+    "Stats",
+    "Window",
+    "drain",
+]

@@ -1,0 +1,69 @@
+"""What a batch handler gets: its items, and an outcome for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Generic, TypeVar, overload
+
+from mqkit.errors import ConfigurationError
+from mqkit.message import Delivery
+from mqkit.retry.signals import Park, RetryLater, Signal
+
+ItemT = TypeVar("ItemT")
+
+
+class Batch(Sequence[ItemT], Generic[ItemT]):
+    """A sequence of what the handler asked for: ``Batch[Model]``, ``Batch[bytes]``, and
+    deliveries for a plain ``Batch``.
+
+    Whatever is not named to :meth:`retry` or :meth:`park` is acked when the handler returns.
+    """
+
+    def __init__(self, items: Sequence[ItemT], deliveries: Sequence[Delivery]) -> None:
+        self._items = tuple(items)
+        self.deliveries = tuple(deliveries)
+        """The messages of the items, in the same order."""
+        self._signals: list[Signal | None] = [None] * len(self._items)
+        self._places: dict[int, list[int]] = {}
+        for index, pair in enumerate(zip(self._items, self.deliveries, strict=True)):
+            for key in {id(member): None for member in pair}:
+                self._places.setdefault(key, []).append(index)
+
+    def retry(
+        self, item: ItemT | Delivery, after: str | timedelta | None = None, reason: str = ""
+    ) -> None:
+        """Deliver this one again, as ``RetryLater(after, reason)`` would."""
+        self._mark(item, RetryLater(after, reason))
+
+    def park(self, item: ItemT | Delivery, reason: str = "") -> None:
+        """Put this one into the parking lot, as ``Park(reason)`` would."""
+        self._mark(item, Park(reason))
+
+    @property
+    def signals(self) -> tuple[Signal | None, ...]:
+        """What was asked for each item; ``None`` means ack."""
+        return tuple(self._signals)
+
+    @overload
+    def __getitem__(self, index: int) -> ItemT: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ItemT]: ...
+    def __getitem__(self, index: int | slice) -> ItemT | Sequence[ItemT]:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[ItemT]:
+        return iter(self._items)
+
+    def _mark(self, item: ItemT | Delivery, signal: Signal) -> None:
+        """The last word on an item counts. An item is known by its identity, for equal ones may
+        stand for different messages; where one object stands for several (Python shares small
+        values), the first that has no word yet is meant."""
+        places = self._places.get(id(item))
+        if not places:
+            raise ConfigurationError("that is not an item, or a delivery, of this batch")
+        unmarked = (place for place in places if self._signals[place] is None)
+        self._signals[next(unmarked, places[-1])] = signal

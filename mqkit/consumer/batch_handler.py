@@ -1,0 +1,34 @@
+"""A handler of batches: ``async def store(rows: Batch[Row]) -> None``."""
+
+from __future__ import annotations
+
+from typing import get_args, get_origin
+
+from mqkit.consumer.batch import Batch
+from mqkit.consumer.handler import Handler, HandlerFunction, annotations_of, decoder_of
+from mqkit.errors import ConfigurationError
+from mqkit.message import Delivery
+
+
+class BatchHandler(Handler):
+    """Takes one argument, annotated ``Batch[...]``, ``Batch`` or nothing."""
+
+    def __init__(self, function: HandlerFunction, *, timeout_s: float | None = None) -> None:
+        super().__init__(function, timeout_s=timeout_s)
+        annotations = annotations_of(function, self.name)
+        if len(annotations) != 1:
+            raise ConfigurationError(
+                f"the batch handler {self.name} takes {len(annotations)} arguments; it takes one,"
+                " the Batch"
+            )
+        annotation = annotations[0]
+        if get_origin(annotation) is Batch:
+            (item,) = get_args(annotation)
+        elif annotation is Batch or annotation is Delivery:
+            item = Delivery
+        else:
+            raise ConfigurationError(
+                f"the batch handler {self.name} asks for {annotation!r}; annotate its argument"
+                " Batch[...] with the type of one item"
+            )
+        self.decode = decoder_of(item, self.name)

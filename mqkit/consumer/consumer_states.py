@@ -1,0 +1,85 @@
+"""A subscription's states, and every move between them.
+
+    idle --subscribe--> subscribing --subscribed--> consuming
+     ^                       |                          |
+     +-------- lost ---------+--------------------------+
+
+From anywhere but ``stopped``, ``drain`` leads to draining, from where only ``stop`` leads on. What
+is lost while draining is not subscribed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from mqkit.errors import MqkitError
+
+
+class State(StrEnum):
+    """What a subscription is doing."""
+
+    IDLE = "idle"
+    """Nothing is delivered: there is no connection, or no queue."""
+    SUBSCRIBING = "subscribing"
+    CONSUMING = "consuming"
+    DRAINING = "draining"
+    """Nothing new is taken; what was begun is finished and settled."""
+    STOPPED = "stopped"
+
+
+class Event(StrEnum):
+    """What can happen."""
+
+    SUBSCRIBE = "subscribe"
+    SUBSCRIBED = "subscribed"
+    LOST = "lost"
+    """The channel closed, the broker cancelled the consumer, or would not start it."""
+    DRAIN = "drain"
+    STOP = "stop"
+
+
+TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
+    State.IDLE: {
+        Event.SUBSCRIBE: State.SUBSCRIBING,
+        # A channel whose consumer was cancelled by the broker is still there to settle on.
+        Event.LOST: State.IDLE,
+        Event.DRAIN: State.DRAINING,
+        Event.STOP: State.STOPPED,
+    },
+    State.SUBSCRIBING: {
+        Event.SUBSCRIBED: State.CONSUMING,
+        Event.LOST: State.IDLE,
+        Event.DRAIN: State.DRAINING,
+        Event.STOP: State.STOPPED,
+    },
+    State.CONSUMING: {
+        Event.LOST: State.IDLE,
+        Event.DRAIN: State.DRAINING,
+        Event.STOP: State.STOPPED,
+    },
+    State.DRAINING: {
+        Event.SUBSCRIBED: State.DRAINING,
+        Event.LOST: State.DRAINING,
+        Event.DRAIN: State.DRAINING,
+        Event.STOP: State.STOPPED,
+    },
+    State.STOPPED: {
+        Event.SUBSCRIBED: State.STOPPED,
+        Event.LOST: State.STOPPED,
+        Event.DRAIN: State.STOPPED,
+        Event.STOP: State.STOPPED,
+    },
+}
+
+
+class IllegalTransition(MqkitError):
+    """An event that can't happen in this state: a bug in mqkit. Nothing has changed."""
+
+
+def after(state: State, event: Event) -> State:
+    """The state that follows. Raises :exc:`IllegalTransition`."""
+    following = TRANSITIONS[state].get(event)
+    if following is None:
+        raise IllegalTransition(f"{event} in the state {state}")
+    return following

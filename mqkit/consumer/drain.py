@@ -1,0 +1,46 @@
+"""A graceful end: take nothing new, let handlers finish, and only then let go of the channels."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Protocol
+
+import anyio
+
+_LOG = logging.getLogger(__name__)
+
+DRAIN_TIMEOUT_S = 30.0
+"""What an orchestrator commonly gives a process between SIGTERM and SIGKILL."""
+
+
+class Stoppable(Protocol):
+    """A consumer of either kind."""
+
+    async def stop(self) -> None:
+        """Take nothing new; return when what was begun is settled."""
+        ...
+
+
+class Drainable(Protocol):
+    """The publisher."""
+
+    async def drain(self) -> None:
+        """Return when every publish under way has its outcome."""
+        ...
+
+
+async def drain(consumers: Sequence[Stoppable], publisher: Drainable, timeout_s: float) -> bool:
+    """Stop all consumers at once, then wait for publishes under way; ``timeout_s`` for everything.
+
+    False if time ran out: what is not settled by then goes back to its queue when its channel is
+    closed, and is delivered again.
+    """
+    with anyio.move_on_after(timeout_s) as scope:
+        async with anyio.create_task_group() as tasks:
+            for consumer in consumers:
+                tasks.start_soon(consumer.stop)
+        await publisher.drain()
+    if scope.cancelled_caught:
+        _LOG.warning("not everything was finished in %g s; the broker delivers it again", timeout_s)
+    return not scope.cancelled_caught

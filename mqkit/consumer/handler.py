@@ -1,0 +1,182 @@
+"""A handler: what its signature asks for, and calling it.
+
+    async def note(delay: Delay) -> None                      a pydantic model, from JSON
+    async def note(delay: Delay, delivery: Delivery) -> None  and the message around it
+    def note(body: bytes) -> None                             a plain function: in a worker thread
+
+A first parameter without annotation, or annotated :class:`~mqkit.message.Delivery`, gets the
+delivery; ``bytes`` the body as it is; ``str`` the body as UTF-8; any other type is what pydantic
+makes of the body as JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias, get_type_hints
+
+import anyio
+from anyio import CapacityLimiter
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+
+from mqkit.errors import ConfigurationError, DeadlineExceeded, MqkitError
+from mqkit.message import Delivery
+
+HandlerFunction: TypeAlias = Callable[..., object]
+"""``async def``, or a plain function."""
+Decode: TypeAlias = Callable[[Delivery], Any]
+
+_FAULTS_SHOWN = 5
+"""Of a body with many faults the first few tell what is wrong with it."""
+
+
+class BodyMisfit(MqkitError):
+    """A body does not fit its handler's type. Trying again can't help, so it is parked."""
+
+
+class HandlerTimeout(DeadlineExceeded):
+    """A handler was cancelled because it took longer than its timeout. Counts as a failure."""
+
+
+class HandlerCancelled(MqkitError):
+    """A handler ended with a ``CancelledError`` that was not meant for it: something that it waited
+    for was cancelled. Counts as a failure like any other."""
+
+
+class Handler:
+    """Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be served.
+
+    ``threads`` is how many calls of a plain function may run at once.
+    """
+
+    def __init__(
+        self, function: HandlerFunction, *, timeout_s: float | None = None, threads: int = 1
+    ) -> None:
+        self.name = getattr(function, "__qualname__", type(function).__qualname__)
+        self._function = function
+        self._timeout_s = timeout_s
+        self._threads = threads
+        self._limiter: CapacityLimiter | None = None
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
+        )
+
+    async def __call__(self, *arguments: object) -> None:
+        """Call it and wait for its end; raises what it raised.
+
+        Raises :exc:`HandlerTimeout` when it was cancelled for its timeout. A plain function can't
+        be cancelled: its thread goes on, and keeps its place among the threads.
+        """
+        with anyio.move_on_after(self._timeout_s) as scope:
+            try:
+                await self._call(arguments)
+            except asyncio.CancelledError as error:
+                task = asyncio.current_task()
+                if task is not None and not task.cancelling():
+                    raise HandlerCancelled("what the handler waited for was cancelled") from error
+                raise
+        if scope.cancelled_caught:
+            raise HandlerTimeout(f"the handler took longer than {self._timeout_s:g} s")
+
+    async def _call(self, arguments: tuple[object, ...]) -> None:
+        if self._is_async:
+            result = self._function(*arguments)
+        else:
+            if self._limiter is None:
+                self._limiter = CapacityLimiter(self._threads)
+            result = await anyio.to_thread.run_sync(
+                partial(self._function, *arguments),
+                abandon_on_cancel=True,
+                limiter=self._limiter,
+            )
+        if inspect.isawaitable(result):
+            await result
+
+
+class MessageHandler(Handler):
+    """A handler of one message at a time."""
+
+    def __init__(
+        self, function: HandlerFunction, *, timeout_s: float | None = None, threads: int = 1
+    ) -> None:
+        super().__init__(function, timeout_s=timeout_s, threads=threads)
+        annotations = annotations_of(function, self.name)
+        if not 1 <= len(annotations) <= 2:
+            raise ConfigurationError(
+                f"the handler {self.name} takes {len(annotations)} arguments; a handler takes the"
+                " message, and if it likes the Delivery"
+            )
+        if len(annotations) == 2 and annotations[1] is not Delivery:
+            raise ConfigurationError(
+                f"the second argument of the handler {self.name} must be annotated Delivery"
+            )
+        self._decode = decoder_of(annotations[0], self.name)
+        self._wants_delivery = len(annotations) == 2
+
+    def arguments(self, delivery: Delivery) -> tuple[object, ...]:
+        """What to call it with. Raises :exc:`BodyMisfit`."""
+        content = self._decode(delivery)
+        return (content, delivery) if self._wants_delivery else (content,)
+
+
+def annotations_of(function: HandlerFunction, name: str) -> list[Any]:
+    """The types of the positional parameters that have no default; Delivery where none is said."""
+    target: Any = function
+    if not (inspect.isroutine(target) or isinstance(target, partial)):
+        target = target.__call__
+    hinted = target.func if isinstance(target, partial) else target
+    try:
+        hints = get_type_hints(hinted)
+    except NameError as error:
+        raise ConfigurationError(
+            f"an annotation of the handler {name} can't be resolved: {error}"
+            " (types of handlers are defined at the top of a module)"
+        ) from None
+    return [
+        hints.get(parameter.name, Delivery)
+        for parameter in inspect.signature(target).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+
+
+def decoder_of(annotation: Any, name: str) -> Decode:
+    """How a delivery becomes a value of the type. The decoder raises :exc:`BodyMisfit`."""
+    if annotation is Delivery:
+        return lambda delivery: delivery
+    if annotation is bytes:
+        return lambda delivery: delivery.body
+    if annotation is str:
+        return _text
+    try:
+        adapter = TypeAdapter(annotation)
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise ConfigurationError(
+            f"the handler {name} asks for {annotation!r}, which can't be made from JSON:"
+            f" {str(error).splitlines()[0]}"
+        ) from None
+    return lambda delivery: _validated(adapter, delivery)
+
+
+def _text(delivery: Delivery) -> str:
+    try:
+        return delivery.body.decode()
+    except UnicodeDecodeError as error:
+        raise BodyMisfit(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
+def _validated(adapter: TypeAdapter[Any], delivery: Delivery) -> Any:
+    try:
+        return adapter.validate_json(delivery.body)
+    except ValidationError as error:
+        # Without the input: this goes into logs, and the body may be nobody's business there.
+        faults = error.errors(include_input=False, include_url=False, include_context=False)
+        shown = "; ".join(
+            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}"
+            for fault in faults[:_FAULTS_SHOWN]
+        )
+        more = f"; and {len(faults) - _FAULTS_SHOWN} more" if len(faults) > _FAULTS_SHOWN else ""
+        raise BodyMisfit(shown + more) from None

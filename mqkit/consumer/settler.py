@@ -1,0 +1,197 @@
+"""Carrying out a settlement: the republish is confirmed before the original is acked.
+
+Whatever goes wrong on the way ends in a requeue or in nothing at all, and then the broker delivers
+the message again: twice is possible, never is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from mqkit.consumer.pause import Pause
+from mqkit.consumer.settlement import (
+    Ack,
+    DeadLetter,
+    Destination,
+    Discard,
+    QueueRules,
+    Republish,
+    Requeue,
+    Settlement,
+    settlement_of,
+)
+from mqkit.consumer.stats import Stats
+from mqkit.errors import MqkitError, StaleDelivery
+from mqkit.message import Delivery, Message
+from mqkit.outcome import Outcome
+from mqkit.retry.signals import Signal
+from mqkit.transport.seam import Channel
+
+_LOG = logging.getLogger(__name__)
+
+PublishMany: TypeAlias = Callable[[Sequence[Message]], Awaitable[Sequence[Outcome]]]
+"""Publishes with confirms; one outcome each. May raise :exc:`~mqkit.errors.MqkitError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A delivery, and the channel that it must be settled on."""
+
+    channel: Channel
+    delivery: Delivery
+
+
+def utc_now() -> datetime:
+    """The time that goes into the headers of what failed."""
+    return datetime.now(UTC)
+
+
+class Settler:
+    """For one queue. It never raises for what a broker or a handler did."""
+
+    def __init__(
+        self,
+        rules: QueueRules,
+        publish_many: PublishMany,
+        stats: Stats,
+        pause: Pause,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.stats = stats
+        self.pause = pause
+        self._rules = rules
+        self._publish_many = publish_many
+        self._now = now
+
+    def decide(self, delivery: Delivery, raised: BaseException | None) -> Settlement:
+        """What becomes of it, and a line in the log where something went wrong."""
+        settlement = settlement_of(self._rules, delivery, raised, self._now())
+        if raised is not None:
+            self._log(delivery, raised, settlement)
+        return settlement
+
+    async def settle(self, arrival: Arrival, raised: BaseException | None) -> None:
+        """Settle one delivery, whose handler raised ``raised`` (``None``: it returned)."""
+        settlement = self.decide(arrival.delivery, raised)
+        (carried,) = await self.republish([settlement])
+        if isinstance(carried, Requeue):
+            await self.requeue([arrival])
+        elif isinstance(carried, DeadLetter):
+            if await self.nack(arrival, requeue=False):
+                self.stats.dead_lettered += 1
+        else:
+            if isinstance(carried, Ack):
+                self.pause.reset()
+            if await self.ack(arrival):
+                self.count(carried)
+
+    async def republish(self, settlements: Sequence[Settlement]) -> list[Settlement]:
+        """Publish those that say so, together. What is not confirmed becomes a requeue."""
+        chosen = [
+            (index, settlement)
+            for index, settlement in enumerate(settlements)
+            if isinstance(settlement, Republish)
+        ]
+        carried = list(settlements)
+        if not chosen:
+            return carried
+        try:
+            outcomes = await self._publish_many([settlement.message for _, settlement in chosen])
+        except MqkitError as error:
+            for index, settlement in chosen:
+                carried[index] = self._not_confirmed(settlement, str(error))
+            return carried
+        for (index, settlement), outcome in zip(chosen, outcomes, strict=True):
+            if not outcome:
+                carried[index] = self._not_confirmed(settlement, str(outcome))
+        return carried
+
+    def count(self, settlement: Settlement, number: int = 1) -> None:
+        """Count deliveries that were acked for this settlement."""
+        match settlement:
+            case Ack():
+                self.stats.acked += number
+            case Discard():
+                self.stats.dropped += number
+            case Republish(to=Destination.TIER):
+                self.stats.retried += number
+            case Republish(to=Destination.PARKING_LOT):
+                self.stats.parked += number
+
+    async def requeue(self, arrivals: Sequence[Arrival]) -> None:
+        """Pause once, then give them back to the queue."""
+        if arrivals:
+            await self.pause.wait()
+        for arrival in arrivals:
+            if await self.nack(arrival, requeue=True):
+                self.stats.requeued += 1
+
+    async def give_back(self, arrival: Arrival) -> None:
+        """Give back what no handler has seen."""
+        if await self.nack(arrival, requeue=True):
+            self.stats.returned += 1
+
+    async def give_back_all(self, inbox: asyncio.Queue[Arrival | None]) -> None:
+        """Give back what waits in ``inbox`` now, not waiting for a handler to be free."""
+        while not inbox.empty():
+            if (arrival := inbox.get_nowait()) is not None:
+                await self.give_back(arrival)
+
+    async def ack(self, arrival: Arrival, *, multiple: bool = False) -> bool:
+        """False, and counted, when the channel is gone."""
+        try:
+            await arrival.channel.ack(arrival.delivery.delivery_tag, multiple=multiple)
+        except StaleDelivery:
+            self.stats.stale_acks += 1
+            return False
+        return True
+
+    async def nack(self, arrival: Arrival, *, requeue: bool) -> bool:
+        """False, and counted, when the channel is gone."""
+        try:
+            await arrival.channel.nack(arrival.delivery.delivery_tag, requeue=requeue)
+        except StaleDelivery:
+            self.stats.stale_acks += 1
+            return False
+        return True
+
+    def _not_confirmed(self, settlement: Republish, why: str) -> Requeue:
+        self.stats.unconfirmed_republishes += 1
+        _LOG.warning(
+            "message %s did not get from %s into its %s, and is requeued: %s",
+            settlement.message.properties.message_id,
+            self._rules.queue,
+            settlement.to,
+            why,
+        )
+        return Requeue(why)
+
+    def _log(self, delivery: Delivery, raised: BaseException, settlement: Settlement) -> None:
+        match settlement:
+            case Republish(to=Destination.TIER):
+                level, fate = logging.INFO, "goes to a retry tier"
+            case Republish():
+                level, fate = logging.WARNING, "goes to the parking lot"
+            case Requeue(reason):
+                level, fate = logging.WARNING, f"is requeued ({reason})"
+            case DeadLetter(reason):
+                level, fate = logging.WARNING, f"is dead-lettered ({reason})"
+            case Discard(reason):
+                level, fate = logging.INFO, f"is dropped ({reason})"
+            case Ack():
+                return
+        _LOG.log(
+            level,
+            "message %s from %s %s after %s: %s",
+            delivery.message_id,
+            self._rules.queue,
+            fate,
+            type(raised).__name__,
+            raised,
+            exc_info=None if isinstance(raised, (Signal, MqkitError)) else raised,
+        )

@@ -1,0 +1,45 @@
+"""Counters of what became of deliveries, for logs, metrics and tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Stats:
+    """Of all consumers of an app since it was made; they only ever grow.
+
+    Every delivery that a handler got ends in exactly one of ``acked``, ``retried``, ``parked``,
+    ``dropped``, ``dead_lettered``, ``requeued``, ``stale_acks`` - or in none, if its handler was
+    still running when the drain timeout passed (the broker delivers it again).
+    """
+
+    delivered: int = 0
+    """Deliveries received."""
+    acked: int = 0
+    """The handler returned."""
+    retried: int = 0
+    """Confirmed in a retry tier, then acked."""
+    parked: int = 0
+    """Confirmed in the parking lot, then acked."""
+    dropped: int = 0
+    """Acked and gone, as ``Drop`` or the policy's ``then: drop`` wants it."""
+    dead_lettered: int = 0
+    """Rejected to the queue's own dead-letter exchange, having no parking lot."""
+    requeued: int = 0
+    """Given back to the queue after a handler failed, with nowhere better to go."""
+    unconfirmed_republishes: int = 0
+    """Retries and parkings that the broker did not confirm; each was requeued."""
+    returned: int = 0
+    """Given back unhandled while draining."""
+    stale_acks: int = 0
+    """Settled after the channel was gone: nothing was sent, the broker delivers again. Where it
+    follows a confirmed republish, the message is there twice (same id)."""
+    stale_deliveries: int = 0
+    """Not handed to a handler, because their channel was gone before its turn came."""
+    misfits: int = 0
+    """Bodies that did not fit the handler's type."""
+    timeouts: int = 0
+    """Handlers that took longer than their timeout."""
+    cancelled_by_broker: int = 0
+    """Consumers that the broker cancelled, because their queue went away."""

@@ -1,0 +1,191 @@
+"""One consumer at the broker, kept alive: subscribed after each connect, and again when the broker
+cancels it or closes its channel.
+
+The supervisor's hook subscribes after a connect. What goes wrong between connects is repaired here,
+after a backoff: the topology is declared again first, for a consumer is cancelled when its queue is
+deleted. A queue that can't be consumed is final at the first start, where it is a mistake; later it
+is tried again, and keeps no other consumer from working.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from mqkit.backoff import Backoff
+from mqkit.clock import SYSTEM_CLOCK, Clock
+from mqkit.consumer.consumer_states import Event, State, after
+from mqkit.consumer.settler import Arrival
+from mqkit.consumer.stats import Stats
+from mqkit.errors import ChannelError, Closed, MqkitError, TransportError
+from mqkit.message import Delivery
+from mqkit.transport.seam import Channel, Connection
+
+_LOG = logging.getLogger(__name__)
+
+RESUBSCRIBE_FIRST_S = 0.2
+RESUBSCRIBE_MAX_S = 15.0
+"""A deleted queue that nobody declares again is asked for about this often."""
+
+
+class Link(Protocol):
+    """What a subscription needs of the app that it belongs to."""
+
+    def consuming_connection(self) -> Connection:
+        """Raises :exc:`~mqkit.errors.TransportError` while there is none."""
+        ...
+
+    async def declare(self, connection: Connection) -> None:
+        """Declare the whole topology again."""
+        ...
+
+    def current_name(self, queue: str) -> str:
+        """What the broker calls the queue now."""
+        ...
+
+
+class Subscription:
+    """Calls ``on_arrival`` for each delivery, on the event loop."""
+
+    def __init__(
+        self,
+        queue: str,
+        prefetch: int,
+        on_arrival: Callable[[Arrival], None],
+        link: Link,
+        stats: Stats,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._queue = queue
+        self._prefetch = prefetch
+        self._on_arrival = on_arrival
+        self._link = link
+        self._stats = stats
+        self._clock = clock
+        self._backoff = Backoff(RESUBSCRIBE_FIRST_S, RESUBSCRIBE_MAX_S)
+        self._state = State.IDLE
+        self._channel: Channel | None = None
+        self._tag = ""
+        self._was_consuming = False
+        self._lock = asyncio.Lock()
+        self._lost = asyncio.Event()
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    async def subscribe(self, connection: Connection) -> None:
+        """Start consuming on ``connection``, unless it does already: the supervisor's hook.
+
+        Raises :exc:`~mqkit.errors.ChannelError` if the broker would not, at the first start only.
+        """
+        async with self._lock:
+            try:
+                await self._subscribe(connection)
+            except ChannelError as error:
+                if not self._was_consuming:
+                    raise
+                self._report(error)
+
+    async def run(self) -> None:
+        """Repair what breaks between connects, until cancelled."""
+        while True:
+            await self._lost.wait()
+            self._lost.clear()
+            await self._clock.sleep(self._backoff.next_s())
+            async with self._lock:
+                if self._state is State.IDLE:
+                    await self._repair()
+
+    async def cancel(self) -> None:
+        """Take nothing new. Deliveries that were made can still be settled. Idempotent."""
+        self._fire(Event.DRAIN)
+        if self._channel is None or not self._tag:
+            return
+        try:
+            await self._channel.cancel(self._tag)
+        except MqkitError as error:
+            _LOG.info("the consumer of %s went by itself: %s", self._queue, error)
+
+    async def close(self) -> None:
+        """Close the channel; what was not settled goes back to the queue. Idempotent.
+
+        The broker answers a close after it has read all that was sent before it, acks included.
+        """
+        self._fire(Event.STOP)
+        if self._channel is not None:
+            await self._channel.close()
+
+    async def _repair(self) -> None:
+        try:
+            connection = self._link.consuming_connection()
+            await self._link.declare(connection)
+            await self._subscribe(connection)
+        except (TransportError, Closed):
+            return  # the supervisor connects again, and its hook subscribes
+        except MqkitError as error:
+            self._report(error)
+
+    async def _subscribe(self, connection: Connection) -> None:
+        if self._state is not State.IDLE:
+            return
+        self._fire(Event.SUBSCRIBE)
+        try:
+            channel = await self._open(connection)
+            # The tag is known before the broker answers: a drain may come in between.
+            self._tag = await channel.consume(
+                self._link.current_name(self._queue),
+                partial(self._delivered, channel),
+                on_cancel=partial(self._cancelled, channel),
+            )
+        except BaseException:
+            self._fire(Event.LOST)
+            raise
+        if self.state is State.DRAINING:
+            await channel.cancel(self._tag)
+        elif self.state is State.SUBSCRIBING:
+            self._fire(Event.SUBSCRIBED)
+            self._was_consuming = True
+            self._backoff.reset()
+
+    async def _open(self, connection: Connection) -> Channel:
+        """The channel that there is, if it still is: deliveries may wait to be settled on it."""
+        if self._channel is not None and self._channel.is_open:
+            return self._channel
+        channel = await connection.channel()
+        self._channel = channel
+        channel.on_closed(partial(self._channel_closed, channel))
+        await channel.qos(self._prefetch)
+        return channel
+
+    def _delivered(self, channel: Channel, delivery: Delivery) -> None:
+        self._stats.delivered += 1
+        self._on_arrival(Arrival(channel, delivery))
+
+    def _cancelled(self, channel: Channel, tag: str) -> None:
+        if channel is self._channel:
+            self._stats.cancelled_by_broker += 1
+            _LOG.warning("the broker cancelled the consumer %s of %s", tag, self._queue)
+            self._lose()
+
+    def _channel_closed(self, channel: Channel, error: MqkitError | None) -> None:
+        if channel is self._channel:
+            if error is not None:
+                _LOG.info("the channel consuming %s is gone: %s", self._queue, error)
+            self._lose()
+
+    def _lose(self) -> None:
+        if self._state is State.CONSUMING or self._state is State.SUBSCRIBING:
+            self._fire(Event.LOST)
+            self._lost.set()
+
+    def _report(self, error: MqkitError) -> None:
+        _LOG.error("%s can't be consumed, it is tried again: %s", self._queue, error)
+        self._lost.set()
+
+    def _fire(self, event: Event) -> None:
+        self._state = after(self._state, event)

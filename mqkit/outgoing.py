@@ -1,0 +1,61 @@
+"""What a caller publishes, as a message: the body in bytes, with the content type that says so.
+
+bytes, bytearray, memoryview    as they are     application/octet-stream
+str                             UTF-8           text/plain; charset=utf-8
+a pydantic model, and anything  JSON            application/json
+else that JSON can carry
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_json
+
+from mqkit.errors import ConfigurationError
+from mqkit.message import Message, Properties
+
+OCTETS = "application/octet-stream"
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
+
+
+def outgoing(
+    exchange: str,
+    routing_key: str,
+    body: object,
+    *,
+    message_id: str | None = None,
+    headers: Mapping[str, Any] | None = None,
+) -> Message:
+    """A persistent, mandatory message; its id is made (uuid4) when none is given.
+
+    Raises :exc:`~mqkit.errors.ConfigurationError` for a body that JSON can't carry.
+    """
+    octets, content_type = encode(body)
+    properties = Properties(
+        content_type=content_type,
+        headers={} if headers is None else dict(headers),
+        message_id=uuid4().hex if message_id is None else message_id,
+    )
+    return Message(exchange, routing_key, octets, properties)
+
+
+def encode(body: object) -> tuple[bytes, str]:
+    """The body in bytes, and its content type."""
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return bytes(body), OCTETS
+    if isinstance(body, str):
+        return body.encode(), TEXT
+    if isinstance(body, BaseModel):
+        return body.model_dump_json().encode(), JSON
+    try:
+        return to_json(body), JSON
+    except (PydanticSerializationError, ValueError) as error:
+        raise ConfigurationError(
+            f"a body of type {type(body).__name__} can't be published: {error}"
+            " (bytes, str, a pydantic model, or what JSON can carry)"
+        ) from None

@@ -1,0 +1,141 @@
+"""`mqkit broker run` as a process: the ready line, signals, and what keeps it from starting."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import httpx
+import pika
+import pytest
+from pika.exceptions import AMQPConnectionError
+
+STOP_S = 10
+READY = re.compile(r"ready amqp=127\.0\.0\.1:(\d+) http=127\.0\.0\.1:(\d+)\n")
+FREE = ("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
+
+Process: TypeAlias = subprocess.Popen[str]
+Start: TypeAlias = Callable[..., tuple[Process, int, int]]
+
+
+@pytest.fixture
+def start(clean_environment: dict[str, str]) -> Iterator[Start]:
+    """Starts a broker with these arguments; gives the process and its two ports."""
+    processes: list[Process] = []
+
+    def run(*arguments: str) -> tuple[Process, int, int]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mqkit_cli", "broker", "run", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean_environment,
+        )
+        processes.append(process)
+        assert process.stdout is not None
+        ready = READY.fullmatch(process.stdout.readline())
+        assert ready is not None
+        return process, int(ready[1]), int(ready[2])
+
+    yield run
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def connected(port: int, user: str = "guest", password: str = "guest") -> pika.BlockingConnection:
+    login = pika.PlainCredentials(user, password)
+    return pika.BlockingConnection(
+        pika.ConnectionParameters("127.0.0.1", port, credentials=login, heartbeat=0)
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_ready_means_ready_and_a_signal_ends_it_cleanly(start: Start, number: int) -> None:
+    process, amqp, http = start(*FREE)
+    open_one = connected(amqp)
+    overview = httpx.get(
+        f"http://127.0.0.1:{http}/api/overview", auth=("guest", "guest"), trust_env=False
+    )
+    assert overview.status_code == 200
+    process.send_signal(number)
+    rest, errors = process.communicate(timeout=STOP_S)
+    assert process.returncode == 0
+    assert rest == ""  # one line on stdout, and no more
+    assert "kept in memory only" in errors
+    with pytest.raises(AMQPConnectionError):
+        open_one.channel()
+
+
+def test_what_is_in_the_data_folder_is_there_again(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / "made" / "here"
+    process, amqp, _ = start(*FREE, "--data-dir", str(folder))
+    with connected(amqp) as connection:
+        channel = connection.channel()
+        channel.queue_declare("q", durable=True)
+        channel.confirm_delivery()
+        channel.basic_publish("", "q", b"kept", pika.BasicProperties(delivery_mode=2))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(STOP_S) == 0
+    _, amqp, _ = start(*FREE, "--data-dir", str(folder))
+    with connected(amqp) as connection:
+        _, _, body = connection.channel().basic_get("q", auto_ack=True)
+        assert body == b"kept"
+
+
+def test_the_file_gives_users_and_an_option_wins_over_it(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "broker.yaml"
+    file.write_text("listen: 127.0.0.1:1\nhttp: 127.0.0.1:0\nusers:\n  app: {password: secret}\n")
+    _, amqp, _ = start("--config", str(file), "--listen", "127.0.0.1:0")
+    connected(amqp, "app", "secret").close()
+    with pytest.raises(AMQPConnectionError):
+        connected(amqp)
+
+
+def test_a_data_folder_in_use(start: Start, mqkit: Any, tmp_path: Path) -> None:
+    start(*FREE, "--data-dir", str(tmp_path / "data"))
+    answer = mqkit("broker", "run", *FREE, "--data-dir", str(tmp_path / "data"))
+    assert_refused(answer, "another broker uses the data folder")
+
+
+@pytest.mark.parametrize("option", ["--listen", "--http"])
+def test_an_address_in_use(mqkit: Any, option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        other = "--http" if option == "--listen" else "--listen"
+        answer = mqkit("broker", "run", option, address, other, "127.0.0.1:0", "--data-dir", "data")
+    assert_refused(answer, f"can't listen on {address}: address already in use".lower())
+    assert option in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--listen", "nowhere"], "host:port"),
+        (["--listen", "127.0.0.1:70000"], "65535"),
+        (["--listen", "192.0.2.1:0", "--http", "127.0.0.1:0"], "can't listen on 192.0.2.1:0"),
+        ([*FREE, "--data-dir", "/proc/nothing"], "--data-dir"),
+        ([*FREE, "--data-dir", "/etc/passwd"], "--data-dir"),
+        (["--data-dir", ""], "--data-dir is empty"),
+        (["--config", "nothing.yaml"], "nothing.yaml: can't be read"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_keeps_it_from_starting(mqkit: Any, arguments: list[str], said: str) -> None:
+    if "--data-dir" not in arguments:
+        arguments = [*arguments, "--data-dir", "data"]
+    assert_refused(mqkit("broker", "run", *arguments), said)
+
+
+def assert_refused(answer: Any, said: str) -> None:
+    assert answer.returncode == 1
+    assert answer.stdout == ""
+    assert said in answer.stderr.lower()
+    assert answer.stderr.count("\n") == 1

@@ -1,0 +1,70 @@
+"""The process: that the module and the installed script both end in the guarded main."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[sys.executable, "-m", "mqkit_cli"], [str(Path(sys.executable).with_name("mqkit"))]],
+    ids=["module", "script"],
+)
+def test_exit_codes_of_the_process(command: list[str], clean_environment: dict[str, str]) -> None:
+    answer = subprocess.run(
+        [*command, "topology", "plan", "--fiel", "x"],
+        capture_output=True,
+        text=True,
+        env=clean_environment,
+        timeout=60,
+        check=False,
+    )
+    assert answer.returncode == 1
+    assert answer.stderr.count("\n") == 1
+
+
+def test_a_reader_that_has_seen_enough(tmp_path: Path, clean_environment: dict[str, str]) -> None:
+    """Python's own complaint at the end would be exit code 120 and two lines."""
+    queues = "".join(f"  {'q' * 200}{number}: {{}}\n" for number in range(1_000))
+    (tmp_path / "topology.yaml").write_text(f"queues:\n{queues}")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mqkit_cli", "topology", "plan", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment,
+        cwd=tmp_path,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Broken pipe" not in errors
+    assert "Traceback" not in errors
+
+
+def test_a_reader_that_was_never_there(tmp_path: Path, clean_environment: dict[str, str]) -> None:
+    """Little output stays in Python's buffer until the end."""
+    (tmp_path / "topology.yaml").write_text("queues:\n  q: {}\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-m", "mqkit_cli", "topology", "validate"],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean_environment,
+            cwd=tmp_path,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (answer.returncode, answer.stderr) == (1, "")

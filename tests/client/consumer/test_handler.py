@@ -1,0 +1,179 @@
+"""Signatures of handlers, decoding, and calling them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from mqkit import Batch, ConfigurationError, Delivery, Properties
+from mqkit.consumer.batch_handler import BatchHandler
+from mqkit.consumer.handler import BodyMisfit, HandlerTimeout, MessageHandler
+
+pytestmark = pytest.mark.anyio
+
+
+class Item(BaseModel):
+    number: int
+    secret: str = ""
+
+
+@dataclass
+class Point:
+    x: int
+
+
+class Unrepresentable:
+    pass
+
+
+def delivery(body: bytes) -> Delivery:
+    return Delivery("", "q", body, Properties(), 1, False)
+
+
+async def takes_item(item: Item) -> None: ...
+async def takes_item_and_delivery(item: Item, delivery: Delivery) -> None: ...
+async def takes_bytes(body: bytes) -> None: ...
+async def takes_text(body: str) -> None: ...
+async def takes_dict(body: dict[str, int]) -> None: ...
+async def takes_point(body: Point) -> None: ...
+async def takes_delivery(delivery: Delivery) -> None: ...
+async def takes_anything(delivery): ...  # type: ignore[no-untyped-def]
+async def takes_defaults(body: bytes, number: int = 3) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "body", "expected"),
+    [
+        (takes_item, b'{"number": 1}', Item(number=1)),
+        (takes_bytes, b"\xff", b"\xff"),
+        (takes_text, "grün".encode(), "grün"),
+        (takes_dict, b'{"a": 1}', {"a": 1}),
+        (takes_point, b'{"x": 1}', Point(1)),
+        (takes_defaults, b"x", b"x"),
+        (partial(takes_defaults, number=4), b"x", b"x"),
+    ],
+)
+def test_the_annotation_says_what_a_body_becomes(function: Any, body: bytes, expected: Any) -> None:
+    assert MessageHandler(function).arguments(delivery(body)) == (expected,)
+
+
+def test_a_handler_may_have_the_delivery_as_well_or_alone() -> None:
+    message = delivery(b'{"number": 1}')
+    assert MessageHandler(takes_item_and_delivery).arguments(message) == (Item(number=1), message)
+    assert MessageHandler(takes_delivery).arguments(message) == (message,)
+    assert MessageHandler(takes_anything).arguments(message) == (message,)
+
+
+@pytest.mark.parametrize(
+    ("function", "body", "words"),
+    [
+        (takes_item, b"", "Invalid JSON"),
+        (takes_item, b"{}", "number: Field required"),
+        (takes_item, b'{"number": "x"}', "number: Input should be a valid integer"),
+        (takes_text, b"\xff", "not UTF-8"),
+        (takes_dict, b"[]", "body: Input should be"),
+    ],
+)
+def test_a_body_that_does_not_fit_says_where(function: Any, body: bytes, words: str) -> None:
+    with pytest.raises(BodyMisfit, match=words):
+        MessageHandler(function).arguments(delivery(body))
+
+
+def test_what_was_in_the_body_is_not_in_the_error() -> None:
+    with pytest.raises(BodyMisfit) as caught:
+        MessageHandler(takes_item).arguments(delivery(b'{"number": "hunter2", "secret": 7}'))
+    assert "hunter2" not in str(caught.value)
+
+
+async def none() -> None: ...
+async def three(a: bytes, b: bytes, c: bytes) -> None: ...
+async def second_is_no_delivery(a: bytes, b: bytes) -> None: ...
+async def unknown_type(a: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+async def not_from_json(a: Unrepresentable) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (none, "takes 0 arguments"),
+        (three, "takes 3 arguments"),
+        (second_is_no_delivery, "must be annotated Delivery"),
+        (unknown_type, "Nowhere"),
+        (not_from_json, "can't be made from JSON"),
+    ],
+)
+def test_a_signature_that_cant_be_served_is_refused_at_once(function: Any, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        MessageHandler(function)
+
+
+async def batch_of_items(batch: Batch[Item]) -> None: ...
+async def batch_of_any(batch: Batch) -> None: ...  # type: ignore[type-arg]
+async def no_batch(batch: list[Item]) -> None: ...
+
+
+def test_a_batch_handler_says_the_type_of_an_item() -> None:
+    assert BatchHandler(batch_of_items).decode(delivery(b'{"number": 1}')) == Item(number=1)
+    message = delivery(b"")
+    assert BatchHandler(batch_of_any).decode(message) is message
+    with pytest.raises(ConfigurationError, match=r"Batch\[\.\.\.\]"):
+        BatchHandler(no_batch)
+    with pytest.raises(ConfigurationError, match="takes 3 arguments"):
+        BatchHandler(three)
+
+
+class Callable_:
+    def __init__(self) -> None:
+        self.got: list[bytes] = []
+
+    async def __call__(self, body: bytes) -> None:
+        self.got.append(body)
+
+
+async def test_an_object_with_call_is_a_handler() -> None:
+    target = Callable_()
+    handler = MessageHandler(target)
+    await handler(*handler.arguments(delivery(b"x")))
+    assert target.got == [b"x"]
+
+
+async def test_a_plain_function_that_takes_too_long_is_given_up() -> None:
+    go = threading.Event()
+
+    def waits(body: bytes) -> None:
+        go.wait()
+
+    handler = MessageHandler(waits, timeout_s=0.05)
+    try:
+        with pytest.raises(HandlerTimeout, match=r"longer than 0\.05 s"):
+            await handler(b"")
+    finally:
+        go.set()
+
+
+async def test_its_own_timeout_error_is_not_ours() -> None:
+    async def fails(body: bytes) -> None:
+        raise TimeoutError("of its own")
+
+    with pytest.raises(TimeoutError, match="of its own"):
+        await MessageHandler(fails, timeout_s=60)(b"")
+
+
+async def test_being_cancelled_from_outside_is_no_failure() -> None:
+    begun = asyncio.Event()
+
+    async def waits(body: bytes) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.ensure_future(MessageHandler(waits)(b""))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -1,0 +1,128 @@
+"""The decision what becomes of a delivery."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from mqkit.consumer.handler import BodyMisfit
+from mqkit.consumer.settlement import (
+    Ack,
+    DeadLetter,
+    Destination,
+    Discard,
+    QueueRules,
+    Republish,
+    Requeue,
+    Settlement,
+    settlement_of,
+)
+from mqkit.message import Delivery, Properties
+from mqkit.retry import Drop, Park, RetryLater, RetryPolicy, Then
+from mqkit.topology import DeadLetter as DeadLetterModel
+from mqkit.topology import QueueModel
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+POLICY = RetryPolicy.of("1s", "5s")
+RETRYING = QueueRules("q", POLICY)
+PLAIN = QueueRules("q")
+LETTERING = QueueRules("q", dead_letters=True)
+
+
+def delivery(failures: int = 0, queue: str = "q") -> Delivery:
+    headers: dict[str, Any] = {"mine": 1}
+    if failures:
+        headers |= {"x-mqkit-attempt": failures, "x-mqkit-queue": queue}
+    return Delivery("x", "key", b"body", Properties(headers=headers, message_id="m"), 1, False)
+
+
+def settle(rules: QueueRules, raised: BaseException | None, failures: int = 0) -> Settlement:
+    return settlement_of(rules, delivery(failures), raised, AT)
+
+
+@pytest.mark.parametrize("rules", [RETRYING, PLAIN, LETTERING])
+def test_a_handler_that_returned_is_acked(rules: QueueRules) -> None:
+    assert settle(rules, None) == Ack()
+
+
+@pytest.mark.parametrize(("failures", "tier"), [(0, "q.retry.1s"), (1, "q.retry.5s")])
+def test_each_failure_goes_to_the_next_tier(failures: int, tier: str) -> None:
+    settlement = settle(RETRYING, ValueError("no"), failures)
+    assert isinstance(settlement, Republish)
+    assert settlement.to is Destination.TIER
+    assert (settlement.message.exchange, settlement.message.routing_key) == ("", tier)
+    assert settlement.message.properties.headers["x-mqkit-attempt"] == failures + 1
+    assert settlement.message.properties.headers["x-mqkit-error-message"] == "no"
+    assert settlement.message.body == b"body"
+
+
+def test_after_the_last_tier_it_is_parked() -> None:
+    settlement = settle(RETRYING, ValueError("no"), 2)
+    assert isinstance(settlement, Republish)
+    assert settlement.to is Destination.PARKING_LOT
+    assert settlement.message.routing_key == "q.parked"
+
+
+def test_attempts_on_another_queue_count_nothing() -> None:
+    settlement = settlement_of(RETRYING, delivery(2, queue="other"), ValueError(), AT)
+    assert isinstance(settlement, Republish)
+    assert settlement.message.routing_key == "q.retry.1s"
+
+
+@pytest.mark.parametrize("failures", [0, 1, 2])
+def test_a_misfit_is_parked_with_the_reason_schema_and_its_true_error(failures: int) -> None:
+    settlement = settle(RETRYING, BodyMisfit("number: missing"), failures)
+    assert isinstance(settlement, Republish)
+    assert settlement.to is Destination.PARKING_LOT
+    headers = settlement.message.properties.headers
+    assert headers["x-mqkit-parked-reason"] == "schema"
+    assert headers["x-mqkit-error-type"] == "BodyMisfit"
+    assert headers["x-mqkit-error-message"] == "number: missing"
+
+
+def test_a_retry_that_is_too_long_is_parked_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    settlement = settle(RETRYING, RetryLater("1h"))
+    assert isinstance(settlement, Republish)
+    assert settlement.to is Destination.PARKING_LOT
+    assert "the tiers are 1s, 5s" in caplog.text
+
+
+def test_a_policy_that_drops_discards_what_others_would_park() -> None:
+    rules = QueueRules("q", RetryPolicy.of("1s", then=Then.DROP))
+    assert isinstance(settle(rules, ValueError(), 0), Republish)
+    assert isinstance(settle(rules, ValueError(), 1), Discard)
+    assert isinstance(settle(rules, Park("bad"), 0), Discard)
+    assert isinstance(settle(rules, BodyMisfit("bad"), 0), Discard)
+
+
+@pytest.mark.parametrize(
+    ("rules", "raised", "expected"),
+    [
+        (PLAIN, Drop(), Discard),
+        (PLAIN, Park("bad"), Requeue),
+        (PLAIN, BodyMisfit("bad"), Requeue),
+        (PLAIN, ValueError("bad"), Requeue),
+        (PLAIN, RetryLater("1s"), Requeue),
+        (LETTERING, Drop(), Discard),
+        (LETTERING, Park("bad"), DeadLetter),
+        (LETTERING, BodyMisfit("bad"), DeadLetter),
+        (LETTERING, ValueError("bad"), Requeue),
+        (LETTERING, RetryLater("1s"), Requeue),
+    ],
+)
+def test_the_table_for_queues_without_a_policy(
+    rules: QueueRules, raised: BaseException, expected: type
+) -> None:
+    assert isinstance(settle(rules, raised), expected)
+
+
+def test_the_rules_are_what_the_topology_says() -> None:
+    assert QueueRules.of("q", None) == PLAIN
+    assert QueueRules.of("q", QueueModel("q")) == PLAIN
+    assert QueueRules.of("q", QueueModel("q", retry=POLICY)) == RETRYING
+    lettering = QueueModel("q", dead_letter=DeadLetterModel("dlx"))
+    assert QueueRules.of("q", lettering) == LETTERING
+    raw = QueueModel("q", arguments={"x-dead-letter-exchange": "dlx"})
+    assert QueueRules.of("q", raw) == LETTERING

@@ -1,0 +1,233 @@
+"""Staying subscribed: between connects, against what breaks, and at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from mqkit.consumer.consumer_states import State
+from mqkit.consumer.settler import Arrival
+from mqkit.consumer.stats import Stats
+from mqkit.consumer.subscription import RESUBSCRIBE_MAX_S, Subscription
+from mqkit.errors import ChannelError, ConnectionLost, MqkitError
+from mqkit.message import Delivery, Properties
+from mqkit.testing.clock import FakeClock
+from mqkit.transport.seam import Connection, OnCancel, OnClosed, OnDelivery
+
+pytestmark = pytest.mark.anyio
+
+MISSING = ChannelError(404, "NOT_FOUND - no queue 'q' in vhost '/'", 60, 20)
+
+
+class ScriptedChannel:
+    """A channel that starts consumers, or fails with ``problem``."""
+
+    def __init__(self, problem: MqkitError | None) -> None:
+        self.is_open = True
+        self.said: list[str] = []
+        self.deliver: OnDelivery
+        self.cancelled_by_broker: OnCancel
+        self._problem = problem
+        self._callbacks: list[OnClosed] = []
+
+    async def qos(self, prefetch_count: int) -> None:
+        self.said.append(f"qos {prefetch_count}")
+
+    async def consume(self, queue: str, on_delivery: OnDelivery, *, on_cancel: OnCancel) -> str:
+        await asyncio.sleep(0)
+        if self._problem is not None:
+            self.breaks(self._problem)
+            raise self._problem
+        self.said.append(f"consume {queue}")
+        self.deliver, self.cancelled_by_broker = on_delivery, on_cancel
+        return "tag"
+
+    async def cancel(self, consumer_tag: str) -> None:
+        self.said.append(f"cancel {consumer_tag}")
+
+    async def close(self) -> None:
+        self.breaks(None)
+
+    def breaks(self, error: MqkitError | None) -> None:
+        self.is_open = False
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback(error)
+
+    def on_closed(self, callback: OnClosed) -> None:
+        self._callbacks.append(callback)
+
+
+class ScriptedLink:
+    """An app with one connection, itself; it opens channels with the problem of the moment."""
+
+    def __init__(self) -> None:
+        self.problem: MqkitError | None = None
+        self.lost: ConnectionLost | None = None
+        self.channels: list[ScriptedChannel] = []
+        self.declared = 0
+
+    def consuming_connection(self) -> Connection:
+        if self.lost is not None:
+            raise self.lost
+        return cast(Connection, self)
+
+    async def channel(self) -> ScriptedChannel:
+        self.channels.append(ScriptedChannel(self.problem))
+        return self.channels[-1]
+
+    async def declare(self, connection: Connection) -> None:
+        self.declared += 1
+
+    def current_name(self, queue: str) -> str:
+        return f"{queue}-now"
+
+
+class Parts:
+    """A subscription, and what it works with."""
+
+    def __init__(self) -> None:
+        self.link, self.stats, self.clock = ScriptedLink(), Stats(), FakeClock()
+        self.arrivals: list[Arrival] = []
+        self.subscription = Subscription(
+            "q", 5, self.arrivals.append, self.link, self.stats, clock=self.clock
+        )
+
+    async def subscribe(self) -> None:
+        await self.subscription.subscribe(cast(Connection, self.link))
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        task = asyncio.create_task(self.subscription.run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def backoff_over(self) -> None:
+        """The next repair begins, and comes to its end."""
+        await self.clock.until_waiting(1)
+        self.clock.advance(RESUBSCRIBE_MAX_S)
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+def parts() -> Parts:
+    return Parts()
+
+
+async def test_it_consumes_the_queue_by_its_name_of_the_moment(parts: Parts) -> None:
+    await parts.subscribe()
+    (channel,) = parts.link.channels
+    assert channel.said == ["qos 5", "consume q-now"]
+    assert parts.subscription.state is State.CONSUMING
+    delivery = Delivery("", "q", b"", Properties(), 1, False)
+    channel.deliver(delivery)
+    assert [each.delivery for each in parts.arrivals] == [delivery]
+    assert cast(Any, parts.arrivals[0].channel) is channel
+    assert parts.stats.delivered == 1
+
+
+async def test_subscribing_twice_is_once(parts: Parts) -> None:
+    await parts.subscribe()
+    await parts.subscribe()
+    assert len(parts.link.channels) == 1
+
+
+async def test_a_queue_that_is_missing_is_final_at_the_first_start_only(parts: Parts) -> None:
+    parts.link.problem = MISSING
+    with pytest.raises(ChannelError):
+        await parts.subscribe()
+    parts.link.problem = None
+    await parts.subscribe()
+    parts.link.channels[-1].breaks(ConnectionLost("cut"))
+    parts.link.problem = MISSING
+    await parts.subscribe()  # the supervisor's hook, after the next connect
+    assert parts.subscription.state is State.IDLE
+
+
+async def test_a_cancel_of_the_broker_is_repaired_on_the_same_channel(parts: Parts) -> None:
+    """What was delivered on it must still be settled there."""
+    await parts.subscribe()
+    (channel,) = parts.link.channels
+    async with parts.running():
+        channel.cancelled_by_broker("tag")
+        await parts.backoff_over()
+    assert parts.subscription.state is State.CONSUMING
+    assert (parts.link.declared, parts.stats.cancelled_by_broker) == (1, 1)
+    assert channel.said == ["qos 5", "consume q-now", "consume q-now"]
+
+
+async def test_a_channel_that_the_broker_closed_is_replaced(parts: Parts) -> None:
+    await parts.subscribe()
+    async with parts.running():
+        parts.link.channels[0].breaks(ChannelError(406, "PRECONDITION_FAILED - timeout"))
+        await parts.backoff_over()
+    assert parts.subscription.state is State.CONSUMING
+    assert len(parts.link.channels) == 2
+
+
+async def test_it_goes_on_trying_while_the_queue_is_missing(
+    parts: Parts, caplog: pytest.LogCaptureFixture
+) -> None:
+    await parts.subscribe()
+    async with parts.running():
+        parts.link.problem = MISSING
+        parts.link.channels[0].breaks(MISSING)
+        for _ in range(3):
+            await parts.backoff_over()
+            assert parts.subscription.state is State.IDLE
+        parts.link.problem = None
+        await parts.backoff_over()
+    assert parts.subscription.state is State.CONSUMING
+    assert "q can't be consumed, it is tried again: 404" in caplog.text
+
+
+async def test_a_lost_connection_is_left_to_the_supervisor(parts: Parts) -> None:
+    await parts.subscribe()
+    async with parts.running():
+        parts.link.lost = ConnectionLost("cut")
+        parts.link.channels[0].breaks(ConnectionLost("cut"))
+        await parts.backoff_over()
+        assert parts.link.declared == 0
+        parts.link.lost = None
+        await parts.subscribe()
+    assert parts.subscription.state is State.CONSUMING
+
+
+async def test_a_drain_cancels_the_consumer_and_the_end_closes_its_channel(parts: Parts) -> None:
+    await parts.subscribe()
+    (channel,) = parts.link.channels
+    await parts.subscription.cancel()
+    assert channel.said[-1] == "cancel tag"
+    assert channel.is_open
+    await parts.subscription.close()
+    assert not channel.is_open
+    assert parts.subscription.state is State.STOPPED
+
+
+@pytest.mark.parametrize("begin", [0, 1])
+async def test_a_drain_in_the_middle_of_subscribing_leaves_no_consumer(
+    parts: Parts, begin: int
+) -> None:
+    task = asyncio.create_task(parts.subscribe())
+    for _ in range(begin):
+        await asyncio.sleep(0)
+    await parts.subscription.cancel()
+    await task
+    assert parts.subscription.state is State.DRAINING
+    for channel in parts.link.channels:
+        assert channel.said.count("cancel tag") == channel.said.count("consume q-now")
+
+
+async def test_after_the_end_nothing_is_subscribed(parts: Parts) -> None:
+    await parts.subscription.cancel()
+    await parts.subscription.close()
+    await parts.subscribe()
+    assert parts.link.channels == []

@@ -1,0 +1,305 @@
+"""The app: publishing with outcomes, starting and failing to, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mqkit
+from mqkit import (
+    App,
+    Closed,
+    ConfigurationError,
+    Confirmed,
+    ConnectionRefused,
+    DeadlineExceeded,
+    Rejected,
+    RejectReason,
+    Settings,
+    TopologyError,
+    Unknown,
+)
+from mqkit.testing.proxy import FaultyProxy
+from mqkit.topology import Topology, loads
+
+pytestmark = pytest.mark.anyio
+
+WAIT_S = 20.0
+
+
+def fast(url: str, **options: Any) -> Settings:
+    return Settings.load(urls=url, reconnect_first_s=0.01, reconnect_max_s=0.05, **options)
+
+
+def own_queue(name: str) -> Topology:
+    """A queue that goes away when nobody has used it for a minute."""
+    return loads(f"queues:\n  {name}: {{expires: 1m}}\n")
+
+
+# -- publishing ------------------------------------------------------------------------------
+
+
+async def test_a_publish_says_what_came_of_it(broker: Any, unique: Callable[[str], str]) -> None:
+    queue = unique("queue")
+    settings = fast(broker.url, max_message_bytes=1000)
+    async with App(topology=own_queue(queue), settings=settings) as app:
+        assert await app.publish("", queue, {"a": 1}, message_id="m") == Confirmed("m")
+        unroutable = await app.publish("", unique("nowhere"), "text", message_id="m")
+        assert isinstance(unroutable, Rejected)
+        assert (unroutable.reason, unroutable.message_id) == (RejectReason.UNROUTABLE, "m")
+        no_exchange = await app.publish(unique("nowhere"), queue, b"")
+        assert isinstance(no_exchange, Rejected)
+        assert no_exchange.reason is RejectReason.NO_EXCHANGE
+        too_large = await app.publish("", queue, b"x" * 1001)
+        assert isinstance(too_large, Rejected)
+        assert too_large.reason is RejectReason.TOO_LARGE
+        with pytest.raises(ConfigurationError, match="255 bytes"):
+            await app.publish("", "k" * 256, b"")
+
+
+async def test_a_batch_has_its_outcomes_in_order(broker: Any, unique: Callable[[str], str]) -> None:
+    queue = unique("queue")
+    async with App(topology=own_queue(queue), settings=fast(broker.url)) as app:
+        messages = [
+            app.message("", queue if number % 3 else unique("nowhere"), b"", message_id=str(number))
+            for number in range(30)
+        ]
+        outcomes = await app.publish_batch(messages, deadline=WAIT_S)
+    assert [outcome.message_id for outcome in outcomes] == [str(number) for number in range(30)]
+    assert [bool(outcome) for outcome in outcomes] == [bool(n % 3) for n in range(30)]
+
+
+async def test_a_publish_whose_confirm_never_comes_is_unknown(
+    broker: Any, unique: Callable[[str], str]
+) -> None:
+    queue = unique("queue")
+    async with FaultyProxy.before(broker.url) as proxy, App(proxy.url, own_queue(queue)) as app:
+        assert await app.publish("", queue, b"")
+        proxy.refuse()
+        proxy.cut_before_confirm()
+        outcome = await app.publish("", queue, b"", message_id="m", deadline="200ms")
+    assert isinstance(outcome, Unknown)
+    assert outcome.message_id == "m"
+    assert "not confirmed" in outcome.detail
+
+
+async def test_a_publish_waits_for_the_connection_within_its_deadline(
+    broker: Any, unique: Callable[[str], str]
+) -> None:
+    queue = unique("queue")
+    async with FaultyProxy.before(broker.url) as proxy, App(proxy.url, own_queue(queue)) as app:
+        await app.wait_ready(WAIT_S)
+        proxy.cut()
+        assert await app.publish("", queue, b"", deadline=WAIT_S)
+
+
+# -- starting, and failing to ----------------------------------------------------------------
+
+
+async def test_a_wrong_password_ends_the_app_and_is_not_shown(
+    broker: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    wrong = broker.url.replace("guest:guest@", "guest:hunter2@")
+    with pytest.raises(ConnectionRefused, match="403") as refused:
+        async with asyncio.timeout(WAIT_S), App(wrong):
+            await asyncio.Event().wait()  # it is cancelled
+    assert "hunter2" not in str(refused.value) + caplog.text
+
+
+async def test_waiting_and_publishing_raise_the_same_error_as_the_app(broker: Any) -> None:
+    wrong = broker.url.replace("guest:guest@", "guest:hunter2@")
+    with pytest.raises(ConnectionRefused, match="403"):
+        async with App(wrong) as app:
+            await app.wait_ready(WAIT_S)
+    with pytest.raises(ConnectionRefused, match="403"):
+        async with App(wrong) as app:
+            await app.publish("", "q", b"", deadline=WAIT_S)
+
+
+async def test_a_vhost_that_is_not_there_ends_the_app(broker: Any) -> None:
+    with pytest.raises(ConnectionRefused):
+        async with App(broker.url.rstrip("/") + "/no-such-vhost") as app:
+            await app.wait_ready(WAIT_S)
+
+
+async def test_a_broker_that_does_not_answer_is_named_at_the_deadline(unused_port: int) -> None:
+    async with App(settings=fast(f"amqp://guest:hunter2@127.0.0.1:{unused_port}/")) as app:
+        with pytest.raises(DeadlineExceeded, match=str(unused_port)) as late:
+            await app.wait_ready("200ms")
+        assert "hunter2" not in str(late.value)
+        assert isinstance(await app.publish("", "q", b"", deadline=0.05), Unknown)
+
+
+async def test_a_consumer_of_a_queue_that_is_not_there_ends_the_first_start(
+    broker: Any, unique: Callable[[str], str]
+) -> None:
+    app, queue = App(broker.url), unique("nowhere")
+
+    @app.consumer(queue)
+    async def handle(body: bytes) -> None: ...
+
+    with pytest.raises(mqkit.ChannelError, match=f"404.*{queue}"):
+        async with app:
+            await asyncio.Event().wait()
+
+
+async def test_a_refused_object_is_logged_and_the_rest_goes_on(
+    broker: Any, unique: Callable[[str], str], caplog: pytest.LogCaptureFixture
+) -> None:
+    other, mine = unique("other"), unique("mine")
+    first = own_queue(other)
+    second = loads(f"queues:\n  {other}: {{expires: 2m}}\n  {mine}: {{expires: 1m}}\n")
+    async with App(topology=first, settings=fast(broker.url)) as holder:
+        await holder.wait_ready(WAIT_S)
+        async with App(topology=second, settings=fast(broker.url)) as app:
+            assert await app.publish("", mine, b"")
+    assert f"{other} is not declared" in caplog.text
+    assert "x-expires" in caplog.text
+
+
+async def test_the_apps_end_is_not_a_group_of_errors(broker: Any) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with App(broker.url) as app:
+            await app.wait_ready(WAIT_S)
+            raise ZeroDivisionError
+
+
+async def test_an_app_may_run_again_and_only_once_at_a_time(broker: Any) -> None:
+    app, before = App(broker.url), asyncio.all_tasks()
+    for _ in range(2):
+        async with app:
+            await app.wait_ready(WAIT_S)
+            assert app.state == "ready"
+            with pytest.raises(ConfigurationError, match="running already"):
+                await app.__aenter__()
+        assert app.state == "closed"
+    assert asyncio.all_tasks() == before
+
+
+async def test_being_cancelled_closes_everything_at_once(
+    broker: Any, unique: Callable[[str], str]
+) -> None:
+    queue, begun, before = unique("queue"), asyncio.Event(), asyncio.all_tasks()
+    app = App(topology=own_queue(queue), settings=fast(broker.url), drain_timeout="10m")
+
+    @app.consumer(queue)
+    async def handle(body: bytes) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def run() -> None:
+        async with app:
+            assert await app.publish("", queue, b"")
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(run())
+    async with asyncio.timeout(WAIT_S):
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert asyncio.all_tasks() == before
+
+
+# -- what is refused ---------------------------------------------------------------------------
+
+
+async def test_nothing_is_published_outside_of_the_app() -> None:
+    app = App("amqp://127.0.0.1/")
+    with pytest.raises(Closed, match="async with app"):
+        await app.publish("", "q", b"")
+    with pytest.raises(Closed):
+        await app.wait_ready()
+
+
+def test_a_topology_file_is_read_at_once(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text("queues:\n  q: {}\n")
+    bad.write_text("queues:\n  q: {ttl: 3}\n")
+    app = App("amqp://127.0.0.1/", good)
+    assert app.topology is not None
+    assert app.topology.queue("q") is not None
+    with pytest.raises(TopologyError, match=r"bad\.yaml:2"):
+        App("amqp://127.0.0.1/", bad)
+    with pytest.raises(TopologyError, match="can't be read"):
+        App("amqp://127.0.0.1/", tmp_path / "none.yaml")
+
+
+async def test_a_topology_for_another_vhost_is_refused() -> None:
+    topology = loads("vhost: /shop\nqueues:\n  q: {}\n")
+    with pytest.raises(ConfigurationError, match="vhost '/shop'"):
+        async with App("amqp://127.0.0.1/", topology):
+            pass
+
+
+def test_urls_come_from_arguments_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MQKIT_URL", "amqp://one/")
+    assert [end.host for end in App().settings.endpoints] == ["one"]
+    assert [end.host for end in App(["amqp://a/", "amqp://b/"]).settings.endpoints] == ["a", "b"]
+    with pytest.raises(ConfigurationError):
+        App("http://a/")
+    with pytest.raises(ConfigurationError, match="in the settings"):
+        App("amqp://a/", settings=Settings.load())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"concurrency": 0},
+        {"concurrency": True},
+        {"concurrency": 70_000},
+        {"prefetch": 0},
+        {"prefetch": 65_536},
+        {"prefetch": 3, "concurrency": 4},
+        {"timeout": -1},
+        {"timeout": "soon"},
+    ],
+)
+def test_options_of_a_consumer_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        App("amqp://127.0.0.1/").consumer("q", **options)
+
+
+@pytest.mark.parametrize("options", [{"size": 0}, {"size": 32_768}, {"size": 5, "within": -1}])
+def test_options_of_a_batch_consumer_that_make_no_sense_are_refused(
+    options: dict[str, Any],
+) -> None:
+    with pytest.raises(ConfigurationError):
+        App("amqp://127.0.0.1/").batch_consumer("q", **options)
+
+
+def test_the_decorated_function_stays_as_it_is() -> None:
+    app = App("amqp://127.0.0.1/")
+
+    def handle(body: bytes) -> None: ...
+
+    assert app.consumer("q")(handle) is handle
+
+
+# -- the package -------------------------------------------------------------------------------
+
+
+def test_every_public_name_is_there() -> None:
+    for name in mqkit.__all__:
+        assert getattr(mqkit, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = mqkit.nothing
+
+
+def test_the_codec_loads_nothing_of_the_client() -> None:
+    program = (
+        "import sys, mqkit.wire;"
+        "print(*[m for m in ('aio_pika', 'pydantic', 'anyio', 'pika') if m in sys.modules])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == ""

@@ -1,0 +1,69 @@
+"""Bodies and properties of what is published."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from mqkit.errors import ConfigurationError
+from mqkit.outgoing import JSON, OCTETS, TEXT, encode, outgoing
+
+
+class Model(BaseModel):
+    at: datetime
+
+
+@dataclass
+class Point:
+    x: int
+
+
+@pytest.mark.parametrize(
+    ("body", "octets", "content_type"),
+    [
+        (b"\xff", b"\xff", OCTETS),
+        (bytearray(b"a"), b"a", OCTETS),
+        (memoryview(b"a"), b"a", OCTETS),
+        ("grün", "grün".encode(), TEXT),
+        ({"a": [1, None]}, b'{"a":[1,null]}', JSON),
+        ([], b"[]", JSON),
+        (None, b"null", JSON),
+        (Point(1), b'{"x":1}', JSON),
+    ],
+)
+def test_the_content_type_says_what_the_body_is(
+    body: Any, octets: bytes, content_type: str
+) -> None:
+    assert encode(body) == (octets, content_type)
+
+
+def test_a_model_is_json() -> None:
+    octets, content_type = encode(Model(at=datetime(2026, 1, 2, tzinfo=UTC)))
+    assert json.loads(octets) == {"at": "2026-01-02T00:00:00Z"}
+    assert content_type == JSON
+
+
+def test_what_json_cant_carry_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="body of type object"):
+        encode(object())
+
+
+def test_a_message_is_persistent_mandatory_and_has_an_id() -> None:
+    one, two = outgoing("x", "key", b"a"), outgoing("x", "key", b"a")
+    assert one.properties.persistent
+    assert one.mandatory
+    assert one.properties.message_id
+    assert one.properties.message_id != two.properties.message_id
+
+
+def test_id_and_headers_are_the_callers_if_given() -> None:
+    headers = {"trace": "t"}
+    message = outgoing("x", "key", b"a", message_id="mine", headers=headers)
+    headers.clear()
+    assert message.properties.message_id == "mine"
+    assert message.properties.headers == {"trace": "t"}

@@ -64,7 +64,7 @@ class BrokerError(MqkitError):
         self.method_id = method_id
 
     def __reduce__(self) -> tuple[type[BrokerError], tuple[int, str, int, int]]:
-        """Errors cross processes (a Spark task's reaches the driver), and ``args`` is not enough."""
+        """Errors cross processes (a Spark task's goes to the driver); ``args`` is not enough."""
         return type(self), (self.reply_code, self.reply_text, self.class_id, self.method_id)
 
 

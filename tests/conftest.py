@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pika
 import pytest
 
 from mqkit.testing import RabbitMQUnavailable, rabbitmq
@@ -87,7 +88,28 @@ _numbers = itertools.count()
 
 
 @pytest.fixture
-def unique(request: pytest.FixtureRequest) -> Callable[[str], str]:
-    """Names for exchanges and queues that no other test uses."""
+def unique(request: pytest.FixtureRequest) -> Iterator[Callable[[str], str]]:
+    """Names for exchanges and queues that no other test uses. Where the test uses ``broker``, what
+    has such a name is deleted there afterwards, for the broker may be one that lives on."""
     prefix = f"{request.node.name.partition('[')[0]}.{_RUN}.{next(_numbers)}"
-    return lambda name: f"{prefix}.{name}"
+    names: list[str] = []
+
+    def remembered(name: str) -> str:
+        names.append(f"{prefix}.{name}")
+        return names[-1]
+
+    broker = request.getfixturevalue("broker") if "broker" in request.fixturenames else None
+    yield remembered
+    if broker is not None and names:
+        _delete(broker.url, names)
+
+
+def _delete(url: str, names: list[str]) -> None:
+    with pika.BlockingConnection(pika.URLParameters(url)) as connection:
+        for name in names:
+            try:
+                with connection.channel() as channel:
+                    channel.queue_delete(name)
+                    channel.exchange_delete(name)
+            except pika.exceptions.ChannelClosedByBroker:
+                continue  # exclusive to a connection that the test has not closed yet

@@ -346,27 +346,6 @@ def _in_their_units(properties: dict[str, Any]) -> dict[str, Any]:
 OpenChannel = Callable[[], Channel]
 
 
-@pytest.fixture
-def unique(unique: Callable[[str], str], broker: Any) -> Iterator[Callable[[str], str]]:
-    """Names that no other test uses; the queues and exchanges of these names are deleted after."""
-    names: list[str] = []
-
-    def remembered(name: str) -> str:
-        names.append(unique(name))
-        return names[-1]
-
-    yield remembered
-    connection = pika.BlockingConnection(pika.URLParameters(broker.url))
-    for name in names:
-        try:
-            with connection.channel() as channel:
-                channel.queue_delete(name)
-                channel.exchange_delete(name)
-        except pika.exceptions.ChannelClosedByBroker:
-            continue  # still locked by the connection that the test has just closed
-    connection.close()
-
-
 @pytest.fixture(params=["pika", "aio-pika"])
 def connect(request: pytest.FixtureRequest, broker: Any) -> Iterator[Callable[[], OpenChannel]]:
     """Opens connections with the library; each answer opens channels on its connection."""

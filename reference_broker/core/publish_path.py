@@ -24,6 +24,7 @@ from reference_broker.core.content import Content
 from reference_broker.core.enqueue import enqueue
 from reference_broker.core.header import facts_of
 from reference_broker.core.limits import PUBLISH_TARGETS_MAX
+from reference_broker.core.sender_selected import MARK, resolve_all
 from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
@@ -149,6 +150,9 @@ def publish(channel: Channel, target: PublishTarget, header: bytes, body: bytes)
     facts = facts_of(header)
     if facts.user_id is not None:
         _check_user_id(channel, facts.user_id)
+    if facts.has_headers and MARK in header:
+        exchange = vhost.exchange_for_publish(target.exchange)
+        queues, header = resolve_all(vhost, exchange, target.routing_key, header)
     confirms = channel.confirms
     if confirms is not None:
         confirms.published += 1

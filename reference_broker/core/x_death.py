@@ -18,6 +18,7 @@ from typing import Any
 from mqkit.wire import Typed, WireError, decode_table, encode_table
 from reference_broker.core.death import DeathReason
 from reference_broker.core.header import EXPIRATION, HEADERS, join_properties, split_properties
+from reference_broker.core.sender_selected import cc_keys
 
 X_DEATH = "x-death"
 
@@ -67,14 +68,6 @@ def with_x_death(
     properties[HEADERS] = encode_table(headers)
     history = [(str(d.get("queue")), str(d.get("reason"))) for d in deaths if isinstance(d, dict)]
     return join_properties(header, properties), history
-
-
-def cc_keys(headers: dict[str, Any]) -> list[bytes]:
-    """The additional routing keys of the CC header (rabbitmq.com/docs/sender-selected)."""
-    keys = headers.get("CC")
-    if not isinstance(keys, list):
-        return []
-    return [octets for key in keys if (octets := _octets(key)) is not None]
 
 
 def cc_keys_of(header: bytes) -> list[bytes]:
@@ -131,11 +124,3 @@ def _longstr(octets: bytes) -> Any:
         return octets.decode()
     except UnicodeDecodeError:
         return Typed("S", octets)
-
-
-def _octets(value: Any) -> bytes | None:
-    if isinstance(value, Typed):
-        value = value.value
-    if isinstance(value, str):
-        return value.encode(errors="surrogateescape")
-    return value if isinstance(value, bytes) else None

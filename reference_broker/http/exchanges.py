@@ -13,6 +13,7 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.content import Content
 from reference_broker.core.enqueue import enqueue
 from reference_broker.core.header import facts_of
+from reference_broker.core.sender_selected import resolve_all
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import ChannelException, ReplyCode
 from reference_broker.http.answer import ApiError, bad_request, json_response, not_found
@@ -119,13 +120,11 @@ def _publish(vhost: VHost, exchange_name: str, message: PublishRequest) -> tuple
     """Whether the message was routed to a queue, and whether every such queue took it."""
     exchange = vhost.exchange_for_publish(exchange_name)
     routing_key = message.routing_key[1:].decode()
-    queues = vhost.resolve(exchange, routing_key, message.header)
+    queues, header = resolve_all(vhost, exchange, routing_key, message.header)
     if not queues:
         return False, True
-    content = Content(
-        encode_shortstr(exchange.name) + message.routing_key, message.header, message.body
-    )
-    return True, enqueue(queues, content, facts_of(message.header), vhost)
+    content = Content(encode_shortstr(exchange.name) + message.routing_key, header, message.body)
+    return True, enqueue(queues, content, facts_of(header), vhost)
 
 
 def _check_user_id(header: bytes, user: str) -> None:

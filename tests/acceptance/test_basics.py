@@ -114,6 +114,16 @@ class TestExchanges:
         assert channel.publish(first, "", b"1") == "acked"
         assert drain(channel, queue) == [b"1"]
 
+    def test_cc_and_bcc_add_keys_and_bcc_is_not_seen(self, channel: Any, unique: Names) -> None:
+        queues = [queue_of(channel, unique(name)) for name in ("to", "cc", "bcc")]
+        headers = {"CC": [queues[1], queues[0]], "BCC": [queues[2]], "mine": "kept"}
+        assert channel.publish("", queues[0], b"1", headers=headers) == "acked"
+        for queue in queues:
+            got = channel.get(queue, no_ack=True)
+            assert (got.body, got.routing_key) == (b"1", queues[0])
+            assert got.headers == {"CC": [queues[1], queues[0]], "mine": "kept"}
+            assert channel.get(queue) is None
+
     def test_unbound_is_unroutable_again(self, channel: Any, unique: Names) -> None:
         exchange, queue = unique("x"), queue_of(channel, unique("q"))
         channel.declare_exchange(exchange, "direct", durable=True)

@@ -156,6 +156,21 @@ def test_a_bad_expiration(rabbit: Any, unique: Names, bad: str) -> None:
     assert text.startswith(f"PRECONDITION_FAILED - invalid expiration '{bad}'")
 
 
+@pytest.mark.parametrize(
+    ("headers", "words"), [({"CC": "one"}, '"CC",longstr'), ({"BCC": 5}, '"BCC",signedint')]
+)
+def test_a_cc_that_is_no_array(rabbit: Any, unique: Names, headers: Any, words: str) -> None:
+    name = unique("q")
+    rabbit.channel().queue_declare(name, durable=True)
+
+    def publish(channel: Any) -> None:
+        channel.confirm_delivery()
+        channel.basic_publish("", name, b"1", pika.BasicProperties(headers=headers))
+
+    expected = f"PRECONDITION_FAILED - invalid message: {{unacceptable_type_in_header,{words}}}"
+    assert refusal(rabbit, publish) == (406, expected)
+
+
 def test_an_unknown_delivery_tag(rabbit: Any) -> None:
     channel = rabbit.channel()
     channel.basic_ack(99)

@@ -1,0 +1,77 @@
+"""CC and BCC: more routing keys in a message's headers (rabbitmq.com/docs/sender-selected).
+
+A message goes to every queue that its routing key or one of these keys finds, and to each of them
+once. The BCC header is taken off before anybody sees it; CC stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mqkit.wire import Typed, WireError, decode_table, encode_table, table_type_name
+from reference_broker.core.header import HEADERS, join_properties, split_properties
+from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.exchange import Exchange
+    from reference_broker.core.queue import Queue
+    from reference_broker.core.vhost import VHost
+
+MARK = b"CC"
+"""In every header that has either; a header without it needs no look into its table."""
+
+
+def resolve_all(
+    vhost: VHost, exchange: Exchange, routing_key: str, header: bytes
+) -> tuple[tuple[Queue, ...], bytes]:
+    """The queues for the routing key and the keys in ``header``, and the header to keep.
+
+    Raises ``ChannelException`` (406) for a CC or BCC that is no array, and ``ConnectionException``
+    (502) for a header table that can't be read.
+    """
+    keys, header = _copies(header)
+    found = dict.fromkeys(vhost.resolve(exchange, routing_key, header))
+    for key in keys:
+        text = key.decode(errors="surrogateescape")
+        found.update(dict.fromkeys(vhost.resolve(exchange, text, header)))
+    return tuple(found), header
+
+
+def cc_keys(headers: dict[str, Any], name: str = "CC") -> list[bytes]:
+    """The additional routing keys in the CC header; what is no text in it is passed over."""
+    keys = headers.get(name)
+    if not isinstance(keys, list):
+        return []
+    return [octets for key in keys if (octets := _octets(key)) is not None]
+
+
+def _copies(header: bytes) -> tuple[list[bytes], bytes]:
+    properties = split_properties(header)
+    table = properties.get(HEADERS)
+    if table is None:
+        return [], header
+    try:
+        headers = decode_table(table, exact=True)[0]
+    except WireError as error:
+        raise ConnectionException(ReplyCode.SYNTAX_ERROR, error.text) from error
+    keys = []
+    for name in ("CC", "BCC"):
+        if name in headers and not isinstance(headers[name], list):
+            raise ChannelException(
+                ReplyCode.PRECONDITION_FAILED,
+                f'invalid message: {{unacceptable_type_in_header,"{name}",'
+                f"{table_type_name(headers[name])}}}",
+            )
+        keys += cc_keys(headers, name)
+    if headers.pop("BCC", None) is not None:
+        properties[HEADERS] = encode_table(headers)
+        header = join_properties(header, properties)
+    return keys, header
+
+
+def _octets(value: Any) -> bytes | None:
+    if isinstance(value, Typed):
+        value = value.value
+    if isinstance(value, str):
+        return value.encode(errors="surrogateescape")
+    return value if isinstance(value, bytes) else None

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from reference_broker.core.connection import Connection
 
 MESSAGE_OVERHEAD_BYTES = 512
-"""Accounted for each message beside its body: its header and route, the objects that hold them,
-and its places in dictionaries and index. 440 to 520 bytes in CPython 3.11."""
+"""Accounted for each message beside body and header: its route, the objects that hold them, and its
+places in dictionaries and index. 440 to 520 bytes in CPython 3.11."""
 
 COUNTS_PER_WATERMARK = 32
 """Memory is counted when this part of the watermark was received: at most 3 % over it."""
@@ -97,12 +97,16 @@ class MemoryWatermark:
 
 
 def held_bytes(broker: Broker) -> int:
-    """Bytes that the broker holds for its clients: messages, and what waits in either direction."""
+    """Bytes that the broker holds for its clients: messages, half-published ones included, and what
+    waits in either direction."""
     held = 0
     for vhost in broker.vhosts.values():
         for queue in vhost.queues.values():
-            held += queue.ready_bytes + queue.unacked_bytes
+            held += queue.ready_bytes + queue.unacked_bytes + queue.header_bytes
             held += (queue.ready + queue.unacked) * MESSAGE_OVERHEAD_BYTES
     for connection in broker.connections.values():
         held += connection.output_size + connection.parked_bytes
+        for channel in connection.channels.values():
+            if channel.assembly is not None:
+                held += channel.assembly.held_bytes
     return held

@@ -3,7 +3,8 @@
 It begins OPEN, at channel.open; its state changes only by the table in :mod:`channel_state`.
 A :exc:`ChannelException` closes it: channel.close is sent, all it holds goes back to the queues at
 once, and its later frames are ignored until close-ok. While an answer waits for the disk it is
-SUSPENDED: later frames are parked in order (law 5).
+SUSPENDED: later frames are parked in order (law 5). So it is while more answers wait for the
+socket than REPLY_OUTPUT_BYTES_MAX.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from reference_broker.core.channel_state import CHANNEL_TRANSITIONS, ChannelEven
 from reference_broker.core.confirms import ChannelConfirms
 from reference_broker.core.consumer import UNLIMITED, Consumer
 from reference_broker.core.content_frames import append_content
-from reference_broker.core.limits import UNACKED_MAX
+from reference_broker.core.limits import PARKED_FRAME_OVERHEAD_BYTES, UNACKED_MAX
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Channel:
         "consumer_prefetch",
         "consumers",
         "global_prefetch",
+        "held_back",
         "last_queue_name",
         "next_delivery_tag",
         "number",
@@ -75,6 +77,7 @@ class Channel:
         self.assembly: PublishAssembly | None = None
         self.targets: dict[bytes, PublishTarget] = {}
         self.parked: deque[tuple[int, bytes]] = deque()
+        self.held_back = False
         self.last_queue_name = ""
         self.published = 0
         self.acked = 0
@@ -115,20 +118,39 @@ class Channel:
     def park(self, kind: int, payload: bytes) -> None:
         """Keep a frame until the channel resumes."""
         self.parked.append((kind, payload))
-        self.connection.parked_bytes += len(payload)
+        self.connection.parked_bytes += len(payload) + PARKED_FRAME_OVERHEAD_BYTES
+
+    def hold_back(self, kind: int, payload: bytes) -> None:
+        """So many answers wait for the socket that the next request has to wait too: a read of a
+        few kilobytes may ask for gigabytes."""
+        self._move(ChannelEvent.SUSPEND)
+        self.held_back = True
+        self.park(kind, payload)
+        self.connection.starved = True
+
+    def go_on(self) -> None:
+        """The socket takes more again. Does nothing unless the channel was held back."""
+        if self.held_back and self.state is ChannelState.SUSPENDED:
+            self.held_back = False
+            self._move(ChannelEvent.RESUME)
+            self._take_parked()
 
     def resume(self, method: Method) -> None:
-        """Send the answer that was waited for, and take up the parked frames. One of them may
-        suspend the channel again, or close it and open another of its number."""
+        """Send the answer that was waited for, and take up the parked frames."""
         self._move(ChannelEvent.RESUME)
         self.reply(method)
+        self._take_parked()
+
+    def _take_parked(self) -> None:
+        """One of the frames may suspend the channel again, or close it and open another of its
+        number."""
         connection = self.connection
         parked, self.parked = self.parked, deque()
         while parked and self.state is not ChannelState.SUSPENDED:
             kind, payload = parked.popleft()
-            connection.parked_bytes -= len(payload)
+            connection.parked_bytes -= len(payload) + PARKED_FRAME_OVERHEAD_BYTES
             connection.take_frame(kind, self.number, payload)
-        self.parked = parked
+        self.parked += parked  # the frame that was held back comes first
         connection.mark_dirty()
 
     # The end
@@ -168,7 +190,9 @@ class Channel:
         for consumer in consumers.values():
             consumer.queue.remove_consumer(consumer)
         settlement.recover(self)
-        self.connection.parked_bytes -= sum(len(payload) for _, payload in self.parked)
+        self.connection.parked_bytes -= sum(
+            len(payload) + PARKED_FRAME_OVERHEAD_BYTES for _, payload in self.parked
+        )
         self.parked.clear()
         self.assembly = None
         self.targets.clear()

@@ -25,8 +25,8 @@ class ChannelState(Enum):
 class ChannelEvent(Enum):
     """What moves a channel from one state to the next."""
 
-    SUSPEND = "an answer waits for the disk"
-    RESUME = "the answer was sent"
+    SUSPEND = "an answer waits for the disk, or the next request for the socket"
+    RESUME = "the answer was sent, or the socket takes more"
     FAIL = "the broker closes: channel.close was sent, and close-ok is awaited"
     CLOSE = "the client closes: close-ok was sent"
     CLOSE_OK = "the client has seen the broker's channel.close"

@@ -128,13 +128,14 @@ class Connection:
         self.delivery_limit = 0
 
     def resume_writing(self, now: float, wall_ms: int) -> None:
-        """The socket takes more again: take the output, consumers may go on."""
+        """The socket takes more again: take the output, consumers and requests may go on."""
         self.broker.begin(now, wall_ms)
         self.delivery_limit = DELIVERY_OUTPUT_BYTES_MAX
         if self.starved:
             self.starved = False
-            for channel in self.channels.values():
+            for channel in list(self.channels.values()):
                 channel.wake_consumers()
+                channel.go_on()
         self.mark_dirty()
         self.broker.finish()
 
@@ -159,8 +160,8 @@ class Connection:
     def take_output(self) -> list[bytes]:
         """The pieces to send, in order; they are the shell's now.
 
-        Where consumers were ``starved`` by the bound on waiting bytes, and the socket still takes
-        more, the shell's next call is ``resume_writing``.
+        Where consumers or requests were ``starved`` by a bound on waiting bytes, and the socket
+        still takes more, the shell's next call is ``resume_writing``.
         """
         output, self.output = self.output, []
         self.sent_bytes += self.output_size

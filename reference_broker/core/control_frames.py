@@ -33,6 +33,7 @@ from reference_broker.core.channel_methods import CHANNEL_METHODS
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.connection_state import ConnectionEvent, ConnectionState
 from reference_broker.core.exchange_methods import EXCHANGE_METHODS
+from reference_broker.core.limits import REPLY_OUTPUT_BYTES_MAX
 from reference_broker.core.publish_path import PUBLISH, begin_publish, take_content_frame
 from reference_broker.core.queue_methods import QUEUE_METHODS
 from reference_broker.errors import ConnectionException, ReplyCode
@@ -61,7 +62,10 @@ def take_frame(connection: Connection, kind: int, number: int, payload: bytes) -
         if channel is None:
             _open_channel(connection, number, kind, payload)
         elif channel.state is ChannelState.OPEN:
-            _take_channel_frame(channel, kind, payload)
+            if connection.output_size > REPLY_OUTPUT_BYTES_MAX:
+                channel.hold_back(kind, payload)
+            else:
+                _take_channel_frame(channel, kind, payload)
         elif channel.state is ChannelState.SUSPENDED:
             channel.park(kind, payload)
         else:
@@ -87,6 +91,10 @@ def begin_handshake(connection: Connection) -> None:
 def _take_connection_frame(connection: Connection, kind: int, payload: bytes) -> None:
     if kind == FrameType.HEARTBEAT and not payload:
         return
+    if kind in (FrameType.HEADER, FrameType.BODY):
+        raise ConnectionException(
+            ReplyCode.UNEXPECTED_FRAME, f"type {kind}, {len(payload)} octets on channel 0"
+        )
     if kind != FrameType.METHOD:
         raise _unknown_frame(kind, payload)
     method = decode_method(payload)

@@ -56,6 +56,7 @@ def enqueue(
         content.position = env.journal.publish((entry,), content)
     queue.contents[index.append(content.position, len(content.body), expires_at)] = content
     queue.published += 1
+    queue.header_bytes += len(content.header)
     if not queue.dirty:
         env.mark_dirty(queue)
     if limit is not None:
@@ -93,6 +94,7 @@ def store(
         sequence = index.append(content.position, len(content.body), expires_at)
         queue.contents[sequence] = content
         queue.published += 1
+        queue.header_bytes += len(content.header)
         if expires_at:
             queue.expiry.watching = True
         env.mark_dirty(queue)

@@ -41,12 +41,15 @@ DELIVERY_OUTPUT_BYTES_MAX = 1 * MIB
 trips of a fast network. What is not handed out stays in the queue, for somebody who reads."""
 
 REPLY_OUTPUT_BYTES_MAX = 8 * MIB
-"""Bytes that wait for one client's socket before no more of its requests are read: only answers
-that it asked for (and a last delivery) are above the bound for deliveries."""
+"""Bytes that wait for one client's socket before no more of its requests are read, and those that
+were read already wait too: a last answer (and a last delivery) may go over it."""
 
 PARKED_BYTES_MAX = 1 * MIB
 """Frames of suspended channels that a connection may have parked before it is read no further.
 (One read may carry it over this by the size of a read.)"""
+
+PARKED_FRAME_OVERHEAD_BYTES = 128
+"""Accounted for each parked frame beside its payload, which may be empty: the objects around it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,15 +72,21 @@ class PublishTarget:
 
 
 class PublishAssembly:
-    """A publish of which not everything has arrived: first the header, then the body's pieces."""
+    """A publish of which not everything has arrived: first the header, then the body in pieces."""
 
-    __slots__ = ("header", "missing", "pieces", "target")
+    __slots__ = ("body", "header", "missing", "target")
 
     def __init__(self, target: PublishTarget) -> None:
         self.target = target
         self.header = b""
         self.missing = 0
-        self.pieces: list[bytes] = []
+        self.body = bytearray()
+
+    @property
+    def held_bytes(self) -> int:
+        """What has arrived so far. One buffer, as frames of two octets each would cost a list of
+        pieces thirty times their size."""
+        return len(self.header) + len(self.body)
 
 
 def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> int:
@@ -170,6 +176,7 @@ def begin_publish(channel: Channel, payload: bytes) -> None:
     ``payload`` is the method frame's. Raises ``WireError``, and ``ConnectionException`` (540) for
     ``immediate``, which RabbitMQ does not have either.
     """
+    channel.connection.has_published = True
     target = channel.targets.get(payload[4:])
     channel.assembly = PublishAssembly(target or _new_target(channel, payload))
 
@@ -200,13 +207,13 @@ def take_content_frame(
     elif len(payload) > assembly.missing:
         raise _unexpected("content body frame exceeds remaining content size")
     elif payload:
-        assembly.pieces.append(payload)
+        assembly.body += payload
         assembly.missing -= len(payload)
     if not assembly.missing:
         channel.assembly = None
         tail = channel.vhost.journal.tail
         try:
-            publish(channel, assembly.target, assembly.header, b"".join(assembly.pieces))
+            publish(channel, assembly.target, assembly.header, bytes(assembly.body))
         finally:
             _note_published(channel, 1, tail)
 

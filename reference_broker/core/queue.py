@@ -31,15 +31,16 @@ class Queue:
 
     ``owner`` is the connection of an exclusive queue. Counters only rise; ``delivered`` counts
     every hand-out but those of :meth:`get` (``got``), ``dropped`` what a length limit removed,
-    ``refused`` the publishes it turned away.
+    ``refused`` the publishes it turned away. ``header_bytes`` are those of the messages that are
+    ready or unacked.
     """
 
     __slots__ = (
         "acked", "arguments", "auto_delete", "contents", "deleted", "delivered", "dirty",
-        "dropped", "durable", "env", "expired", "expiry", "got", "id", "index", "lease_number",
-        "leases", "length_limit", "levels", "limits", "name", "owner", "published", "purged",
-        "redelivered_count", "refused", "rejected", "requeued", "rotation", "stale_settlements",
-        "unused_expiry",
+        "dropped", "durable", "env", "expired", "expiry", "got", "header_bytes", "id", "index",
+        "lease_number", "leases", "length_limit", "levels", "limits", "name", "owner", "published",
+        "purged", "redelivered_count", "refused", "rejected", "requeued", "rotation",
+        "stale_settlements", "unused_expiry",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +72,7 @@ class Queue:
         self.contents: dict[int, Content] = {}
         self.leases: dict[int, Lease] = {}
         self.lease_number = 0
+        self.header_bytes = 0
 
         self.rotation = ConsumerRotation(single_active=limits.single_active_consumer)
         self.expiry = MessageExpiry(self)
@@ -173,6 +175,7 @@ class Queue:
         del leases[sequence]
         (self.index if self.levels is None else self.levels.holding(sequence)).settle(sequence)
         self.acked += 1
+        self.header_bytes -= len(lease.content.header)
         if self.durable:
             position = lease.content.position
             if position >= 0:
@@ -231,6 +234,7 @@ class Queue:
     def _bury(self, sequence: int, content: Content, reason: DeathReason) -> None:
         """A taken message leaves by ``reason``: to the dead-letter exchange, if there is one."""
         self.index_of(sequence).settle(sequence)
+        self.header_bytes -= len(content.header)
         logged = self._is_logged(content)
         if self.limits.dead_letter_exchange is not None:
             self.env.dead_letters.add(Death(self, sequence if logged else -1, content, reason))
@@ -244,7 +248,7 @@ class Queue:
         for index in self._indexes():
             for sequence, position in index.purge():
                 count += 1
-                del self.contents[sequence]
+                self.header_bytes -= len(self.contents.pop(sequence).header)
                 if self.durable and position >= 0:
                     self.env.journal.ack(self.id, sequence, position)
         self.purged += count
@@ -277,6 +281,7 @@ class Queue:
                 journal.ack(self.id, lease.sequence, lease.content.position)
         self.contents.clear()
         self.leases.clear()
+        self.header_bytes = 0
 
     # Consumers and use
 
@@ -325,6 +330,7 @@ class Queue:
         index = self.index if self.levels is None else self.levels.index_for(priority)
         index.restore(sequence, content.position, len(content.body), redelivered, expires_at_ms)
         self.contents[sequence] = content
+        self.header_bytes += len(content.header)
         if expires_at_ms:
             self.expiry.watching = True
 

@@ -1,12 +1,13 @@
 """basic.ack, basic.nack, basic.reject and basic.recover: from delivery tags to leases.
 
 A delivery tag is a channel's alias for a lease that the queue holds (law 6). Tags of a channel are
-consecutive, so "everything up to 57" walks the numbers from the oldest one not yet settled: each
-number is passed once, however acks and multiple-acks are mixed.
+consecutive, so "everything up to 57" walks the numbers from the oldest one not yet settled, or what
+is outstanding if that is less: each number is passed once at most, however acks are mixed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from reference_broker.errors import ChannelException, ReplyCode
@@ -69,7 +70,7 @@ def take_leases(channel: Channel, delivery_tag: int, multiple: bool) -> list[Lea
         raise unknown_delivery_tag(delivery_tag)
     if multiple:
         leases = []
-        for tag in range(channel.oldest_delivery_tag, delivery_tag + 1):
+        for tag in _outstanding(channel, delivery_tag):
             lease = unacked.pop(tag, None)
             if lease is not None:
                 leases.append(lease)
@@ -80,6 +81,15 @@ def take_leases(channel: Channel, delivery_tag: int, multiple: bool) -> list[Lea
         holder: Any = lease.holder
         holder.settled()
     return leases
+
+
+def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
+    """At least the tags up to ``delivery_tag`` that are outstanding, in order. Millions may have
+    been settled one by one since the oldest that is known: then what is outstanding is looked at."""
+    oldest = channel.oldest_delivery_tag
+    if delivery_tag - oldest < len(channel.unacked):
+        return range(oldest, delivery_tag + 1)
+    return [tag for tag in channel.unacked if tag <= delivery_tag]
 
 
 def requeue_all(leases: list[Lease]) -> None:

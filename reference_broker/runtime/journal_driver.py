@@ -94,7 +94,8 @@ class DiskDriver:
     def restore_into(self, broker: Broker) -> None:
         restored = restore(broker, self._recovered)
         self._recovered.entries.clear()
-        _log.info(
+        _log.log(
+            logging.WARNING if self._recovered.damage.damaged else logging.INFO,
             "recovered %d queues and %d messages after %s stop; %d entries of deleted queues; %s",
             restored.queues,
             restored.messages,

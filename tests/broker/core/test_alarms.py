@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from mqkit.wire import Properties, content_frames
 from mqkit.wire.methods import (
     BasicAck,
     BasicConsume,
     BasicGet,
+    BasicNack,
+    BasicPublish,
+    BasicReject,
     ConnectionBlocked,
     ConnectionUnblocked,
     QueueDeclare,
@@ -36,6 +40,45 @@ def test_what_is_held_counts_messages_with_their_overhead_and_both_buffers() -> 
     assert 1500 <= held_bytes(lone.broker) <= 1600
     client.send(1, BasicAck(1, False))
     assert held_bytes(lone.broker) == 0
+
+
+def test_large_headers_are_counted_for_as_long_as_the_message_is_held() -> None:
+    lone = small_broker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q", arguments={"x-max-length": 3}))
+    large = Properties(headers={"large": "x" * 5_000})
+    for _ in range(4):
+        client.publish("q", b"", properties=large)
+    client.output()
+    assert 3 * 5_500 <= held_bytes(lone.broker) <= 3 * 5_600
+    client.send(1, BasicGet("q"), BasicGet("q"), BasicNack(1, False, True))
+    client.output()
+    assert 3 * 5_500 <= held_bytes(lone.broker) <= 3 * 5_600
+    client.send(1, BasicAck(2, False))
+    client.output()
+    assert 2 * 5_500 <= held_bytes(lone.broker) <= 2 * 5_600
+    client.send(1, QueuePurge("q"))
+    client.output()
+    assert held_bytes(lone.broker) == 0
+    client.publish("q", b"", properties=large)
+    client.send(1, BasicGet("q"), BasicReject(3, False))
+    client.output()
+    assert held_bytes(lone.broker) == 0
+
+
+def test_what_is_half_published_is_counted_and_its_publisher_blocked() -> None:
+    lone = small_broker()
+    client = lone.client(channels=(1, 2))
+    for number in (1, 2):
+        body = b"x" * (6 * 9_992 + 1)
+        whole = content_frames(number, BasicPublish("", "q"), Properties(), body, frame_max=10_000)
+        client.send_bytes(whole[:-9])  # without the last frame
+    assert 2 * 59_000 <= held_bytes(lone.broker) <= 2 * 60_001
+    assert client.methods() == [BLOCKED]
+    client.disconnect()
+    assert held_bytes(lone.broker) == 0
+    lone.pass_time(1)
+    assert lone.broker.alarms.on == []
 
 
 def test_publishers_are_blocked_above_the_watermark_and_consumers_are_not() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqkit.wire import Properties, method_frame
+from mqkit.wire import FrameType, Properties, encode_frame, method_frame
 from mqkit.wire.methods import (
     BasicAck,
     BasicConsume,
@@ -256,6 +256,16 @@ def test_reading_stops_when_too_much_is_parked() -> None:
     lone.sync()
     assert client.connection.wants_reading
     assert lone.broker.vhosts["/"].queues["d"].ready == PARKED_BYTES_MAX // 100_000 + 1
+
+
+def test_parked_frames_count_even_when_they_are_empty() -> None:
+    lone, client = suspended()
+    empty = encode_frame(FrameType.BODY, 1, b"")
+    for _ in range(200):
+        client.send_bytes(empty * 100)
+    assert not client.connection.wants_reading
+    client.disconnect()
+    assert client.connection.parked_bytes == 0
 
 
 def test_a_persistent_publish_behind_a_nowait_declare_is_confirmed_after_both() -> None:

@@ -11,6 +11,7 @@ from mqkit.wire.methods import (
     BasicCancel,
     BasicConsume,
     BasicGet,
+    BasicNack,
     BasicPublish,
     BasicQos,
     BasicQosOk,
@@ -33,6 +34,7 @@ from reference_broker.core.limits import (
     Limits,
 )
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.simulation.lone_queue import RecordingJournal
 
 METHOD = FrameType.METHOD
 
@@ -54,6 +56,8 @@ def raw(kind: int, channel: int, payload: bytes, end: int = 0xCE) -> bytes:
         (raw(7, 0, b"abc"), 501, "unknown_frame"),
         (raw(8, 0, b"abc"), 501, "unknown_frame"),
         (raw(8, 1, b""), 505, "type 8"),
+        (raw(2, 0, b"x" * 14), 505, "type 2"),
+        (raw(3, 0, b"abc"), 505, "type 3"),
         (raw(1, 1, b"\x00\x3c\x00\x0a\x00\x00\x00\x00\x00\x00\x00", end=0), 501, "end_marker"),
         (struct.pack(">BHI", 1, 1, 200_000), 501, "frame_too_large,200000"),
         (raw(1, 1, b"\x00\x01"), 501, "too short"),
@@ -270,6 +274,61 @@ def test_requests_are_not_read_while_too_many_answers_wait() -> None:
     assert not connection.wants_reading
     client.output()
     assert connection.wants_reading
+
+
+def get_and_put_back(count: int) -> bytes:
+    """A few bytes that ask for the same message again and again."""
+    return b"".join(
+        method_frame(1, BasicGet("q")) + method_frame(1, BasicNack(number + 1, False, True))
+        for number in range(count)
+    )
+
+
+def take_answers(client: LoneClient) -> int:
+    """As the shell does: send what there is, and go on when the client was held back."""
+    count = 0
+    while received := client.received():
+        count += len(received)
+        assert client.connection.output_size <= REPLY_OUTPUT_BYTES_MAX + 2_000_000
+        if client.connection.starved:
+            client.resume_writing()
+    return count
+
+
+def test_requests_of_one_read_wait_while_too_many_answers_do() -> None:
+    lone = LoneBroker()
+    filled(lone, 1, 1_000_000)
+    client = lone.client()
+    client.send_bytes(get_and_put_back(50) + method_frame(1, BasicQos()))
+    assert client.connection.output_size <= REPLY_OUTPUT_BYTES_MAX + 2_000_000
+    assert take_answers(client) == 51
+    assert client.connection.parked_bytes == 0
+    assert lone.broker.vhosts["/"].queues["q"].ready == 1
+    client.send(1, BasicQos())
+    assert client.methods() == [BasicQosOk()]
+
+
+def test_parked_requests_wait_too() -> None:
+    lone = LoneBroker(RecordingJournal())
+    filled(lone, 1, 1_000_000)
+    client = lone.client()
+    client.send(1, QueueDeclare("d", durable=True))
+    client.send_bytes(get_and_put_back(50))
+    lone.sync()
+    assert client.connection.output_size <= REPLY_OUTPUT_BYTES_MAX + 2_000_000
+    assert take_answers(client) == 51
+
+
+def test_a_connection_that_ends_while_its_requests_wait() -> None:
+    lone = LoneBroker()
+    filled(lone, 1, 1_000_000)
+    client = lone.client()
+    client.send_bytes(get_and_put_back(50))
+    client.disconnect()
+    assert client.connection.parked_bytes == 0
+    assert lone.broker.vhosts["/"].queues["q"].ready == 1
+    client.resume_writing()
+    assert client.output() == b""
 
 
 def test_too_many_connections() -> None:

@@ -22,6 +22,7 @@ from mqkit.wire.methods import (
     Method,
     QueueDeclare,
 )
+from reference_broker.core.lease import Lease
 from reference_broker.core.queue import Queue
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
@@ -173,3 +174,24 @@ def test_any_mix_of_single_and_multiple_agrees_with_a_list(
         ]
         assert list(client.connection.channels[1].unacked) == open_tags
     assert queue.unacked == client.connection.channels[1].outstanding == len(open_tags)
+
+
+class CountingDict(dict[int, Lease]):
+    """Counts how often something is looked for."""
+
+    pops = 0
+
+    def pop(self, key: int, default: Lease | None = None) -> Lease | None:  # type: ignore[override]
+        self.pops += 1
+        return super().pop(key, default)
+
+
+def test_settling_all_does_not_pass_the_tags_that_were_settled_one_by_one() -> None:
+    client, _ = holding(200)
+    channel = client.connection.channels[1]
+    for tag in range(1, 200):
+        client.send(1, BasicAck(tag, False))
+    unacked = channel.unacked = CountingDict(channel.unacked)
+    client.send(1, BasicNack(0, True, False))
+    assert unacked == {}
+    assert unacked.pops == 1

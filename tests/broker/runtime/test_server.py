@@ -239,6 +239,32 @@ def _to(running: ServerThread) -> pika.ConnectionParameters:
     return pika.ConnectionParameters("127.0.0.1", running.server.amqp_port)
 
 
+def test_damage_found_at_a_start_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`mqkit broker run` shows warnings: an operator must not have to ask for this one."""
+    running = ServerThread(config(tmp_path))
+    with pika.BlockingConnection(_to(running)) as connection:
+        channel = connection.channel()
+        channel.queue_declare("q", durable=True)
+        channel.confirm_delivery()
+        for body in (b"first" * 100, b"second" * 100):
+            channel.basic_publish("", "q", body, pika.BasicProperties(delivery_mode=2))
+    running.stop()
+    (segment,) = tmp_path.glob("*.segment")
+    octets = bytearray(segment.read_bytes())
+    octets[octets.index(b"firstfirst")] ^= 1
+    segment.write_bytes(octets)
+
+    with caplog.at_level("WARNING"):
+        running = ServerThread(config(tmp_path))
+    assert "quarantined" in caplog.text
+    with pika.BlockingConnection(_to(running)) as connection:
+        _, _, body = connection.channel().basic_get("q", auto_ack=True)
+    running.stop()
+    assert body == b"second" * 100
+
+
 def test_a_full_disk_is_tried_again_though_every_client_is_blocked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

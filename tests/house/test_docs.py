@@ -1,0 +1,399 @@
+"""The pages of docs/: what they show is run, and what they say in numbers and names is in the code.
+
+A fenced block belongs to what stands right above it: a file's name in backticks, or `Run:`. What is
+to be run is run in the order of its page, in one folder, against an empty broker of the page's own;
+a ``text`` block after a program is what it prints, and a console block has its output in it.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import typer.main
+
+from mqkit.consumer import Stats
+from mqkit.retry import headers as retry_headers
+from mqkit.settings import Settings
+from mqkit.topology import loads
+from mqkit.topology.read import EXCHANGE_KEYS, QUEUE_KEYS, TOPOLOGY_KEYS
+from mqkit_cli.app import app
+from mqkit_cli.broker_config import KEYS as BROKER_KEYS
+from mqkit_cli.broker_config import load_config
+from reference_broker.core.limits import Limits
+from reference_broker.http import build_app
+from reference_broker.http.host import Host
+from reference_broker.store.record import RecordType
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+PAGE_LINES_MAX = 200
+DEADLINE_S = 60
+FENCE = re.compile(r"(?:^([^\n]+)\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE_NAME = re.compile(r"`([\w.]+)`")
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+CODE = re.compile(r"`([^`]+)`")
+NUMBER = re.compile(r"^(\d[\d,.]*)(?: (KiB|MiB|s|ms))?$")
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block, and the paragraph right above it where that is one line."""
+
+    page: Path
+    above: str
+    language: str
+    text: str
+
+
+def blocks(page: Path, language: str = "") -> list[Block]:
+    found = [Block(page, *groups) for groups in FENCE.findall(page.read_text())]
+    return [block for block in found if not language or block.language == language]
+
+
+def all_blocks(language: str) -> list[Block]:
+    return [block for page in PAGES for block in blocks(page, language)]
+
+
+def label(value: object) -> str:
+    if isinstance(value, Path):
+        return value.name
+    assert isinstance(value, Block)
+    return f"{value.page.name}-{value.text[:30]!r}"
+
+
+def prose(page: Path) -> str:
+    return FENCE.sub("", page.read_text())
+
+
+def rows(page: str) -> Iterator[list[str]]:
+    """The cells of every table row of a page, heads and rules included."""
+    for line in prose(DOCS / page).splitlines():
+        if line.startswith("|"):
+            yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def first_cells(page: str) -> set[str]:
+    """What the first cells of a page's tables say in backticks."""
+    return {name for cells in rows(page) for name in CODE.findall(cells[0])}
+
+
+# -- form ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=label)
+def test_a_page_is_short_and_in_the_index(page: Path) -> None:
+    assert page.read_text().count("\n") < PAGE_LINES_MAX
+    assert page.name == "README.md" or f"]({page.name})" in (DOCS / "README.md").read_text()
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "ARCHITECTURE.md"], ids=label)
+def test_every_internal_link_leads_somewhere(page: Path) -> None:
+    for target in LINK.findall(prose(page)):
+        name, _, anchor = target.partition("#")
+        if "://" in name:
+            continue
+        place = (page.parent / name).resolve() if name else page
+        assert place.exists(), target
+        assert not anchor or anchor in anchors(place), target
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page as a web page names them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("block", all_blocks("yaml"), ids=label)
+def test_every_yaml_block_is_a_whole_document_that_is_accepted(
+    block: Block, tmp_path: Path
+) -> None:
+    keys = set(re.findall(r"^(\w+):", block.text, re.MULTILINE))
+    if keys <= set(TOPOLOGY_KEYS):
+        assert loads(block.text).queues
+    else:
+        assert keys <= set(BROKER_KEYS)
+        file = tmp_path / "broker.yaml"
+        file.write_text(block.text)
+        load_config(file)
+
+
+@pytest.mark.parametrize("block", all_blocks("python"), ids=label)
+def test_every_program_compiles_and_what_it_imports_is_there(block: Block) -> None:
+    for node in ast.walk(ast.parse(block.text)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                assert find_spec(alias.name), alias.name
+        elif isinstance(node, ast.ImportFrom):
+            module = import_module(str(node.module))
+            for alias in node.names:
+                assert hasattr(module, alias.name), f"{node.module}.{alias.name}"
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "mqkit":
+            assert hasattr(import_module("mqkit"), node.attr), node.attr
+
+
+# -- command lines -------------------------------------------------------------------------------
+
+
+def commands(block: Block) -> list[tuple[list[str], str]]:
+    """The commands of a console block, each with the output that is shown."""
+    parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]
+    return [(shlex.split(part.partition("\n")[0]), part.partition("\n")[2]) for part in parts]
+
+
+@cache
+def tree() -> dict[tuple[str, ...], Any]:
+    """Every command of `mqkit`, by its words."""
+    found: dict[tuple[str, ...], Any] = {}
+
+    def collect(command: Any, words: tuple[str, ...]) -> None:
+        if hasattr(command, "commands"):
+            for name, child in command.commands.items():
+                collect(child, (*words, name))
+        else:
+            found[words] = command
+
+    collect(typer.main.get_command(app), ())
+    return found
+
+
+@pytest.mark.parametrize("block", all_blocks("console"), ids=label)
+def test_every_command_line_parses(block: Block) -> None:
+    assert commands(block)
+    for command, _ in commands(block):
+        match command:
+            case ["mqkit", *words]:
+                parse(words)
+            case ["make", target]:
+                assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            case ["python", "-m", module, *_]:
+                assert find_spec(f"{module}.__main__")
+            case _:
+                pytest.fail(f"nobody checks {command}")
+
+
+def parse(words: list[str]) -> None:
+    """Raises the command line's own error for an option that is not there."""
+    (name,) = [known for known in tree() if tuple(words[: len(known)]) == known]
+    tree()[name].make_context(name[-1], words[len(name) :])
+
+
+def test_a_wrong_option_would_be_found() -> None:
+    with pytest.raises(Exception, match="No such option: --prune"):
+        parse(["topology", "plan", "--prune"])
+
+
+@pytest.mark.parametrize("name", tree(), ids=" ".join)
+def test_every_command_and_option_is_on_its_page(name: tuple[str, ...]) -> None:
+    page = (DOCS / "cli.md").read_text()
+    assert f"`mqkit {' '.join(name)}" in page
+    group = page.partition(f"## `mqkit {name[0]}")[2].partition("\n## ")[0]
+    for parameter in tree()[name].params:
+        if parameter.opts[0].startswith("-"):
+            for option in (*parameter.opts, *parameter.secondary_opts):
+                assert f"`{option}" in group, option
+
+
+# -- numbers and names ---------------------------------------------------------------------------
+
+
+def quoted() -> list[tuple[str, str, str]]:
+    """Page, value and place of each number that a table quotes from the code."""
+    found = []
+    for page in PAGES:
+        head: list[str] = []
+        for cells in rows(page.name):
+            if cells[-1] == "in the code":
+                head = cells
+            elif head and len(cells) == len(head) and (names := CODE.findall(cells[-1])):
+                column = next(
+                    head.index(word) for word in ("value", "bound", "default") if word in head
+                )
+                found.append((page.name, cells[column], names[0]))
+    return found
+
+
+def number(text: str) -> float:
+    match = NUMBER.match(text)
+    assert match is not None, text
+    return float(match[1].replace(",", "")) * UNITS.get(match[2], 1)
+
+
+def in_the_code(place: str) -> object:
+    """The constant, or the default of a class's field."""
+    module, _, name = place.rpartition(".")
+    if find_spec_or_none(module):
+        return getattr(import_module(module), name)
+    module, _, class_name = module.rpartition(".")
+    owner: Any = getattr(import_module(module), class_name)
+    if issubclass(owner, Settings):
+        return owner.model_fields[name].default
+    return next(field.default for field in fields(owner) if field.name == name)
+
+
+def find_spec_or_none(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(("page", "value", "place"), quoted())
+def test_every_quoted_number_is_the_codes(page: str, value: str, place: str) -> None:
+    assert number(value) == in_the_code(place)
+
+
+def test_numbers_are_quoted_where_they_are_expected() -> None:
+    counts = {page.name: sum(name == page.name for name, _, _ in quoted()) for page in PAGES}
+    assert counts["broker.md"] >= 26
+    assert min(counts[name] for name in ("retry.md", "store.md", "spark.md", "publishing.md")) >= 6
+
+
+def test_every_limit_of_an_operator_is_in_the_table() -> None:
+    keys = {cells[2].strip("`") for cells in rows("broker.md") if len(cells) == 4} - {""}
+    assert {field.name for field in fields(Limits)} <= keys
+
+
+def test_every_key_of_the_topology_is_in_its_tables() -> None:
+    assert {*TOPOLOGY_KEYS, *EXCHANGE_KEYS, *QUEUE_KEYS} <= first_cells("topology.md")
+
+
+def test_every_setting_counter_and_header_is_in_its_table() -> None:
+    assert set(Settings.model_fields) <= first_cells("publishing.md")
+    assert {field.name for field in fields(Stats)} <= first_cells("consuming.md")
+    headers = {
+        value
+        for name, value in vars(retry_headers).items()
+        if name.isupper() and isinstance(value, str) and value.startswith(retry_headers.PREFIX)
+    }
+    assert headers - {retry_headers.PREFIX} == {
+        name for name in first_cells("retry.md") if name.startswith(retry_headers.PREFIX)
+    }
+
+
+def test_every_option_and_column_of_spark_is_in_its_table() -> None:
+    pytest.importorskip("pyspark")
+    options = import_module("mqkit_spark.options").SinkOptions
+    columns = import_module("mqkit_spark.schema").COLUMN_TYPES
+    second = {cells[1].strip("`") for cells in rows("spark.md") if len(cells) == 5}
+    assert {field.name for field in fields(options)} <= second
+    shown = {cells[0].strip("`"): cells[1] for cells in rows("spark.md") if len(cells) == 3}
+    for name, kinds in columns.items():
+        assert set(re.split(r", | or ", shown[name])) == kinds
+
+
+def test_every_management_path_is_in_its_table() -> None:
+    host = SimpleNamespace(broker=SimpleNamespace(users=None))
+    served = {
+        (method, re.sub(r":name}", "}", route.path))
+        for route in cast(Any, build_app(cast(Host, host)).routes)
+        for method in route.methods - {"HEAD"}
+    }
+    shown = {
+        (cells[0], path)
+        for cells in rows("broker.md")
+        if len(cells) == 2
+        for path in CODE.findall(cells[1])
+        if path.startswith("/api/")
+    }
+    assert shown == served
+
+
+def test_every_record_type_is_in_the_layout() -> None:
+    layout = (DOCS / "store.md").read_text()
+    shown = {
+        (int(number), name)
+        for number, name in re.findall(r"^ ?(\d+) ([A-Z]+)\b", layout, re.MULTILINE)
+    }
+    assert shown == {(kind.value, kind.name) for kind in RecordType}
+
+
+# -- what is run ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Where a page finds a broker, an empty one, and the `mqkit` of this installation."""
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "mqkit_cli", "broker", "run"),
+            *("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"),
+            *("--data-dir", str(tmp_path / "broker")),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    places = dict(part.split("=", 1) for part in process.stdout.readline().split()[1:])
+    yield {
+        **os.environ,
+        "MQKIT_URL": f"amqp://guest:guest@{places['amqp']}/",
+        "MQKIT_MANAGEMENT_URL": f"http://{places['http']}",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+    }
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(DEADLINE_S) == 0
+
+
+def run_and_compare(
+    command: list[str], shown: str | None, folder: Path, environment: dict[str, str]
+) -> None:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode in {0, 2}, done.stderr
+    if shown is not None:
+        printed = [line.rstrip() for line in done.stdout.splitlines()]
+        assert printed == [line.rstrip() for line in shown.splitlines()], shlex.join(command)
+
+
+def is_run(block: Block) -> bool:
+    return block.above == "Run:"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(map(is_run, blocks(page)))], ids=label
+)
+def test_what_is_to_be_run_prints_what_is_shown(
+    page: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    found = blocks(page)
+    for block, following in zip(found, [*found[1:], None], strict=True):
+        if name := FILE_NAME.fullmatch(block.above):
+            (tmp_path / name[1]).write_text(block.text)
+        elif is_run(block) and block.language == "console":
+            for command, shown in commands(block):
+                run_and_compare(command, shown, tmp_path, environment)
+        elif is_run(block):
+            (tmp_path / "program.py").write_text(block.text)
+            prints = following.text if following is not None and is_output(following) else None
+            run_and_compare([sys.executable, "program.py"], prints, tmp_path, environment)
+
+
+def is_output(block: Block) -> bool:
+    """A ``text`` block right below another block, whose fence is no line of prose."""
+    return block.language == "text" and not block.above

@@ -16,31 +16,9 @@ Mistakes of our own code are assertions, never one of these.
 
 from __future__ import annotations
 
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 
-
-class ReplyCode(IntEnum):
-    """Reply codes of AMQP 0-9-1 (spec section 1.2), with the scope that RabbitMQ gives them."""
-
-    REPLY_SUCCESS = 200
-    CONTENT_TOO_LARGE = 311
-    NO_ROUTE = 312
-    NO_CONSUMERS = 313
-    CONNECTION_FORCED = 320
-    INVALID_PATH = 402
-    ACCESS_REFUSED = 403
-    NOT_FOUND = 404
-    RESOURCE_LOCKED = 405
-    PRECONDITION_FAILED = 406
-    FRAME_ERROR = 501
-    SYNTAX_ERROR = 502
-    COMMAND_INVALID = 503
-    CHANNEL_ERROR = 504
-    UNEXPECTED_FRAME = 505
-    RESOURCE_ERROR = 506
-    NOT_ALLOWED = 530
-    NOT_IMPLEMENTED = 540
-    INTERNAL_ERROR = 541
+from mqkit.wire import ReplyCode as ReplyCode
 
 
 class Scope(StrEnum):

@@ -8,13 +8,10 @@ a ``text`` block after a program is what it prints, and a console block has its 
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shlex
-import signal
-import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
@@ -327,49 +324,6 @@ def test_every_record_type_is_in_the_layout() -> None:
 # -- what is run ---------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Where a page finds a broker, an empty one, and the `mqkit` of this installation."""
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "mqkit_cli", "broker", "run"),
-            *("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"),
-            *("--data-dir", str(tmp_path / "broker")),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    places = dict(part.split("=", 1) for part in process.stdout.readline().split()[1:])
-    yield {
-        **os.environ,
-        "MQKIT_URL": f"amqp://guest:guest@{places['amqp']}/",
-        "MQKIT_MANAGEMENT_URL": f"http://{places['http']}",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "COLUMNS": "100",
-    }
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(DEADLINE_S) == 0
-
-
-def run_and_compare(
-    command: list[str], shown: str | None, folder: Path, environment: dict[str, str]
-) -> None:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
-    assert done.returncode in {0, 2}, done.stderr
-    if shown is not None:
-        printed = [line.rstrip() for line in done.stdout.splitlines()]
-        assert printed == [line.rstrip() for line in shown.splitlines()], shlex.join(command)
-
-
 def is_run(block: Block) -> bool:
     return block.above == "Run:"
 
@@ -379,7 +333,7 @@ def is_run(block: Block) -> bool:
     "page", [page for page in PAGES if any(map(is_run, blocks(page)))], ids=label
 )
 def test_what_is_to_be_run_prints_what_is_shown(
-    page: Path, tmp_path: Path, environment: dict[str, str]
+    page: Path, tmp_path: Path, run: Callable[..., str]
 ) -> None:
     found = blocks(page)
     for block, following in zip(found, [*found[1:], None], strict=True):
@@ -387,11 +341,11 @@ def test_what_is_to_be_run_prints_what_is_shown(
             (tmp_path / name[1]).write_text(block.text)
         elif is_run(block) and block.language == "console":
             for command, shown in commands(block):
-                run_and_compare(command, shown, tmp_path, environment)
+                run(command, shown)
         elif is_run(block):
             (tmp_path / "program.py").write_text(block.text)
             prints = following.text if following is not None and is_output(following) else None
-            run_and_compare([sys.executable, "program.py"], prints, tmp_path, environment)
+            run([sys.executable, "program.py"], prints)
 
 
 def is_output(block: Block) -> bool:

@@ -202,4 +202,5 @@ async def test_time_while_blocked_counts_against_its_own_timeout(
         await anyio.to_thread.run_sync(steps.sent_one.wait, 10)
         proxy.block()  # the sink goes on when it has heard of it
     assert "unconfirmed and nothing moves" in words[0]
-    assert target.count() == 1, "nothing is sent while the broker has blocked the connection"
+    # The first may have been on its way to the socket when the broker blocked, the others not.
+    assert target.count() <= 1, "nothing is sent while the broker has blocked the connection"

@@ -1,0 +1,66 @@
+"""What the examples of README and docs are run with: a broker, and a shell's view of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+DEADLINE_S = 60
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Where an example finds a broker, an empty one, and the `mqkit` of this installation."""
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "mqkit_cli", "broker", "run"),
+            *("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"),
+            *("--data-dir", str(tmp_path / "broker")),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    places = dict(part.split("=", 1) for part in process.stdout.readline().split()[1:])
+    yield {
+        **os.environ,
+        "MQKIT_URL": f"amqp://guest:guest@{places['amqp']}/",
+        "MQKIT_MANAGEMENT_URL": f"http://{places['http']}",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYSPARK_PYTHON": sys.executable,
+        "COLUMNS": "100",
+    }
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(DEADLINE_S) == 0
+
+
+@pytest.fixture
+def run(tmp_path: Path, environment: dict[str, str]) -> Run:
+    """Run a command as a shell would, and compare what it printed with what is ``shown``."""
+
+    def run(command: list[str], shown: str | None = None) -> str:
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        assert done.returncode in {0, 2}, done.stderr
+        if shown is not None:
+            printed = [line.rstrip() for line in done.stdout.splitlines()]
+            assert printed == [line.rstrip() for line in shown.splitlines()], shlex.join(command)
+        return done.stdout
+
+    return run

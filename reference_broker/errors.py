@@ -52,9 +52,11 @@ class AmqpError(ReferenceBrokerError):
 
     @property
     def reply_text(self) -> str:
-        """What goes on the wire. A shortstr holds 255 bytes, so it is cut there."""
+        """What goes on the wire. A shortstr holds 255 bytes: a longer text is cut, as RabbitMQ
+        does, to 252 and three dots."""
         text = f"{self.code.name} - {self.text}"
-        return text.encode()[:255].decode(errors="ignore")
+        octets = text.encode()
+        return text if len(octets) <= 255 else octets[:252].decode(errors="ignore") + "..."
 
 
 class ChannelException(AmqpError):

@@ -50,6 +50,7 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
     channel.last_queue_name = queue.name
     if method.nowait:
         return
+    queue.dispatch()  # what a consumer waits for, or has expired, does not count
     declared = QueueDeclareOk(
         queue=queue.name, message_count=queue.ready, consumer_count=len(queue.consumers)
     )

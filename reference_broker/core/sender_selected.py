@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 MARK = b"CC"
 """In every header that has either; a header without it needs no look into its table."""
 
+COPIES_MAX = 1_024
+"""Routing keys in CC and BCC together. Each is a look-up while nobody else is served, and a header
+of one frame has room for twenty thousand."""
+
 
 def resolve_all(
     vhost: VHost, exchange: Exchange, routing_key: str, header: bytes
 ) -> tuple[tuple[Queue, ...], bytes]:
     """The queues for the routing key and the keys in ``header``, and the header to keep.
 
-    Raises ``ChannelException`` (406) for a CC or BCC that is no array, and ``ConnectionException``
-    (502) for a header table that can't be read.
+    Raises ``ChannelException`` (406) for a CC or BCC that is no array or too long, and
+    ``ConnectionException`` (502) for a header table that can't be read.
     """
     keys, header = _copies(header)
     found = dict.fromkeys(vhost.resolve(exchange, routing_key, header))
@@ -63,6 +67,11 @@ def _copies(header: bytes) -> tuple[list[bytes], bytes]:
                 f"{table_type_name(headers[name])}}}",
             )
         keys += cc_keys(headers, name)
+    if len(keys) > COPIES_MAX:
+        raise ChannelException(
+            ReplyCode.PRECONDITION_FAILED,
+            f"invalid message: {len(keys)} keys in CC and BCC, at most {COPIES_MAX} are routed",
+        )
     if headers.pop("BCC", None) is not None:
         properties[HEADERS] = encode_table(headers)
         header = join_properties(header, properties)

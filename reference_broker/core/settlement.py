@@ -85,7 +85,7 @@ def take_leases(channel: Channel, delivery_tag: int, multiple: bool) -> list[Lea
 
 def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
     """At least the tags up to ``delivery_tag`` that are outstanding, in order. Millions may have
-    been settled one by one since the oldest that is known: then what is outstanding is looked at."""
+    been settled one by one since the oldest that is known: then only what is left is looked at."""
     oldest = channel.oldest_delivery_tag
     if delivery_tag - oldest < len(channel.unacked):
         return range(oldest, delivery_tag + 1)

@@ -230,6 +230,7 @@ class VHost:
         queue = self.queues.get(cleaned(name))
         if queue is None:
             return 0
+        queue.dispatch()  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
         count = queue.ready
         self._drop_queue(queue)

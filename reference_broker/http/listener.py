@@ -14,6 +14,8 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from reference_broker.http.timed_protocol import TimedProtocol
+
 CONNECTIONS_MAX = 256
 """Sockets and requests at a time: a scraper and a few people need ten. More are answered 503."""
 
@@ -54,7 +56,7 @@ class HttpListener:
         self._server = _EmbeddedServer(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=TimedProtocol,
                 ws="none",
                 lifespan="off",
                 log_config=None,

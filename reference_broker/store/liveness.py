@@ -7,6 +7,11 @@ ack was synced would come back. "Gone" means that the deletion itself is durable
 
 A live message needs the segment of its record and, after a move, also the segment that has its
 body. Definitions are needed until a later snapshot, in another segment, has carried them on.
+
+A message that nobody takes keeps its segment. Without more, it would keep the next one too, which
+has acks of its neighbours, and the one after that, and so on to the end of the log. So a segment
+that is needed for its acks alone is a *messenger*: what it says is said again in the segment in
+use (:meth:`Liveness.take_messengers`), and it goes.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from reference_broker.store.segment import SegmentName
+from reference_broker.store.speech import Speech
 
 
 class SegmentUse:
@@ -44,7 +50,7 @@ class SegmentUse:
         self.sealed = False
         self.damaged = False
         """Something in it could not be read: it is put aside, never deleted."""
-        self.speaks_about: dict[int, SegmentUse] = {}
+        self.speaks_about: dict[int, Speech] = {}
         self.spoken_of_by: dict[int, SegmentUse] = {}
 
 
@@ -68,6 +74,8 @@ class Liveness:
         self._bases: list[int] = []
         self._last_found: SegmentUse | None = None
         self._dead: dict[int, SegmentUse] = {}
+        self._messengers: dict[int, SegmentUse] = {}
+        self._messengers_changed = False
         self._snapshot_base = -1
 
     def add(self, name: SegmentName, size_bytes: int) -> SegmentUse:
@@ -98,13 +106,8 @@ class Liveness:
             self._last_found = use
         return use
 
-    def body_position(self, position: int) -> int:
-        """Where the body of the message at ``position`` is."""
-        moved = self.moved.get(position)
-        return position if moved is None else moved.position
-
-    def settle(self, position: int, by: SegmentUse | None) -> None:
-        """One entry of the message at ``position`` is done with; ``by`` has the record of it."""
+    def settle(self, position: int, queue_id: int, sequence: int, by: SegmentUse | None) -> None:
+        """This entry of the message at ``position`` is done with; ``by`` has the record of it."""
         moved = self.moved.get(position)
         if moved is not None:
             moved.live -= 1
@@ -112,14 +115,14 @@ class Liveness:
                 del self.moved[position]
             self._release(moved.position)
         use = self._release(position)
-        if by is not None and use is not None:
-            self._link(use, by)
+        if by is not None and use is not None and use is not by:
+            self.speech(use, by).acked.add(queue_id, sequence, sequence)
 
-    def requeue(self, position: int, by: SegmentUse) -> None:
-        """``by`` has a record which says that an entry at ``position`` came back."""
+    def requeue(self, position: int, queue_id: int, sequence: int, by: SegmentUse) -> None:
+        """``by`` has a record which says that this entry of ``position`` came back."""
         use = self.find(position)
-        if use is not None:
-            self._link(use, by)
+        if use is not None and use is not by:
+            self.speech(use, by).requeued.add(queue_id, sequence, sequence)
 
     def refer(self, position: int, body_position: int, entries: int) -> None:
         """A MOVE was written at ``position`` whose body stays at ``body_position``. Call it before
@@ -151,6 +154,33 @@ class Liveness:
             del self._dead[use.base]
         return dead
 
+    def take_messengers(self, bytes_per_range: int, gain: int) -> list[tuple[SegmentUse, Speech]]:
+        """What has to be said again, and about which segments: then the ones that said it before
+        are dead. Add it to the :meth:`speech` of the segment that says it now.
+
+        One whose size is less than ``gain`` times what that costs is left alone; so is one that
+        speaks about another messenger, which may go first and take the matter with it.
+        """
+        if not self._messengers_changed:
+            return []
+        self._messengers_changed = False
+        speeches: list[tuple[SegmentUse, Speech]] = []
+        for base in sorted(self._messengers):
+            use = self._messengers[base]
+            if use.live or not use.speaks_about or base not in self.segments:
+                del self._messengers[base]
+                continue
+            cost_bytes = bytes_per_range * sum(map(len, use.speaks_about.values()))
+            spoken_of = [self.segments[about] for about in use.speaks_about]
+            if cost_bytes * gain <= use.size_bytes and all(about.live for about in spoken_of):
+                speeches += zip(spoken_of, use.speaks_about.values(), strict=True)
+                for about in spoken_of:
+                    del about.spoken_of_by[base]
+                use.speaks_about = {}
+                del self._messengers[base]
+                self._examine(use)
+        return speeches
+
     def removed(self, uses: list[SegmentUse]) -> None:
         """Their deletion is durable: what spoke about them needn't be kept for their sake."""
         for use in uses:
@@ -170,10 +200,13 @@ class Liveness:
                 self._examine(use)
         return use
 
-    def _link(self, use: SegmentUse, by: SegmentUse) -> None:
-        if use is not by and use.base not in by.speaks_about:
-            by.speaks_about[use.base] = use
+    def speech(self, use: SegmentUse, by: SegmentUse) -> Speech:
+        """What ``by`` says about ``use``, to add to: ``use`` must stay in the books until then."""
+        speech = by.speaks_about.get(use.base)
+        if speech is None:
+            speech = by.speaks_about[use.base] = Speech()
             use.spoken_of_by[by.base] = by
+        return speech
 
     def _is_dead(self, use: SegmentUse) -> bool:
         return use.sealed and not use.live and not use.speaks_about
@@ -184,3 +217,6 @@ class Liveness:
     def _examine(self, use: SegmentUse) -> None:
         if self._is_dead(use):
             self._dead[use.base] = use
+        elif use.sealed and not use.live:
+            self._messengers[use.base] = use
+        self._messengers_changed = True

@@ -72,6 +72,9 @@ retried for ever would keep its first segment, and with it each segment that spe
 SNAPSHOT_GAIN = 2
 """Definitions are written again when that sets free this many times what it costs."""
 
+MESSENGER_GAIN = 4
+"""Acks are written again when that sets free this many times what it costs."""
+
 _MASK = 0xFFFFFFFF
 _PUBLISH = int(RecordType.PUBLISH)
 _ACK = RecordType.ACK
@@ -172,7 +175,7 @@ class Log:
         if position >= active.base and not self._moved:
             active.live -= 1
         else:
-            self._liveness.settle(position, active)
+            self._liveness.settle(position, queue_id, sequence, active)
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         last = self._open_ranges.get(queue_id)
@@ -180,7 +183,7 @@ class Log:
             last[2] = sequence
         else:
             self._add_range(_REQUEUE, queue_id, sequence)
-        self._liveness.requeue(position, self._active)
+        self._liveness.requeue(position, queue_id, sequence, self._active)
 
     def move(
         self,
@@ -191,19 +194,22 @@ class Log:
         content: Content,
     ) -> int:
         body = content.body
-        body_position = self._liveness.body_position(position)
+        # Only to a record that has the body itself. A chain of MOVEs would have to be kept whole,
+        # with each segment that one of its links is in, for recovery to find the body.
         refers = (
-            len(body) > MOVE_INLINE_BYTES and body_position >= self.tail - MOVE_REFERS_BACK_BYTES
+            len(body) > MOVE_INLINE_BYTES
+            and position >= self.tail - MOVE_REFERS_BACK_BYTES
+            and position not in self._moved
         )
-        stored_at = body_position if refers else record.BODY_INLINE
+        stored_at = position if refers else record.BODY_INLINE
         head = record.encode_move_head(queue_id, self.epoch, sequence, stored_at, entries, content)
         if self._ranges:
             self._close_ranges()
         moved_to = self._append(head, b"" if refers else body)
         self._active.live += len(entries)
         if refers:
-            self._liveness.refer(moved_to, body_position, len(entries))
-        self._liveness.settle(position, self._active)
+            self._liveness.refer(moved_to, position, len(entries))
+        self._liveness.settle(position, queue_id, sequence, self._active)
         return moved_to
 
     def define(self, key: str, value: bytes | None) -> None:
@@ -221,6 +227,8 @@ class Log:
         held_bytes = self._liveness.held_by_definitions_bytes()
         if held_bytes > SNAPSHOT_GAIN * self._definitions.snapshot_bytes and not self._closed:
             self._append_definitions()
+        if not self._closed:
+            self._say_again()
         dead = self._liveness.take_dead()
         if not (self._pieces or self._ranges or self._operations or dead):
             return None
@@ -327,6 +335,18 @@ class Log:
         added = [queue_id, sequence, sequence]
         self._ranges.append(added)
         self._open_ranges[queue_id] = added
+
+    def _say_again(self) -> None:
+        """Take over the acks and requeues of segments that are needed for nothing else."""
+        for about, speech in self._liveness.take_messengers(RANGE_BYTES, MESSENGER_GAIN):
+            for queue_id, first, last in speech.acked:
+                self._add_range(_ACK, queue_id, first)
+                self._ranges[-1][2] = last
+                self._liveness.speech(about, self._active).acked.add(queue_id, first, last)
+            for queue_id, first, last in speech.requeued:
+                self._add_range(_REQUEUE, queue_id, first)
+                self._ranges[-1][2] = last
+                self._liveness.speech(about, self._active).requeued.add(queue_id, first, last)
 
     def _close_ranges(self) -> None:
         """Write the folded ranges as one record, where their first one was counted."""

@@ -111,5 +111,7 @@ class RecoveredLog:
             dropped += len(orphans)
             if not self.damage.damaged:
                 for orphan in orphans:
-                    self.liveness.settle(orphan.content.position, by=None)
+                    self.liveness.settle(
+                        orphan.content.position, queue_id, orphan.sequence, by=None
+                    )
         return dropped

@@ -167,7 +167,7 @@ class _Fold:
             replaced = queue.get(sequence)
             if replaced is not None:
                 self._damage.entries_replaced += 1
-                self._liveness.settle(replaced.content.position, by=None)
+                self._liveness.settle(replaced.content.position, queue_id, sequence, by=None)
             queue[sequence] = RecoveredEntry(
                 queue_id, sequence, content, False, expires_at_ms, priority
             )
@@ -178,7 +178,7 @@ class _Fold:
             for sequence in range(first, last + 1):
                 entry = queue.pop(sequence, None)
                 if entry is not None:
-                    self._liveness.settle(entry.content.position, by=use)
+                    self._liveness.settle(entry.content.position, queue_id, sequence, by=use)
 
     def _requeue(self, found: Found, use: SegmentUse) -> None:
         for queue_id, _, first, last in record.decode_ranges(found.payload):
@@ -187,7 +187,7 @@ class _Fold:
                 entry = queue.get(sequence)
                 if entry is not None:
                     entry.redelivered = True
-                    self._liveness.requeue(entry.content.position, by=use)
+                    self._liveness.requeue(entry.content.position, queue_id, sequence, by=use)
 
     def _move(self, found: Found, use: SegmentUse) -> None:
         move = record.decode_move(found.payload)
@@ -198,7 +198,7 @@ class _Fold:
             self._liveness.refer(found.position, move.body_position, len(move.entries))
         self._enter(move.entries, Content(move.route, move.header, body, found.position), use)
         if source is not None:
-            self._liveness.settle(source.content.position, by=use)
+            self._liveness.settle(source.content.position, move.queue_id, move.sequence, by=use)
 
     def _drop_bodiless(self) -> None:
         """Moves whose body's segment is gone are normal while an ack of theirs follows; what is

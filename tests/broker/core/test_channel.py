@@ -259,7 +259,7 @@ def test_reading_stops_when_too_much_is_parked() -> None:
 
 
 def test_parked_frames_count_even_when_they_are_empty() -> None:
-    lone, client = suspended()
+    _, client = suspended()
     empty = encode_frame(FrameType.BODY, 1, b"")
     for _ in range(200):
         client.send_bytes(empty * 100)

@@ -7,7 +7,7 @@ import pytest
 from mqkit.wire import Properties, Typed, decode_header, encode_header
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.sender_selected import MARK, cc_keys, resolve_all
+from reference_broker.core.sender_selected import COPIES_MAX, MARK, cc_keys, resolve_all
 from reference_broker.core.users import UserStore
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import ChannelException
@@ -52,6 +52,13 @@ def test_no_headers_no_copies(vhost: VHost) -> None:
 def test_what_is_no_array_is_refused(vhost: VHost) -> None:
     with pytest.raises(ChannelException, match='unacceptable_type_in_header,"BCC",bool'):
         found(vhost, header(BCC=True))
+
+
+def test_the_bound_on_copies(vhost: VHost) -> None:
+    half = ["b"] * (COPIES_MAX // 2)
+    assert found(vhost, header(CC=half, BCC=half))[0] == ["a", "b"]
+    with pytest.raises(ChannelException, match=f"at most {COPIES_MAX}"):
+        found(vhost, header(CC=half, BCC=[*half, "b"]))
 
 
 def test_keys_are_octets_and_other_things_are_passed_over() -> None:

@@ -305,7 +305,7 @@ def test_a_move_repeats_a_body_that_lies_far_back() -> None:
     assert move(MOVE_INLINE_BYTES + 1, back=MOVE_REFERS_BACK_BYTES).body is not None
 
 
-def test_a_move_of_a_moved_message_refers_to_the_first_body() -> None:
+def test_a_move_of_a_moved_message_has_the_body_again() -> None:
     log, disk = opened()
     first = log.publish([Entry(7, 1)], content(9000))
     second = log.move(7, 1, first, [Entry(8, 1)], content(9000))
@@ -313,7 +313,8 @@ def test_a_move_of_a_moved_message_refers_to_the_first_body() -> None:
     pump(log, disk)
     moves = [item for item in records(disk) if item.payload[0] == RecordType.MOVE]
     assert [item.position for item in moves] == [second, third]
-    assert [record.decode_move(item.payload).body_position for item in moves] == [first, first]
+    decoded = [record.decode_move(item.payload) for item in moves]
+    assert [move.body_position for move in decoded] == [first, record.BODY_INLINE]
 
 
 def test_a_message_retried_for_ever_does_not_keep_the_past() -> None:
@@ -338,3 +339,29 @@ def test_a_clean_close_ends_the_segment_and_gives_the_rest_back() -> None:
     assert len(disk.read(file)) == log.tail
     with pytest.raises(AssertionError):
         log.publish([Entry(7, 1)], content())
+
+
+def test_a_message_that_nobody_takes_keeps_its_segment_and_no_other() -> None:
+    log, disk = opened(segment_bytes=2_000)
+    stuck = log.publish([Entry(7, 1)], content(100))
+    came_back = log.publish([Entry(7, 2)], content(100))
+    positions = {}
+    for sequence in range(3, 500):
+        positions[sequence] = log.publish([Entry(7, sequence)], content(100))
+        if sequence == 50:
+            log.requeue(7, 2, came_back)
+        if sequence >= 10:  # most acks are about the segment before
+            log.ack(7, sequence - 7, positions.pop(sequence - 7))
+        pump(log, disk)
+    for sequence, position in positions.items():
+        log.ack(7, sequence, position)
+    for _ in range(4):
+        pump(log, disk)
+    assert len(disk.list_files()) <= 4
+    log.close()
+    pump(log, disk)
+    _, recovered = open_log(disk)
+    assert [
+        (entry.sequence, entry.content.position, entry.redelivered)
+        for entry in recovered.entries[7]
+    ] == [(1, stuck, False), (2, came_back, True)]

@@ -1,0 +1,57 @@
+"""queue.declare and queue.delete: what they count when a message came in the same read."""
+
+from __future__ import annotations
+
+from mqkit.wire import Properties, content_frames, method_frame
+from mqkit.wire.methods import (
+    BasicConsume,
+    BasicDeliver,
+    BasicPublish,
+    Method,
+    QueueDeclare,
+    QueueDeclareOk,
+    QueueDelete,
+    QueueDeleteOk,
+)
+from reference_broker.simulation.lone_broker import FRAME_MAX, LoneBroker, LoneClient
+
+
+def client_of(arguments: dict[str, object] | None = None, *, consuming: bool = False) -> LoneClient:
+    client = LoneBroker().client()
+    client.send(1, QueueDeclare("q", arguments=arguments or {}))
+    if consuming:
+        client.send(1, BasicConsume("q", "tag", no_ack=True))
+    client.received()
+    return client
+
+
+def publish_and(client: LoneClient, method: Method) -> list[Method]:
+    """A message and a method in one read."""
+    message = content_frames(1, BasicPublish("", "q"), Properties(), b"body", FRAME_MAX)
+    client.send_bytes(message + method_frame(1, method))
+    return client.methods()
+
+
+DELIVERED = BasicDeliver("tag", 1, False, "", "q")
+PASSIVE = QueueDeclare("q", passive=True)
+
+
+def test_a_message_that_nobody_waits_for_is_counted() -> None:
+    assert publish_and(client_of(), PASSIVE) == [QueueDeclareOk("q", 1, 0)]
+
+
+def test_a_message_that_a_consumer_waits_for_is_not_counted() -> None:
+    client = client_of(consuming=True)
+    assert publish_and(client, PASSIVE) == [DELIVERED, QueueDeclareOk("q", 0, 1)]
+
+
+def test_a_message_that_has_expired_is_not_counted() -> None:
+    client = client_of({"x-message-ttl": 0})
+    assert publish_and(client, PASSIVE) == [QueueDeclareOk("q", 0, 0)]
+
+
+def test_a_queue_whose_message_a_consumer_waits_for_is_empty() -> None:
+    client = client_of(consuming=True)
+    answers = publish_and(client, QueueDelete("q", if_empty=True))
+    assert answers[0] == DELIVERED
+    assert answers[-1] == QueueDeleteOk(0)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference_broker.store.speech import EntryRanges, Speech
+
+
+def test_entries_that_follow_each_other_are_one_range() -> None:
+    ranges = EntryRanges()
+    for sequence in (1, 2, 3, 7, 8, 5):
+        ranges.add(7, sequence, sequence)
+    ranges.add(8, 4, 9)
+    assert list(ranges) == [(7, 1, 3), (7, 7, 8), (7, 5, 5), (8, 4, 9)]
+    assert len(ranges) == 4
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2**63 - 1))))
+def test_nothing_is_lost_and_nothing_is_added(entries: list[tuple[int, int]]) -> None:
+    ranges = EntryRanges()
+    for queue_id, sequence in entries:
+        ranges.add(queue_id, sequence, sequence)
+    assert sorted(set(entries)) == sorted(
+        {
+            (queue_id, sequence)
+            for queue_id, first, last in ranges
+            for sequence in range(first, last + 1)
+        }
+    )
+
+
+def test_a_speech_is_as_long_as_its_ranges() -> None:
+    speech = Speech()
+    assert len(speech) == 0
+    speech.acked.add(7, 1, 4)
+    speech.requeued.add(7, 5, 5)
+    assert len(speech) == 2

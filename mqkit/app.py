@@ -120,7 +120,8 @@ class App:
         if prefetch is None:
             prefetch = min(PREFETCH_MAX, PREFETCH_PER_HANDLER * concurrency)
         _between("prefetch", prefetch, concurrency, PREFETCH_MAX)
-        timeout_s = seconds_or_none(timeout, "timeout")
+        timeout_s = _time_limit(timeout)
+        _queue_name("consumer", queue)
 
         def register(function: FunctionT) -> FunctionT:
             handler = MessageHandler(function, timeout_s=timeout_s, threads=concurrency)
@@ -153,7 +154,8 @@ class App:
         """
         _between("size", size, 1, BATCH_SIZE_MAX)
         window = Window(size, seconds(within, "within"))
-        timeout_s = seconds_or_none(timeout, "timeout")
+        timeout_s = _time_limit(timeout)
+        _queue_name("batch_consumer", queue)
 
         def register(function: FunctionT) -> FunctionT:
             handler = BatchHandler(function, timeout_s=timeout_s)
@@ -183,8 +185,9 @@ class App:
         not given; a lost connection has the message published again under the same id, as long as
         ``deadline`` allows, which is for everything (``settings.publish_deadline_s`` without it).
 
-        Raises :exc:`~mqkit.errors.ConfigurationError` if AMQP can't carry the message,
-        :exc:`~mqkit.errors.Closed` outside of ``async with``, and what ended the first start.
+        Raises :exc:`~mqkit.errors.ConfigurationError` if no message can be made of the arguments
+        (see :func:`mqkit.outgoing.outgoing`), :exc:`~mqkit.errors.Closed` outside of
+        ``async with``, and what ended the first start.
         """
         message = self.message(exchange, routing_key, body, message_id=message_id, headers=headers)
         return (await self.publish_batch([message], deadline=deadline))[0]
@@ -251,7 +254,8 @@ class App:
     def run(self) -> None:
         """Run until SIGTERM or SIGINT, then drain: for the main thread of a service.
 
-        A second signal ends the process without waiting. Raises as ``async with``.
+        A second signal ends the process without waiting; so it does where a plain function never
+        returns, since its thread can't be stopped. Raises as ``async with``.
         """
         anyio.run(self._serve)
 
@@ -271,6 +275,20 @@ class App:
         if self._client is None:
             raise Closed("the app is not running: use it inside of `async with app`")
         return self._client
+
+
+def _queue_name(decorator: str, queue: object) -> None:
+    if not isinstance(queue, str) or not queue:
+        raise ConfigurationError(
+            f'{decorator} takes the name of a queue, not {queue!r}: @app.{decorator}("name")'
+        )
+
+
+def _time_limit(timeout: Span | None) -> float | None:
+    timeout_s = seconds_or_none(timeout, "timeout")
+    if timeout_s == 0:
+        raise ConfigurationError("timeout=0 would end every handler at once; None is no timeout")
+    return timeout_s
 
 
 def _between(name: str, value: int, least: int, most: int) -> None:

@@ -18,6 +18,7 @@ from typing import Protocol, TypeAlias
 import anyio
 
 from mqkit.consumer import Pause, QueueRules, Settler, Stats, drain
+from mqkit.consumer.handler import HandlerExit
 from mqkit.consumer.subscription import Link
 from mqkit.errors import Closed, ConfigurationError
 from mqkit.message import Message
@@ -203,6 +204,8 @@ def _single(group: BaseExceptionGroup[BaseException]) -> BaseException:
             for inner in error.exceptions:
                 collect(inner)
         else:
+            if isinstance(error, HandlerExit) and error.__cause__ is not None:
+                error = error.__cause__
             leaves[id(error)] = error
 
     collect(group)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 
 class RejectReason(StrEnum):
-    """Why a broker would not take a message."""
+    """Why a broker would not take a message, or could not be given it."""
 
     UNROUTABLE = "unroutable"
     """No queue is bound for the routing key (``basic.return``, reply code 312)."""
@@ -25,7 +25,9 @@ class RejectReason(StrEnum):
     NO_EXCHANGE = "no such exchange"
     """The broker closed the channel with 404."""
     REFUSED = "refused"
-    """The broker closed the channel for another reason; ``detail`` has its words."""
+    """The broker closed the channel for another reason, or AMQP can't carry the message (a name
+    over 255 bytes, a header of a type that it has not) and it was not sent; ``detail`` says which.
+    """
 
 
 @dataclass(frozen=True, slots=True)

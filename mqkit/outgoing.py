@@ -8,6 +8,7 @@ else that JSON can carry
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -33,12 +34,13 @@ def outgoing(
 ) -> Message:
     """A persistent, mandatory message; its id is made (uuid4) when none is given.
 
-    Raises :exc:`~mqkit.errors.ConfigurationError` for a body that JSON can't carry.
+    Raises :exc:`~mqkit.errors.ConfigurationError` for a body that JSON or UTF-8 can't carry, and
+    for headers that are no mapping or hold a float that is no number.
     """
     octets, content_type = encode(body)
     properties = Properties(
         content_type=content_type,
-        headers={} if headers is None else dict(headers),
+        headers={} if headers is None else _checked(headers),
         message_id=uuid4().hex if message_id is None else message_id,
     )
     return Message(exchange, routing_key, octets, properties)
@@ -48,14 +50,35 @@ def encode(body: object) -> tuple[bytes, str]:
     """The body in bytes, and its content type."""
     if isinstance(body, (bytes, bytearray, memoryview)):
         return bytes(body), OCTETS
-    if isinstance(body, str):
-        return body.encode(), TEXT
-    if isinstance(body, BaseModel):
-        return body.model_dump_json().encode(), JSON
     try:
+        if isinstance(body, str):
+            return body.encode(), TEXT
+        if isinstance(body, BaseModel):
+            return body.model_dump_json().encode(), JSON
         return to_json(body), JSON
     except (PydanticSerializationError, ValueError) as error:
         raise ConfigurationError(
             f"a body of type {type(body).__name__} can't be published: {error}"
             " (bytes, str, a pydantic model, or what JSON can carry)"
         ) from None
+
+
+def _checked(headers: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(headers, Mapping):
+        raise ConfigurationError(f"headers={headers!r}: expected a mapping of names to values")
+    for name, value in headers.items():
+        if not _is_finite(value):
+            # RabbitMQ 3.10 can't read such a float, and closes the whole connection for it (541).
+            raise ConfigurationError(f"the header {name!r} holds a float that is not finite")
+    return dict(headers)
+
+
+def _is_finite(value: object) -> bool:
+    match value:
+        case float():
+            return math.isfinite(value)
+        case Mapping():
+            return all(map(_is_finite, value.values()))
+        case list() | tuple():
+            return all(map(_is_finite, value))
+    return True

@@ -180,9 +180,18 @@ class Supervisor:
         return self._connected().consuming
 
     async def open_publishing_channel(self) -> Channel:
-        """Wait for the broker to take publishes, then open a confirm channel: for a pool."""
+        """Wait for the broker to take publishes, then open a confirm channel: for a pool.
+
+        Raises as :meth:`wait_writable`, and :exc:`~mqkit.errors.TransportError` when the connection
+        goes in the meantime.
+        """
         await self.wait_writable()
-        return await self.publishing_connection().channel(confirms=True)
+        try:
+            return await self.publishing_connection().channel(confirms=True)
+        except Closed as error:
+            # Closed here, because its twin was lost: to a pool that is a connection like any other.
+            self._raise_if_over(State.CLOSED)
+            raise ConnectionLost(str(error)) from error
 
     def drain(self) -> None:
         """Connect no more; an open pair of connections stays until :meth:`close`. Idempotent."""
@@ -223,6 +232,9 @@ class Supervisor:
             pair = await self._connect()
         except MqkitError as error:
             return error
+        if self.state is not State.CONNECTING:  # drained meanwhile
+            self._let_go(pair)
+            return Closed(f"the client is {self._state}")
         self._adopt(pair)
         try:
             async with self._clock.timeout(self._settings.setup_timeout_s):
@@ -237,6 +249,9 @@ class Supervisor:
             )
         except Exception as error:  # noqa: BLE001 - hooks are other people's code
             problem = error
+        if pair.lost.done():
+            # Whatever a hook made of it: losing one connection closes its twin under the hook.
+            problem = pair.lost.result()
         if self._pair is pair and self._state is not State.CLOSED:
             self._lose(pair, str(problem))
         return problem
@@ -249,6 +264,7 @@ class Supervisor:
             except MqkitError as error:
                 _LOG.info("can't connect to %s: %s", endpoint, error)
                 problems.append(error)
+                self._problem = error
         refusals = [problem for problem in problems if isinstance(problem, BrokerError)]
         raise (refusals or problems)[0]
 
@@ -296,10 +312,13 @@ class Supervisor:
 
     def _lose(self, pair: _Pair, detail: str) -> None:
         self._pair = None
+        self._let_go(pair)
+        self._fire(Event.LOST, detail)
+
+    def _let_go(self, pair: _Pair) -> None:
         closing = asyncio.create_task(pair.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
-        self._fire(Event.LOST, detail)
 
     def _blocked(self, pair: _Pair, role: str, reason: str | None) -> None:
         if self._pair is not pair or self._state is State.CLOSED:

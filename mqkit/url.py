@@ -16,7 +16,10 @@ def parse(url: str) -> Endpoint:
     No path or ``/`` is the vhost ``/``; other vhosts are percent-encoded (RabbitMQ URI spec).
     Raises :exc:`~mqkit.errors.ConfigurationError`, which never shows the password.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise ConfigurationError(f"the AMQP URL can't be read: {error}") from None
     if parts.scheme not in DEFAULT_PORTS:
         raise ConfigurationError(
             "an AMQP URL starts with amqp:// or amqps://, this one with"
@@ -25,9 +28,12 @@ def parse(url: str) -> Endpoint:
     try:
         port = parts.port
     except ValueError:
+        port = 0
+    if port == 0:
         raise ConfigurationError(
             f"the port of the AMQP URL for host {parts.hostname!r} is not a number from 1 to 65535"
-        ) from None
+            " (a / # ? : or @ in a user name or password is written with %: %2F %23 %3F %3A %40)"
+        )
     if not parts.hostname:
         raise ConfigurationError("the AMQP URL names no host (example: amqp://127.0.0.1:5672/)")
     return Endpoint(
@@ -44,7 +50,10 @@ def parse(url: str) -> Endpoint:
 
 def redact(url: str) -> str:
     """The URL with its password as ``***``, for messages and logs. Never raises."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "(a URL that can't be read)"
     if parts.password is None:
         return url
     userinfo, _, place = parts.netloc.rpartition("@")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import typer
 
-from mqkit.errors import MqkitError
+from mqkit.errors import ConnectionRefused, MqkitError
 from reference_broker.errors import ReferenceBrokerError
 
 EXIT_ERROR = 1
@@ -23,6 +23,12 @@ TRACEBACK_VARIABLE = "MQKIT_TRACEBACK"
 _PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 """What every error of the command line's parser is. Some versions of typer have a click of their
 own and do not give it a public name, but BadParameter is always a UsageError is always this."""
+
+_ADVICE = {
+    403: "check the user name and the password of --url, and that the user may connect from here",
+    530: "check the vhost, which is the path of --url; %2F is a slash in its name",
+}
+"""What to do about a connection that was refused, by the broker's reply code."""
 
 _INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
@@ -61,6 +67,8 @@ def describe(error: Exception) -> str:
     """The error in words, with what to do where it can be told."""
     if isinstance(error, _PARSER_ERROR):
         return _usage(error)
+    if isinstance(error, ConnectionRefused) and error.reply_code in _ADVICE:
+        return f"{error} ({_ADVICE[error.reply_code]})"
     if isinstance(error, CommandError | MqkitError | ReferenceBrokerError):
         return str(error)
     if isinstance(error, OSError):

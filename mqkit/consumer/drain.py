@@ -41,6 +41,6 @@ async def drain(consumers: Sequence[Stoppable], publisher: Drainable, timeout_s:
             for consumer in consumers:
                 tasks.start_soon(consumer.stop)
         await publisher.drain()
-    if scope.cancelled_caught:
+    if scope.cancelled_caught and timeout_s:
         _LOG.warning("not everything was finished in %g s; the broker delivers it again", timeout_s)
     return not scope.cancelled_caught

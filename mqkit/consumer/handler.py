@@ -46,6 +46,14 @@ class HandlerCancelled(MqkitError):
     for was cancelled. Counts as a failure like any other."""
 
 
+class HandlerExit(BaseException):
+    """A handler raised ``SystemExit`` or ``KeyboardInterrupt``, which is the cause of this one.
+
+    Raised in a task, those two stop the event loop where it stands. This one ends the consumers
+    first, and ``async with app`` raises the cause.
+    """
+
+
 class Handler:
     """Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be served.
 
@@ -56,6 +64,7 @@ class Handler:
         self, function: HandlerFunction, *, timeout_s: float | None = None, threads: int = 1
     ) -> None:
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
+        _check_callable(function, self.name)
         self._function = function
         self._timeout_s = timeout_s
         self._threads = threads
@@ -78,6 +87,8 @@ class Handler:
                 if task is not None and not task.cancelling():
                     raise HandlerCancelled("what the handler waited for was cancelled") from error
                 raise
+            except (SystemExit, KeyboardInterrupt) as error:
+                raise HandlerExit from error
         if scope.cancelled_caught:
             raise HandlerTimeout(f"the handler took longer than {self._timeout_s:g} s")
 
@@ -122,6 +133,17 @@ class MessageHandler(Handler):
         return (content, delivery) if self._wants_delivery else (content,)
 
 
+def _check_callable(function: object, name: str) -> None:
+    if not callable(function):
+        raise ConfigurationError(f"a handler is a function, not {function!r}")
+    for called in (function, getattr(function, "__call__", None)):  # noqa: B004 - as above
+        if inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called):
+            raise ConfigurationError(
+                f"the handler {name} has a yield in it: calling it would run nothing, and its"
+                " messages would be acked unread"
+            )
+
+
 def annotations_of(function: HandlerFunction, name: str) -> list[Any]:
     """The types of the positional parameters that have no default; Delivery where none is said."""
     target: Any = function
@@ -130,17 +152,24 @@ def annotations_of(function: HandlerFunction, name: str) -> list[Any]:
     hinted = target.func if isinstance(target, partial) else target
     try:
         hints = get_type_hints(hinted)
-    except NameError as error:
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
         raise ConfigurationError(
             f"an annotation of the handler {name} can't be resolved: {error}"
             " (types of handlers are defined at the top of a module)"
         ) from None
-    return [
-        hints.get(parameter.name, Delivery)
+    required = [
+        parameter
         for parameter in inspect.signature(target).parameters.values()
         if parameter.default is parameter.empty
-        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     ]
+    for parameter in required:
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            raise ConfigurationError(
+                f"the handler {name} must be given {parameter.name!r} by keyword, and nobody does:"
+                " a handler is called with positions only"
+            )
+    return [hints.get(parameter.name, Delivery) for parameter in required]
 
 
 def decoder_of(annotation: Any, name: str) -> Decode:

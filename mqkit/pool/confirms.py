@@ -147,7 +147,7 @@ def _confirmed(entry: _InFlight[Slot]) -> Outcome:
 def _nacked(entry: _InFlight[Slot]) -> Outcome:
     return Rejected(
         RejectReason.NACKED,
-        "basic.nack: not in every queue it was routed to",
+        "the broker nacked it: it is not in every queue it was routed to",
         entry.message.properties.message_id,
     )
 

@@ -20,7 +20,7 @@ from typing import Protocol
 
 from mqkit.backoff import Backoff
 from mqkit.clock import Clock
-from mqkit.errors import ChannelError, Closed, ConfigurationError, MqkitError
+from mqkit.errors import ChannelError, Closed, MqkitError
 from mqkit.outcome import Outcome, Unknown
 from mqkit.pool.batch import Job
 from mqkit.pool.channel_pool import ChannelPool
@@ -138,16 +138,7 @@ class Lane:
         return jobs
 
     async def _write(self, held: _Held, jobs: list[Job]) -> None:
-        try:
-            futures = await held.channel.publish_many([job.message for job in jobs])
-        except ConfigurationError as error:
-            if len(jobs) == 1:
-                self._solo = False
-                jobs[0].batch.fail(error)
-                return
-            for job in jobs:
-                await self._write(held, [job])
-            return
+        futures = await held.channel.publish_many([job.message for job in jobs])
         self._in_flight += len(futures)
         for job, future in zip(jobs, futures, strict=True):
             job.writes += 1

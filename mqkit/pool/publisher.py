@@ -72,8 +72,7 @@ class Publisher:
     async def publish(self, message: Message, *, deadline_s: float | None = None) -> Outcome:
         """Publish one message and say what came of it, within ``deadline_s`` seconds.
 
-        Raises :exc:`~mqkit.errors.ConfigurationError` if AMQP can't carry the message (nothing was
-        sent), what made the client's first start fail, if it has, and
+        Raises what made the client's first start fail, if it has, and
         :exc:`~mqkit.errors.Closed` once the client is closed.
         """
         outcomes = await self.publish_batch([message], deadline_s=deadline_s)
@@ -84,8 +83,7 @@ class Publisher:
     ) -> list[Outcome]:
         """Publish the messages in order on one channel, pipelined; one outcome each, in order.
 
-        The deadline is for all of them together. Raises as :meth:`publish`; with several messages
-        some others may have been published by then.
+        The deadline is for all of them together. Raises as :meth:`publish`.
         """
         allowed_s = self._deadline_s if deadline_s is None else deadline_s
         batch = Batch([_identified(message) for message in messages])

@@ -13,11 +13,12 @@ from mqkit.retry.duration import EXAMPLES, MAX_DURATION_MS, parse_duration
 
 
 class Signal(Exception):
-    """The base of the three. ``reason`` ends in the message's headers, or in the log."""
+    """The base of the three. ``reason`` ends in the message's headers, or in the log; an exception
+    will do, and any other object: its text is taken."""
 
-    def __init__(self, reason: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, reason: object = "") -> None:
+        self.reason = str(reason)
+        super().__init__(self.reason)
 
 
 class RetryLater(Signal):
@@ -28,7 +29,7 @@ class RetryLater(Signal):
     taken. A ``RetryLater`` uses up one attempt like any other failure.
     """
 
-    def __init__(self, after: str | timedelta | None = None, reason: str = "") -> None:
+    def __init__(self, after: str | timedelta | None = None, reason: object = "") -> None:
         super().__init__(reason or "the handler asked for a retry")
         self.after_ms = None if after is None else _milliseconds(after)
 

@@ -2,9 +2,9 @@
 reconnect.
 
 The order is always exchanges, queues, bindings. An exclusive queue, and one that the broker
-named, gets a fresh name each time: the connection that owned the old one may still live at the
-broker, which would refuse the old name (405 RESOURCE_LOCKED). The program goes on using the name
-that it first gave; see :meth:`TopologyCache.current_name`.
+named, gets a fresh name unless it is still there: the connection that owned the old one may still
+live at the broker, which would refuse the old name (405 RESOURCE_LOCKED). The program goes on using
+the name that it first gave; see :meth:`TopologyCache.current_name`.
 """
 
 from __future__ import annotations
@@ -132,10 +132,13 @@ class TopologyCache:
     async def _declare(self, declaration: Declaration, channel: ThrowAwayChannel) -> None:
         match declaration:
             case Queue(name=name) if declaration.exclusive or name in self._server_named:
+                if await self._is_there(name, channel):
+                    return
                 fresh = name in self._server_named or name in self._current_names
                 asked = replace(declaration, name="") if fresh else declaration
                 # Noted before the answer: if the link breaks now, the name may be taken.
-                self._current_names.setdefault(name, name)
+                if name not in self._server_named:
+                    self._current_names.setdefault(name, name)
                 state = await channel.declare(asked)
                 assert state is not None
                 self._current_names[name] = state.name
@@ -143,6 +146,18 @@ class TopologyCache:
                 await channel.declare(replace(declaration, destination=self.current_name(name)))
             case _:
                 await channel.declare(declaration)
+
+    async def _is_there(self, name: str, channel: ThrowAwayChannel) -> bool:
+        """Whether the queue lives on under its current name: the connection is the same, and a
+        fresh queue beside it would fill up with nobody to read it."""
+        current = self._current_names.get(name)
+        if current is None:
+            return False
+        try:
+            await channel.run(lambda on: on.declare_queue(Queue(current), passive=True))
+        except ChannelError:  # 404: gone; 405: it is the old connection's
+            return False
+        return True
 
 
 def _hangs_on(key: Key, gone: Key) -> bool:

@@ -121,10 +121,12 @@ def describe(declaration: Declaration) -> dict[str, Any]:
 
 
 def name_of(declaration: Declaration) -> str:
-    """The object's name; for a binding ``source -> destination [key]``."""
+    """The object's name; for a binding ``source -> destination [key] {arguments}``."""
     if isinstance(declaration, Binding):
         key = f" [{declaration.key}]" if declaration.key else ""
-        return f"{declaration.source} -> {declaration.destination}{key}"
+        pairs = ", ".join(f"{name}: {value}" for name, value in declaration.arguments.items())
+        arguments = f" {{{pairs}}}" if pairs else ""
+        return f"{declaration.source} -> {declaration.destination}{key}{arguments}"
     return declaration.name
 
 
@@ -159,7 +161,7 @@ def _has_source(binding: Binding, exchanges: set[str]) -> bool:
 def _extra(change: Change, live: dict[str, LiveQueue], *, prune: bool) -> Step:
     messages, consumers = _load(change.declaration, live)
     if not prune:
-        reason = "it is not in the file; kept (prune would delete it)"
+        reason = "it is not in the file; kept"
         return Step(
             Verdict.NO_OP, StepAction.KEEP, change.declaration, reason, (), messages, consumers
         )

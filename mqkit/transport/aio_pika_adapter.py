@@ -15,7 +15,7 @@ from typing import Any
 import aio_pika
 from aio_pika.abc import AbstractConnection
 
-from mqkit.errors import DeadlineExceeded
+from mqkit.errors import DeadlineExceeded, Unreachable
 from mqkit.transport.aio_pika_connection import AioPikaConnection
 from mqkit.transport.aio_pika_errors import CONNECT_ERRORS, connect_failure
 from mqkit.transport.aio_pika_tap import TappedTransportFactory
@@ -55,6 +55,8 @@ class AioPikaTransport:
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 tap.abort()
                 raise
+            if tap.is_foreign:
+                raise Unreachable(f"what answers at {endpoint} does not speak AMQP") from None
             raise connect_failure(error, tap.close_frame, endpoint) from None
 
     @staticmethod

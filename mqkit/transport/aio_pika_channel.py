@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from aiormq import spec
 from aiormq.abc import AbstractConnection
@@ -15,17 +15,22 @@ from pamqp.base import Frame
 from mqkit.declaration import Binding, Exchange, Queue, QueueState
 from mqkit.errors import ConfigurationError, MqkitError, StaleDelivery
 from mqkit.message import Delivery, Message
-from mqkit.outcome import Outcome, Unknown
+from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
 from mqkit.pool.confirms import ConfirmLedger
-from mqkit.transport.aio_pika_content import Assembly, content_frames, table_to_wire
+from mqkit.transport.aio_pika_content import Assembly, content_frames
 from mqkit.transport.aio_pika_frames import FrameChannel, State
 from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery
+from mqkit.wire import methods
+from mqkit.wire.methods import Method
 
 _LOG = logging.getLogger(__name__)
 
 WRITE_OCTETS = 128 * 1024
 """Publishes are written in pieces of about this size: twice asyncio's high-water mark, so that one
 piece fills the socket's buffer and the next one waits for it to empty."""
+
+
+_Writable: TypeAlias = tuple[Message, asyncio.Future[Outcome]]
 
 
 class _Consumer(NamedTuple):
@@ -69,26 +74,26 @@ class AioPikaChannel:
 
     async def declare_exchange(self, exchange: Exchange, *, passive: bool = False) -> None:
         await self._rpc(
-            lambda: spec.Exchange.Declare(
+            methods.ExchangeDeclare(
                 exchange=exchange.name,
-                exchange_type=exchange.type,
+                type=exchange.type,
                 passive=passive,
                 durable=exchange.durable,
                 auto_delete=exchange.auto_delete,
                 internal=exchange.internal,
-                arguments=table_to_wire(exchange.arguments),
+                arguments=dict(exchange.arguments),
             )
         )
 
     async def declare_queue(self, queue: Queue, *, passive: bool = False) -> QueueState:
         answer = await self._rpc(
-            lambda: spec.Queue.Declare(
+            methods.QueueDeclare(
                 queue=queue.name,
                 passive=passive,
                 durable=queue.durable,
                 exclusive=queue.exclusive,
                 auto_delete=queue.auto_delete,
-                arguments=table_to_wire(queue.arguments),
+                arguments=dict(queue.arguments),
             )
         )
         assert isinstance(answer, spec.Queue.DeclareOk)
@@ -97,98 +102,83 @@ class AioPikaChannel:
         )
 
     async def bind(self, binding: Binding) -> None:
-        arguments = table_to_wire(binding.arguments)
-        if binding.to_exchange:
-            await self._rpc(
-                lambda: spec.Exchange.Bind(
-                    destination=binding.destination,
-                    source=binding.source,
-                    routing_key=binding.key,
-                    arguments=arguments,
-                )
-            )
-        else:
-            await self._rpc(
-                lambda: spec.Queue.Bind(
-                    queue=binding.destination,
-                    exchange=binding.source,
-                    routing_key=binding.key,
-                    arguments=arguments,
-                )
-            )
+        to_exchange = binding.to_exchange
+        method = methods.ExchangeBind if to_exchange else methods.QueueBind
+        await self._rpc(_of_binding(method, binding))
 
     async def unbind(self, binding: Binding) -> None:
-        arguments = table_to_wire(binding.arguments)
-        if binding.to_exchange:
-            await self._rpc(
-                lambda: spec.Exchange.Unbind(
-                    destination=binding.destination,
-                    source=binding.source,
-                    routing_key=binding.key,
-                    arguments=arguments,
-                )
-            )
-        else:
-            await self._rpc(
-                lambda: spec.Queue.Unbind(
-                    queue=binding.destination,
-                    exchange=binding.source,
-                    routing_key=binding.key,
-                    arguments=arguments,
-                )
-            )
+        to_exchange = binding.to_exchange
+        method = methods.ExchangeUnbind if to_exchange else methods.QueueUnbind
+        await self._rpc(_of_binding(method, binding))
 
     async def delete_exchange(self, name: str, *, if_unused: bool = False) -> None:
-        await self._rpc(lambda: spec.Exchange.Delete(exchange=name, if_unused=if_unused))
+        await self._rpc(methods.ExchangeDelete(exchange=name, if_unused=if_unused))
 
     async def delete_queue(
         self, name: str, *, if_unused: bool = False, if_empty: bool = False
     ) -> int:
         answer = await self._rpc(
-            lambda: spec.Queue.Delete(queue=name, if_unused=if_unused, if_empty=if_empty)
+            methods.QueueDelete(queue=name, if_unused=if_unused, if_empty=if_empty)
         )
         assert isinstance(answer, spec.Queue.DeleteOk)
         return answer.message_count or 0
 
     async def purge(self, queue: str) -> int:
-        answer = await self._rpc(lambda: spec.Queue.Purge(queue=queue))
+        answer = await self._rpc(methods.QueuePurge(queue=queue))
         assert isinstance(answer, spec.Queue.PurgeOk)
         return answer.message_count or 0
 
-    async def _rpc(self, request: Callable[[], Frame]) -> Frame | Assembly:
-        answer: Frame | Assembly = await self._frames.rpc(_encodable(request))
+    async def _rpc(self, request: Method) -> Frame | Assembly:
+        answer: Frame | Assembly = await self._frames.rpc(request)
         return answer
 
     # -- publishing --------------------------------------------------------------------------
 
     async def publish_many(self, messages: Sequence[Message]) -> list[asyncio.Future[Outcome]]:
-        loop = asyncio.get_running_loop()
         frames = self._frames
-        contents = [content_frames(m, frames.number, frames.frame_octets_max) for m in messages]
-        futures: list[asyncio.Future[Outcome]] = [loop.create_future() for _ in messages]
+        futures, writable, contents = self._encoded(messages)
         written = 0
         async with frames.write_lock:
             for start, end in _pieces(contents):
                 if not self.is_open:
                     break
                 if self._confirms:
-                    for index in range(start, end):
-                        self._ledger.record(messages[index], futures[index])
+                    for message, future in writable[start:end]:
+                        self._ledger.record(message, future)
                 written = end
                 await frames.enqueue(b"".join(contents[start:end]))
         await frames.drained()
         if not self._confirms:
-            _settle_all(futures, messages, "written without publisher confirms")
-        _settle_all(futures[written:], messages[written:], f"not sent: {frames.error}")
+            _settle_all(writable, "written without publisher confirms")
+        _settle_all(writable[written:], f"not sent: {frames.error}")
         return futures
+
+    def _encoded(
+        self, messages: Sequence[Message]
+    ) -> tuple[list[asyncio.Future[Outcome]], list[_Writable], list[bytes]]:
+        """A future for each message; and what is to be written, with the octets of each."""
+        new_future = asyncio.get_running_loop().create_future
+        number, frame_octets_max = self._frames.number, self._frames.frame_octets_max
+        futures: list[asyncio.Future[Outcome]] = [new_future() for _ in messages]
+        writable: list[_Writable] = []
+        contents: list[bytes] = []
+        for message, future in zip(messages, futures, strict=True):
+            try:
+                contents.append(content_frames(message, number, frame_octets_max))
+            except ConfigurationError as error:
+                message_id = message.properties.message_id
+                future.set_result(Rejected(RejectReason.REFUSED, f"not sent: {error}", message_id))
+            else:
+                writable.append((message, future))
+        return futures, writable, contents
 
     # -- consuming ---------------------------------------------------------------------------
 
     async def qos(self, prefetch_count: int) -> None:
-        await self._rpc(lambda: spec.Basic.Qos(prefetch_count=prefetch_count))
+        await self._rpc(methods.BasicQos(prefetch_count=prefetch_count))
 
     async def get(self, queue: str, *, no_ack: bool = False) -> Delivery | None:
-        answer = await self._rpc(lambda: spec.Basic.Get(queue=queue, no_ack=no_ack))
+        answer = await self._rpc(methods.BasicGet(queue=queue, no_ack=no_ack))
         return _delivery(answer) if isinstance(answer, Assembly) else None
 
     async def consume(
@@ -209,7 +199,7 @@ class AioPikaChannel:
         self._consumers[tag] = _Consumer(on_delivery, on_cancel)
         try:
             await self._rpc(
-                lambda: spec.Basic.Consume(
+                methods.BasicConsume(
                     queue=queue, consumer_tag=tag, no_ack=no_ack, exclusive=exclusive
                 )
             )
@@ -220,22 +210,22 @@ class AioPikaChannel:
 
     async def cancel(self, consumer_tag: str) -> None:
         if consumer_tag in self._consumers:
-            await self._rpc(lambda: spec.Basic.Cancel(consumer_tag=consumer_tag))
+            await self._rpc(methods.BasicCancel(consumer_tag=consumer_tag))
             self._consumers.pop(consumer_tag, None)
 
     async def ack(self, delivery_tag: int, *, multiple: bool = False) -> None:
-        await self._settle(spec.Basic.Ack(delivery_tag=delivery_tag, multiple=multiple))
+        await self._settle(methods.BasicAck(delivery_tag=delivery_tag, multiple=multiple))
 
     async def nack(
         self, delivery_tag: int, *, multiple: bool = False, requeue: bool = True
     ) -> None:
         await self._settle(
-            spec.Basic.Nack(delivery_tag=delivery_tag, multiple=multiple, requeue=requeue)
+            methods.BasicNack(delivery_tag=delivery_tag, multiple=multiple, requeue=requeue)
         )
 
-    async def _settle(self, frame: Frame) -> None:
+    async def _settle(self, method: Method) -> None:
         try:
-            await self._frames.send(frame)
+            await self._frames.send(method)
         except MqkitError as error:
             raise StaleDelivery(f"the channel of the delivery is gone: {error}") from error
 
@@ -307,19 +297,20 @@ class AioPikaChannel:
         if consumer is None:
             return
         if self._answers_cancel:
-            self._frames.send_soon(spec.Basic.CancelOk(consumer_tag=tag))
+            self._frames.send_soon(methods.BasicCancelOk(consumer_tag=tag))
         if consumer.on_cancel is not None:
             consumer.on_cancel(tag)
 
 
-def _encodable(request: Callable[[], Frame]) -> Frame:
-    """The method, if its arguments are such as the protocol can carry; pamqp checks names here."""
-    try:
-        frame = request()
-        frame.marshal()
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ConfigurationError(f"AMQP can't carry this: {error}") from None
-    return frame
+def _of_binding(
+    method: type[
+        methods.QueueBind | methods.QueueUnbind | methods.ExchangeBind | methods.ExchangeUnbind
+    ],
+    binding: Binding,
+) -> Method:
+    """The four begin with the same fields, under two sets of names."""
+    arguments = dict(binding.arguments)
+    return method(binding.destination, binding.source, binding.key, arguments=arguments)
 
 
 def _pieces(contents: Sequence[bytes]) -> Iterator[tuple[int, int]]:
@@ -333,10 +324,8 @@ def _pieces(contents: Sequence[bytes]) -> Iterator[tuple[int, int]]:
         yield start, len(contents)
 
 
-def _settle_all(
-    futures: Sequence[asyncio.Future[Outcome]], messages: Sequence[Message], detail: str
-) -> None:
-    for future, message in zip(futures, messages, strict=True):
+def _settle_all(writable: Sequence[_Writable], detail: str) -> None:
+    for message, future in writable:
         if not future.done():
             future.set_result(Unknown(detail, message.properties.message_id))
 

@@ -14,7 +14,7 @@ A content travels as one method frame, one header frame and as many body frames 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -103,23 +103,6 @@ def properties_from_wire(wire: spec.Basic.Properties) -> Properties:
         user_id=wire.user_id,
         app_id=wire.app_id,
     )
-
-
-def table_to_wire(table: Mapping[str, Any]) -> dict[str, Any]:
-    """A field table in the types that pamqp encodes: ``bytes`` go as byte arrays."""
-    return {key: _value_to_wire(value) for key, value in table.items()}
-
-
-def _value_to_wire(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return bytearray(value)
-    if isinstance(value, Mapping):
-        return table_to_wire(value)
-    if isinstance(value, (list, tuple)):
-        return [_value_to_wire(item) for item in value]
-    if isinstance(value, datetime) and value.tzinfo is None:
-        return value.replace(tzinfo=UTC)
-    return value
 
 
 def table_from_wire(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ reply code of some, and the class and method ids of all.
 from __future__ import annotations
 
 import asyncio
+import os
 
 from aiormq import exceptions, spec
 
@@ -67,5 +68,9 @@ def lost_channel(error: MqkitError | None) -> TransportError:
 def _words(cause: BaseException | None) -> str:
     if cause is None:
         return "closed"
+    if isinstance(cause, OSError) and cause.errno and cause.strerror:
+        # asyncio's own text has the address once more, and not the reason.
+        failed_call = cause.strerror.startswith("Connect call failed")
+        return os.strerror(cause.errno) if failed_call else cause.strerror
     text = ", ".join(str(argument) for argument in cause.args if argument)
     return text or type(cause).__name__

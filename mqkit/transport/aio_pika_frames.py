@@ -21,14 +21,15 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from aiormq import spec
 from aiormq.abc import AbstractChannel, AbstractConnection, ChannelFrame
-from pamqp import frame as codec
 from pamqp.base import Frame
 from pamqp.body import ContentBody
 from pamqp.header import ContentHeader
 
-from mqkit.errors import Closed, MqkitError
+from mqkit.errors import Closed, ConfigurationError, MqkitError
 from mqkit.transport.aio_pika_content import Assembly
 from mqkit.transport.aio_pika_errors import channel_error
+from mqkit.wire import EncodeError, method_frame, methods
+from mqkit.wire.methods import Method
 
 CLOSE_TIMEOUT_S = 5.0
 """How long a peer may take to answer a close: it has nothing to do but answer."""
@@ -82,24 +83,26 @@ class FrameChannel:
 
     async def open(self, *, confirms: bool) -> None:
         """``channel.open``, and ``confirm.select`` if asked."""
-        await self.rpc(spec.Channel.Open())
+        await self.rpc(methods.ChannelOpen())
         if confirms:
-            await self.rpc(spec.Confirm.Select())
+            await self.rpc(methods.ConfirmSelect())
 
     # -- out ---------------------------------------------------------------------------------
 
-    async def rpc(self, request: Frame) -> Any:
+    async def rpc(self, request: Method) -> Any:
         """Send a method and return its answer: a frame, or the content of ``basic.get-ok``.
 
-        Raises :attr:`error` when the channel is closed, or gets closed instead of answered.
-        Cancelling the wait closes the channel.
+        Raises :attr:`error` when the channel is closed, or gets closed instead of answered, and
+        :exc:`~mqkit.errors.ConfigurationError`, with nothing sent, when an argument can't be
+        encoded. Cancelling the wait closes the channel.
         """
+        octets = self._encoded(request)
         async with self._rpc_lock:
             async with self.write_lock:
                 self.raise_if_closed()
                 self._reply = reply = asyncio.get_running_loop().create_future()
                 try:
-                    await self.enqueue(codec.marshal(request, self.number))
+                    await self.enqueue(octets)
                 except asyncio.CancelledError:
                     self._abandon()
                     raise
@@ -109,15 +112,27 @@ class FrameChannel:
                 self._abandon()
                 raise
 
-    async def send(self, method: Frame) -> None:
+    async def send(self, method: Method) -> None:
         """Send a method that has no answer. Raises :attr:`error` when the channel is closed."""
         async with self.write_lock:
             self.raise_if_closed()
-            await self.enqueue(codec.marshal(method, self.number))
+            await self.enqueue(method_frame(self.number, method))
 
-    def send_soon(self, method: Frame) -> None:
+    def send_soon(self, method: Method) -> None:
         """Send an answer to the broker from where nothing can be awaited."""
         self._in_background(self._send_always(method))
+
+    def _encoded(self, method: Method) -> bytes:
+        try:
+            octets = method_frame(self.number, method)
+        except EncodeError as error:
+            raise ConfigurationError(f"AMQP can't carry this: {error}") from None
+        if len(octets) > self.frame_octets_max:
+            raise ConfigurationError(
+                f"AMQP can't carry this: {method.NAME} takes {len(octets)} octets, and the broker"
+                f" allows {self.frame_octets_max} in a frame"
+            )
+        return octets
 
     async def enqueue(self, octets: bytes) -> None:
         """Hand whole frames to the connection's writer; hold :attr:`write_lock` around it."""
@@ -185,9 +200,7 @@ class FrameChannel:
         """Close in order and return when the broker has answered, or did not in time."""
         if self.state is State.OPEN:
             self.state = State.CLOSING
-            await self._send_always(
-                spec.Channel.Close(reply_code=200, reply_text="", class_id=0, method_id=0)
-            )
+            await self._send_always(methods.ChannelClose(reply_code=200))
         await asyncio.wait((self._gone,), timeout=CLOSE_TIMEOUT_S)
         self.finish(None)
 
@@ -210,18 +223,18 @@ class FrameChannel:
         # of this number gets in front of it.
         self._connection.channels[self.number] = cast(AbstractChannel, self)
         if self.state is State.CLOSING:  # the two closes crossed; close-ok for ours will come too
-            self.send_soon(spec.Channel.CloseOk())
+            self.send_soon(methods.ChannelCloseOk())
             return
         self._in_background(self._acknowledge_close())
         self.finish(channel_error(frame))
 
     async def _acknowledge_close(self) -> None:
-        await self._send_always(spec.Channel.CloseOk())
+        await self._send_always(methods.ChannelCloseOk())
         self._connection.channels.pop(self.number, None)
 
-    async def _send_always(self, method: Frame) -> None:
+    async def _send_always(self, method: Method) -> None:
         async with self.write_lock:
-            await self.enqueue(codec.marshal(method, self.number))
+            await self.enqueue(method_frame(self.number, method))
 
     def _abandon(self) -> None:
         if self.state is State.OPEN:

@@ -13,6 +13,7 @@ public; so the reader that it gets shows each control frame to us before aiormq 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -20,11 +21,20 @@ from aiormq import spec
 from aiormq.connection import TCPTransportFactory, TLSTransportFactory, TransportFactory
 from pamqp import frame as codec
 from pamqp.base import Frame
+from pamqp.exceptions import UnmarshalingException
 from yarl import URL
+
+_LOG = logging.getLogger(__name__)
 
 OnControlFrame = Callable[[Frame], None]
 
 _CONTROL_METHOD = b"\x01\x00\x00"
+_CONTENT_HEADER = b"\x02"
+_FIRST_OCTETS = (b"\x01", b"A")
+"""A broker begins with a method frame, or names the protocol version that it speaks: "AMQP"."""
+_FLAGS_AT = 12
+_ONLY_PERSISTENT = b"\x10\x00\x02"
+"""Property flags for the delivery mode alone, and the delivery mode 2."""
 _REST_OF_HEADER = 6
 
 
@@ -36,6 +46,9 @@ class TappedReader(asyncio.StreamReader):
         self._inner = inner
         self._on_control_frame = on_control_frame
         self._header = b""
+        self._has_begun = False
+        self.is_foreign = False
+        """What answered does not speak AMQP."""
 
     def at_eof(self) -> bool:
         return self._inner.at_eof()
@@ -46,14 +59,25 @@ class TappedReader(asyncio.StreamReader):
     async def readexactly(self, n: int) -> bytes:
         data = await self._inner.readexactly(n)
         if n == 1:
+            self._check_first(data)
             self._header = data
         elif n == _REST_OF_HEADER and len(self._header) == 1:
             self._header += data
         else:
             if self._header.startswith(_CONTROL_METHOD):
                 self._show(self._header + data)
+            elif self._header.startswith(_CONTENT_HEADER):
+                data = _readable(self._header, data)
             self._header = b""
         return data
+
+    def _check_first(self, octet: bytes) -> None:
+        """What is no broker is told at its first octet: the rest of it is not the size of anything
+        that could be waited for."""
+        if not self._has_begun and octet not in _FIRST_OCTETS:
+            self.is_foreign = True
+            raise ConnectionError("this is not AMQP")
+        self._has_begun = True
 
     def _show(self, octets: bytes) -> None:
         _, _, frame = codec.unmarshal(octets)
@@ -61,11 +85,34 @@ class TappedReader(asyncio.StreamReader):
             self._on_control_frame(frame)
 
 
+def _readable(frame_header: bytes, payload: bytes) -> bytes:
+    """A content header that pamqp can read: properties that it can't are left out.
+
+    It wants UTF-8 in every short string; AMQP does not, and nor do brokers. One message with a
+    Latin-1 id would end the connection, come again on the next one, and end that one too.
+
+        +----------+----------+-----------+---------+ - - - - - -+
+        | class  2 | weight 2 | size    8 | flags 2 | properties |
+        +----------+----------+-----------+---------+ - - - - - -+
+    """
+    try:
+        payload[_FLAGS_AT + 2 : -1].decode()
+    except UnicodeDecodeError:  # or it is a number with high octets: pamqp knows
+        try:
+            codec.unmarshal(frame_header + payload)
+        except UnmarshalingException as error:
+            _LOG.warning("the properties of a message can't be read and are left out: %s", error)
+            end = _FLAGS_AT + len(_ONLY_PERSISTENT)
+            return payload[:_FLAGS_AT] + _ONLY_PERSISTENT + payload[end:]
+    return payload
+
+
 class TappedTransportFactory(TransportFactory):
     """Opens the socket as aiormq would, TLS included, and taps it. Good for one connection."""
 
     def __init__(self, *, tls: bool) -> None:
         self._factory: TransportFactory = TLSTransportFactory() if tls else TCPTransportFactory()
+        self._reader: TappedReader | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._listeners: list[OnControlFrame] = []
         self.close_frame: spec.Connection.Close | None = None
@@ -77,7 +124,13 @@ class TappedTransportFactory(TransportFactory):
         self, url: URL, **kwargs: Any
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, self._writer = await self._factory.create(url, **kwargs)
-        return TappedReader(reader, self._observe), self._writer
+        self._reader = TappedReader(reader, self._observe)
+        return self._reader, self._writer
+
+    @property
+    def is_foreign(self) -> bool:
+        """What answered does not speak AMQP."""
+        return self._reader is not None and self._reader.is_foreign
 
     def listen(self, listener: OnControlFrame) -> None:
         """Call ``listener`` with each control frame from now on."""

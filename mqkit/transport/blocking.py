@@ -60,7 +60,8 @@ class BlockingChannel(Protocol):
 
         On a confirm channel a future is done when the broker confirmed, nacked or returned its
         message, or - with ``Unknown`` - when the channel closed first or the message was not
-        sent. On a channel without confirms the futures are done with ``Unknown`` when written.
+        sent; a message that can't be encoded is ``Rejected``, as in the asyncio seam. On a channel
+        without confirms the futures are done with ``Unknown`` when written.
         The futures never raise.
         """
         ...

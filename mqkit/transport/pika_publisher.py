@@ -3,10 +3,10 @@
 ::
 
     caller ──window──> outbox ──loop's thread──> pika ──> broker
-                          │                  └─> outstanding ──ack, nack, return──> outcome
+                          │                  └─> ledger ──ack, nack, return──> outcome
                           └─ waits while the broker has blocked the connection; reading goes on
 
-An entry is in exactly one of outbox and outstanding until its future is done, and its place in the
+An entry is in exactly one of outbox and ledger until its future is done, and its place in the
 window is given back at that moment. On a channel without confirms nothing tells when the broker
 has read what was written; so places are given back by a round trip (a passive declare of
 ``amq.direct``, which every broker has) each time that half of the window was written.
@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
 from pika import exceptions as pika_errors
@@ -27,9 +28,8 @@ from pika import spec
 from mqkit.errors import Closed, MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
-from mqkit.transport.pika_errors import fate
+from mqkit.pool.confirms import ConfirmLedger
 from mqkit.transport.pika_loop import LoopThread
-from mqkit.transport.pika_outstanding import Entry, Outstanding, Return, outcome
 from mqkit.transport.pika_properties import from_pika, to_pika
 from mqkit.transport.pika_window import MESSAGE_OVERHEAD_BYTES, Window, WindowSize
 
@@ -51,6 +51,15 @@ ENCODING_ERRORS = (
 writes any of it, so nothing was sent then."""
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message on its way. ``cost_bytes`` is what it takes of the window."""
+
+    message: Message
+    future: Future[Outcome]
+    cost_bytes: int
+
+
 class PikaPublisher:
     """:meth:`publish_many` is for any thread; all else runs on the loop's thread."""
 
@@ -60,7 +69,7 @@ class PikaPublisher:
         self._confirms = confirms
         self._window = Window(size)
         self._outbox: deque[Entry] = deque()
-        self._outstanding = Outstanding()
+        self._ledger: ConfirmLedger[Entry] = ConfirmLedger()
         self._turn_requested = False
         self._paused = False
         self._ended = False
@@ -105,14 +114,13 @@ class PikaPublisher:
 
     def on_answer(self, frame: Any) -> None:
         """A ``basic.ack`` or ``basic.nack`` for publishes."""
-        acked = isinstance(frame.method, spec.Basic.Ack)
-        settled = self._outstanding.settled(
-            frame.method.delivery_tag, multiple=frame.method.multiple
-        )
-        for entry in settled:
-            entry.future.set_result(outcome(entry, acked=acked))
+        answer = frame.method
+        told = self._ledger.ack if isinstance(answer, spec.Basic.Ack) else self._ledger.nack
+        settled = told(answer.delivery_tag, multiple=answer.multiple)
+        for entry, outcome in settled:
+            entry.future.set_result(outcome)
         if settled:
-            self._window.give(len(settled), sum(entry.cost_bytes for entry in settled))
+            self._window.give(len(settled), sum(entry.cost_bytes for entry, _ in settled))
 
     def end(self, reason: MqkitError | None) -> None:
         """The channel is closed: everything that waits gets its outcome. Idempotent."""
@@ -121,14 +129,8 @@ class PikaPublisher:
         self._ended = True
         self._reason = reason
         self._window.close()
-        for entry in self._outstanding.abandoned():
-            entry.future.set_result(
-                Rejected(
-                    RejectReason.UNROUTABLE, entry.returned, entry.message.properties.message_id
-                )
-                if entry.returned is not None
-                else fate(entry.message, reason)
-            )
+        for entry, outcome in self._ledger.close(reason):
+            entry.future.set_result(outcome)
         self._empty_outbox()
 
     def _request_turn(self) -> None:
@@ -166,14 +168,14 @@ class PikaPublisher:
         except (pika_errors.ChannelWrongStateError, pika_errors.ConnectionWrongStateError):
             self._done(entry, self._not_sent(message))
         except ENCODING_ERRORS as error:
-            words = f"not sent, for it can't be encoded: {error!r}"
+            words = f"not sent: the message can't be encoded: {error!r}"
             self._done(entry, Rejected(RejectReason.REFUSED, words, message.properties.message_id))
         except BaseException as error:
             self._done(entry, Unknown(f"pika failed: {error!r}", message.properties.message_id))
             raise
         else:
             if self._confirms:
-                self._outstanding.sent(entry)
+                self._ledger.record(message, entry)
             else:
                 self._written_without_confirm(entry)
 
@@ -192,15 +194,8 @@ class PikaPublisher:
             )
 
     def _on_return(self, _: object, method: Any, properties: Any, body: bytes) -> None:
-        self._outstanding.returned(
-            Return(
-                method.exchange,
-                method.routing_key,
-                body,
-                from_pika(properties),
-                f"{method.reply_code} {method.reply_text}",
-            )
-        )
+        message = Message(method.exchange, method.routing_key, body, from_pika(properties))
+        self._ledger.returned(message, method.reply_code, method.reply_text)
 
     def _done(self, entry: Entry, result: Outcome) -> None:
         entry.future.set_result(result)

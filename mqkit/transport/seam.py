@@ -28,6 +28,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import quote
 
 from mqkit.declaration import Binding, Exchange, Queue, QueueState
 from mqkit.errors import MqkitError
@@ -70,7 +71,10 @@ class Endpoint:
 
     def __str__(self) -> str:
         scheme = "amqps" if self.tls else "amqp"
-        return f"{scheme}://{self.credentials.username}:***@{self.host}:{self.port}/{self.vhost}"
+        user = quote(self.credentials.username, safe="")
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        vhost = "" if self.vhost == "/" else quote(self.vhost, safe="")
+        return f"{scheme}://{user}:***@{host}:{self.port}/{vhost}"
 
 
 class Channel(Protocol):
@@ -119,8 +123,8 @@ class Channel(Protocol):
         on one that is closed at once.
         It waits while the socket's buffer is full: that is the back-pressure.
 
-        Raises :exc:`~mqkit.errors.ConfigurationError` when a message can't be encoded (a name over
-        255 bytes, a header value of a type that AMQP has not); then none of them was written.
+        A message that can't be encoded (a name over 255 bytes, a header value of a type that AMQP
+        has not) is not written, and ``Rejected`` as refused; the others go.
         """
         ...
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import typer
 
-from mqkit.errors import Unreachable
+from mqkit.errors import ConnectionRefused, Unreachable
 from mqkit_cli.errors import CommandError, describe, mask, run_guarded
 from reference_broker.errors import DataDirectoryLocked
 
@@ -84,3 +84,9 @@ def test_a_traceback_has_to_be_asked_for(
 
 def test_an_unexpected_error_says_that_it_is_a_defect() -> None:
     assert "a defect of mqkit" in describe(RuntimeError("x"))
+
+
+@pytest.mark.parametrize(("code", "advice"), [(403, "the password"), (530, "the vhost")])
+def test_a_refused_connection_comes_with_what_to_do(code: int, advice: str) -> None:
+    assert advice in describe(ConnectionRefused(code, "REFUSED"))
+    assert describe(ConnectionRefused(320, "CONNECTION_FORCED")) == "320 CONNECTION_FORCED"

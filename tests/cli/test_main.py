@@ -68,3 +68,20 @@ def test_a_reader_that_was_never_there(tmp_path: Path, clean_environment: dict[s
     finally:
         os.close(writer)
     assert (answer.returncode, answer.stderr) == (1, "")
+
+
+def test_streams_that_are_closed_are_empty(clean_environment: dict[str, str]) -> None:
+    command = f"{sys.executable} -m mqkit_cli publish '' q --url amqp://127.0.0.1:1/"
+    for closed, told in (("<&-", True), (">&-", True), ("2>&-", False)):
+        answer = subprocess.run(
+            ["sh", "-c", f"{command} {closed}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env=clean_environment,
+            timeout=60,
+            check=False,
+        )
+        assert answer.returncode == 1
+        assert ("Connection refused" in answer.stderr) is told, answer.stderr
+        assert "defect" not in answer.stderr

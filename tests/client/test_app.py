@@ -60,8 +60,10 @@ async def test_a_publish_says_what_came_of_it(broker: Any, unique: Callable[[str
         too_large = await app.publish("", queue, b"x" * 1001)
         assert isinstance(too_large, Rejected)
         assert too_large.reason is RejectReason.TOO_LARGE
-        with pytest.raises(ConfigurationError, match="255 bytes"):
-            await app.publish("", "k" * 256, b"")
+        refused = await app.publish("", "k" * 256, b"")
+        assert isinstance(refused, Rejected)
+        assert refused.reason is RejectReason.REFUSED
+        assert "255 bytes" in refused.detail
 
 
 async def test_a_batch_has_its_outcomes_in_order(broker: Any, unique: Callable[[str], str]) -> None:
@@ -303,3 +305,49 @@ def test_the_codec_loads_nothing_of_the_client() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == ""
+
+
+# -- mistakes, and handlers that end the program -----------------------------------------------
+
+
+@pytest.mark.parametrize("queue", [print, "", None])
+def test_a_decorator_without_its_queue_is_refused(queue: Any) -> None:
+    app = App("amqp://127.0.0.1/")
+    with pytest.raises(ConfigurationError, match=r'@app\.consumer\("name"\)'):
+        app.consumer(queue)
+    with pytest.raises(ConfigurationError, match=r'@app\.batch_consumer\("name"\)'):
+        app.batch_consumer(queue, size=5)
+
+
+def test_a_timeout_of_nothing_is_refused() -> None:
+    app = App("amqp://127.0.0.1/")
+    with pytest.raises(ConfigurationError, match="timeout=0"):
+        app.consumer("q", timeout=0)
+    with pytest.raises(ConfigurationError, match="timeout=0"):
+        app.batch_consumer("q", size=5, timeout="0s")
+
+
+def test_a_handler_that_exits_ends_the_program_in_order(broker: Any, tmp_path: Path) -> None:
+    script = tmp_path / "exits.py"
+    script.write_text(
+        "import asyncio, sys, mqkit\n"
+        "from mqkit.topology import loads\n"
+        "app = mqkit.App(topology=loads('queues: {NAME: {expires: 1m}}'))\n"
+        "@app.consumer('NAME')\n"
+        "def leave(body: bytes) -> None:\n"
+        "    sys.exit(7)\n"
+        "async def main() -> None:\n"
+        "    async with app:\n"
+        "        await app.publish('', 'NAME', b'x')\n"
+        "        await asyncio.Event().wait()\n"
+        "asyncio.run(main())\n".replace("NAME", f"exits-{id(script)}")
+    )
+    ended = subprocess.run(
+        [sys.executable, str(script)],
+        env={"MQKIT_URL": broker.url, "PYTHONPATH": str(Path(mqkit.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (7, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -67,3 +68,25 @@ def test_id_and_headers_are_the_callers_if_given() -> None:
     headers.clear()
     assert message.properties.message_id == "mine"
     assert message.properties.headers == {"trace": "t"}
+
+
+class Words(BaseModel):
+    text: str
+
+
+@pytest.mark.parametrize("body", ["\ud800", Words(text="\ud800"), {"a": "\ud800"}])
+def test_half_a_character_is_refused_in_any_kind_of_body(body: object) -> None:
+    with pytest.raises(ConfigurationError, match="can't be published"):
+        encode(body)
+
+
+@pytest.mark.parametrize("headers", ["text", [1], 3])
+def test_headers_are_a_mapping(headers: Any) -> None:
+    with pytest.raises(ConfigurationError, match="expected a mapping"):
+        outgoing("x", "key", b"", headers=headers)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, [math.nan], {"deep": (1, -math.inf)}])
+def test_a_float_that_would_end_the_connection_is_refused(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match="'h' holds a float"):
+        outgoing("x", "key", b"", headers={"h": value})

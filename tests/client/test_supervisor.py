@@ -208,7 +208,11 @@ class ScriptedConnection:
         self._callbacks: list[OnClosed] = []
 
     async def channel(self, *, confirms: bool = False) -> Any:
-        raise ConnectionLost("this test opens no channels")
+        """Never opens; as long as nothing ends the connection, it does not fail either."""
+        ended = asyncio.Event()
+        self.on_closed(lambda _: ended.set())
+        await ended.wait()
+        raise Closed("the channel was closed by this program")
 
     async def close(self) -> None:
         self.ends(None)
@@ -233,6 +237,8 @@ class ScriptedTransport:
         self.problem: MqkitError | None = None
         self.connections: list[ScriptedConnection] = []
         self.asked: list[str] = []
+        self.accepting = asyncio.Event()
+        self.accepting.set()
 
     async def connect(
         self, endpoint: Endpoint, *, name: str, timeout_s: float, heartbeat_s: int = 60
@@ -240,6 +246,7 @@ class ScriptedTransport:
         self.asked.append(endpoint.host)
         if self.problem is not None:
             raise self.problem
+        await self.accepting.wait()
         self.connections.append(ScriptedConnection())
         return self.connections[-1]
 
@@ -364,3 +371,70 @@ async def test_draining_without_a_connection_is_the_end() -> None:
         assert supervisor.state is State.CLOSED
         with pytest.raises(Closed):
             await supervisor.wait_writable()
+
+
+async def test_a_pair_that_is_lost_while_a_pool_opens_a_channel_is_no_end() -> None:
+    transport, clock = ScriptedTransport(), FakeClock()
+    async with Supervisor(transport, HOSTS, SLOW, clock=clock) as supervisor:
+        await supervisor.wait_ready()
+        opening = asyncio.create_task(supervisor.open_publishing_channel())
+        await asyncio.sleep(0)
+        transport.connections[1].ends(ConnectionLost("cut"))
+        with pytest.raises(ConnectionLost):
+            await opening
+    with pytest.raises(Closed):
+        await supervisor.open_publishing_channel()
+
+
+async def test_a_pair_that_is_lost_under_a_hook_at_the_first_start_starts_over() -> None:
+    transport, clock = ScriptedTransport(), FakeClock()
+    calls = 0
+
+    async def declare(connection: Connection) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            asyncio.get_running_loop().call_soon(
+                transport.connections[0].ends, ConnectionLost("cut")
+            )
+            await connection.channel()
+
+    async with Supervisor(transport, HOSTS, SLOW, on_declare=declare, clock=clock) as supervisor:
+        states = States(supervisor)
+        await states.until(State.CONNECTING)
+        async with asyncio.timeout(WAIT_S):
+            while "cut" not in supervisor.describe():  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0)
+        await clock.until_waiting(1)
+        clock.advance(4.0)
+        await supervisor.wait_ready()
+    assert calls == 2
+
+
+async def test_a_connection_that_comes_while_draining_is_closed_again() -> None:
+    transport, clock = ScriptedTransport(), FakeClock()
+    transport.accepting.clear()
+    async with Supervisor(transport, HOSTS, SLOW, clock=clock) as supervisor:
+        states = States(supervisor)
+        await asyncio.sleep(0)
+        supervisor.drain()
+        transport.accepting.set()
+        for _ in range(10):  # more turns of the loop than connecting takes
+            await asyncio.sleep(0)
+        assert len(transport.connections) == 2
+        assert not any(connection.is_open for connection in transport.connections)
+    assert states.seen == [State.DRAINING, State.CLOSED]
+
+
+async def test_what_one_host_said_is_told_while_the_next_is_tried() -> None:
+    class FirstIsDown(ScriptedTransport):
+        async def connect(self, endpoint: Endpoint, **options: Any) -> Connection:
+            if endpoint is HOSTS[0]:
+                raise Unreachable("one is down")
+            return await super().connect(endpoint, **options)
+
+    transport, clock = FirstIsDown(), FakeClock()
+    transport.accepting.clear()
+    async with Supervisor(transport, HOSTS, SLOW, clock=clock) as supervisor:
+        await asyncio.sleep(0)
+        assert "one is down" in supervisor.describe()

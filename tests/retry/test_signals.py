@@ -34,3 +34,8 @@ def test_the_reason_is_kept() -> None:
     assert Park("bad VAT id").reason == "bad VAT id"
     assert str(Drop("seen before")) == "seen before"
     assert RetryLater("1s", "the gate is closed").reason == "the gate is closed"
+
+
+def test_a_reason_may_be_an_exception_or_anything_that_has_a_text() -> None:
+    assert Park(ValueError("no such airport")).reason == "no such airport"
+    assert str(Drop(404)) == Drop(404).reason == "404"

@@ -130,3 +130,21 @@ async def test_what_closes_the_connection_is_not_tried_again(bench: Any) -> None
     (refused,) = cache.quarantined
     assert refused.declaration == odd
     assert [entry.queue for entry in (await bench.snapshot()).queues] == [good]
+
+
+async def test_on_the_same_connection_an_exclusive_queue_is_kept(bench: Any) -> None:
+    mine = f"{bench.prefix}.mine"
+    cache = TopologyCache()
+    cache.add([Queue(mine, durable=False, exclusive=True), Binding("amq.topic", mine, mine)])
+    cache.add_server_named("replies", Queue("", durable=False, exclusive=True))
+    async with connected(bench) as open_channel:
+        await cache.declare_all(open_channel)
+        names = [cache.current_name(name) for name in (mine, "replies")]
+        before = len((await bench.snapshot()).queues)
+        for _ in range(2):
+            assert (await cache.declare_all(open_channel)).declared == 3
+            assert [cache.current_name(name) for name in (mine, "replies")] == names
+        assert len((await bench.snapshot()).queues) == before
+        await (await open_channel()).delete_queue(mine)
+        await cache.declare_all(open_channel)
+        assert cache.current_name(mine) != mine

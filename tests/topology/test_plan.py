@@ -36,7 +36,7 @@ def test_what_the_file_does_not_name_is_kept_unless_pruned() -> None:
     actual = Snapshot("/", (Exchange("x"),), (FULL,), (Binding("x", "q"),))
     kept = plan((), actual)
     assert kept.changes == ()
-    assert "kept (prune would delete it)" in kept.steps[0].reason
+    assert kept.steps[0].reason == "it is not in the file; kept"
     pruned = plan((), actual, prune=True)
     assert {step.verdict for step in pruned.steps} == {Verdict.DESTRUCTIVE}
     kinds = [type(step.declaration) for step in pruned.steps]
@@ -80,3 +80,11 @@ def test_the_json_form() -> None:
 def test_names_of_bindings() -> None:
     assert name_of(Binding("x", "q", "k")) == "x -> q [k]"
     assert name_of(Binding("x", "q")) == "x -> q"
+
+
+def test_bindings_that_differ_in_arguments_have_names_that_differ() -> None:
+    arguments = {"x-match": "all", "type": "a"}
+    assert name_of(Binding("x", "q")) == "x -> q"
+    assert (
+        name_of(Binding("x", "q", "k", arguments=arguments)) == "x -> q [k] {x-match: all, type: a}"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -32,11 +33,27 @@ class Unrepresentable:
     pass
 
 
+class Generates:
+    async def __call__(self, item: Item) -> AsyncIterator[None]:
+        yield
+
+
 def delivery(body: bytes) -> Delivery:
     return Delivery("", "q", body, Properties(), 1, False)
 
 
 async def takes_item(item: Item) -> None: ...
+def generates(item: Item) -> Iterator[None]:
+    yield
+
+
+async def generates_async(item: Item) -> AsyncIterator[None]:
+    yield
+
+
+async def keyword_only(item: Item, *, limit: int) -> None: ...
+async def no_expression(item: "an item") -> None: ...  # type: ignore # noqa: F722
+async def no_attribute(item: asyncio.Nothing) -> None: ...  # type: ignore[name-defined]
 async def takes_item_and_delivery(item: Item, delivery: Delivery) -> None: ...
 async def takes_bytes(body: bytes) -> None: ...
 async def takes_text(body: str) -> None: ...
@@ -106,6 +123,13 @@ async def not_from_json(a: Unrepresentable) -> None: ...
         (second_is_no_delivery, "must be annotated Delivery"),
         (unknown_type, "Nowhere"),
         (not_from_json, "can't be made from JSON"),
+        (generates, "has a yield in it"),
+        (generates_async, "has a yield in it"),
+        (Generates(), "has a yield in it"),
+        (keyword_only, "'limit' by keyword"),
+        (no_expression, "can't be resolved"),
+        (no_attribute, "can't be resolved"),
+        (3, "a handler is a function"),
     ],
 )
 def test_a_signature_that_cant_be_served_is_refused_at_once(function: Any, words: str) -> None:

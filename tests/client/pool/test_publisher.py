@@ -9,7 +9,6 @@ from typing import NamedTuple
 import pytest
 
 from mqkit.declaration import Queue
-from mqkit.errors import ConfigurationError
 from mqkit.message import Message, Properties
 from mqkit.outcome import Confirmed, Rejected, RejectReason, Unknown
 from mqkit.pool import ChannelPool, Publisher
@@ -102,12 +101,13 @@ async def test_one_bad_message_costs_the_others_nothing(client: Client, direct: 
     assert set(found) == {b"1", b"5"}
 
 
-async def test_a_message_that_cant_be_encoded_is_its_callers_error_alone(client: Client) -> None:
-    bad = client.publisher.publish(Message("", "k" * 300, b""))
-    good = client.publisher.publish(Message("", client.queue, b""))
-    results = await asyncio.gather(bad, good, return_exceptions=True)
-    assert isinstance(results[0], ConfigurationError)
-    assert isinstance(results[1], Confirmed)
+async def test_a_message_that_cant_be_encoded_is_rejected_alone(client: Client) -> None:
+    bad, good = Message("", "k" * 300, b""), Message("", client.queue, b"")
+    rejected, *others = await client.publisher.publish_batch([bad, good, good])
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason is RejectReason.REFUSED
+    assert "300" in rejected.detail
+    assert all(others)
 
 
 async def test_a_confirm_lost_with_the_connection_is_asked_for_again_under_the_same_id(

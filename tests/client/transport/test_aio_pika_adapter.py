@@ -9,13 +9,16 @@ import aio_pika
 import pytest
 
 from mqkit.declaration import Queue
-from mqkit.errors import Closed, ConfigurationError
+from mqkit.errors import Closed
 from mqkit.message import Message
 from mqkit.outcome import Confirmed, Unknown
 from mqkit.testing.proxy import FaultyProxy
 from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.aio_pika_channel import AioPikaChannel
 from mqkit.transport.seam import Connection
 from mqkit.url import parse
+from mqkit.wire import Properties as WireProperties
+from mqkit.wire import body_frames, encode_header, header_frame, method_frame, methods
 
 pytestmark = pytest.mark.anyio
 
@@ -167,15 +170,24 @@ async def test_closing_a_stalled_connection_ends(
     assert not channel.is_open
 
 
-async def test_one_message_that_cant_be_encoded_keeps_all_of_them_from_being_sent(
-    link: Connection, name: str
+async def test_properties_that_pamqp_cant_read_do_not_end_the_connection(
+    link: Connection, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     channel = await link.channel(confirms=True)
+    assert isinstance(channel, AioPikaChannel)
     await channel.declare_queue(Queue(name, durable=False, exclusive=True))
-    with pytest.raises(ConfigurationError):
-        await channel.publish_many([Message("", name, b"x"), Message("", "k" * 256, b"x")])
-    assert channel.unconfirmed == 0
-    assert await channel.get(name) is None
+    latin_1 = encode_header(4, WireProperties(message_id="Gr@@e")).replace(b"@@", b"\xfc\xdf")
+    number = channel._frames.number
+    publish = method_frame(number, methods.BasicPublish("", name))
+    await channel._frames.enqueue(
+        publish + header_frame(number, latin_1) + b"".join(body_frames(number, b"body", 4096))
+    )
+    delivery = await channel.get(name)
+    assert delivery is not None
+    assert (delivery.body, delivery.message_id) == (b"body", None)
+    assert delivery.properties.persistent
+    assert "left out" in caplog.text
+    assert link.is_open
 
 
 async def test_channel_numbers_are_used_again(broker_url: str, name: str) -> None:

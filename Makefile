@@ -42,7 +42,8 @@ imports:
 	@$(BIN)/lint-imports --no-logo > .import-linter.log 2>&1 || { cat .import-linter.log; exit 1; }
 
 tests-fast:
-	@$(BIN)/python -m pytest -q -m 'not slow and not spark and not rabbitmq'
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --ignore tests/acceptance \
+		-m 'not slow and not spark and not rabbitmq'
 
 sim: $(STAMP)  ## the simulator: 200 seeds (SEEDS=n for more)
 	@$(BIN)/python -m reference_broker.simulation --seeds $${SEEDS:-200}

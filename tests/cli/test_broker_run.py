@@ -16,6 +16,9 @@ import pika
 import pytest
 from pika.exceptions import AMQPConnectionError
 
+pytestmark = pytest.mark.slow
+"""Each starts processes and waits for their ends."""
+
 STOP_S = 10
 READY = re.compile(r"ready amqp=127\.0\.0\.1:(\d+) http=127\.0\.0\.1:(\d+)\n")
 FREE = ("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")

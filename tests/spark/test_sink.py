@@ -163,6 +163,7 @@ class Steps:
         connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_broker_that_says_nothing_fails_the_task_in_time(
     broker_url: str, target: Any

@@ -121,7 +121,7 @@ class IndexMachine(RuleBasedStateMachine):
                 assert self.index.expires_at(row.sequence) == row.expires_at
 
 
-TestIndexMachine = IndexMachine.TestCase
+TestIndexMachine = pytest.mark.slow(IndexMachine.TestCase)
 TestIndexMachine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
 

@@ -200,6 +200,7 @@ def run_until(lives: int, seed: int) -> tuple[CutDisk, Workload, bool]:
     return disk, workload, False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_crash_after_any_operation_keeps_every_promise(seed: int) -> None:
     lives = 0

@@ -6,14 +6,19 @@ import os
 import sys
 from functools import partial
 
-from mqkit_cli.app import app
-from mqkit_cli.errors import run_guarded
-
 
 def main() -> None:
     """Run the command line of this process, and exit: 0, 1 for any error, or what the command
     documents."""
     _open_closed_streams()
+    try:
+        from mqkit_cli.app import app
+        from mqkit_cli.errors import run_guarded
+    except ModuleNotFoundError as missing:
+        # The script is there after `pip install mqkit`, what it is made of is not.
+        if (missing.name or "").partition(".")[0] in {"mqkit", "mqkit_cli", "reference_broker"}:
+            raise
+        sys.exit(f"mqkit: {missing.name} is not installed; run: pip install 'mqkit[cli]'")
     sys.exit(run_guarded(partial(app, prog_name="mqkit", standalone_mode=False)))
 
 

@@ -28,6 +28,21 @@ def test_exit_codes_of_the_process(command: list[str], clean_environment: dict[s
     assert answer.stderr.count("\n") == 1
 
 
+def test_without_the_extra_it_says_what_to_install(clean_environment: dict[str, str]) -> None:
+    """`pip install mqkit` brings the script, but neither typer nor the broker's web server."""
+    code = "import sys; sys.modules['typer'] = None; import mqkit_cli.__main__ as m; m.main()"
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=clean_environment,
+        timeout=60,
+        check=False,
+    )
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr == "mqkit: typer is not installed; run: pip install 'mqkit[cli]'\n"
+
+
 def test_a_reader_that_has_seen_enough(tmp_path: Path, clean_environment: dict[str, str]) -> None:
     """Python's own complaint at the end would be exit code 120 and two lines."""
     queues = "".join(f"  {'q' * 200}{number}: {{}}\n" for number in range(1_000))

@@ -7,24 +7,21 @@ multiple ack covers this batch and nothing else.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
-
-import anyio
 
 from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.batch import Batch
 from mqkit.consumer.batch_handler import BatchHandler
 from mqkit.consumer.batching import Verb, Window, plan_settling
 from mqkit.consumer.handler import BodyMisfit, HandlerTimeout
+from mqkit.consumer.intake import Intake
 from mqkit.consumer.settlement import Ack, DeadLetter, Requeue
 from mqkit.consumer.settler import Arrival, Settler
-from mqkit.consumer.subscription import Link, Subscription
-from mqkit.transport.seam import Connection
+from mqkit.consumer.subscription import Link
 
 
-class BatchConsumer:
+class BatchConsumer(Intake):
     """Run :meth:`run` in a task; call :meth:`subscribe` after each connect."""
 
     def __init__(
@@ -37,44 +34,11 @@ class BatchConsumer:
         window: Window,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        # The next batch arrives while one is handled.
+        super().__init__(queue, settler, link, prefetch=2 * window.size, workers=1, clock=clock)
         self._handler = handler
-        self._settler = settler
         self._window = window
         self._clock = clock
-        # Bounded by the prefetch: the next batch arrives while one is handled.
-        self._inbox: asyncio.Queue[Arrival | None] = asyncio.Queue()
-        self._subscription = Subscription(
-            queue, 2 * window.size, self._inbox.put_nowait, link, settler.stats, clock=clock
-        )
-        self._stopping = False
-        self._done = anyio.Event()
-
-    async def run(self) -> None:
-        """Handle what arrives, until stopped."""
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._subscription.run)
-                await self._work()
-                tasks.cancel_scope.cancel()
-        finally:
-            self._done.set()
-
-    async def subscribe(self, connection: Connection) -> None:
-        """The supervisor's hook; see :meth:`Subscription.subscribe`."""
-        await self._subscription.subscribe(connection)
-
-    async def stop(self) -> None:
-        """Take nothing new, give back what is not begun, return when the batch in hand is done."""
-        self._stopping = True
-        self._settler.pause.end()
-        await self._subscription.cancel()
-        await self._settler.give_back_all(self._inbox)
-        self._inbox.put_nowait(None)
-        await self._done.wait()
-
-    async def close(self) -> None:
-        """Close the channel; unsettled deliveries go back to the queue."""
-        await self._subscription.close()
 
     async def _work(self) -> None:
         more = True

@@ -1,24 +1,20 @@
 """Consuming one queue, a message at a time: deliveries in, handlers called, each one settled.
 
-The shell around the parts: :mod:`~mqkit.consumer.subscription` keeps it subscribed,
+The shell around the parts: :mod:`~mqkit.consumer.intake` keeps it subscribed and ends it in order,
 :mod:`~mqkit.consumer.handler` calls the handler, :mod:`~mqkit.consumer.settlement` decides what
 becomes of the message, :mod:`~mqkit.consumer.settler` carries that out.
 """
 
 from __future__ import annotations
 
-import asyncio
-
-import anyio
-
 from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.handler import BodyMisfit, HandlerTimeout, MessageHandler
+from mqkit.consumer.intake import Intake
 from mqkit.consumer.settler import Arrival, Settler
-from mqkit.consumer.subscription import Link, Subscription
-from mqkit.transport.seam import Connection
+from mqkit.consumer.subscription import Link
 
 
-class Consumer:
+class Consumer(Intake):
     """Run :meth:`run` in a task; call :meth:`subscribe` after each connect.
 
     At most ``concurrency`` handlers run at once; with one they run in the order of delivery.
@@ -35,46 +31,8 @@ class Consumer:
         concurrency: int,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        super().__init__(queue, settler, link, prefetch=prefetch, workers=concurrency, clock=clock)
         self._handler = handler
-        self._settler = settler
-        self._concurrency = concurrency
-        # Bounded by the prefetch: the broker sends no more than that unsettled.
-        self._inbox: asyncio.Queue[Arrival | None] = asyncio.Queue()
-        self._subscription = Subscription(
-            queue, prefetch, self._inbox.put_nowait, link, settler.stats, clock=clock
-        )
-        self._stopping = False
-        self._done = anyio.Event()
-
-    async def run(self) -> None:
-        """Handle what arrives, until stopped."""
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._subscription.run)
-                async with anyio.create_task_group() as workers:
-                    for _ in range(self._concurrency):
-                        workers.start_soon(self._work)
-                tasks.cancel_scope.cancel()
-        finally:
-            self._done.set()
-
-    async def subscribe(self, connection: Connection) -> None:
-        """The supervisor's hook; see :meth:`Subscription.subscribe`."""
-        await self._subscription.subscribe(connection)
-
-    async def stop(self) -> None:
-        """Take nothing new, give back what is not begun, return when the handlers are done."""
-        self._stopping = True
-        self._settler.pause.end()
-        await self._subscription.cancel()
-        await self._settler.give_back_all(self._inbox)
-        for _ in range(self._concurrency):
-            self._inbox.put_nowait(None)
-        await self._done.wait()
-
-    async def close(self) -> None:
-        """Close the channel; unsettled deliveries go back to the queue."""
-        await self._subscription.close()
 
     async def _work(self) -> None:
         while (arrival := await self._inbox.get()) is not None:

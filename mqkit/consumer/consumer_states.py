@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from mqkit.errors import MqkitError
+from mqkit.transitions import follow
 
 
 class State(StrEnum):
@@ -73,13 +73,6 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
 }
 
 
-class IllegalTransition(MqkitError):
-    """An event that can't happen in this state: a bug in mqkit. Nothing has changed."""
-
-
 def after(state: State, event: Event) -> State:
-    """The state that follows. Raises :exc:`IllegalTransition`."""
-    following = TRANSITIONS[state].get(event)
-    if following is None:
-        raise IllegalTransition(f"{event} in the state {state}")
-    return following
+    """The state that follows. Raises :exc:`~mqkit.transitions.IllegalTransition`."""
+    return follow(TRANSITIONS, state, event)

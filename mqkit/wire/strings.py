@@ -8,9 +8,6 @@ from __future__ import annotations
 from mqkit.wire.errors import EncodeError, WireError
 from mqkit.wire.spec import MAX_SHORTSTR_SIZE, ReplyCode
 
-MAX_LONGSTR_SIZE = 0xFFFF_FFFF
-"""A long string's length is four octets."""
-
 LENIENT = "surrogateescape"
 """For property values and table keys, which RabbitMQ hands on without looking: octets that are not
 UTF-8 become lone surrogates, and the same octets again when encoded. A consumer that refused such

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mqkit.consumer.consumer_states import TRANSITIONS, Event, IllegalTransition, State, after
+from mqkit.consumer.consumer_states import TRANSITIONS, Event, State, after
+from mqkit.transitions import IllegalTransition
 
 
 def test_every_state_has_a_row() -> None:

@@ -1,28 +1,37 @@
-"""The contestants: a broker process, and what it cost (CPU, memory, disk syncs).
-
-Both keep their data in folders of one file system, which must not be tmpfs: there an fdatasync
-costs nothing, and the comparison would say nothing.
-"""
+"""A contestant: a running broker, and what it costs (CPU, memory, disk) and holds (messages)."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
+from bench.report import Discrepancy
 from bench.session import Address
-from mqkit.testing.rabbitmq import START_TIMEOUT_S
-from mqkit.testing.rabbitmq_node import NodeFailed, server_script, start_node
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-STOP_TIMEOUT_S = 20.0
+HTTP_TIMEOUT_S = 60.0
+COUNT_TIMEOUT_S = 60.0
+"""RabbitMQ's management plugin shows counts that are seconds old."""
+COUNT_INTERVAL_S = 0.25
+ALARMS = {"mem_alarm": "memory", "disk_free_alarm": "disk"}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Messages over some queues, as the management API has them."""
+
+    ready: int
+    unacked: int
+
+    def __str__(self) -> str:
+        return f"{self.ready:,} ready and {self.unacked:,} unacked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,78 +51,55 @@ class Contestant:
     def rss_mib(self) -> float:
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * PAGE_BYTES / 2**20
 
+    def disk_read_mib(self) -> float:
+        """What the process had to fetch from the disk, the page cache left aside."""
+        lines = Path(f"/proc/{self.pid}/io").read_text().splitlines()
+        return int(dict(line.split(": ") for line in lines)["read_bytes"]) / 2**20
+
     def syncs(self) -> int:
         """fsync and fdatasync calls as the broker counts them (``io_sync_count`` of /api/nodes)."""
-        answer = httpx.get(
-            f"{self.management_url}/api/nodes",
-            auth=(self.address.username, self.address.password),
-            timeout=10,
-        )
         # RabbitMQ leaves it out until its first statistics are in.
-        return int(answer.raise_for_status().json()[0].get("io_sync_count", 0))
+        return int(self._get("/api/nodes")[0].get("io_sync_count", 0))
 
+    def alarms(self) -> list[str]:
+        """The resource alarms that are on."""
+        node = self._get("/api/nodes")[0]
+        return [alarm for key, alarm in ALARMS.items() if node.get(key)]
 
-def file_system(folder: Path) -> str:
-    """The type of the file system that holds ``folder`` (the longest mount point that fits)."""
-    best, kind = "", "unknown"
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        left, _, right = line.partition(" - ")
-        mount_point = left.split()[4]
-        if folder.is_relative_to(mount_point) and len(mount_point) >= len(best):
-            best, kind = mount_point, right.split()[0]
-    return kind
-
-
-@contextmanager
-def reference_broker(folder: Path) -> Iterator[Contestant]:
-    """``mqkit broker run`` on free ports, with its data in ``folder``."""
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "mqkit_cli", "broker", "run", "--data-dir", str(folder)),
-            *("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        ready = process.stdout.readline().split()
-        if not ready or ready[0] != "ready":
-            raise RuntimeError("the reference broker did not start; its error is above")
-        places = dict(part.split("=", 1) for part in ready[1:])
-        host, _, port = places["amqp"].rpartition(":")
-        yield Contestant(
-            "mqkit reference broker",
-            Address(host, int(port)),
-            f"http://{places['http']}",
-            process.pid,
+    def counts(self, queues: Collection[str]) -> Counts | None:
+        """What these queues hold; ``None`` while one of them has no statistics yet."""
+        columns = "name,messages_ready,messages_unacknowledged"
+        rows = self._get(f"/api/queues?columns={columns}")
+        wanted = frozenset(queues)
+        rows = [row for row in rows if row["name"] in wanted]
+        if len(rows) != len(wanted) or any("messages_ready" not in row for row in rows):
+            return None
+        return Counts(
+            sum(row["messages_ready"] for row in rows),
+            sum(row["messages_unacknowledged"] for row in rows),
         )
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
+    def resident_share(self, queue: str) -> float | None:
+        """The part of a queue's messages that is in memory; ``None`` if the broker doesn't say."""
+        columns = "name,messages,messages_ram"
+        for row in self._get(f"/api/queues?columns={columns}"):
+            if row["name"] == queue and "messages_ram" in row and row.get("messages"):
+                return float(row["messages_ram"] / row["messages"])
+        return None
 
-@contextmanager
-def rabbitmq_server() -> Iterator[Contestant]:
-    """A private RabbitMQ of this machine, with its data in the folder for temporary files.
+    def expect(self, queues: Collection[str], expected: Counts) -> None:
+        """Wait until these queues hold exactly this. Raises :exc:`Discrepancy` if they never do."""
+        deadline = time.monotonic() + COUNT_TIMEOUT_S
+        while (found := self.counts(queues)) != expected:
+            if time.monotonic() > deadline:
+                raise Discrepancy(f"{self.name} should hold {expected}; it holds {found}")
+            time.sleep(COUNT_INTERVAL_S)
 
-    Raises :exc:`~mqkit.testing.rabbitmq_node.NodeFailed` when there is none to start.
-    """
-    script = server_script(os.environ)
-    if script is None:
-        raise NodeFailed("there is no rabbitmq-server on this machine")
-    with start_node(script, timeout_s=START_TIMEOUT_S) as node:
-        if node.beam_pid is None:
-            raise NodeFailed("its Erlang VM was not found, so its CPU can't be measured")
-        management_url = f"http://127.0.0.1:{node.management_port}"
-        info = httpx.get(f"{management_url}/api/overview", auth=("guest", "guest"), timeout=10)
-        yield Contestant(
-            f"RabbitMQ {info.json()['rabbitmq_version']}",
-            Address("127.0.0.1", node.amqp_port),
-            management_url,
-            node.beam_pid,
+    def _get(self, path: str) -> Any:
+        answer = httpx.get(
+            self.management_url + path,
+            auth=(self.address.username, self.address.password),
+            timeout=HTTP_TIMEOUT_S,
+            trust_env=False,  # a proxy does not lead to this machine
         )
+        return answer.raise_for_status().json()

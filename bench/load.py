@@ -1,28 +1,21 @@
 """The load generator: one publisher with a confirm window, one consumer with multiple acks.
 
-Frames are encoded before the run. The consumer counts by arithmetic: every delivery of the run has
-the same length, so messages = bytes / length, and the delivery tag at the end of the stream checks
-the sum. That keeps the generator several times cheaper than any broker it measures.
+Frames are encoded before the run, and the consumer counts by arithmetic. That keeps the generator
+several times cheaper than any broker it measures.
 """
 
 from __future__ import annotations
 
 import select
-import socket
-import struct
 import time
 from collections import deque
 from dataclasses import dataclass, field
 
-from bench.session import Address, Session
-from mqkit import wire
-from mqkit.wire import methods
+from bench.confirm_counter import ConfirmCounter
+from bench.consumer import Consumer, Subscription
+from bench.message import publish_frames
+from bench.session import Address, Session, receive_some
 
-CONSUMER_TAG = "bench"
-ACK_FRAME = struct.Struct(">BHIHHQBB")
-"""basic.ack as a whole frame: the only thing a publisher's socket receives during the run."""
-BASIC_ACK = (60, 80)
-RECEIVE_BYTES = 1 << 18
 BLOCK_MESSAGES = 32
 """Messages written by one send: the unit of the window and of a latency sample."""
 DRAIN_TIMEOUT_S = 60.0
@@ -64,24 +57,19 @@ class Publisher:
     def __init__(self, address: Address, workload: Workload) -> None:
         session = Session(address)
         session.confirms()
-        properties = wire.Properties(delivery_mode=2, message_id="0" * 16)
-        message = wire.content_frames(
-            1,
-            methods.BasicPublish(exchange="", routing_key=workload.queue),
-            properties,
-            b"m" * workload.body_bytes,
-            131_072,
-        )
+        message = publish_frames(workload.queue, workload.body_bytes)
         self.block = memoryview(message * BLOCK_MESSAGES)
         self.window = workload.confirm_window
         self.socket = session.detach()
         self.sent = 0
-        self.confirmed = 0
         self.latencies_s: list[float] = []
         self._offset = 0
-        self._tail = b""
-        self._ahead: set[int] = set()
+        self._confirms = ConfirmCounter()
         self._marks: deque[tuple[int, float]] = deque()
+
+    @property
+    def confirmed(self) -> int:
+        return self._confirms.confirmed
 
     def wants_to_send(self) -> bool:
         return self.wants_to_finish() or self.sent + BLOCK_MESSAGES - self.confirmed <= self.window
@@ -104,74 +92,10 @@ class Publisher:
 
     def receive(self) -> None:
         """Count confirms; multiple or single, in any order."""
-        data = self._tail + _receive(self.socket)
-        whole = len(data) - len(data) % ACK_FRAME.size
-        for _, _, _, class_id, method_id, tag, multiple, _ in ACK_FRAME.iter_unpack(data[:whole]):
-            if (class_id, method_id) != BASIC_ACK:
-                raise ConnectionError(f"expected basic.ack, got method {class_id}.{method_id}")
-            self._confirm(tag, bool(multiple))
-        self._tail = data[whole:]
+        self._confirms.feed(receive_some(self.socket))
         now = time.perf_counter()
         while self._marks and self._marks[0][0] <= self.confirmed:
             self.latencies_s.append(now - self._marks.popleft()[1])
-
-    def _confirm(self, tag: int, multiple: bool) -> None:
-        if multiple:
-            self.confirmed = max(self.confirmed, tag)
-        else:
-            self._ahead.add(tag)
-        while self.confirmed + 1 in self._ahead:
-            self.confirmed += 1
-            self._ahead.discard(self.confirmed)
-
-
-class Consumer:
-    """Counts deliveries by their bytes and acks every ``ack_every`` with ``multiple``."""
-
-    def __init__(self, address: Address, workload: Workload) -> None:
-        session = Session(address)
-        session.consume(workload.queue, workload.prefetch, CONSUMER_TAG)
-        deliver = methods.BasicDeliver(
-            consumer_tag=CONSUMER_TAG, delivery_tag=1, exchange="", routing_key=workload.queue
-        )
-        properties = wire.Properties(delivery_mode=2, message_id="0" * 16)
-        body = b"m" * workload.body_bytes
-        self.message_bytes = len(wire.content_frames(1, deliver, properties, body, 131_072))
-        self.ack_every = workload.ack_every
-        self.socket = session.detach()
-        self.received_bytes = 0
-        self.acked = 0
-        self._unsent = b""
-
-    @property
-    def received(self) -> int:
-        return self.received_bytes // self.message_bytes
-
-    def receive(self) -> None:
-        self.received_bytes += len(_receive(self.socket))
-        if self.received - self.acked >= self.ack_every:
-            self.ack()
-
-    def ack(self) -> None:
-        """Ack all that was received. Called once more at the end, for the remainder."""
-        if self.received > self.acked:
-            self.acked = self.received
-            self._unsent += wire.method_frame(1, methods.BasicAck(self.acked, multiple=True))
-        if self._unsent:
-            try:
-                self._unsent = self._unsent[self.socket.send(self._unsent) :]
-            except BlockingIOError:
-                return
-
-
-def _receive(source: socket.socket) -> bytes:
-    try:
-        data = source.recv(RECEIVE_BYTES)
-    except BlockingIOError:
-        return b""
-    if not data:
-        raise ConnectionError("the broker closed the connection during the run")
-    return data
 
 
 def run(address: Address, workload: Workload) -> Measured:
@@ -182,7 +106,11 @@ def run(address: Address, workload: Workload) -> Measured:
     """
     control = Session(address)
     control.declare(workload.queue)
-    publisher, consumer = Publisher(address, workload), Consumer(address, workload)
+    publisher = Publisher(address, workload)
+    consumer = Consumer(
+        address,
+        Subscription(workload.queue, workload.body_bytes, workload.prefetch, workload.ack_every),
+    )
     measured = Measured()
     cpu_before = time.process_time()
     started = time.perf_counter()

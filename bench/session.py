@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
+from typing import TypeVar
 
+from bench.message import CONSUMER_TAG, FRAME_MAX_BYTES
 from mqkit import wire
 from mqkit.wire import methods
 
-FRAME_MAX_BYTES = 131_072
-SOCKET_BUFFER_BYTES = 1 << 20
+RECEIVE_BYTES = 1 << 18
+
+Answer = TypeVar("Answer", bound=methods.Method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +53,20 @@ class Session:
         self.call(0, methods.ConnectionOpen(virtual_host="/"), methods.ConnectionOpenOk)
         self.call(1, methods.ChannelOpen(), methods.ChannelOpenOk)
 
-    def call(self, channel: int, method: methods.Method, answer: type[methods.Method]) -> None:
+    def call(self, channel: int, method: methods.Method, answer: type[Answer]) -> Answer:
         """Send a method and wait for its answer."""
         self._send(channel, method)
-        self._expect(answer)
+        return self._expect(answer)
 
     def declare(self, queue: str) -> None:
         """A durable queue, empty."""
         self.call(1, methods.QueueDeclare(queue=queue, durable=True), methods.QueueDeclareOk)
         self.call(1, methods.QueuePurge(queue=queue), methods.QueuePurgeOk)
+
+    def ready(self, queue: str) -> int:
+        """How many messages of the queue could be handed out."""
+        declare = methods.QueueDeclare(queue=queue, passive=True)
+        return self.call(1, declare, methods.QueueDeclareOk).message_count
 
     def delete(self, queue: str) -> None:
         self.call(1, methods.QueueDelete(queue=queue), methods.QueueDeleteOk)
@@ -66,10 +74,18 @@ class Session:
     def confirms(self) -> None:
         self.call(1, methods.ConfirmSelect(), methods.ConfirmSelectOk)
 
-    def consume(self, queue: str, prefetch: int, tag: str) -> None:
+    def consume(self, queue: str, prefetch: int) -> None:
+        """Begin to consume. No answer is asked for, so what arrives next is the first delivery.
+
+        Raises :exc:`ConnectionError` when there is no such queue.
+        """
+        self.ready(queue)
         self.call(1, methods.BasicQos(prefetch_count=prefetch), methods.BasicQosOk)
-        consume = methods.BasicConsume(queue=queue, consumer_tag=tag)
-        self.call(1, consume, methods.BasicConsumeOk)
+        self._send(1, methods.BasicConsume(queue=queue, consumer_tag=CONSUMER_TAG, nowait=True))
+
+    def wait_for_delivery(self) -> None:
+        """Wait for the next delivery of what was consumed; it stays unacked."""
+        self._expect(methods.BasicDeliver)
 
     def detach(self) -> socket.socket:
         """Hand the socket over, non-blocking. The caller closes it."""
@@ -82,7 +98,7 @@ class Session:
     def _send(self, channel: int, method: methods.Method) -> None:
         self.socket.sendall(wire.method_frame(channel, method))
 
-    def _expect(self, answer: type[methods.Method]) -> None:
+    def _expect(self, answer: type[Answer]) -> Answer:
         while True:
             frame = self._parser.next_frame()
             if frame is None:
@@ -95,6 +111,20 @@ class Session:
                 continue
             method = wire.decode_method(frame.payload)
             if isinstance(method, answer):
-                return
+                return method
             if isinstance(method, methods.ConnectionClose | methods.ChannelClose):
                 raise ConnectionError(f"{method.reply_code} {method.reply_text}")
+
+
+def receive_some(source: socket.socket) -> bytes:
+    """What has arrived on a detached socket; nothing where there is nothing.
+
+    Raises :exc:`ConnectionError` when the broker has closed it.
+    """
+    try:
+        data = source.recv(RECEIVE_BYTES)
+    except BlockingIOError:
+        return b""
+    if not data:
+        raise ConnectionError("the broker closed the connection during the run")
+    return data

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format lint types imports tests-fast sim bench clean
+.PHONY: help install demo test check format lint types imports tests-fast sim soak bench bench-store clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -45,11 +45,19 @@ tests-fast:
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --ignore tests/acceptance \
 		-m 'not slow and not spark and not rabbitmq'
 
-sim: $(STAMP)  ## the simulator: 200 seeds (SEEDS=n for more)
-	@$(BIN)/python -m reference_broker.simulation --seeds $${SEEDS:-200}
+sim: $(STAMP)  ## the simulator: 1,000 seeds (SEEDS=n for more or less)
+	@$(BIN)/python -m reference_broker.simulation --seeds $${SEEDS:-1000}
 
 bench: $(STAMP)  ## the reference broker beside RabbitMQ on this machine (needs rabbitmq-server)
 	@$(BIN)/python -m bench
+
+bench-store: $(STAMP)  ## the store at full size: 10M messages, 2 GiB from disk, 1,000 stuck segments (long)
+	@$(BIN)/python -m bench backlog --queues 1 --queues 1000
+	@$(BIN)/python -m bench drain
+	@$(BIN)/python -m bench stuck
+
+soak: $(STAMP)  ## kill -9 of a real broker under load, 200 rounds (MQKIT_KILL_ROUNDS=n for more)
+	@MQKIT_KILL_ROUNDS=$${MQKIT_KILL_ROUNDS:-200} $(BIN)/python -m pytest -q -s tests/acceptance/test_kill.py
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .import-linter.log

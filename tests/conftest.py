@@ -10,12 +10,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pika
 import pytest
 
 from mqkit.testing import RabbitMQUnavailable, rabbitmq
 
 STOP_TIMEOUT_S = 15
+
+# Machines are shared and noisy: no test asserts a time, Hypothesis' own clock included.
+hypothesis.settings.register_profile("mqkit", deadline=None)
+hypothesis.settings.load_profile("mqkit")
 
 
 @dataclass(frozen=True, slots=True)

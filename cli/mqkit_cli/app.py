@@ -7,19 +7,21 @@ from typing import Annotated
 
 import typer
 
-from mqkit_cli.commands import broker, consume, dlq, publish, topology
+from mqkit_cli.commands import broker, consume, dlq, publish, store, topology
 from mqkit_cli.demo.command import demo
 
 app = typer.Typer(
     name="mqkit",
     help="Declare a messaging topology, publish without losing a message, see and repair what"
     " failed - against RabbitMQ, or the reference broker that comes with it.",
-    epilog="Exit codes: 0, 1 for any error, 2 where topology plan and diff find a change.",
+    epilog="Exit codes: 0, 1 for any error, 2 where topology plan and diff find a change, and"
+    " broker store check finds damage.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+broker.app.add_typer(store.app, name="store")
 app.add_typer(broker.app, name="broker")
 app.add_typer(topology.app, name="topology")
 app.add_typer(dlq.app, name="dlq")

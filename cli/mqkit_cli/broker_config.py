@@ -18,7 +18,7 @@ from pathlib import Path
 from mqkit.topology.document import MappingNode, Node, ScalarNode, parse_document
 from mqkit.topology.fault import Fault
 from mqkit.topology.section import Section
-from reference_broker.core.limits import Limits
+from reference_broker.core.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 
@@ -121,5 +121,6 @@ def _limits(top: Section, defaults: Limits) -> Limits:
         return defaults
     names = [field.name for field in fields(Limits)]
     section = Section(node, "limits", names, top.faults)
-    found = {name: section.count(name, 0, LIMIT_MAX) for name in names if section.has(name)}
+    most = dict.fromkeys(names, LIMIT_MAX) | {"message_size_max": MESSAGE_SIZE_MAX}
+    found = {name: section.count(name, 0, most[name]) for name in names if section.has(name)}
     return replace(defaults, **{name: count for name, count in found.items() if count is not None})

@@ -13,6 +13,7 @@ import sys
 
 from mqkit_cli.errors import CommandError
 from reference_broker.errors import DataDirectoryLocked, DiskFailed
+from reference_broker.runtime.allocator import give_large_blocks_their_own_pages
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
@@ -24,6 +25,7 @@ def serve(config: ServerConfig) -> None:
 
     Raises :exc:`CommandError` if it can't start, and :exc:`DiskFailed` when the disk failed.
     """
+    give_large_blocks_their_own_pages()
     with asyncio.Runner(loop_factory=_loop_factory) as runner:
         runner.run(_serve(config))
 

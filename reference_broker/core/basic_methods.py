@@ -102,7 +102,10 @@ def _get(channel: Channel, method: BasicGet) -> None:
         )
     lease = queue.get(channel)
     if lease is None:
-        channel.reply(BasicGetEmpty())
+        if queue.ready:
+            channel.await_head(queue, method)
+        else:
+            channel.reply(BasicGetEmpty())
         return
     delivery_tag = channel.next_delivery_tag
     channel.next_delivery_tag = delivery_tag + 1

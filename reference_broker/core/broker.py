@@ -7,24 +7,28 @@ connections listed in ``dirty_connections``, and in the journal's pending batch.
     shell                                        core
     connect(peer), connection.receive_data  ->   output, journal records
     synced(position), disk_failed()         ->   confirms, -oks
+    fetched(answers)                        ->   deliveries of what was on disk
     tick()  no later than next_deadline()   ->   heartbeats, expiries
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from reference_broker.core.alarms import Alarm, Alarms, MemoryWatermark
+from reference_broker.core.alarms import Alarm, Alarms
 from reference_broker.core.confirms import ConfirmLedger
 from reference_broker.core.connection import Connection
 from reference_broker.core.deadlines import Deadline, Deadlines
 from reference_broker.core.identity import Ids
-from reference_broker.core.journal import Journal
+from reference_broker.core.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.limits import Limits
+from reference_broker.core.memory import MemoryWatermark
 from reference_broker.core.moment import Moment
 from reference_broker.core.peer import Peer
+from reference_broker.core.queue import Queue
 from reference_broker.core.users import UserStore
 from reference_broker.core.vhost import VHost
+from reference_broker.core.window import Window
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
 
 DEFAULT_VHOST = "/"
@@ -38,6 +42,7 @@ class Broker:
     """The whole core. Its caller is the shell: a runtime with sockets, or a simulator.
 
     All inputs are methods here and on :class:`Connection`; none is called from within another.
+    ``window`` is the broker's from now on; without one it has the default size.
     ``version`` is what clients are told; ``secret`` is what makes generated names hard to guess
     (see :class:`Ids`).
     """
@@ -48,10 +53,12 @@ class Broker:
         users: UserStore,
         *,
         limits: Limits | None = None,
+        window: Window | None = None,
         version: str = "0",
         secret: bytes = b"",
     ) -> None:
         self.journal = journal
+        journal.attach(self)
         self.users = users
         self.limits = limits or Limits()
         self.version = version
@@ -62,6 +69,7 @@ class Broker:
         self.timers = Deadlines()
         """In monotonic milliseconds: what a connection waits for."""
         self.ledger = ConfirmLedger(journal)
+        self.window = window or Window()
         self.alarms = Alarms(self)
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
         self.connections: dict[int, Connection] = {}
@@ -69,6 +77,7 @@ class Broker:
         self.vhosts: dict[str, VHost] = {}
         self.add_vhost(DEFAULT_VHOST)
         self._connections_made = 0
+        self._disk_low = False
 
     def add_vhost(self, name: str) -> VHost:
         """Make a virtual host of that name, with its pre-declared exchanges."""
@@ -78,6 +87,7 @@ class Broker:
             moment=self.moment,
             deadlines=self.deadlines,
             ids=self.ids,
+            window=self.window,
         )
         self.vhosts[name] = vhost
         return vhost
@@ -105,7 +115,8 @@ class Broker:
     def synced(self, position: int, now: float, wall_ms: int) -> None:
         """The log is on disk up to ``position``: everything that was waiting for it goes out."""
         self.begin(now, wall_ms)
-        self.alarms.clear(Alarm.DISK)
+        if not self._disk_low:
+            self.alarms.clear(Alarm.DISK)
         self.ledger.reached(position)
         self.finish()
 
@@ -117,11 +128,36 @@ class Broker:
         self.ledger.nack_publishes()
         self.finish()
 
+    def disk_low(self, now: float, wall_ms: int) -> None:
+        """The disk is getting full: block publishers until :meth:`disk_recovered`. What they have
+        sent is still taken, and confirmed. Idempotent."""
+        self.begin(now, wall_ms)
+        self._disk_low = True
+        self.alarms.sound(Alarm.DISK)
+        self.finish()
+
+    def disk_recovered(self, now: float, wall_ms: int) -> None:
+        """There is room on the disk again, and the log can grow. Idempotent."""
+        self.begin(now, wall_ms)
+        self._disk_low = False
+        self.alarms.clear(Alarm.DISK)
+        self.finish()
+
     def disk_failed(self, now: float, wall_ms: int) -> None:
         """The disk failed: nack what is unconfirmed, refuse what waits. Nothing is confirmed any
         more; the shell flushes and ends the process."""
         self.begin(now, wall_ms)
         self.ledger.fail()
+        self.finish()
+
+    def fetched(self, answers: Sequence[Fetched], now: float, wall_ms: int) -> None:
+        """Messages were read, as :meth:`Journal.fetch` had asked. Those of a queue that was deleted
+        meanwhile, or of a message that is gone, are dropped."""
+        self.begin(now, wall_ms)
+        for answer in answers:
+            queue = self.queue_by_id(answer.queue_id)
+            if queue is not None:
+                queue.fetched(answer.contents)
         self.finish()
 
     def tick(self, now: float, wall_ms: int) -> None:
@@ -165,6 +201,23 @@ class Broker:
         for connection in dirty:
             connection.dirty = False
         return dirty
+
+    # What the journal asks
+
+    def queue_by_id(self, queue_id: int) -> Queue | None:
+        """The queue of that id, in whichever virtual host; ``None`` for one that was deleted."""
+        for vhost in self.vhosts.values():
+            queue = vhost.queues_by_id.get(queue_id)
+            if queue is not None:
+                return queue
+        return None
+
+    def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
+        """See :class:`~reference_broker.core.journal.EntrySource`."""
+        queue = self.queue_by_id(queue_id)
+        if queue is not None:
+            for index in queue.indexes():
+                yield from index.live_columns(queue_id, start, end)
 
     # Within the core
 

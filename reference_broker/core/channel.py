@@ -2,9 +2,9 @@
 
 It begins OPEN, at channel.open; its state changes only by the table in :mod:`channel_state`.
 A :exc:`ChannelException` closes it: channel.close is sent, all it holds goes back to the queues at
-once, and its later frames are ignored until close-ok. While an answer waits for the disk it is
-SUSPENDED: later frames are parked in order (law 5). So it is while more answers wait for the
-socket than REPLY_OUTPUT_BYTES_MAX.
+once, and its later frames are ignored until close-ok. While an answer waits for the disk (a record
+to be synced, a message to be read) it is SUSPENDED: later frames are parked in order (law 5). So it
+is while more answers wait for the socket than REPLY_OUTPUT_BYTES_MAX.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from mqkit.wire import method_frame
+from mqkit.wire import FrameType, encode_method, method_frame
 from mqkit.wire.methods import ChannelClose, ChannelCloseOk, Method
 from reference_broker.core import settlement
 from reference_broker.core.channel_state import CHANNEL_TRANSITIONS, ChannelEvent, ChannelState
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reference_broker.core.content import Content
     from reference_broker.core.lease import Lease
     from reference_broker.core.publish_path import PublishAssembly, PublishTarget
+    from reference_broker.core.queue import Queue
     from reference_broker.core.vhost import VHost
 
 
@@ -132,6 +133,18 @@ class Channel:
         """The socket takes more again. Does nothing unless the channel was held back."""
         if self.held_back and self.state is ChannelState.SUSPENDED:
             self.held_back = False
+            self._move(ChannelEvent.RESUME)
+            self._take_parked()
+
+    def await_head(self, queue: Queue, request: Method) -> None:
+        """The message that ``request`` asks for has to be read: it is handled again, before later
+        frames, when ``queue`` has an answer to it."""
+        self._move(ChannelEvent.SUSPEND)
+        self.park(FrameType.METHOD, encode_method(request))
+        queue.backlog.await_head(self._head_has_come)
+
+    def _head_has_come(self) -> None:
+        if self.state is ChannelState.SUSPENDED:  # and not gone with its connection
             self._move(ChannelEvent.RESUME)
             self._take_parked()
 

@@ -44,6 +44,7 @@ from reference_broker.errors import (
 
 if TYPE_CHECKING:
     from reference_broker.core.broker import Broker
+    from reference_broker.core.content_frames import Piece
     from reference_broker.core.deadlines import Deadline
     from reference_broker.core.handshake import Tuned
     from reference_broker.core.peer import Peer
@@ -84,7 +85,7 @@ class Connection:
         self.heartbeat: Heartbeat | None = None
         self._time_limit: Deadline | None = broker.after(HANDSHAKE_S, self._handshake_expired)
 
-        self.output: list[bytes] = []
+        self.output: list[Piece] = []
         self.output_size = 0
         self.delivery_limit = DELIVERY_OUTPUT_BYTES_MAX
         self.starved = False
@@ -157,7 +158,7 @@ class Connection:
             self.dirty = True
             self.broker.dirty_connections.append(self)
 
-    def take_output(self) -> list[bytes]:
+    def take_output(self) -> list[Piece]:
         """The pieces to send, in order; they are the shell's now.
 
         Where consumers or requests were ``starved`` by a bound on waiting bytes, and the socket

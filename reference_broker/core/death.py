@@ -19,13 +19,19 @@ class DeathReason(StrEnum):
 
 
 class Death(NamedTuple):
-    """One message that left ``queue``.
+    """One message that leaves ``queue``.
 
-    ``sequence`` is its entry in the journal, which is not acked yet: whoever sends the dead letter
-    does that. It is -1 when the journal has no entry.
+    ``sequence`` is its entry, which is still taken: whoever sends the dead letter says in the
+    journal what becomes of it, and then calls :meth:`Queue.buried`. It is -1 for a message that the
+    queue refused.
     """
 
     queue: Queue
     sequence: int
     content: Content
     reason: DeathReason
+
+    @property
+    def is_logged(self) -> bool:
+        """The journal has the entry."""
+        return self.sequence >= 0 and self.queue.durable and self.content.position >= 0

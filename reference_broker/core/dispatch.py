@@ -68,7 +68,8 @@ class ConsumerRotation:
 
 
 def hand_out(queue: Queue) -> None:
-    """One round: deliver until nothing is ready or nobody has capacity."""
+    """One round: deliver until nothing is ready, the next message has to be read, or nobody has
+    capacity."""
     for ring in queue.rotation.rings:
         _serve(queue, ring)
 
@@ -101,8 +102,13 @@ def _serve(queue: Queue, ring: deque[ConsumerPort]) -> None:
         taken = index.take()
         assert taken is not None
         sequence, redelivered = taken
+        content = take_content(sequence, None)
+        if content is None:
+            index.put_back(sequence, redelivered)
+            queue.backlog.want_head()
+            break
         number += 1
-        lease = Lease(queue, sequence, take_content(sequence), redelivered, number, consumer)
+        lease = Lease(queue, sequence, content, redelivered, number, consumer)
         leases[sequence] = lease
         redeliveries += redelivered
         consumer.deliver(lease)

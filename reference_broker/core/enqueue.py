@@ -2,7 +2,8 @@
 
 The law: whether each queue takes the message is decided first; then it is journaled once, with an
 entry for each durable queue that takes it; then it is in the indexes. Nothing is between the last
-two, so that a journaled entry and an indexed one are the same set.
+two, so that a journaled entry and an indexed one are the same set. A queue keeps the message in
+memory as well, unless the journal has it and the queue's window is full.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from reference_broker.core.content import NOT_STORED
 from reference_broker.core.expiry import expires_at_ms
 from reference_broker.core.journal import Entry
+from reference_broker.core.window import MESSAGE_OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from reference_broker.core.content import Content
     from reference_broker.core.death import Death
     from reference_broker.core.header import HeaderFacts
+    from reference_broker.core.index import QueueIndex
     from reference_broker.core.ports import QueueEnvironment
     from reference_broker.core.queue import Queue
+
+_new_entry = tuple.__new__
+"""Half of what calling the class costs."""
 
 
 def enqueue(
@@ -51,12 +58,29 @@ def enqueue(
     if ttl_ms is not None or facts.expiration_ms is not None:
         expires_at = expires_at_ms(env.moment.wall_ms, ttl_ms, facts.expiration_ms)
         queue.expiry.watching = True
+    size = len(content.body)
     if queue.durable and facts.persistent:
-        entry = Entry(queue.id, index.tail, expires_at, priority)
-        content.position = env.journal.publish((entry,), content)
-    queue.contents[index.append(content.position, len(content.body), expires_at)] = content
+        entry = _new_entry(Entry, (queue.id, index.tail, expires_at, priority))
+        env.journal.publish((entry,), content)
+        position = content.position
+        backlog = queue.backlog
+        if backlog.absent:
+            keep = position < 0
+        elif queue.levels is None:  # Backlog.has_room, without the calls
+            resident_bytes = index.ready_bytes + index.ready * MESSAGE_OVERHEAD_BYTES
+            keep = resident_bytes < env.window.size_bytes or position < 0
+        else:
+            keep = position < 0 or backlog.has_room()
+        sequence = index.append(position, size, content.stored, expires_at)
+    else:
+        keep = True
+        sequence = index.append(NOT_STORED, size, 0, expires_at)
+    if keep:
+        queue.contents[sequence] = content
+        queue.header_bytes += len(content.header)
+    else:
+        queue.backlog.leave_out(sequence, size)
     queue.published += 1
-    queue.header_bytes += len(content.header)
     if not queue.dirty:
         env.mark_dirty(queue)
     if limit is not None:
@@ -74,7 +98,8 @@ def store(
     """Journal ``content`` and append it to ``queues``, all of which take it.
 
     With ``source``, a dead letter: the entry it comes from is gone in the same record when every
-    target is journaled too, and is acked otherwise.
+    target is journaled too, and is acked otherwise. Only then it is gone from its index: what is in
+    no index may be left out of what the log knows about its files, and a crash would lose it.
     """
     places = []
     entries = []
@@ -89,18 +114,37 @@ def store(
         places.append((queue, index, expires_at))
         if queue.durable and facts.persistent:
             entries.append(Entry(queue.id, index.tail, expires_at, priority))
-    _journal(entries, len(entries) == len(places), content, env, source)
+    moved = _journal(entries, len(entries) == len(places), content, env, source)
     for queue, index, expires_at in places:
-        sequence = index.append(content.position, len(content.body), expires_at)
-        queue.contents[sequence] = content
-        queue.published += 1
-        queue.header_bytes += len(content.header)
+        _append(queue, index, content, expires_at)
         if expires_at:
             queue.expiry.watching = True
         env.mark_dirty(queue)
+    if source is not None and source.sequence >= 0:
+        if source.is_logged and not moved:
+            # Not before the targets are in their indexes: the ack may begin a new segment, and
+            # the footer of the old one is made from the indexes.
+            death = source.content
+            env.journal.ack(source.queue.id, source.sequence, death.position, death.stored)
+        source.queue.buried(source)
     for queue in queues:
         if queue.length_limit is not None:
             queue.length_limit.enforce_after_publish(queue)
+
+
+def _append(queue: Queue, index: QueueIndex, content: Content, expires_at: int) -> None:
+    size = len(content.body)
+    # Only a durable queue has an entry: the log keeps the message for no other.
+    position = content.position if queue.durable else NOT_STORED
+    backlog = queue.backlog
+    keep = position < 0 or (not backlog.absent and backlog.has_room())
+    sequence = index.append(position, size, content.stored if position >= 0 else 0, expires_at)
+    queue.published += 1
+    if keep:
+        queue.contents[sequence] = content
+        queue.header_bytes += len(content.header)
+    else:
+        backlog.leave_out(sequence, size)
 
 
 def _journal(
@@ -109,18 +153,19 @@ def _journal(
     content: Content,
     env: QueueEnvironment,
     source: Death | None,
-) -> None:
-    logged_source = source is not None and source.sequence >= 0
+) -> bool:
+    """Log ``content``; whether the same record took ``source`` away."""
     if not entries:
-        if source is not None and logged_source:
-            env.journal.ack(source.queue.id, source.sequence, source.content.position)
-        return
-    if source is None or not logged_source:
-        content.position = env.journal.publish(entries, content)
-        return
-    queue_id, sequence, position = source.queue.id, source.sequence, source.content.position
-    if every_target:
-        content.position = env.journal.move(queue_id, sequence, position, entries, content)
-    else:
-        content.position = env.journal.publish(entries, content)
-        env.journal.ack(queue_id, sequence, position)
+        return False
+    if source is None or not source.is_logged or not every_target:
+        env.journal.publish(entries, content)
+        return False
+    env.journal.move(
+        source.queue.id,
+        source.sequence,
+        source.content.position,
+        source.content.stored,
+        entries,
+        content,
+    )
+    return True

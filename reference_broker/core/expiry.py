@@ -48,8 +48,8 @@ class MessageExpiry:
 
     def drop_due(self) -> None:
         """After a round: drop what has reached its time, and watch the head that is left."""
-        self._drop_before(self._queue.env.moment.wall_ms + 1)
-        self._watch_head()
+        if self._drop_before(self._queue.env.moment.wall_ms + 1):
+            self._watch_head()
 
     def cancel(self) -> None:
         """The queue is deleted."""
@@ -57,14 +57,18 @@ class MessageExpiry:
         if self._deadline is not None:
             self._deadline.cancel()
 
-    def _drop_before(self, end_ms: int) -> None:
+    def _drop_before(self, end_ms: int) -> bool:
+        """False when the head is a dead letter that has to be read first: the queue is dispatched
+        again when that is here."""
         queue = self._queue
         while (index := queue.head_index()) is not None:
             when_ms = index.head_expires_at()
             if not when_ms or when_ms >= end_ms:
-                return
+                break
+            if not queue.drop_head(index, DeathReason.EXPIRED):
+                return False
             queue.expired += 1
-            queue.drop_head(index, DeathReason.EXPIRED)
+        return True
 
     def _watch_head(self) -> None:
         index = self._queue.head_index()

@@ -7,13 +7,15 @@ An index is chunks of consecutive sequences, each chunk a few parallel columns::
 
     sequence   base   base+1  base+2  ...      up to CHUNK_ENTRIES, aligned: sequence >> CHUNK_BITS
     states     |  3  |   2   |   0   |         bytearray: READY, REDELIVERED, TAKEN, GONE
-    positions  |  q  |   q   |   q   |         where the log has the message, -1 for "not there"
+    positions  |  q  |   q   |   q   |         where the journal has the message (see Journal)
     sizes      |  I  |   I   |   I   |         bytes of the body
+    stored     |  I  |   I   |   I   |         bytes of the log that are the entry's share
     expiries   |  q  |   q   |   q   |         wall ms, 0 for never; only once an entry needs it
 
 The next ready entry is a ``bytearray.find`` from the head cursor. Every ready entry is at or after
 the cursor: a requeue sets its byte and moves the cursor back, which is the original order. A chunk
-whose entries are all gone is dropped.
+whose entries are all gone is dropped. Log positions rise with the sequences, since both are given
+in order of publishing; entries that the log doesn't have may stand anywhere between.
 """
 
 from __future__ import annotations
@@ -21,89 +23,42 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from enum import IntEnum
+from typing import NamedTuple
+
+from reference_broker.core.chunk import GONE, READY, REDELIVERED, TAKEN, Chunk
+from reference_broker.core.entry_state import TRANSITIONS, EntryState, IllegalTransition
+from reference_broker.core.journal import EntryColumns
+
+__all__ = [
+    "CHUNK_BITS", "CHUNK_ENTRIES", "RECYCLED_ENTRIES", "TRANSITIONS",
+    "EntryState", "IllegalTransition", "IndexEntry", "QueueIndex", "ReadyRun",
+]  # fmt: skip
 
 CHUNK_BITS = 12
 CHUNK_ENTRIES = 1 << CHUNK_BITS
 """Entries of a full chunk. A find in 4,096 bytes takes about as long as one Python call, and a
-chunk that one unacked message keeps alive costs 53 KB at most."""
+chunk that one unacked message keeps alive costs 70 KB, or 102 KB with expiries."""
 
 RECYCLED_ENTRIES = 256
 """A newest chunk with nothing live in it is dropped from this many entries on, so that a thousand
 queues that are drained as they fill don't hold a full chunk each."""
 
 
-class EntryState(IntEnum):
-    """The state byte of an entry."""
+class IndexEntry(NamedTuple):
+    """What the index has of one entry, beside its state."""
 
-    READY = 0
-    REDELIVERED = 1
-    """Ready again after it was handed out."""
-    TAKEN = 2
-    """Handed out; a lease speaks for it."""
-    GONE = 3
-    """Acked, dead-lettered, expired, dropped or purged."""
+    position: int
+    size: int
+    stored: int
+    expires_at_ms: int
 
 
-TRANSITIONS: dict[EntryState, tuple[EntryState, ...]] = {
-    EntryState.READY: (EntryState.TAKEN, EntryState.GONE),
-    EntryState.REDELIVERED: (EntryState.TAKEN, EntryState.GONE),
-    EntryState.TAKEN: (EntryState.REDELIVERED, EntryState.GONE),
-    EntryState.GONE: (),
-}
-"""Complete: what is not here raises :exc:`IllegalTransition`, and nothing changes."""
+class ReadyRun(NamedTuple):
+    """Ready entries with consecutive sequences, in parallel columns."""
 
-# Plain ints: an enum member costs an attribute look-up in every message's path.
-_READY, _REDELIVERED, _TAKEN, _GONE = (int(state) for state in EntryState)
-
-
-class IllegalTransition(AssertionError):
-    """The broker's own mistake: an entry was asked for a change that its state doesn't allow."""
-
-
-class _Chunk:
-    """Consecutive entries, the first of which has sequence ``base``."""
-
-    __slots__ = ("base", "expiries", "live", "positions", "returned", "sizes", "states")
-
-    def __init__(self, base: int) -> None:
-        self.base = base
-        self.states = bytearray()
-        self.positions = array("q")
-        self.sizes = array("I")
-        self.expiries: array[int] | None = None
-        self.live = 0
-        """Entries that are not gone."""
-        self.returned = 0
-        """Entries in state REDELIVERED: only then a search must look for two bytes."""
-
-    def first_ready(self, start: int) -> int:
-        """Offset of the first ready entry from ``start`` on, or -1."""
-        fresh = self.states.find(_READY, start)
-        if not self.returned:
-            return fresh
-        returned = self.states.find(_REDELIVERED, start)
-        if fresh < 0 or returned < 0:
-            return max(fresh, returned)
-        return min(fresh, returned)
-
-    def expires_at(self, offset: int) -> int:
-        return 0 if self.expiries is None else self.expiries[offset]
-
-    def append_expiry(self, expires_at_ms: int) -> None:
-        """Make the column where it isn't there yet; the state was appended already."""
-        if self.expiries is None:
-            self.expiries = array("q", bytes(8 * (len(self.states) - 1)))
-        self.expiries.append(expires_at_ms)
-
-    def pad_to(self, sequence: int) -> None:
-        """Fill with gone entries up to ``sequence``: recovery leaves gaps."""
-        missing = sequence - self.base - len(self.states)
-        self.states.extend(bytes((_GONE,)) * missing)
-        self.positions.frombytes(bytes(self.positions.itemsize * missing))
-        self.sizes.frombytes(bytes(self.sizes.itemsize * missing))
-        if self.expiries is not None:
-            self.expiries.frombytes(bytes(self.expiries.itemsize * missing))
+    sequences: range
+    positions: array[int]
+    sizes: array[int]
 
 
 class QueueIndex:
@@ -123,9 +78,9 @@ class QueueIndex:
         self.ready = 0
         self.ready_bytes = 0
         self.held_bytes = 0
-        self._chunks: dict[int, _Chunk] = {}
+        self._chunks: dict[int, Chunk] = {}
         self._numbers: list[int] = []
-        self._head = self._last = _Chunk(start)  # stands in until the first entry
+        self._head = self._last = Chunk(start)  # stands in until the first entry
         self._cursor = 0
         self._grow_at = start
 
@@ -133,17 +88,20 @@ class QueueIndex:
         """Entries that are not gone."""
         return sum(chunk.live for chunk in self._chunks.values())
 
-    def append(self, position: int, size: int, expires_at_ms: int = 0) -> int:
+    # A message's way
+
+    def append(self, position: int, size: int, stored: int, expires_at_ms: int = 0) -> int:
         """Add a ready entry at the tail; returns its sequence."""
         sequence = self.tail
         if sequence == self._grow_at:
             self._grow(sequence)
         chunk = self._last
-        chunk.states.append(_READY)
+        if expires_at_ms or chunk.expiries is not None:
+            chunk.with_expiries().append(expires_at_ms)
+        chunk.states.append(READY)
         chunk.positions.append(position)
         chunk.sizes.append(size)
-        if expires_at_ms or chunk.expiries is not None:
-            chunk.append_expiry(expires_at_ms)
+        chunk.stored.append(stored)
         chunk.live += 1
         self.ready += 1
         self.ready_bytes += size
@@ -154,21 +112,21 @@ class QueueIndex:
     def take(self) -> tuple[int, bool] | None:
         """Take the first ready entry: its sequence, and whether it was handed out before.
 
-        ``None`` when nothing is ready. The caller settles it, or requeues it.
+        ``None`` when nothing is ready. The caller settles it, requeues it or puts it back.
         """
         chunk = self._head
         states = chunk.states
-        offset = states.find(_READY, self._cursor)
+        offset = states.find(READY, self._cursor)
         redelivered = False
         if offset < 0 or chunk.returned:
             if not self.ready:
                 return None
             chunk, offset = self._seek()
             states = chunk.states
-            if states[offset] == _REDELIVERED:
+            if states[offset] == REDELIVERED:
                 chunk.returned -= 1
                 redelivered = True
-        states[offset] = _TAKEN
+        states[offset] = TAKEN
         self._cursor = offset + 1
         self.ready -= 1
         self.ready_bytes -= chunk.sizes[offset]
@@ -182,9 +140,9 @@ class QueueIndex:
             raise IllegalTransition(f"settle of {sequence}, which is gone") from None
         offset = sequence - chunk.base
         states = chunk.states
-        if offset < 0 or states[offset] != _TAKEN:
+        if offset < 0 or states[offset] != TAKEN:
             raise IllegalTransition(f"settle of {sequence}, state {self.state_of(sequence)!r}")
-        states[offset] = _GONE
+        states[offset] = GONE
         self.held_bytes -= chunk.sizes[offset]
         chunk.live -= 1
         if not chunk.live and (chunk is not self._last or len(states) >= RECYCLED_ENTRIES):
@@ -192,11 +150,19 @@ class QueueIndex:
 
     def requeue(self, sequence: int) -> None:
         """A taken entry is ready again, at its old place, as redelivered."""
+        self.put_back(sequence, True)
+
+    def put_back(self, sequence: int, redelivered: bool) -> None:
+        """A taken entry is ready again, at its old place. What was not handed out after all is
+        ``redelivered`` only if it was so when it was taken."""
         chunk, offset = self._find(sequence)
-        if chunk.states[offset] != _TAKEN:
+        if chunk.states[offset] != TAKEN:
             raise IllegalTransition(f"requeue of {sequence}, state {self.state_of(sequence)!r}")
-        chunk.states[offset] = _REDELIVERED
-        chunk.returned += 1
+        if redelivered:
+            chunk.states[offset] = REDELIVERED
+            chunk.returned += 1
+        else:
+            chunk.states[offset] = READY
         self.ready += 1
         self.ready_bytes += chunk.sizes[offset]
         if chunk is self._head:
@@ -204,6 +170,56 @@ class QueueIndex:
         elif chunk.base < self._head.base:
             self._head = chunk
             self._cursor = offset
+
+    def purge(self) -> Iterator[tuple[int, int, int]]:
+        """Make every ready entry gone; gives (sequence, position, stored) of each, in order.
+
+        Read it to the end: an entry is gone when the next one is asked for.
+        """
+        while self.ready:
+            chunk, offset = self._seek()
+            self._cursor = offset + 1
+            gone = chunk.base + offset, chunk.positions[offset], chunk.stored[offset]
+            yield gone
+            self._make_gone(chunk, offset)
+
+    # Reading
+
+    def entry(self, sequence: int) -> IndexEntry:
+        """What is known of an entry that is not gone."""
+        chunk, offset = self._find(sequence)
+        return IndexEntry(
+            chunk.positions[offset],
+            chunk.sizes[offset],
+            chunk.stored[offset],
+            chunk.expires_at(offset),
+        )
+
+    def ready_entry(self, sequence: int) -> tuple[int, int, int] | None:
+        """Position, size and ``stored`` of an entry that is ready; ``None`` for one that is not.
+        Asked for each message that is read back, so it is written out."""
+        chunk = self._chunks.get(sequence >> CHUNK_BITS)
+        if chunk is None:
+            return None
+        offset = sequence - chunk.base
+        states = chunk.states
+        if not 0 <= offset < len(states) or states[offset] > REDELIVERED:
+            return None
+        return chunk.positions[offset], chunk.sizes[offset], chunk.stored[offset]
+
+    def state_of(self, sequence: int) -> EntryState:
+        """The state of any sequence below the tail."""
+        chunk = self._chunks.get(sequence >> CHUNK_BITS)
+        if chunk is None or not 0 <= sequence - chunk.base < len(chunk.states):
+            return EntryState.GONE
+        return EntryState(chunk.states[sequence - chunk.base])
+
+    def head_sequence(self) -> int | None:
+        """The entry that :meth:`take` would give; ``None`` for none."""
+        if not self.ready:
+            return None
+        chunk, offset = self._seek()
+        return chunk.base + offset
 
     def head_expires_at(self) -> int | None:
         """The expiry of the entry that :meth:`take` would give: 0 for never, ``None`` for none."""
@@ -217,37 +233,73 @@ class QueueIndex:
         chunk, offset = self._find(sequence)
         return chunk.expires_at(offset)
 
-    def state_of(self, sequence: int) -> EntryState:
-        """The state of any sequence below the tail."""
-        chunk = self._chunks.get(sequence >> CHUNK_BITS)
-        if chunk is None or sequence < chunk.base:
-            return EntryState.GONE
-        return EntryState(chunk.states[sequence - chunk.base])
+    @property
+    def has_expiries(self) -> bool:
+        """An entry may have an expiry."""
+        return any(chunk.expiries is not None for chunk in self._chunks.values())
 
-    def purge(self) -> Iterator[tuple[int, int]]:
-        """Make every ready entry gone; gives (sequence, position) of each, in order.
+    def ready_from(self, sequence: int) -> Iterator[tuple[int, int, int]]:
+        """The ready entries from ``sequence`` on, in order: (sequence, position, size).
 
-        Read it to the end: an entry is gone when it was given.
+        Nothing may be changed while this is read.
         """
-        while self.ready:
-            chunk, offset = self._seek()
-            if chunk.states[offset] == _REDELIVERED:
-                chunk.returned -= 1
-            chunk.states[offset] = _GONE
-            self._cursor = offset + 1
-            self.ready -= 1
-            self.ready_bytes -= chunk.sizes[offset]
-            self.held_bytes -= chunk.sizes[offset]
-            chunk.live -= 1
-            if not chunk.live:
-                self._drop(chunk)
-            yield chunk.base + offset, chunk.positions[offset]
+        for run in self.ready_runs(sequence):
+            yield from zip(*run, strict=True)
+
+    def ready_runs(self, sequence: int, longest: int = CHUNK_ENTRIES) -> Iterator[ReadyRun]:
+        """The same, in pieces of up to ``longest`` consecutive sequences: copies, so that what is
+        done with many of them costs little for each."""
+        if not self.ready:
+            return
+        chunk, offset = self._seek()
+        if sequence > chunk.base + offset:
+            place = bisect_left(self._numbers, sequence >> CHUNK_BITS)
+            if place == len(self._numbers):
+                return
+            chunk = self._chunks[self._numbers[place]]
+            offset = max(0, sequence - chunk.base)
+        place = bisect_left(self._numbers, chunk.base >> CHUNK_BITS)
+        while True:
+            run = chunk.ready_run(offset)
+            if run:
+                offset = min(run.stop, run.start + longest)
+                yield ReadyRun(
+                    range(chunk.base + run.start, chunk.base + offset),
+                    chunk.positions[run.start : offset],
+                    chunk.sizes[run.start : offset],
+                )
+                continue
+            place += 1
+            if place == len(self._numbers):
+                return
+            chunk = self._chunks[self._numbers[place]]
+            offset = 0
+
+    def live_columns(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
+        """The entries that are not gone and whose log position lies in ``start`` to ``end`` (not
+        included), in pieces that are copies; chunks that lie elsewhere cost next to nothing."""
+        for number in list(self._numbers):
+            chunk = self._chunks[number]
+            if not chunk.lies_before(start) and not chunk.lies_behind(end):
+                columns = chunk.live_columns(queue_id, start, end)
+                if columns is not None:
+                    yield columns
+
+    # The message moves in the store
+
+    def set_position(self, sequence: int, position: int) -> None:
+        """An entry that the log doesn't have is kept elsewhere from now on (a page, or memory)."""
+        chunk, offset = self._find(sequence)
+        chunk.positions[offset] = position
+
+    # Recovery
 
     def restore(
         self,
         sequence: int,
         position: int,
         size: int,
+        stored: int,
         redelivered: bool = False,
         expires_at_ms: int = 0,
     ) -> None:
@@ -255,26 +307,88 @@ class QueueIndex:
 
         Sequences rise, with gaps. The tail never falls below where this index was started.
         """
-        end = self._last.base + len(self._last.states) if self._chunks else 0
-        if sequence < end:
-            raise IllegalTransition(f"restore of {sequence}, below {end}")
         before = self.tail
-        self._grow(sequence)
+        self._grow_to(sequence)
         self.tail = sequence
         self._grow_at = -1
-        self.append(position, size, expires_at_ms)
+        self.append(position, size, stored, expires_at_ms)
         if redelivered:
-            self._last.states[-1] = _REDELIVERED
+            self._last.states[-1] = REDELIVERED
             self._last.returned += 1
         self.tail = self._grow_at = max(before, sequence + 1)
 
-    def _find(self, sequence: int) -> tuple[_Chunk, int]:
+    def restore_columns(self, columns: EntryColumns) -> None:
+        """Recovery: :meth:`restore` of many entries, which are ready or redelivered."""
+        if columns.states.count(TAKEN) or columns.states.count(GONE):
+            raise IllegalTransition("restore of entries that are not ready")
+        sequences = columns.sequences
+        before, count, start = self.tail, len(sequences), 0
+        while start < count:
+            first = sequences[start]
+            end = bisect_left(sequences, ((first >> CHUNK_BITS) + 1) << CHUNK_BITS, start)
+            self._grow_to(first)
+            self._last.extend(columns, start, end)
+            start = end
+        if not count:
+            return
+        size = sum(columns.sizes)
+        self.ready += count
+        self.ready_bytes += size
+        self.held_bytes += size
+        self.tail = self._grow_at = max(before, sequences[-1] + 1)
+
+    def forget(self, sequence: int) -> tuple[int, int] | None:
+        """Recovery, and damage: the entry is gone, whatever its state; its position and ``stored``,
+        or ``None`` when it was gone already."""
+        if self.state_of(sequence) is EntryState.GONE:
+            return None
+        chunk, offset = self._find(sequence)
+        gone = chunk.positions[offset], chunk.stored[offset]
+        self._make_gone(chunk, offset)
+        return gone
+
+    def forget_range(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+        """Recovery: the entries from ``first`` to ``last`` (included) are gone; gives (sequence,
+        position, stored) of those that were there. Read it to the end."""
+        low = bisect_left(self._numbers, first >> CHUNK_BITS)
+        high = bisect_right(self._numbers, last >> CHUNK_BITS)
+        for number in self._numbers[low:high]:
+            chunk = self._chunks[number]
+            begin = max(0, first - chunk.base)
+            end = min(len(chunk.states), last + 1 - chunk.base)
+            for offset in range(begin, end):
+                if chunk.states[offset] != GONE:
+                    gone = chunk.base + offset, chunk.positions[offset], chunk.stored[offset]
+                    self._make_gone(chunk, offset)
+                    yield gone
+
+    def mark_redelivered(self, sequence: int) -> None:
+        """Recovery: a ready entry was handed out before. Nothing for one that is gone."""
+        if self.state_of(sequence) is EntryState.READY:
+            chunk, offset = self._find(sequence)
+            chunk.states[offset] = REDELIVERED
+            chunk.returned += 1
+
+    def mark_redelivered_below(self, position: int) -> None:
+        """Recovery: every ready entry whose log position is lower may have been handed out."""
+        for chunk in self._chunks.values():
+            if not chunk.lies_behind(position):
+                chunk.mark_redelivered_below(position)
+
+    def begin_at(self, sequence: int) -> None:
+        """After recovery: what is appended from now on has sequences from ``sequence`` on, and
+        above all that are here."""
+        self.tail = self._grow_at = max(self.tail, sequence)
+
+    # Chunks
+
+    def _find(self, sequence: int) -> tuple[Chunk, int]:
         chunk = self._chunks.get(sequence >> CHUNK_BITS)
         if chunk is None or sequence < chunk.base:
             raise IllegalTransition(f"{sequence} is gone")
         return chunk, sequence - chunk.base
 
-    def _seek(self) -> tuple[_Chunk, int]:
+    def _seek(self) -> tuple[Chunk, int]:
         """Move the cursor to the first ready entry; there must be one."""
         chunk = self._head
         offset = chunk.first_ready(self._cursor)
@@ -285,6 +399,26 @@ class QueueIndex:
         self._head = chunk
         self._cursor = offset
         return chunk, offset
+
+    def _make_gone(self, chunk: Chunk, offset: int) -> None:
+        """Whatever its state was, which is not gone."""
+        state, size = chunk.states[offset], chunk.sizes[offset]
+        if state != TAKEN:
+            self.ready -= 1
+            self.ready_bytes -= size
+            chunk.returned -= state == REDELIVERED
+        chunk.states[offset] = GONE
+        self.held_bytes -= size
+        chunk.live -= 1
+        if not chunk.live:
+            self._drop(chunk)
+
+    def _grow_to(self, sequence: int) -> None:
+        """Recovery: have :attr:`_last` end just before ``sequence``."""
+        end = self._last.base + len(self._last.states) if self._chunks else 0
+        if sequence < end:
+            raise IllegalTransition(f"restore of {sequence}, below {end}")
+        self._grow(sequence)
 
     def _grow(self, sequence: int) -> None:
         """Make the newest chunk end just before ``sequence``, opening one where it is needed."""
@@ -297,13 +431,13 @@ class QueueIndex:
             if not self._last.live:
                 self._drop(self._last)
                 self._grow_at = (number + 1) << CHUNK_BITS
-        chunk = self._last = self._chunks[number] = _Chunk(sequence)
+        chunk = self._last = self._chunks[number] = Chunk(sequence)
         self._numbers.append(number)
         if len(self._numbers) == 1:
             self._head = chunk
             self._cursor = 0
 
-    def _drop(self, chunk: _Chunk) -> None:
+    def _drop(self, chunk: Chunk) -> None:
         """Forget a chunk that has no live entry. The newest one is made anew when needed."""
         number = chunk.base >> CHUNK_BITS
         del self._chunks[number]

@@ -1,17 +1,26 @@
-"""What the core needs of the log: a port. The real one is :class:`reference_broker.store.log.Log`.
+"""What the core needs of the store: a port. The real one is
+:class:`reference_broker.store.log.Log`.
 
 Law 2 and 3 of the design: records are appended to a pending batch (no I/O happens here), the
 runtime writes and syncs the batch, and then says up to which position. A promise to a client
 (a confirm, a declare-ok of a durable object) leaves only when ``synced`` has reached the position
 that ``tail`` had after its record was appended.
+
+A position says where a message is kept, for as long as it is: at or above 0 it is one of the log's,
+which never changes, also when the log rewrites the file; below :data:`NOT_STORED` it is a page's.
+A new entry has to be in its queue's index before anything else is logged, and an entry stays there
+until the record that ends it is: the log asks the indexes what is alive (:class:`EntrySource`).
+Law 5: a message that is not in memory is asked for with :meth:`Journal.fetch`, and the answer is
+a later input (:meth:`reference_broker.core.broker.Broker.fetched`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from reference_broker.core.content import Content
+from reference_broker.core.content import NOT_STORED, Content
 
 
 class Entry(NamedTuple):
@@ -27,23 +36,65 @@ class Entry(NamedTuple):
     priority: int = 0
 
 
+class EntryColumns(NamedTuple):
+    """Entries of one level of a queue that are not gone, in order, as parallel columns."""
+
+    queue_id: int
+    sequences: array[int]
+    """``Q``. They rise, and may have holes."""
+    positions: array[int]
+    """``q``"""
+    sizes: array[int]
+    """``I``: bytes of the body."""
+    stored: array[int]
+    """``I``: see :attr:`Content.stored`."""
+    states: bytes
+    """One :class:`~reference_broker.core.index.EntryState` for each, never GONE."""
+    expiries: array[int] | None
+    """``q``, wall ms and 0 for never; ``None`` when none of them expires."""
+
+
+class EntrySource(Protocol):
+    """The broker, as its journal sees it."""
+
+    def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
+        """The entries of a queue that are not gone and whose log position lies in ``start`` to
+        ``end`` (not included). Nothing for a queue that is deleted. What is handed out is not
+        gone, and neither is a dead letter whose move was not journaled yet."""
+        ...
+
+
+class Fetched(NamedTuple):
+    """The answer to a fetch: what was read, by sequence. ``None`` is a message that is damaged on
+    disk: it can't be had any more."""
+
+    queue_id: int
+    contents: Sequence[tuple[int, Content | None]]
+
+
 class Journal(Protocol):
-    """An append-only log of what must survive. Positions only grow."""
+    """An append-only log of what must survive, and pages for what need not. Positions only grow."""
 
     tail: int
-    """Where the next record will start: a promise made now waits for ``synced >= tail``."""
+    """Where the next record will start: a promise made now waits for ``synced >= tail``. What lies
+    between the two is in memory, so many bytes."""
     synced: int
     """Every record that starts below this position is on disk."""
     epoch: int
     """Rises at each start; part of every entry's identity, and of every new queue id."""
 
-    def publish(self, entries: Sequence[Entry], content: Content) -> int:
-        """Append a message and its entries; returns the position (the new ``content.position``)."""
+    def attach(self, entries: EntrySource) -> None:
+        """Say who knows which entries are alive. Once, before the first record."""
         ...
 
-    def ack(self, queue_id: int, sequence: int, position: int) -> None:
-        """The entry is done with: acked, expired, dropped or purged. ``position`` is its
-        content's position. Calls for consecutive sequences of one queue are folded together."""
+    def publish(self, entries: Sequence[Entry], content: Content) -> None:
+        """Append a message and its entries, and say in ``content`` where it is (``position``) and
+        what each entry is accounted for until it is acked (``stored``)."""
+        ...
+
+    def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
+        """The entry is done with: acked, expired, dropped or purged. ``position`` and ``stored``
+        are its content's. Calls for consecutive sequences of one queue are folded together."""
         ...
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
@@ -55,16 +106,33 @@ class Journal(Protocol):
         queue_id: int,
         sequence: int,
         position: int,
+        stored: int,
         entries: Sequence[Entry],
         content: Content,
-    ) -> int:
+    ) -> None:
         """Dead-lettering between durable queues of this broker, as one atomic record: the source
-        entry is gone and ``entries`` are there, with ``content``'s new header and route and the
-        body that is stored at ``position``. Returns the record's position."""
+        entry (with its ``position`` and ``stored``) is gone and ``entries`` are there with
+        ``content``, in which it says the same as :meth:`publish` does."""
         ...
 
     def define(self, key: str, value: bytes | None) -> None:
         """Keep ``value`` under ``key`` (a queue, an exchange, a binding); ``None`` deletes it."""
+        ...
+
+    def fetch(self, queue_id: int, sequences: array[int], positions: array[int]) -> None:
+        """Have these messages read (log and page positions alike, in the queue's order); the
+        answer comes as one :class:`Fetched` for the queue. The caller asks for a queue again only
+        after that. A message that is not written yet is waited for."""
+        ...
+
+    def page(self, content: Content) -> int:
+        """Write a message that the log doesn't have to a page; returns its position there, or
+        :data:`NOT_STORED` where there are no pages (then it has to stay in memory). Each call
+        makes a copy of its own; :meth:`unpage` is called once for each."""
+        ...
+
+    def unpage(self, position: int) -> None:
+        """A paged message is gone, or is in memory again for good."""
         ...
 
 
@@ -81,10 +149,13 @@ class MemoryJournal:
         self.tail = self.synced = position + 1
         return position
 
-    def publish(self, entries: Sequence[Entry], content: Content) -> int:
-        return self._append()
+    def attach(self, entries: EntrySource) -> None:
+        """Nobody is asked."""
 
-    def ack(self, queue_id: int, sequence: int, position: int) -> None:
+    def publish(self, entries: Sequence[Entry], content: Content) -> None:
+        """Nothing is stored here: the message stays in memory."""
+
+    def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
         self._append()
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
@@ -95,10 +166,20 @@ class MemoryJournal:
         queue_id: int,
         sequence: int,
         position: int,
+        stored: int,
         entries: Sequence[Entry],
         content: Content,
-    ) -> int:
-        return self._append()
+    ) -> None:
+        """Nothing is stored here, and nothing has to be taken away."""
 
     def define(self, key: str, value: bytes | None) -> None:
         self._append()
+
+    def fetch(self, queue_id: int, sequences: array[int], positions: array[int]) -> None:
+        raise AssertionError("a memory journal has nothing to read")
+
+    def page(self, content: Content) -> int:
+        return NOT_STORED
+
+    def unpage(self, position: int) -> None:
+        """Nothing is paged."""

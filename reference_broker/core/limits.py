@@ -25,6 +25,10 @@ CLOSE_OK_S = 10.0
 MISSED_HEARTBEATS_MAX = 2
 """A peer that was silent for this many heartbeat intervals is gone (spec section 4.2.7)."""
 
+MESSAGE_SIZE_MAX = 128 * MIB
+"""Above this no operator may set ``Limits.message_size_max``: a body is one block of memory from
+its first frame to its last delivery. (RabbitMQ 3's default; what is larger belongs in a file.)"""
+
 UNACKED_MAX = 65_535
 """Deliveries that one channel may hold unacknowledged: as many as basic.qos can ask for at all.
 A consumer without a prefetch gets no more than this before it acknowledges."""
@@ -68,3 +72,5 @@ class Limits:
     """Bytes of one message's body."""
     memory_high_watermark_bytes: int = 1_024 * MIB
     """Bytes of messages that the broker holds before it stops reading from publishers."""
+    disk_free_limit_bytes: int = 50_000_000
+    """Free on the data folder's disk before it stops reading from publishers. 0 is no limit."""

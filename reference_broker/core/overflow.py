@@ -66,7 +66,8 @@ class LengthLimit:
             queue.env.dead_letters.drain()
 
     def enforce(self, queue: Queue) -> None:
-        """Drop from the head until the queue is within its limit; nothing unless drop-head.
+        """Drop from the head until the queue is within its limit; nothing unless drop-head. A dead
+        letter that has to be read first ends it: it goes on when that is here.
 
         The caller drains the dead letters.
         """
@@ -75,8 +76,9 @@ class LengthLimit:
         while self._exceeded(queue, 0, 0):
             index = queue.head_index()
             assert index is not None
+            if not queue.drop_head(index, DeathReason.MAXLEN):
+                return
             queue.dropped += 1
-            queue.drop_head(index, DeathReason.MAXLEN)
 
     def _exceeded(self, queue: Queue, more: int, more_bytes: int) -> bool:
         if self._max_length is not None and queue.ready + more > self._max_length:

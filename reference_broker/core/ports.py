@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reference_broker.core.lease import Lease
     from reference_broker.core.moment import Moment
     from reference_broker.core.queue import Queue
+    from reference_broker.core.window import Window
 
 
 class ConsumerPort(Protocol):
@@ -44,13 +45,15 @@ class QueueEnvironment(Protocol):
     moment: Moment
     deadlines: Deadlines
     vhost_name: str
+    window: Window
     dead_letters: DeadLetters
     """The work list of dead-lettering: make one per virtual host with ``DeadLetters(self)``."""
 
     def mark_dirty(self, queue: Queue) -> None:
         """``queue`` may have something to hand out: call ``queue.dispatch()`` before the current
         input ends. Called any number of times: the implementation keeps ``queue.dirty``, true
-        while the queue is on its list, false again before it dispatches it."""
+        while the queue is on its list, false again before it dispatches it. After that dispatch it
+        calls ``queue.backlog.wake()``."""
         ...
 
     def route(

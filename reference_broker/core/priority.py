@@ -49,6 +49,12 @@ class PriorityLevels:
             self._levels = sorted(self._indexes, reverse=True)
         return index
 
+    def adopt(self, level: int, index: QueueIndex) -> None:
+        """Recovery: ``index`` is what was stored of a level. New sequences are of this run."""
+        index.begin_at(first_sequence(self._epoch, level))
+        self._indexes[level] = index
+        self._levels = sorted(self._indexes, reverse=True)
+
     def holding(self, sequence: int) -> QueueIndex:
         """The index that has ``sequence``."""
         return self._indexes[sequence >> LEVEL_SHIFT]

@@ -4,8 +4,9 @@ The law: a queue decides by itself what happens to its messages; the world reach
 :mod:`enqueue` (in), :meth:`Queue.get` and its consumers (out), and the settlement of leases.
 Features are values that it holds (law 9): expiry, length limit, dead-lettering, priority levels.
 
-What is ready is in the index, with its content in ``contents``; what is handed out is in
-``leases``, whose lease has the content. A sequence is in exactly one of the two until it is gone.
+What is ready is in the index. Its content is in ``contents`` too, unless it is absent: then the
+journal has it, and :mod:`backlog` reads it when its turn comes. What is handed out is in
+``leases``, whose lease has the content.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reference_broker.core.content import Content
+from reference_broker.core.backlog import Backlog
+from reference_broker.core.content import NOT_STORED, Content
 from reference_broker.core.death import Death, DeathReason
 from reference_broker.core.dispatch import ConsumerRotation, hand_out
 from reference_broker.core.expiry import MessageExpiry, UnusedExpiry
@@ -23,6 +25,7 @@ from reference_broker.core.overflow import LengthLimit
 from reference_broker.core.ports import ConsumerPort, QueueEnvironment
 from reference_broker.core.priority import PriorityLevels, first_sequence
 from reference_broker.core.queue_arguments import QueueArguments
+from reference_broker.core.window import INDEX_ENTRY_BYTES, MESSAGE_OVERHEAD_BYTES
 from reference_broker.errors import ChannelException, ReplyCode
 
 
@@ -31,14 +34,15 @@ class Queue:
 
     ``owner`` is the connection of an exclusive queue. Counters only rise; ``delivered`` counts
     every hand-out but those of :meth:`get` (``got``), ``dropped`` what a length limit removed,
-    ``refused`` the publishes it turned away. ``header_bytes`` are those of the messages that are
-    ready or unacked.
+    ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
+    ``header_bytes`` are those of the messages in memory.
     """
 
     __slots__ = (
-        "acked", "arguments", "auto_delete", "contents", "deleted", "delivered", "dirty",
-        "dropped", "durable", "env", "expired", "expiry", "got", "header_bytes", "id", "index",
-        "lease_number", "leases", "length_limit", "levels", "limits", "name", "owner", "published",
+        "acked", "arguments", "auto_delete", "backlog", "contents", "deleted", "delivered",
+        "dirty", "dropped", "durable", "env", "expired", "expiry", "got", "header_bytes", "id",
+        "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
+        "owner", "published",
         "purged", "redelivered_count", "refused", "rejected", "requeued", "rotation",
         "stale_settlements", "unused_expiry",
     )  # fmt: skip
@@ -70,6 +74,7 @@ class Queue:
         self.index = QueueIndex(first_sequence(epoch))
         self.levels = PriorityLevels(limits.max_priority, epoch) if limits.max_priority else None
         self.contents: dict[int, Content] = {}
+        self.backlog = Backlog(self)
         self.leases: dict[int, Lease] = {}
         self.lease_number = 0
         self.header_bytes = 0
@@ -83,7 +88,7 @@ class Queue:
 
         self.published = self.delivered = self.got = self.redelivered_count = 0
         self.acked = self.requeued = self.rejected = self.stale_settlements = 0
-        self.expired = self.dropped = self.refused = self.purged = 0
+        self.expired = self.dropped = self.refused = self.purged = self.lost = 0
 
     def __repr__(self) -> str:
         return f"<Queue {self.name!r} ready={self.ready} unacked={self.unacked}>"
@@ -112,7 +117,15 @@ class Queue:
     @property
     def unacked_bytes(self) -> int:
         """Body bytes of the unacked messages."""
-        return sum(index.held_bytes - index.ready_bytes for index in self._indexes())
+        return sum(index.held_bytes - index.ready_bytes for index in self.indexes())
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the queue is accounted for: messages in memory, and the index of all."""
+        bodies_and_headers = self.unacked_bytes + self.header_bytes
+        overhead = self.unacked * MESSAGE_OVERHEAD_BYTES
+        index = (self.ready + self.unacked) * INDEX_ENTRY_BYTES
+        return self.backlog.resident_bytes + bodies_and_headers + overhead + index
 
     @property
     def consumers(self) -> list[ConsumerPort]:
@@ -131,6 +144,8 @@ class Queue:
             return
         if self.rotation.consumers:
             hand_out(self)
+            if self.backlog.absent:
+                self.backlog.read_ahead()
         if self.expiry.watching:
             self.expiry.drop_due()
             self.env.dead_letters.drain()
@@ -138,18 +153,24 @@ class Queue:
     def get(self, holder: object) -> Lease | None:
         """basic.get: one message as a lease of ``holder``; ``None`` when the queue is empty.
 
-        The caller settles it; for ``no_ack`` it acks the lease at once. Waiting consumers go
-        first. Counts as use of the queue (x-expires).
+        It is ``None`` too while something is ``ready`` but the next message has to be read first:
+        have :meth:`Backlog.await_head` say when to ask again. The caller settles the lease; for
+        ``no_ack`` it acks it at once. Waiting consumers go first. Counts as use of the queue
+        (x-expires).
         """
         self.touch()
         self.dispatch()
         index = self.head_index()
         taken = None if index is None else index.take()
-        if taken is None:
+        if index is None or taken is None:
             return None
         sequence, redelivered = taken
+        content = self.contents.pop(sequence, None)
+        if content is None:
+            index.put_back(sequence, redelivered)
+            self.backlog.want_head()
+            return None
         self.lease_number += 1
-        content = self.contents.pop(sequence)
         lease = Lease(self, sequence, content, redelivered, self.lease_number, holder)
         self.leases[sequence] = lease
         self.got += 1
@@ -173,13 +194,13 @@ class Queue:
             self.stale_settlements += 1
             return
         del leases[sequence]
-        (self.index if self.levels is None else self.levels.holding(sequence)).settle(sequence)
         self.acked += 1
         self.header_bytes -= len(lease.content.header)
         if self.durable:
             position = lease.content.position
             if position >= 0:
-                self.env.journal.ack(self.id, sequence, position)
+                self.env.journal.ack(self.id, sequence, position, lease.content.stored)
+        (self.index if self.levels is None else self.levels.holding(sequence)).settle(sequence)
 
     def requeue(self, leases: Iterable[Lease]) -> None:
         """Put messages back at their original place, redelivered. Stale leases are counted.
@@ -192,12 +213,18 @@ class Queue:
         for lease in current:
             sequence, content = lease.sequence, lease.content
             index = self.index_of(sequence)
+            logged = self.durable and content.position >= 0
+            keep = not logged or self.backlog.has_room()
             index.requeue(sequence)
-            self.contents[sequence] = content
             if index.expires_at(sequence):
                 self.expiry.watching = True
-            if self._is_logged(content):
+            if logged:
                 self.env.journal.requeue(self.id, sequence, content.position)
+            if keep:
+                self.contents[sequence] = content
+            else:
+                self.header_bytes -= len(content.header)
+                self.backlog.leave_out(sequence, len(content.body))
         self.requeued += len(current)
         if self.length_limit is not None:
             self.length_limit.enforce(self)
@@ -222,66 +249,94 @@ class Queue:
 
     # Losing messages
 
-    def drop_head(self, index: QueueIndex, reason: DeathReason) -> None:
-        """Remove the first ready message of ``index``, which must have one, for ``reason``.
+    def drop_head(self, index: QueueIndex, reason: DeathReason) -> bool:
+        """Remove the first ready message of ``index``, which must have one, for ``reason``. False,
+        and nothing is changed, when it is to be a dead letter and has to be read first.
 
         The caller drains :attr:`QueueEnvironment.dead_letters` when it is done.
         """
         taken = index.take()
         assert taken is not None
-        self._bury(taken[0], self.contents.pop(taken[0]), reason)
+        sequence, redelivered = taken
+        content = self.contents.pop(sequence, None)
+        if content is not None:
+            self._bury(sequence, content, reason)
+            return True
+        if self.limits.dead_letter_exchange is not None:
+            index.put_back(sequence, redelivered)
+            self.backlog.want_head()
+            return False
+        position, size, stored, _ = index.entry(sequence)
+        self.release(sequence, position, stored)
+        index.settle(sequence)
+        self.backlog.gone(size)
+        return True
 
     def _bury(self, sequence: int, content: Content, reason: DeathReason) -> None:
         """A taken message leaves by ``reason``: to the dead-letter exchange, if there is one."""
-        self.index_of(sequence).settle(sequence)
-        self.header_bytes -= len(content.header)
-        logged = self._is_logged(content)
+        death = Death(self, sequence, content, reason)
         if self.limits.dead_letter_exchange is not None:
-            self.env.dead_letters.add(Death(self, sequence if logged else -1, content, reason))
-        elif logged:
-            self.env.journal.ack(self.id, sequence, content.position)
+            self.env.dead_letters.add(death)
+            return
+        if death.is_logged:
+            self.env.journal.ack(self.id, sequence, content.position, content.stored)
+        self.buried(death)
+
+    def buried(self, death: Death) -> None:
+        """The journal knows what became of the message: it is gone from here."""
+        self.index_of(death.sequence).settle(death.sequence)
+        self.header_bytes -= len(death.content.header)
+
+    def release(self, sequence: int, position: int, stored: int) -> None:
+        """An entry goes: so does what the journal keeps for it at ``position``. Its index has it
+        until this returns, as a segment may be sealed meanwhile."""
+        if position >= 0:
+            self.env.journal.ack(self.id, sequence, position, stored)
+        elif position < NOT_STORED:
+            self.env.journal.unpage(position)
 
     def purge(self) -> int:
         """Remove every ready message; how many there were. Unacked ones stay."""
         self.dispatch()
-        count = 0
-        for index in self._indexes():
-            for sequence, position in index.purge():
-                count += 1
-                self.header_bytes -= len(self.contents.pop(sequence).header)
-                if self.durable and position >= 0:
-                    self.env.journal.ack(self.id, sequence, position)
+        count = self._drop_ready()
         self.purged += count
         return count
 
     def delete(self) -> None:
-        """The queue is gone with everything in it; its leases are stale from now on.
+        """The queue is gone with everything in it; its leases are stale from now on. Nothing is
+        dead-lettered (RabbitMQ).
 
         The caller removes the definition and tells the consumers. Its entries are acked in the
-        journal, so that the log's segments are not held by a queue that nobody can name.
+        journal, so that the log's segments are not held by a queue that nobody can name. Whoever
+        waits for its head is told at the end of the input.
         """
         if self.deleted:
             return
-        self._drop_everything()
+        self._drop_ready()
+        for lease in self.leases.values():
+            index = self.index_of(lease.sequence)
+            position, _, stored, _ = index.entry(lease.sequence)
+            self.release(lease.sequence, position, stored)
+            index.settle(lease.sequence)
+        self.leases.clear()
+        self.header_bytes = 0
         self.deleted = True
         self.expiry.cancel()
         if self.unused_expiry is not None:
             self.unused_expiry.cancel()
+        self.env.mark_dirty(self)
 
-    def _drop_everything(self) -> None:
-        """Drop ready and unacked messages alike, dead-lettering none (RabbitMQ, delete)."""
-        journal = self.env.journal
-        for index in self._indexes():
-            for sequence, position in index.purge():
-                if self.durable and position >= 0:
-                    journal.ack(self.id, sequence, position)
-        for lease in self.leases.values():
-            self.index_of(lease.sequence).settle(lease.sequence)
-            if self._is_logged(lease.content):
-                journal.ack(self.id, lease.sequence, lease.content.position)
+    def _drop_ready(self) -> int:
+        """Remove what is ready, dead-lettering nothing; how many there were."""
+        count = 0
+        for index in self.indexes():
+            for sequence, position, stored in index.purge():
+                count += 1
+                self.release(sequence, position, stored)
+        self.header_bytes -= sum(len(content.header) for content in self.contents.values())
         self.contents.clear()
-        self.leases.clear()
-        self.header_bytes = 0
+        self.backlog.all_gone()
+        return count
 
     # Consumers and use
 
@@ -315,24 +370,30 @@ class Queue:
         if self.unused_expiry is not None:
             self.unused_expiry.touch()
 
-    # Recovery
+    # What the store brings back
 
-    def restore(
-        self,
-        sequence: int,
-        content: Content,
-        redelivered: bool,
-        expires_at_ms: int,
-        priority: int,
-    ) -> None:
-        """Recovery: a logged message takes its old place. Called in rising order of sequence,
-        before anything else happens to the queue. The caller dispatches once all are here."""
-        index = self.index if self.levels is None else self.levels.index_for(priority)
-        index.restore(sequence, content.position, len(content.body), redelivered, expires_at_ms)
-        self.contents[sequence] = content
-        self.header_bytes += len(content.header)
-        if expires_at_ms:
-            self.expiry.watching = True
+    def restore(self, indexes: Mapping[int, QueueIndex]) -> None:
+        """Recovery: take up what was stored, an index for each priority level (0 where the queue
+        has none). No message is in memory. To be called before anything else happens to the queue;
+        the caller marks it dirty once all queues are here."""
+        for level, index in indexes.items():
+            if self.levels is not None:
+                self.levels.adopt(level, index)
+            else:
+                index.begin_at(first_sequence(self.env.journal.epoch))
+                self.index = index
+            if index.has_expiries:
+                self.expiry.watching = True
+        self.backlog.leave_all_out()
+
+    def fetched(self, answers: Iterable[tuple[int, Content | None]]) -> None:
+        """The answer to :meth:`Journal.fetch`. What waited for it goes on, at the end of the input
+        at the latest. A message that is damaged is counted (``lost``) and gone."""
+        self.backlog.arrived(answers)
+        if self.length_limit is not None:
+            self.length_limit.enforce(self)
+            self.env.dead_letters.drain()
+        self.env.mark_dirty(self)
 
     # Within the core
 
@@ -340,9 +401,6 @@ class Queue:
         """The index that has ``sequence``."""
         return self.index if self.levels is None else self.levels.holding(sequence)
 
-    def _indexes(self) -> list[QueueIndex]:
+    def indexes(self) -> list[QueueIndex]:
+        """The index of each level in use, in the order in which they are handed out."""
         return [self.index] if self.levels is None else self.levels.all()
-
-    def _is_logged(self, content: Content) -> bool:
-        """The log has an entry of this queue for ``content`` (which other queues may share)."""
-        return self.durable and content.position >= 0

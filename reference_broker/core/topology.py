@@ -33,6 +33,7 @@ class Topology:
             exchange.name: exchange for exchange in predeclared_exchanges()
         }
         self.queues: dict[str, Queue] = {}
+        self.queues_by_id: dict[int, Queue] = {}
         self.bindings = BindingTable()
         self._vhost_name = vhost_name
         self._journal = journal
@@ -54,8 +55,11 @@ class Topology:
             wanted = QueueDefinition(queue.id, queue.name, queue.auto_delete, queue.arguments)
             key = definition.queue_key(self._vhost_name, queue.name)
             self._journal.define(key, definition.encode_queue(wanted))
-        self.queues[queue.name] = queue
+        self._enter_queue(queue)
         self._changed()
+
+    def _enter_queue(self, queue: Queue) -> None:
+        self.queues[queue.name] = self.queues_by_id[queue.id] = queue
 
     def add_binding(self, binding: Binding) -> None:
         """``binding`` is a new one, its ends exist, and its source can take its arguments."""
@@ -78,7 +82,7 @@ class Topology:
         bindings of. The queue itself is left alone."""
         if survives_restart(queue):
             self._journal.define(definition.queue_key(self._vhost_name, queue.name), None)
-        del self.queues[queue.name]
+        del self.queues[queue.name], self.queues_by_id[queue.id]
         self._drop_bindings(self.bindings.to(queue.name, is_queue=True))
         self._changed()
 
@@ -154,7 +158,7 @@ class Topology:
             for _, value in self._defined(definition.QUEUE, definitions)
         ]
         for queue in sorted(queues, key=lambda queue: queue.id):
-            self.queues[queue.name] = make_queue(queue)
+            self._enter_queue(make_queue(queue))
         bindings = [
             (definition.decode_binding(value), key)
             for key, value in self._defined(definition.BINDING, definitions)

@@ -45,6 +45,7 @@ from reference_broker.core.queue_declaration import (
 from reference_broker.core.router import Router
 from reference_broker.core.topology import Topology
 from reference_broker.core.topology_bounds import TopologyBounds
+from reference_broker.core.window import Window
 from reference_broker.errors import ChannelException, ReplyCode
 
 
@@ -64,7 +65,7 @@ class VHost:
     resolved holds while ``topology_version`` stays the same. ``owner`` is always the connection
     that asks; ``None`` is the broker's own management, which owns nothing.
 
-    ``ids`` must be the same object for all virtual hosts of a broker.
+    ``ids`` and ``window`` must be the same objects for all virtual hosts of a broker.
     """
 
     def __init__(
@@ -75,17 +76,20 @@ class VHost:
         moment: Moment,
         deadlines: Deadlines,
         ids: Ids,
+        window: Window | None = None,
         bounds: TopologyBounds | None = None,
     ) -> None:
         self.name = self.vhost_name = name
         self.journal = journal
         self.moment = moment
         self.deadlines = deadlines
+        self.window = window or Window()
         self.bounds = bounds or TopologyBounds()
         self.topology_version = 0
         self._topology = Topology(name, journal, self._topology_changed)
         self.exchanges: Mapping[str, Exchange] = self._topology.exchanges
         self.queues: Mapping[str, Queue] = self._topology.queues
+        self.queues_by_id: Mapping[int, Queue] = self._topology.queues_by_id
         self.dead_letters = DeadLetters(self)
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
@@ -387,6 +391,7 @@ class VHost:
             queue = dirty.popleft()
             queue.dirty = False
             queue.dispatch()
+            queue.backlog.wake()
 
     def queue_expired(self, queue: Queue) -> None:
         """``x-expires`` ran out."""

@@ -26,6 +26,7 @@ from reference_broker.http.answer import (
 from reference_broker.http.authentication import Authentication
 from reference_broker.http.bindings import Bindings
 from reference_broker.http.connections import Connections
+from reference_broker.http.definitions import Definitions
 from reference_broker.http.exchanges import Exchanges
 from reference_broker.http.host import Host
 from reference_broker.http.overview import Overview
@@ -81,6 +82,7 @@ def build_app(host: Host) -> Starlette:
 def _routes(host: Host) -> list[Route]:
     overview, vhosts, connections = Overview(host), VHosts(host), Connections(host)
     queues, exchanges, bindings = Queues(host), Exchanges(host), Bindings(host)
+    definitions = Definitions(host)
     queue = "/api/queues/{vhost:name}/{queue:name}"
     exchange = "/api/exchanges/{vhost:name}/{exchange:name}"
     to_queue = "/api/bindings/{vhost:name}/e/{source:name}/q/{queue:name}"
@@ -115,4 +117,8 @@ def _routes(host: Host) -> list[Route]:
         Route(to_queue + "/{properties_key:name}", bindings.show),
         Route(to_exchange, bindings.between),
         Route(to_exchange + "/{properties_key:name}", bindings.show),
+        Route("/api/definitions", definitions.export),
+        Route("/api/definitions", definitions.load, methods=["POST"]),
+        Route("/api/definitions/{vhost:name}", definitions.export),
+        Route("/api/definitions/{vhost:name}", definitions.load, methods=["POST"]),
     ]

@@ -3,16 +3,19 @@
 async handler:   with inputs.begin() as broker: ...change...
                  await inputs.on_disk()
                  answer
+
+A message that is on disk only is waited for between two inputs: :meth:`CoreInputs.head_of`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
 from reference_broker.core.broker import Broker
+from reference_broker.core.queue import Queue
 from reference_broker.http.answer import ApiError
 from reference_broker.http.host import Host
 
@@ -65,6 +68,31 @@ class CoreInputs:
                 "disk_failed",
                 "the broker's disk failed; it may have been done all the same",
             )
+
+    def head_of(self, queue: Queue) -> Awaitable[None]:
+        """To be called within an input in which :meth:`Queue.get` had to leave the head, and to be
+        awaited after it: then the queue can be asked again.
+
+        Raises :exc:`ApiError` 503 when it takes too long.
+        """
+        come: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def has_come() -> None:
+            if not come.done():  # the request may have left
+                come.set_result(None)
+
+        queue.backlog.await_head(has_come)
+        return self._in_time(come)
+
+    async def _in_time(self, come: asyncio.Future[None]) -> None:
+        try:
+            await asyncio.wait_for(come, DISK_TIMEOUT_S)
+        except TimeoutError:
+            raise ApiError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "not_read",
+                f"the next message was not read from disk in {DISK_TIMEOUT_S:g} s",
+            ) from None
 
 
 class _DiskPromise:

@@ -17,12 +17,28 @@ class Listening(NamedTuple):
     port: int
 
 
+class StoreDamage(NamedTuple):
+    """What had been synced and could not be read. All zeros: nothing is known to be lost."""
+
+    lost_messages: int = 0
+    """Counted at most: where nobody can tell whether a message was acked, it counts."""
+    quarantined_bytes: int = 0
+    quarantined_files: int = 0
+    missing_segments: int = 0
+    unreadable_reads: int = 0
+    """Messages that the index had, and that could not be read when they were wanted."""
+
+
+NO_DAMAGE = StoreDamage()
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """What the core doesn't know of itself: the process around it.
 
     ``sync_count`` is how often the store has called fdatasync or fsync since the start.
     ``data_dir`` is ``None`` where nothing is kept on disk.
+    ``store_damage`` counts what the store could not read, at the start and since.
     """
 
     name: str
@@ -30,6 +46,7 @@ class Node:
     data_dir: Path | None
     sync_count: int
     listening: tuple[Listening, ...]
+    store_damage: StoreDamage = NO_DAMAGE
 
 
 class Host(Protocol):

@@ -99,7 +99,7 @@ def properties_to_json(header: bytes) -> Row | list[Any]:
     return shown or []
 
 
-def _payload_to_json(body: bytes, *, text: bool) -> tuple[str, str]:
+def _payload_to_json(body: bytes | bytearray, *, text: bool) -> tuple[str, str]:
     if text:
         try:
             return body.decode(), "string"

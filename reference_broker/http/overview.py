@@ -117,10 +117,11 @@ def node_row(broker: Broker, node: Node, wall_ms: int) -> Row:
         "mem_alarm": Alarm.MEMORY in alarms,
         "mem_calculation_strategy": "rss",
         "disk_free": _disk_free(node.data_dir),
-        "disk_free_limit": 0,
+        "disk_free_limit": broker.limits.disk_free_limit_bytes,
         "disk_free_alarm": Alarm.DISK in alarms,
         "db_dir": "" if node.data_dir is None else str(node.data_dir),
         "io_sync_count": node.sync_count,
+        "store_damage": node.store_damage._asdict(),
         "exchange_types": _exchange_types(),
         "auth_mechanisms": [
             {"name": name, "description": f"SASL {name}", "enabled": True}

@@ -103,6 +103,17 @@ class Queues:
             request, ("ackmode", "count", "encoding"), bytes_max=BESIDE_THE_MESSAGE_BYTES
         )
         wanted = GetRequest.parse(body)
+        got = await self._get(request, wanted)
+        if got and not wanted.ack_mode.requeue:
+            await self._inputs.on_disk()
+        return await listed(
+            request,
+            got,
+            lambda each: message_row(each[0], each[1], text=wanted.text, truncate=wanted.truncate),
+        )
+
+    async def _get(self, request: Request, wanted: GetRequest) -> list[tuple[Lease, int]]:
+        """Take messages and settle them: in one input, unless some have to be read first."""
         with self._inputs.begin() as broker:
             vhost = vhost_of(broker, request)
             try:
@@ -111,15 +122,25 @@ class Queues:
                 if error.code is ReplyCode.NOT_FOUND:
                     raise ApiError(HTTPStatus.NOT_FOUND, "not_found", error.reply_text) from error
                 raise
-            got = _take(queue, wanted.limit)
-            _settle(queue, [lease for lease, _ in got], wanted.ack_mode)
-        if got and not wanted.ack_mode.requeue:
-            await self._inputs.on_disk()
-        return await listed(
-            request,
-            got,
-            lambda each: message_row(each[0], each[1], text=wanted.text, truncate=wanted.truncate),
-        )
+            getting = _Getting(queue, wanted.limit)
+            getting.take()
+            if getting.complete:
+                getting.settle(wanted.ack_mode)
+                return getting.got
+            head = self._inputs.head_of(queue)
+        try:
+            while True:
+                await head
+                with self._inputs.begin():
+                    getting.take()
+                    if getting.complete:
+                        getting.settle(wanted.ack_mode)
+                        return getting.got
+                    head = self._inputs.head_of(queue)
+        except BaseException:  # the client may have gone: nothing is left with the request
+            with self._inputs.begin():
+                getting.settle(ACK_MODES["ack_requeue_true"])
+            raise
 
     async def purge(self, request: Request) -> Response:
         with self._inputs.begin() as broker:
@@ -139,30 +160,39 @@ class Queues:
         return queue
 
 
-def _take(queue: Queue, limit: int) -> list[tuple[Lease, int]]:
-    """Up to ``limit`` messages, each with how many were ready after it."""
-    got: list[tuple[Lease, int]] = []
-    holder = object()
-    size = 0
-    while len(got) < limit and size <= GET_BYTES_MAX:
-        lease = queue.get(holder)
-        if lease is None:
-            break
-        got.append((lease, queue.ready))
-        size += lease.content.size
-    return got
+class _Getting:
+    """The messages of one request: ``got`` has each with how many were ready after it."""
 
+    def __init__(self, queue: Queue, limit: int) -> None:
+        self._queue = queue
+        self._limit = limit
+        self._size = 0
+        self.got: list[tuple[Lease, int]] = []
+        self.complete = False
+        """There are as many as the request gets; otherwise the next has to be read first."""
 
-def _settle(queue: Queue, leases: list[Lease], mode: AckMode) -> None:
-    """Nothing is left with the request, whatever becomes of its socket."""
-    if mode.requeue:
-        queue.requeue(leases)
-        return
-    for lease in leases:
-        if mode.reject:
-            queue.reject(lease)
-        else:
-            queue.ack(lease)
+    def take(self) -> None:
+        queue, got = self._queue, self.got
+        while len(got) < self._limit and self._size <= GET_BYTES_MAX:
+            lease = queue.get(self)
+            if lease is None:
+                self.complete = not queue.ready
+                return
+            got.append((lease, queue.ready))
+            self._size += lease.content.size
+        self.complete = True
+
+    def settle(self, mode: AckMode) -> None:
+        """Nothing is left with the request, whatever becomes of its socket."""
+        leases = [lease for lease, _ in self.got]
+        if mode.requeue:
+            self._queue.requeue(leases)
+            return
+        for lease in leases:
+            if mode.reject:
+                self._queue.reject(lease)
+            else:
+                self._queue.ack(lease)
 
 
 def _integer(value: Any) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_broker.core.alarms import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.channel import Channel
 from reference_broker.core.connection import Connection
 from reference_broker.core.consumer import Consumer
@@ -53,9 +52,14 @@ def exchange_row(exchange: Exchange, vhost: str) -> Row:
 
 
 def queue_row(queue: Queue, node: str) -> Row:
-    """``ack`` counts deliveries to consumers without acks too: they are acked as they leave."""
+    """``ack`` counts deliveries to consumers without acks too: they are acked as they leave.
+
+    "Paged out" is every message whose body is on disk only. ``messages_lost`` is ours: those that
+    could not be read any more, or were found missing at the start (then it is an upper bound).
+    """
     ready, unacked = queue.ready, queue.unacked
     ready_bytes, unacked_bytes = queue.ready_bytes, queue.unacked_bytes
+    absent, absent_bytes = queue.backlog.absent, queue.backlog.absent_bytes
     owner = queue.owner
     return {
         "name": queue.name,
@@ -74,7 +78,14 @@ def queue_row(queue: Queue, node: str) -> Row:
         "message_bytes": ready_bytes + unacked_bytes,
         "message_bytes_ready": ready_bytes,
         "message_bytes_unacknowledged": unacked_bytes,
-        "memory": ready_bytes + unacked_bytes + (ready + unacked) * MESSAGE_OVERHEAD_BYTES,
+        "messages_ram": ready + unacked - absent,
+        "messages_ready_ram": ready - absent,
+        "messages_unacknowledged_ram": unacked,
+        "messages_paged_out": absent,
+        "message_bytes_ram": ready_bytes + unacked_bytes - absent_bytes,
+        "message_bytes_paged_out": absent_bytes,
+        "messages_lost": queue.lost,
+        "memory": queue.memory_bytes,
         "consumers": len(queue.consumers),
         "exclusive_consumer_tag": next((c.tag for c in queue.consumers if c.exclusive), None),
         "single_active_consumer_tag": _active_tag(queue),

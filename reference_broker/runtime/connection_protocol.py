@@ -1,7 +1,8 @@
 """The socket of one connection: hands bytes to the core, and sends what the core has for it.
 
 Nothing is sent while an input is handled. The server flushes once per turn of the loop, so that
-hundreds of deliveries and confirms leave in one write.
+hundreds of deliveries and confirms leave in one write; a large message leaves in portions
+(:mod:`paced_output`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from reference_broker.core.connection import Connection
 from reference_broker.core.limits import DELIVERY_OUTPUT_BYTES_MAX
 from reference_broker.core.peer import Peer
 from reference_broker.errors import ConnectionException, ReplyCode
+from reference_broker.runtime.paced_output import PacedOutput
 
 CLOSE_LINGER_S = 5.0
 """How long a socket may take to send its last bytes to a peer that is slow to read them."""
@@ -48,7 +50,6 @@ class ConnectionProtocol(asyncio.Protocol):
         self._host = host
         self._loop = loop
         self._refused = False
-        self._writing_paused = False
         self._reading = True
         self._linger: asyncio.TimerHandle | None = None
 
@@ -57,6 +58,7 @@ class ConnectionProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=DELIVERY_OUTPUT_BYTES_MAX)
+        self._output = PacedOutput(self._transport)
         peer = _peer_of(transport)
         connection = None if peer is None else self._host.connected(self, peer)
         if connection is None:
@@ -75,27 +77,30 @@ class ConnectionProtocol(asyncio.Protocol):
             return
         if self._linger is not None:
             self._linger.cancel()
+        self._output.clear()
         self._guarded(lambda: self.connection.receive_eof(*self._host.now()))
         self._host.disconnected(self)
         self._host.input_handled()
 
     def pause_writing(self) -> None:
-        self._writing_paused = True
+        self._output.pause()
         self.connection.pause_writing()
 
     def resume_writing(self) -> None:
-        self._writing_paused = False
-        self._guarded(lambda: self.connection.resume_writing(*self._host.now()))
-        self._host.input_handled()
+        self._output.resume()
+        if self._output.takes_more:
+            self._guarded(lambda: self.connection.resume_writing(*self._host.now()))
+            self._host.input_handled()
 
     # From the server
 
     def flush(self) -> None:
         """Send what the connection has, and do with the socket what it says."""
         connection = self.connection
-        if connection.output and (connection.closed or not self._writing_paused):
-            self._transport.write(b"".join(connection.take_output()))
-            if connection.starved and not self._writing_paused:
+        if connection.output and (connection.closed or self._output.takes_more):
+            size = connection.output_size
+            self._output.write(connection.take_output(), size)
+            if connection.starved and self._output.takes_more:
                 self.resume_writing()
         if connection.closed:
             self._close()
@@ -107,9 +112,12 @@ class ConnectionProtocol(asyncio.Protocol):
                 self._transport.pause_reading()
 
     def _close(self) -> None:
+        """Now, if the transport has everything; else the flush after ``resume_writing`` comes here
+        again."""
         if self._linger is None:
-            self._transport.close()
             self._linger = self._loop.call_later(CLOSE_LINGER_S, self._transport.abort)
+        if self._output.is_empty:
+            self._transport.close()
 
     def abort(self) -> None:
         """Close the socket now, whatever was still to be sent."""

@@ -1,7 +1,12 @@
 """The data folder: real files, and the lock that keeps a second broker out of them.
 
-Implements :class:`reference_broker.store.ports.Disk`. The log writes to one file at a time, so one
-descriptor is kept open. No call is retried: what an error means is for the caller to decide.
+Implements :class:`reference_broker.store.ports.Disk`. No call is retried: what an error means is
+for the caller to decide.
+
+Three threads use the folder, each through a :class:`FolderAccess` of its own, so that no descriptor
+is shared. What is written is kept open, since a thread writes to one file at a time. What is read
+is opened for each read: that costs a few microseconds for up to a MiB, and a file that was deleted
+meanwhile is then missing, where an old descriptor would also keep its room on the disk.
 """
 
 from __future__ import annotations
@@ -15,8 +20,10 @@ from pathlib import Path
 from reference_broker.errors import DataDirectoryLocked
 from reference_broker.store.ports import (
     CreateFile,
+    CreateSpare,
     DeleteFile,
     Operation,
+    Piece,
     RenameFile,
     Sync,
     SyncDirectory,
@@ -33,36 +40,46 @@ large batch in memory."""
 _FALLOCATE_UNSUPPORTED = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
 
-class DataFolder:
-    """``directory``, created if it isn't there, and locked until :meth:`close`.
-
-    Raises :exc:`DataDirectoryLocked` when another process has it. Operations may be performed on
-    another thread than the one that opened it, but by one at a time.
-    """
+class FolderAccess:
+    """One thread's way to the files of ``directory``."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        if not directory.is_dir():
-            directory.mkdir(parents=True, exist_ok=True)
-            _sync_directory(directory.parent)
-        self._lock = _lock(directory)
         self._file = ""
         self._descriptor = -1
         self.syncs = 0
         """fdatasync and fsync calls so far. Only the thread that performs counts."""
 
     def close(self) -> None:
-        """Give the lock back; idempotent."""
+        """Close what is open; idempotent, and it is opened again when it is needed."""
         self._close_file()
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
 
     def list_files(self) -> Sequence[str]:
         return os.listdir(self.directory)
 
     def read(self, file: str) -> bytes:
         return (self.directory / file).read_bytes()
+
+    def read_range(self, file: str, offset: int, size_bytes: int) -> bytes:
+        descriptor = os.open(self.directory / file, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            data = os.pread(descriptor, size_bytes, offset)
+            while len(data) < size_bytes:
+                more = os.pread(descriptor, size_bytes - len(data), offset + len(data))
+                if not more:
+                    break
+                data += more
+            return data
+        finally:
+            os.close(descriptor)
+
+    def size(self, file: str) -> int:
+        return (self.directory / file).stat().st_size
+
+    def free_bytes(self) -> int:
+        """What an ordinary user may still write."""
+        found = os.statvfs(self.directory)
+        return found.f_bavail * found.f_frsize
 
     def perform(self, operation: Operation) -> None:
         match operation:
@@ -71,7 +88,7 @@ class DataFolder:
             case Sync(file):
                 _sync_file(self._open(file))
                 self.syncs += 1
-            case CreateFile(file, size_bytes):
+            case CreateFile(file, size_bytes) | CreateSpare(file, size_bytes):
                 self._create(file, size_bytes)
             case SyncDirectory():
                 _sync_directory(self.directory)
@@ -112,10 +129,15 @@ class DataFolder:
         self._descriptor = descriptor
         self._file = file
 
-    def _write(self, descriptor: int, offset: int, pieces: list[bytes]) -> None:
-        joined: list[bytes] = []
+    def _write(self, descriptor: int, offset: int, pieces: list[Piece]) -> None:
+        joined: list[Piece] = []
         size = 0
         for piece in pieces:
+            if len(piece) >= WRITE_BYTES:  # Joining it would be that second copy.
+                _write_all(descriptor, offset, joined)
+                offset += size
+                joined = []
+                size = 0
             joined.append(piece)
             size += len(piece)
             if size >= WRITE_BYTES:
@@ -126,7 +148,34 @@ class DataFolder:
         _write_all(descriptor, offset, joined)
 
 
-def _write_all(descriptor: int, offset: int, pieces: list[bytes]) -> None:
+class DataFolder(FolderAccess):
+    """``directory``, created if it isn't there, and locked until :meth:`close`.
+
+    Raises :exc:`DataDirectoryLocked` when another process has it. Operations may be performed on
+    another thread than the one that opened it, but by one at a time; a second thread needs
+    :meth:`access`.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        if not directory.is_dir():
+            directory.mkdir(parents=True, exist_ok=True)
+            _sync_directory(directory.parent)
+        super().__init__(directory)
+        self._lock = _lock(directory)
+
+    def access(self) -> FolderAccess:
+        """The same files for another thread; the lock stays here."""
+        return FolderAccess(self.directory)
+
+    def close(self) -> None:
+        """Give the lock back, too; idempotent."""
+        super().close()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _write_all(descriptor: int, offset: int, pieces: list[Piece]) -> None:
     rest = memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
     while rest:
         written = os.pwrite(descriptor, rest, offset)

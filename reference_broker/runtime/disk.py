@@ -6,7 +6,6 @@ record is not made to wait for company.
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from enum import Enum, auto
 from pathlib import Path
@@ -17,9 +16,8 @@ from typing import NamedTuple
 from reference_broker.errors import DiskFailed
 from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.store import Batch, Disk, Log, Operation, RecoveredLog, open_log
-from reference_broker.store.ports import CreateFile
-
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+from reference_broker.store.pages import discard_pages
+from reference_broker.store.ports import DISK_FULL, CreateFile, CreateSpare
 
 
 class DiskState(Enum):
@@ -61,6 +59,7 @@ def open_store(directory: Path) -> OpenedStore:
     try:
         folder = DataFolder(directory)
         try:
+            discard_pages(folder)
             log, recovered = open_log(folder)
         except BaseException:
             folder.close()
@@ -71,10 +70,12 @@ def open_store(directory: Path) -> OpenedStore:
 
 
 class _Outcome(NamedTuple):
-    """``unperformed`` begins with the operation that raised ``error``."""
+    """``unperformed`` begins with the operation that raised ``error``. ``spare_missing``: there
+    was no room for a spare segment, which is no error."""
 
     unperformed: list[Operation]
     error: OSError | MemoryError | None
+    spare_missing: bool
 
 
 class DiskThread:
@@ -84,6 +85,8 @@ class DiskThread:
     ``on_synced(position)``: records below it are on disk, promises may be kept.
     ``on_full()``: the disk has no room for another segment. What was logged stays pending, and
     is tried again at each :meth:`kick`; called once per time that the disk becomes full.
+    ``on_spare(missing)``: the segment after the next was to be made; ``missing``: there is no room
+    for it. (A batch that needs it now, and doesn't get it, is what ``on_full`` is about.)
     ``on_failed(error)``: a write or sync failed. Nothing is reported synced after it, nothing is
     tried again: nack what was not confirmed, and exit with a failure. Called once.
     """
@@ -96,6 +99,7 @@ class DiskThread:
         on_synced: Callable[[int], None],
         on_failed: Callable[[DiskFailed], None],
         on_full: Callable[[], None],
+        on_spare: Callable[[bool], None],
     ) -> None:
         self.state = DiskState.IDLE
         self.batches = 0
@@ -106,6 +110,7 @@ class DiskThread:
         self._on_synced = on_synced
         self._on_failed = on_failed
         self._on_full = on_full
+        self._on_spare = on_spare
         self._full_reported = False
         self._batch: Batch | None = None
         self._unperformed: list[Operation] = []
@@ -165,12 +170,15 @@ class DiskThread:
         batch = self._batch
         assert batch is not None
         error = outcome.error
+        batch.spare_missing |= outcome.spare_missing
         if error is None:
             self._change(DiskState.IDLE)
             self._batch = None
             self._full_reported = False
             self.batches += 1
             self._log.batch_synced(batch)
+            if any(isinstance(operation, CreateSpare) for operation in batch.operations):
+                self._on_spare(batch.spare_missing)
             self.kick()
             self._on_synced(self._log.synced)
         elif _is_full(error) and isinstance(outcome.unperformed[0], CreateFile):
@@ -194,13 +202,16 @@ class DiskThread:
                 continue
 
     def _attempt(self, operations: list[Operation]) -> _Outcome:
+        spare_missing = False
         for index, operation in enumerate(operations):
             try:
                 self._disk.perform(operation)
             except (OSError, MemoryError) as error:
-                return _Outcome(operations[index:], error)
-        return _Outcome([], None)
+                if not (_is_full(error) and isinstance(operation, CreateSpare)):
+                    return _Outcome(operations[index:], error, spare_missing)
+                spare_missing = True
+        return _Outcome([], None, spare_missing)
 
 
 def _is_full(error: OSError | MemoryError) -> bool:
-    return isinstance(error, OSError) and error.errno in _DISK_FULL
+    return isinstance(error, OSError) and error.errno in DISK_FULL

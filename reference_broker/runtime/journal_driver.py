@@ -1,7 +1,7 @@
-"""What moves the core's journal to the disk: nothing, or the disk thread.
+"""What moves the core's journal to the disk: nothing, or the threads of the segment store.
 
 The server calls ``start`` once, before it listens, ``kick`` after each input that may have left
-records pending, and ``close`` at the end. What the disk has to say comes back through
+records or reads pending, and ``close`` at the end. What the disk has to say comes back through
 :class:`JournalEvents`, on the loop's thread.
 """
 
@@ -13,9 +13,16 @@ from pathlib import Path
 from typing import Protocol
 
 from reference_broker.core.broker import Broker
-from reference_broker.core.journal import Journal, MemoryJournal
+from reference_broker.core.journal import Fetched, Journal, MemoryJournal
 from reference_broker.errors import DiskFailed
+from reference_broker.http.host import StoreDamage
+from reference_broker.runtime.backlog import Backlog
+from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.runtime.disk import DiskThread, open_store
+from reference_broker.runtime.disk_space import DiskSpace
+from reference_broker.runtime.rewriter import Rewriter
+from reference_broker.store import RecoveredLog
+from reference_broker.store.log import Log
 from reference_broker.store.restore import restore
 
 _log = logging.getLogger(__name__)
@@ -27,8 +34,17 @@ class JournalEvents(Protocol):
     def synced(self, position: int) -> None:
         """Everything below ``position`` is on disk."""
 
+    def fetched(self, answers: list[Fetched]) -> None:
+        """What queues asked the journal for."""
+
     def disk_full(self) -> None:
         """The log can't grow. A later ``synced`` says that it can again."""
+
+    def disk_low(self) -> None:
+        """The disk is getting full; the log can still grow."""
+
+    def disk_recovered(self) -> None:
+        """There is room on the disk again."""
 
     def disk_failed(self, error: DiskFailed) -> None:
         """Nothing is on disk any more that wasn't reported. Called once."""
@@ -43,6 +59,10 @@ class JournalDriver(Protocol):
     def syncs(self) -> int:
         """fdatasync and fsync calls so far."""
 
+    @property
+    def damage(self) -> StoreDamage:
+        """What was found unreadable at the start, and since."""
+
     def restore_into(self, broker: Broker) -> None:
         """Rebuild definitions and messages in a broker that is empty. Once, before ``start``."""
 
@@ -50,7 +70,10 @@ class JournalDriver(Protocol):
         """From now on batches are performed."""
 
     def kick(self) -> None:
-        """There may be pending records. Cheap."""
+        """There may be pending records, reads, or pages to write. Cheap."""
+
+    def retry(self) -> None:
+        """Try again what the disk had no room for. Harmless when there is nothing."""
 
     def close(self) -> None:
         """Write what is pending, and let go of everything. Blocks. Nothing is logged after it."""
@@ -62,6 +85,7 @@ class MemoryDriver:
     def __init__(self) -> None:
         self.journal: Journal = MemoryJournal()
         self.syncs = 0
+        self.damage = StoreDamage()
 
     def restore_into(self, broker: Broker) -> None:
         """There is nothing to restore."""
@@ -72,55 +96,130 @@ class MemoryDriver:
     def kick(self) -> None:
         """Nothing is ever pending."""
 
+    def retry(self) -> None:
+        """Nothing is ever short of room."""
+
     def close(self) -> None:
         """There is nothing to let go of."""
 
 
 class DiskDriver:
-    """The segment store in a folder, and the thread that writes it.
+    """The segment store in a folder, and the threads that write, read and rewrite it.
 
     Making one locks the folder and recovers it; see :func:`open_store` for what that raises.
+    ``disk_free_limit_bytes``: with less free on its disk the server hears ``disk_low``.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._log, self._recovered, self._folder = open_store(directory)
+    def __init__(self, directory: Path, disk_free_limit_bytes: int = 0) -> None:
+        store = open_store(directory)
+        self._log, self._folder = store.log, store.folder
+        self._recovered: RecoveredLog | None = store.recovered
+        self._found = store.recovered.damage
+        self._disk_free_limit_bytes = disk_free_limit_bytes
         self.journal: Journal = self._log
-        self._thread: DiskThread | None = None
+        self._running: _Running | None = None
 
     @property
     def syncs(self) -> int:
-        return self._folder.syncs
+        rewriting = 0 if self._running is None else self._running.rewrite_access.syncs
+        return self._folder.syncs + rewriting
+
+    @property
+    def damage(self) -> StoreDamage:
+        found = self._found
+        return StoreDamage(
+            lost_messages=sum(found.lost.values()),
+            quarantined_bytes=found.quarantined_bytes,
+            quarantined_files=len(found.damaged_files),
+            missing_segments=len(found.missing_segments),
+            unreadable_reads=0 if self._running is None else self._running.backlog.unreadable,
+        )
 
     def restore_into(self, broker: Broker) -> None:
-        restored = restore(broker, self._recovered)
-        self._recovered.entries.clear()
+        recovered, self._recovered = self._recovered, None
+        assert recovered is not None, "restore_into was called before"
+        restored = restore(broker, recovered)
         _log.log(
-            logging.WARNING if self._recovered.damage.damaged else logging.INFO,
+            logging.ERROR if self._found.damaged else logging.INFO,
             "recovered %d queues and %d messages after %s stop; %d entries of deleted queues; %s",
             restored.queues,
             restored.messages,
-            "a clean" if self._recovered.clean else "an unclean",
+            "a clean" if recovered.clean else "an unclean",
             restored.orphans,
-            self._recovered.damage,
+            self._found,
         )
+        for queue_id, lost in self._found.lost.items():
+            queue = broker.queue_by_id(queue_id)
+            name = f"id {queue_id}, which is deleted" if queue is None else repr(queue.name)
+            _log.error("queue %s has lost %d messages at most", name, lost)
 
     def start(self, loop: asyncio.AbstractEventLoop, events: JournalEvents) -> None:
-        self._thread = DiskThread(
-            self._log,
-            self._folder,
-            loop.call_soon_threadsafe,
-            events.synced,
-            events.disk_failed,
-            events.disk_full,
-        )
-        self._thread.kick()
+        self._running = _Running(loop, self._log, self._folder, self._disk_free_limit_bytes, events)
+        self._running.disk.kick()
 
     def kick(self) -> None:
-        if self._thread is not None:
-            self._thread.kick()
+        if self._running is not None:
+            self._running.kick()
+
+    def retry(self) -> None:
+        if self._running is not None:
+            self._log.retry_spare()
+            self._running.kick()
 
     def close(self) -> None:
-        if self._thread is not None:
-            self._thread.close()
+        if self._running is not None:
+            self._running.close()
         else:
             self._folder.close()
+
+
+class _Running:
+    """The threads of a store that was started, and what each of them has to tell the others."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        log: Log,
+        folder: DataFolder,
+        disk_free_limit_bytes: int,
+        events: JournalEvents,
+    ) -> None:
+        self._events = events
+        self._closing = False
+        self.rewrite_access = folder.access()
+        self.disk = DiskThread(
+            log,
+            folder,
+            loop.call_soon_threadsafe,
+            self._synced,
+            events.disk_failed,
+            events.disk_full,
+            self._spare_made,
+        )
+        self.backlog = Backlog(log, folder.access(), loop, events)
+        self._rewriter = Rewriter(log, self.rewrite_access, loop, self.disk.kick)
+        self._space = DiskSpace(loop.call_later, folder.free_bytes, disk_free_limit_bytes, events)
+        self._space.spare(missing=log.spare_missing)
+
+    def kick(self) -> None:
+        self.disk.kick()
+        self.backlog.kick()
+
+    def close(self) -> None:
+        """Idempotent. What reads and rewrites ends first; then the log is closed."""
+        self._closing = True
+        self._space.close()
+        self._rewriter.close()
+        self.backlog.close()
+        self.disk.close()
+
+    def _synced(self, position: int) -> None:
+        if not self._closing:
+            self._rewriter.synced()
+        self._events.synced(position)
+
+    def _spare_made(self, missing: bool) -> None:
+        """A segment was begun, so the disk has less room than before."""
+        if not self._closing:
+            self._space.spare(missing=missing)
+            self._space.look()

@@ -18,6 +18,7 @@ from importlib import metadata
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker, TooManyConnections
 from reference_broker.core.connection import Connection
+from reference_broker.core.journal import Fetched
 from reference_broker.core.peer import Peer
 from reference_broker.core.users import User, UserStore, hash_password
 from reference_broker.errors import DiskFailed
@@ -36,7 +37,9 @@ DISK_FULL_RETRY_S = 1.0
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
 
-_SALT_SIZE = 16
+_SALT_SIZE = 4
+"""Bytes, as RabbitMQ has it: an exported hash is good for a login there too."""
+
 _SECRET_SIZE = 32
 
 _log = logging.getLogger(__name__)
@@ -60,6 +63,7 @@ class Server:
         self._protocols: dict[int, ConnectionProtocol] = {}
         self._flush_scheduled = False
         self._stopped = False
+        self._disk_retry: asyncio.TimerHandle | None = None
         self._listener: asyncio.Server | None = None
         self._http: HttpListener | None = None
 
@@ -70,7 +74,11 @@ class Server:
         self.failure = self._loop.create_future()
         self._all_closed: asyncio.Future[None] = self._loop.create_future()
         data_dir = self.config.data_dir
-        self._driver: JournalDriver = MemoryDriver() if data_dir is None else DiskDriver(data_dir)
+        self._driver: JournalDriver = (
+            MemoryDriver()
+            if data_dir is None
+            else DiskDriver(data_dir, self.config.limits.disk_free_limit_bytes)
+        )
         try:
             self.broker = Broker(
                 self._driver.journal,
@@ -135,6 +143,7 @@ class Server:
             data_dir=self.config.data_dir,
             sync_count=self._driver.syncs,
             listening=tuple(listening),
+            store_damage=self._driver.damage,
         )
 
     # From the sockets (ConnectionHost)
@@ -174,7 +183,20 @@ class Server:
         _log.error("the disk is full: publishers are blocked until there is room again")
         self.broker.disk_full(*self.now())
         self.input_handled()
-        self._loop.call_later(DISK_FULL_RETRY_S, self._retry_disk)
+        self._retry_disk_later()
+
+    def disk_low(self) -> None:
+        self.broker.disk_low(*self.now())
+        self.input_handled()
+        self._retry_disk_later()
+
+    def disk_recovered(self) -> None:
+        self.broker.disk_recovered(*self.now())
+        self.input_handled()
+
+    def fetched(self, answers: list[Fetched]) -> None:
+        self.broker.fetched(answers, *self.now())
+        self.input_handled()
 
     def disk_failed(self, error: DiskFailed) -> None:
         _log.critical("%s", error)
@@ -183,11 +205,16 @@ class Server:
         if not self.failure.done():
             self.failure.set_result(error)
 
+    def _retry_disk_later(self) -> None:
+        if self._disk_retry is None:
+            self._disk_retry = self._loop.call_later(DISK_FULL_RETRY_S, self._retry_disk)
+
     def _retry_disk(self) -> None:
         """Blocked publishers send nothing, so nothing else may come that would kick the disk."""
+        self._disk_retry = None
         if Alarm.DISK in self.broker.alarms.on and not self._stopped:
-            self._driver.kick()
-            self._loop.call_later(DISK_FULL_RETRY_S, self._retry_disk)
+            self._driver.retry()
+            self._retry_disk_later()
 
     # The turn's end
 

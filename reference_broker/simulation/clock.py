@@ -22,16 +22,21 @@ class SimulatedClock:
         self.now_us = 0
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._made = 0
-        self._stamps = 0
+        self._stamped_us: list[int] = []
 
     def stamp(self) -> int:
-        """A number that rises with every call: which of two things was first."""
-        self._stamps += 1
-        return self._stamps
+        """A number that rises with every call, from 1: which of two things was first."""
+        self._stamped_us.append(self.now_us)
+        return len(self._stamped_us)
+
+    def wall_ms(self, stamp: int | None = None) -> int:
+        """What the wall clock shows; or showed, when that stamp was given."""
+        now_us = self.now_us if stamp is None else self._stamped_us[stamp - 1]
+        return START_WALL_MS + now_us // 1_000
 
     def now(self) -> tuple[float, int]:
         """Monotonic seconds, and wall-clock milliseconds: what every input of the broker takes."""
-        return START_S + self.now_us / _US_PER_S, START_WALL_MS + self.now_us // 1_000
+        return START_S + self.now_us / _US_PER_S, self.wall_ms()
 
     def after(self, delay_us: int, callback: Callable[[], None]) -> None:
         """Call ``callback`` once, ``delay_us`` from now. There is no way to take it back: it looks

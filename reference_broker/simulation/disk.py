@@ -15,6 +15,7 @@ from random import Random
 
 from reference_broker.store.ports import (
     CreateFile,
+    CreateSpare,
     DeleteFile,
     Operation,
     RenameFile,
@@ -26,6 +27,9 @@ from reference_broker.store.ports import (
 
 SECTOR_BYTES = 512
 """What a disk writes in one piece."""
+
+FREE_BYTES = 1 << 40
+"""Of a disk that is never full by itself: the faults say when it is."""
 
 
 class Crash(Enum):
@@ -42,16 +46,25 @@ class Crash(Enum):
 class _File:
     """``written`` is what the process sees; ``durable`` what the medium has of it."""
 
-    __slots__ = ("durable", "unsynced", "written")
+    __slots__ = ("durable", "flipped", "reserved_bytes", "unsynced", "written")
 
     def __init__(self, size_bytes: int) -> None:
         self.written = bytearray(size_bytes)
         self.durable = bytearray()
         self.unsynced: list[tuple[int, bytes]] = []
+        self.reserved_bytes = size_bytes
+        self.flipped: list[int] = []
 
     def write(self, offset: int, data: bytes) -> None:
+        if self.reserved_bytes and offset + len(data) > self.reserved_bytes:
+            raise AssertionError("a write goes over what was reserved: a full disk might refuse it")
         _put(self.written, offset, data)
         self.unsynced.append((offset, data))
+
+    def flip(self, bit: int) -> None:
+        self.flipped.append(bit)
+        _flip(self.written, bit)
+        _flip(self.durable, bit)
 
     def sync(self) -> None:
         _resize(self.durable, len(self.written))
@@ -94,15 +107,30 @@ class SimulatedDisk:
     def list_files(self) -> Sequence[str]:
         return list(self._files)
 
+    def list_durable_files(self) -> Sequence[str]:
+        """The names that no crash takes away."""
+        return list(self._durable_names)
+
     def read(self, file: str) -> bytes:
-        return bytes(self._files[file].written)
+        return bytes(self._content(file))
+
+    def read_range(self, file: str, offset: int, size_bytes: int) -> bytes:
+        return bytes(memoryview(self._content(file))[offset : offset + size_bytes])
+
+    def size(self, file: str) -> int:
+        return len(self._content(file))
+
+    def free_bytes(self) -> int:
+        return FREE_BYTES
 
     def flip(self, file: str, bit: int) -> None:
         """Bit rot, on the medium and in the cache."""
-        target = self._files[file]
-        for content in (target.written, target.durable):
-            if bit // 8 < len(content):
-                content[bit // 8] ^= 1 << (bit % 8)
+        self._files[file].flip(bit)
+
+    @property
+    def rotten(self) -> bool:
+        """A bit of a file that is still here was flipped."""
+        return any(file.flipped for file in self._files.values())
 
     def perform(self, operation: Operation) -> None:
         self._count += 1
@@ -111,7 +139,7 @@ class SimulatedDisk:
             self._fail(operation, error)
         self.performed.append(operation)
         match operation:
-            case CreateFile(file, size_bytes):
+            case CreateFile(file, size_bytes) | CreateSpare(file, size_bytes):
                 self._rename({file: _File(size_bytes)})
             case Write(file, offset, pieces):
                 self._last_written = self._files[file]
@@ -126,10 +154,25 @@ class SimulatedDisk:
             case RenameFile(file, new):
                 self._rename({new: self._files[file], file: None})
             case DeleteFile(file):
+                self._content(file)
                 self._rename({file: None})
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def copy(self, *, healed: bool = False) -> SimulatedDisk:
+        """Another disk with the same files, all of them as a crash that keeps nothing unsynced
+        would leave them. What happens to one of the two is nothing to the other. If it is
+        ``healed`` no bit is flipped there."""
+        other = SimulatedDisk()
+        for name, file in self._durable_names.items():
+            twin = other._files[name] = _File(0)
+            twin.written = bytearray(file.durable)
+            twin.durable = bytearray(file.durable)
+            for bit in file.flipped if healed else ():
+                twin.flip(bit)
+        other._durable_names = dict(other._files)
+        return other
 
     def crash(self, how: Crash = Crash.DROP, torn_at: int = 0) -> None:
         """Lose power. ``torn_at`` is the length of the prefix for :attr:`Crash.TEAR_LAST`."""
@@ -141,6 +184,11 @@ class SimulatedDisk:
         self._name_changes.clear()
         self._last_written = None
         self._failures.clear()
+
+    def _content(self, file: str) -> bytearray:
+        if file not in self._files:
+            raise FileNotFoundError(errno.ENOENT, "simulated absence", file)
+        return self._files[file].written
 
     def _fail(self, operation: Operation, error: int) -> None:
         if isinstance(operation, Sync):
@@ -196,6 +244,11 @@ def _sectors(offset: int, length: int) -> list[tuple[int, int]]:
 def _put(content: bytearray, offset: int, data: bytes) -> None:
     _resize(content, max(len(content), offset + len(data)))
     content[offset : offset + len(data)] = data
+
+
+def _flip(content: bytearray, bit: int) -> None:
+    if bit // 8 < len(content):
+        content[bit // 8] ^= 1 << (bit % 8)
 
 
 def _resize(content: bytearray, size_bytes: int) -> None:

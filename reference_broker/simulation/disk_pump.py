@@ -4,19 +4,21 @@ two. It does what :class:`reference_broker.runtime.disk.DiskThread` does with a 
 
 from __future__ import annotations
 
-import errno
 from collections import deque
 from random import Random
 from typing import Protocol
 
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.store import Batch, Disk, Log, Operation
-from reference_broker.store.ports import CreateFile, Sync, SyncDirectory
+from reference_broker.store.ports import DISK_FULL, CreateFile, CreateSpare, Sync, SyncDirectory
 
 OPERATION_US = (10, 200)
 SYNC_US = (200, 8_000)
 SLOW_SYNC_US = (20_000, 400_000)
 SLOW_SYNC_CHANCE = 0.03
+
+DRAIN_MAX = 10_000
+"""Operations of a clean stop: a log that always has one more never comes to rest."""
 
 
 class DiskEvents(Protocol):
@@ -24,6 +26,9 @@ class DiskEvents(Protocol):
 
     def synced(self, position: int) -> None:
         """Everything below ``position`` is on disk."""
+
+    def spare_made(self, *, missing: bool) -> None:
+        """The segment after the next was to be made; ``missing``: there was no room for it."""
 
     def disk_full(self) -> None:
         """The log can't grow; a later ``synced`` says that it can again."""
@@ -80,8 +85,11 @@ class DiskPump:
         return not (self._stopped or self._full)
 
     def _run_batch(self) -> None:
-        while self._batch is not None and not (self._full or self._stopped):
+        for _ in range(DRAIN_MAX):
+            if self._batch is None or self._full or self._stopped:
+                return
             self._perform_next()
+        raise AssertionError(f"a clean stop has taken {DRAIN_MAX} operations of the disk")
 
     def _schedule(self) -> None:
         span = OPERATION_US
@@ -102,22 +110,34 @@ class DiskPump:
         try:
             self._disk.perform(operation)
         except OSError as error:
-            self._failed(operation, error)
-            return
+            if not self._may_fail(operation, error):
+                return
         self._todo.popleft()
         if self._todo:
             self._schedule()
-            return
-        batch, self._batch = self._batch, None
-        assert batch is not None
-        self._log.batch_synced(batch)
-        self.kick()
-        self._events.synced(self._log.synced)
+        else:
+            self._complete()
 
-    def _failed(self, operation: Operation, error: OSError) -> None:
-        if error.errno == errno.ENOSPC and isinstance(operation, CreateFile):
+    def _may_fail(self, operation: Operation, error: OSError) -> bool:
+        """Whether the batch goes on without it."""
+        full = error.errno in DISK_FULL
+        if full and isinstance(operation, CreateSpare):
+            assert self._batch is not None
+            self._batch.spare_missing = True
+            return True
+        if full and isinstance(operation, CreateFile):
             self._full = True
             self._events.disk_full()
         else:
             self._stopped = True
             self._events.disk_failed()
+        return False
+
+    def _complete(self) -> None:
+        batch, self._batch = self._batch, None
+        assert batch is not None
+        self._log.batch_synced(batch)
+        if any(isinstance(operation, CreateSpare) for operation in batch.operations):
+            self._events.spare_made(missing=batch.spare_missing)
+        self.kick()
+        self._events.synced(self._log.synced)

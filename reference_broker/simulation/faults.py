@@ -8,7 +8,9 @@ from collections.abc import Callable
 from enum import Enum
 from random import Random
 
+from reference_broker.simulation import autopsy
 from reference_broker.simulation.clock import SimulatedClock
+from reference_broker.simulation.events import BitRot
 from reference_broker.simulation.machine import Machine
 
 STALL_US = (10_000, 2_000_000)
@@ -21,9 +23,11 @@ class Fault(Enum):
     KILL = "kill"
     CLEAN_STOP = "clean stop"
     DISK_ERROR = "disk error"
+    DISK_REFUSAL = "write without space"
     DISK_FULL = "full disk"
     LINK_CUT = "cut connection"
     LINK_STALL = "stalled connection"
+    BIT_ROT = "flipped bit"
 
 
 _WEIGHTS = {
@@ -31,6 +35,7 @@ _WEIGHTS = {
     Fault.KILL: 2,
     Fault.CLEAN_STOP: 1,
     Fault.DISK_ERROR: 1,
+    Fault.DISK_REFUSAL: 1,
     Fault.DISK_FULL: 1,
     Fault.LINK_CUT: 5,
     Fault.LINK_STALL: 5,
@@ -38,7 +43,11 @@ _WEIGHTS = {
 
 
 class FaultInjector:
-    """Strikes again and again, until :meth:`stop`. ``counts`` are by kind of fault."""
+    """Strikes again and again, until :meth:`stop`. ``counts`` are by kind of fault.
+
+    A bit is flipped once at most, and only if ``bit_flipped`` is there to be told: then at the
+    first strike that finds a sealed file, after a few that did something else.
+    """
 
     def __init__(
         self,
@@ -46,18 +55,22 @@ class FaultInjector:
         random: Random,
         machine: Machine,
         pause_us: tuple[int, int],
+        bit_flipped: Callable[[BitRot], None] | None = None,
     ) -> None:
         self.counts: Counter[str] = Counter()
         self._clock = clock
         self._random = random
         self._machine = machine
         self._pause_us = pause_us
+        self._bit_flipped = bit_flipped
+        self._strikes_before_rot = random.randint(0, 10)
         self._stopped = False
-        self._acts: dict[Fault, Callable[[], None]] = {
+        self._acts: dict[Fault, Callable[[], object]] = {
             Fault.POWER_LOSS: machine.lose_power,
             Fault.KILL: machine.kill,
-            Fault.CLEAN_STOP: self._clean_stop,
-            Fault.DISK_ERROR: self._disk_error,
+            Fault.CLEAN_STOP: machine.stop,
+            Fault.DISK_ERROR: lambda: self._fail_operation(errno.EIO),
+            Fault.DISK_REFUSAL: lambda: self._fail_operation(errno.ENOSPC),
             Fault.DISK_FULL: self._disk_full,
             Fault.LINK_CUT: self._cut,
             Fault.LINK_STALL: self._stall,
@@ -75,17 +88,19 @@ class FaultInjector:
     def _strike(self) -> None:
         if self._stopped:
             return
-        kind = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
-        self.counts[kind.value] += 1
-        self._acts[kind]()
+        self._strikes_before_rot -= 1
+        files = autopsy.sealed_files(self._machine.disk)
+        if self._bit_flipped is not None and files and self._strikes_before_rot < 0:
+            self.counts[Fault.BIT_ROT.value] += 1
+            self._flip(files, self._bit_flipped)
+        else:
+            kind = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+            self.counts[kind.value] += 1
+            self._acts[kind]()
         self.begin()
 
-    def _clean_stop(self) -> None:
-        self._machine.stop()
-
-    def _disk_error(self) -> None:
-        within = self._random.randint(1, _FAILS_WITHIN_OPERATIONS)
-        self._machine.disk.fail_at(within, errno.EIO)
+    def _fail_operation(self, error: int) -> None:
+        self._machine.disk.fail_at(self._random.randint(1, _FAILS_WITHIN_OPERATIONS), error)
 
     def _disk_full(self) -> None:
         self._machine.disk.full = True
@@ -93,8 +108,19 @@ class FaultInjector:
 
     def _room(self) -> None:
         self._machine.disk.full = False
-        if self._machine.node is not None:
-            self._machine.node.room_on_disk()
+
+    def _flip(self, files: list[str], bit_flipped: Callable[[BitRot], None]) -> None:
+        """Any bit that was written, of any file."""
+        self._bit_flipped = None
+        disk = self._machine.disk
+        file = self._random.choice(files)
+        written_bytes = len(disk.read(file).rstrip(b"\0"))
+        bit = self._random.randrange(8 * written_bytes)
+        record = autopsy.record_at(disk, file, bit // 8)
+        disk.flip(file, bit)
+        bit_flipped(
+            BitRot(file, record.numbers, record.speaks, record.defines, self._clock.stamp())
+        )
 
     def _cut(self) -> None:
         if self._machine.links:

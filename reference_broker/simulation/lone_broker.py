@@ -34,6 +34,7 @@ from reference_broker.core.journal import Journal, MemoryJournal
 from reference_broker.core.limits import Limits
 from reference_broker.core.peer import Peer
 from reference_broker.core.users import User, UserStore, hash_password
+from reference_broker.core.window import Window
 
 FRAME_MAX = 131_072
 
@@ -59,12 +60,17 @@ class LoneBroker:
     """The broker and its clock. Users: ``guest`` (from loopback only) and ``remote``, each with its
     name as the password."""
 
-    def __init__(self, journal: Journal | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal | None = None,
+        limits: Limits | None = None,
+        window: Window | None = None,
+    ) -> None:
         self.journal: Journal = journal or MemoryJournal()
         users = UserStore()
         users.add(User("guest", hash_password(b"guest", b"salt"), loopback_only=True))
         users.add(User("remote", hash_password(b"remote", b"salt")))
-        self.broker = Broker(self.journal, users, limits=limits, version="1.2.3")
+        self.broker = Broker(self.journal, users, limits=limits, window=window, version="1.2.3")
         self.now_s = 1_000.0
         self.wall_ms = 1_700_000_000_000
 

@@ -5,39 +5,72 @@ For tests of queues, and for whoever wants to see what one does on its own.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from reference_broker.core.content import Content
+from reference_broker.core.content import NOT_STORED, Content
 from reference_broker.core.dead_letter import DeadLetters
 from reference_broker.core.deadlines import Deadlines
 from reference_broker.core.enqueue import enqueue
 from reference_broker.core.header import facts_of
-from reference_broker.core.journal import Entry, Journal
+from reference_broker.core.journal import Entry, EntrySource, Fetched, Journal
 from reference_broker.core.lease import Lease
 from reference_broker.core.moment import Moment
 from reference_broker.core.queue import Queue
 from reference_broker.core.queue_arguments import QueueArguments
+from reference_broker.core.window import Window
+
+RECORD_BYTES = 40
+"""What the recording journal accounts for a message beside its body."""
+
+
+class Fetch(NamedTuple):
+    """What a queue has asked for."""
+
+    queue_id: int
+    sequences: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 class RecordingJournal:
-    """A journal that writes what it is told into a list, as tuples that start with the verb."""
+    """A journal that writes what it is told into a list, as tuples that start with the verb.
 
-    def __init__(self, epoch: int = 1) -> None:
+    It has the messages too: :meth:`answer` answers the oldest of the ``fetches``, whenever the test
+    likes. ``pages`` are those that are paged, by position; there are none without ``has_pages``.
+    """
+
+    def __init__(self, epoch: int = 1, *, has_pages: bool = True) -> None:
         self.tail = 0
         self.synced = 0
         self.epoch = epoch
         self.records: list[tuple[Any, ...]] = []
+        self.fetches: list[Fetch] = []
+        self.pages: dict[int, Content] = {}
+        self.damaged: dict[int, None] = {}
+        """Positions that can't be read any more."""
+        self._has_pages = has_pages
+        self._pages_made = 0
+        self._messages: dict[int, Content] = {}
+
+    def attach(self, entries: EntrySource) -> None:
+        """Nobody is asked."""
 
     def _append(self, *record: Any) -> int:
         self.records.append(record)
         self.tail += 1
         return self.tail - 1
 
-    def publish(self, entries: Sequence[Entry], content: Content) -> int:
-        return self._append("publish", tuple(entries), content.body)
+    def _keep(self, position: int, content: Content) -> None:
+        content.position = position
+        content.stored = len(content.body) + RECORD_BYTES
+        self._messages[position] = content
 
-    def ack(self, queue_id: int, sequence: int, position: int) -> None:
+    def publish(self, entries: Sequence[Entry], content: Content) -> None:
+        self._keep(self._append("publish", tuple(entries), content.body), content)
+
+    def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
+        assert stored == self._messages[position].stored
         self._append("ack", queue_id, sequence, position)
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
@@ -48,13 +81,49 @@ class RecordingJournal:
         queue_id: int,
         sequence: int,
         position: int,
+        stored: int,
         entries: Sequence[Entry],
         content: Content,
-    ) -> int:
-        return self._append("move", queue_id, sequence, position, tuple(entries), content.body)
+    ) -> None:
+        assert stored == self._messages[position].stored
+        record = ("move", queue_id, sequence, position, tuple(entries), content.body)
+        self._keep(self._append(*record), content)
 
     def define(self, key: str, value: bytes | None) -> None:
         self._append("define", key, value)
+
+    def fetch(self, queue_id: int, sequences: array[int], positions: array[int]) -> None:
+        assert all(fetch.queue_id != queue_id for fetch in self.fetches), "one at a time"
+        self.fetches.append(Fetch(queue_id, tuple(sequences), tuple(positions)))
+
+    def answer(self) -> Fetched:
+        """The answer to the oldest fetch, as the disk gives it: contents that nobody else has."""
+        fetch = self.fetches.pop(0)
+        pairs = zip(fetch.sequences, fetch.positions, strict=True)
+        return Fetched(
+            fetch.queue_id, [(sequence, self._read(position)) for sequence, position in pairs]
+        )
+
+    def message(self, position: int) -> Content:
+        """What was published or paged there; a page may be gone by now."""
+        return self._messages[position]
+
+    def _read(self, position: int) -> Content | None:
+        kept = self._messages[position]
+        if position in self.damaged:
+            return None
+        return Content(kept.route, kept.header, kept.body, position, kept.stored)
+
+    def page(self, content: Content) -> int:
+        if not self._has_pages:
+            return NOT_STORED
+        self._pages_made += 1
+        position = NOT_STORED - self._pages_made
+        self.pages[position] = self._messages[position] = content
+        return position
+
+    def unpage(self, position: int) -> None:
+        del self.pages[position]
 
     def live(self) -> list[tuple[int, int]]:
         """The entries (queue id, sequence) that recovery would bring back, in order."""
@@ -99,7 +168,7 @@ class LoneConsumer:
     @property
     def bodies(self) -> list[bytes]:
         """What it was given, in order."""
-        return [lease.content.body for lease in self.leases]
+        return [bytes(lease.content.body) for lease in self.leases]
 
 
 class QueueHost:
@@ -111,6 +180,7 @@ class QueueHost:
         self.moment = Moment(0.0, wall_ms)
         self.deadlines = Deadlines()
         self.vhost_name = "/"
+        self.window = Window()
         self.dead_letters = DeadLetters(self)
         self.queues: dict[str, Queue] = {}
         self.routes: dict[tuple[str, str], list[str]] = {}
@@ -155,6 +225,18 @@ class QueueHost:
             queue = self._dirty.pop(0)
             queue.dirty = False
             queue.dispatch()
+            queue.backlog.wake()
+
+    def answer_fetches(self) -> None:
+        """Have the disk answer what was asked, and what that makes be asked, until nothing is."""
+        journal = self.journal
+        assert isinstance(journal, RecordingJournal)
+        while journal.fetches:
+            answer = journal.answer()
+            for queue in self.queues.values():
+                if queue.id == answer.queue_id:
+                    queue.fetched(answer.contents)
+            self.settle()
 
     def advance(self, milliseconds: int) -> None:
         """Let time pass, in one step, and do what is due at its end."""

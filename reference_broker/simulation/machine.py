@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from random import Random
+from typing import Protocol
 
-from reference_broker.core.broker import DEFAULT_VHOST
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.disk import Crash
+from reference_broker.simulation.inspection import Found, found_in
 from reference_broker.simulation.network import Link, Stream
 from reference_broker.simulation.node import Node, Wiretap
+from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.power import PowerCut, PoweredDisk
-from reference_broker.store import RecoveredLog, open_log
+from reference_broker.store import open_log
+from reference_broker.store.pages import Pages, discard_pages
 
 RESTART_US = (1_000, 1_000_000)
 CUT_IN_RECOVERY_CHANCE = 0.15
 _TORN_MAX_BYTES = 4_096
 
-Recovered = Callable[[Mapping[str, Sequence[bytes]]], None]
-"""Called at each start with the bodies in each durable queue, in order."""
+
+class ProcessEvents(Protocol):
+    """Who watches the processes come and go."""
+
+    def started(self, node: Node, found: Found) -> None:
+        """A process runs, with what it found on its disk."""
+
+    def ended(self, node: Node) -> None:
+        """It is gone, whatever ended it."""
+
+    def stopped_cleanly(self, node: Node) -> None:
+        """It stopped on purpose and everything is on its disk. :meth:`ended` follows."""
 
 
 class Machine:
@@ -30,8 +43,8 @@ class Machine:
         clock: SimulatedClock,
         random: Random,
         disk: PoweredDisk,
-        segment_bytes: int,
-        recovered: Recovered,
+        plan: BrokerPlan,
+        events: ProcessEvents,
         wiretap: Wiretap,
     ) -> None:
         self.node: Node | None = None
@@ -43,8 +56,8 @@ class Machine:
         """Whether the power may fail again while the broker starts."""
         self._clock = clock
         self._random = random
-        self._segment_bytes = segment_bytes
-        self._recovered = recovered
+        self._plan = plan
+        self._events = events
         self._wiretap = wiretap
         self._links_made = 0
         self._starting = False
@@ -75,8 +88,10 @@ class Machine:
         self._starting = False
         if self.recoveries_cut_short and self._random.random() < CUT_IN_RECOVERY_CHANCE:
             self.disk.cut_power_at(self._random.randint(1, 12))
+        plan = self._plan
         try:
-            log, recovered = open_log(self.disk, segment_bytes=self._segment_bytes)
+            discard_pages(self.disk)
+            log, recovered = open_log(self.disk, segment_bytes=plan.segment_bytes)
         except PowerCut:
             self.cuts_in_recovery += 1
             self.crash_disk()
@@ -87,23 +102,34 @@ class Machine:
             return
         finally:
             self.disk.keep_power()
+        log.pages = Pages(page_bytes=plan.segment_bytes)
+        found = found_in(log, recovered, self.disk)
         self.node = node = Node(
-            self._clock, self._random, self.disk, log, recovered, self._wiretap, self._disk_failed
+            self._clock,
+            self._random,
+            plan,
+            self.disk,
+            log,
+            recovered,
+            self._wiretap,
+            self._disk_failed,
         )
-        self._recovered(_bodies(node, recovered))
+        self._events.started(node, found)
 
     def kill(self) -> None:
         """The process ends at once. What it wrote, synced or not, is there for the next one."""
-        if self.node is not None:
-            self.node.crash()
-            self.node = None
+        node, self.node = self.node, None
+        if node is not None:
+            node.crash()
             self.links = []
+            self._events.ended(node)
             self._restart()
 
-    def lose_power(self) -> None:
-        """The machine stops at once: what wasn't synced is dropped, kept or torn."""
+    def lose_power(self, how: Crash | None = None, torn_at: int | None = None) -> None:
+        """The machine stops at once: what wasn't synced is dropped, kept or torn; in any way that
+        there is, unless it is said which."""
         self.kill()
-        self.crash_disk()
+        self.crash_disk(how, torn_at)
 
     def stop(self) -> bool:
         """A clean stop, after which the machine loses power: nothing may depend on its cache.
@@ -111,16 +137,27 @@ class Machine:
         if self.node is None:
             return False
         node, self.node = self.node, None
-        clean = node.stop()
         self.links = []
+        try:
+            clean = node.stop()
+        except PowerCut:
+            node.crash()
+            self._events.ended(node)
+            self.crash_disk()
+            self._restart()
+            return False
+        if clean:
+            self._events.stopped_cleanly(node)
+        self._events.ended(node)
         self.disk.crash(Crash.DROP)
         self._restart()
         return clean
 
-    def crash_disk(self) -> None:
-        """Lose power, in any way that there is."""
-        how = self._random.choice(list(Crash))
-        self.disk.crash(how, self._random.randint(0, _TORN_MAX_BYTES))
+    def crash_disk(self, how: Crash | None = None, torn_at: int | None = None) -> None:
+        """Lose power; in any way that there is, unless it is said which."""
+        any_way = self._random.choice(list(Crash))
+        anywhere = self._random.randint(0, _TORN_MAX_BYTES)
+        self.disk.crash(how or any_way, anywhere if torn_at is None else torn_at)
 
     def _disk_failed(self) -> None:
         """The process says so to its clients, and ends."""
@@ -131,11 +168,3 @@ class Machine:
         if not self._starting:
             self._starting = True
             self._clock.after(self._random.randint(*RESTART_US), self.start)
-
-
-def _bodies(node: Node, recovered: RecoveredLog) -> dict[str, list[bytes]]:
-    names = {queue.id: queue.name for queue in node.broker.vhosts[DEFAULT_VHOST].queues.values()}
-    return {
-        names[queue_id]: [entry.content.body for entry in entries]
-        for queue_id, entries in recovered.entries.items()
-    }

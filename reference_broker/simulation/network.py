@@ -18,6 +18,9 @@ LATENCY_US = (100, 3_000)
 SPLIT_CHANCE = 0.2
 """How often what is sent in one piece arrives in several, cut anywhere."""
 
+NOTICED_US = 20_000_000
+"""Who doesn't read doesn't see the end of a link either, but that nobody takes its heartbeats."""
+
 _PIECES_MAX = 4
 
 
@@ -92,12 +95,18 @@ class Stream:
             return
         self._keep(self._random.randint(0, self.waiting_bytes))
         self.finish()
+        self._clock.after(NOTICED_US, self._notice)
 
     def close(self) -> None:
         """The receiver is gone: nothing arrives any more, not even the end."""
         self._closed = True
         self._pieces.clear()
         self.waiting_bytes = 0
+
+    def _notice(self) -> None:
+        if self._held and not self._closed:
+            self.close()
+            self._ended()
 
     def _keep(self, size: int) -> None:
         """Lose all but the first ``size`` bytes of what is on its way."""

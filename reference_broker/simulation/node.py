@@ -1,26 +1,37 @@
 """One life of the broker's process: the real core and the real log, with simulated ends.
 
 The order of things is the server's (:mod:`reference_broker.runtime.server`): an input, then the
-outputs of every dirty connection, then the disk, then the next tick.
+outputs of every dirty connection, then the disk and what is to be read, then the next tick.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from random import Random
 
+from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker
 from reference_broker.core.connection import Connection
+from reference_broker.core.journal import Fetched
+from reference_broker.core.limits import Limits
 from reference_broker.core.peer import Peer
 from reference_broker.core.users import User, UserStore, hash_password
+from reference_broker.core.window import Window
+from reference_broker.simulation.backlog_pump import BacklogPump
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.disk_pump import DiskPump
 from reference_broker.simulation.network import Link
+from reference_broker.simulation.plans import BrokerPlan
+from reference_broker.simulation.rewrite_pump import RewritePump
 from reference_broker.store import Disk, Log, RecoveredLog
 from reference_broker.store.restore import restore
 
 SOCKET_BUFFER_BYTES = 16 * 1024
 """What a socket takes before it asks the broker to wait: little, so that slow readers matter."""
+
+DISK_RETRY_US = 1_000_000
+"""Between two tries of what the disk had no room for."""
 
 USER = "guest"
 
@@ -49,6 +60,7 @@ class Node:
         self,
         clock: SimulatedClock,
         random: Random,
+        plan: BrokerPlan,
         disk: Disk,
         log: Log,
         recovered: RecoveredLog,
@@ -62,13 +74,32 @@ class Node:
         self._failed = failed
         self._sockets: dict[int, _Socket] = {}
         self._tick_at: float | None = None
+        self._disk_retry_armed = False
+        self._memory_alarm = False
+        self._counts: Counter[str] = Counter()
         users = UserStore()
         users.add(User(USER, hash_password(USER.encode(), b"salt"), loopback_only=True))
-        self.broker = Broker(log, users, version="simulated", secret=random.randbytes(32))
+        self.log = log
+        self.broker = Broker(
+            log,
+            users,
+            limits=Limits(memory_high_watermark_bytes=plan.memory_bytes),
+            window=Window(plan.window_bytes),
+            version="simulated",
+            secret=random.randbytes(32),
+        )
         self.broker.begin(*clock.now())
         restore(self.broker, recovered)
         self._pump = DiskPump(clock, random, log, disk, self)
+        self._backlog = BacklogPump(clock, random, log, disk, self)
+        self._rewriter = RewritePump(clock, random, log, disk, self._pump.kick)
+        self.spare_made(missing=log.spare_missing)
         self._turn()
+
+    @property
+    def counts(self) -> Counter[str]:
+        """What the store did beside logging, and what it was short of."""
+        return self._counts + self._backlog.counts + self._rewriter.counts
 
     # From the network
 
@@ -99,30 +130,59 @@ class Node:
 
     def synced(self, position: int) -> None:
         self.full = False
+        self._rewriter.synced()
         self.broker.synced(position, *self._clock.now())
+        self._turn()
+
+    def spare_made(self, *, missing: bool) -> None:
+        if missing:
+            self._counts["spares missing"] += 1
+            self.broker.disk_low(*self._clock.now())
+            self._retry_disk_later()
+        else:
+            self.broker.disk_recovered(*self._clock.now())
         self._turn()
 
     def disk_full(self) -> None:
         if not self.full:
             self.full = True
+            self._counts["full logs"] += 1
             self.broker.disk_full(*self._clock.now())
+            self._retry_disk_later()
             self._turn()
+
+    def fetched(self, answers: list[Fetched]) -> None:
+        self.broker.fetched(answers, *self._clock.now())
+        self._turn()
 
     def disk_failed(self) -> None:
         self.broker.disk_failed(*self._clock.now())
         self._turn()
         self._failed()
 
-    def room_on_disk(self) -> None:
-        """Whoever filled the disk has made room: what waits is tried again."""
+    def retry_disk(self) -> None:
+        """Try again what the disk had no room for. The node does so by itself from time to time."""
+        self.log.retry_spare()
         self._pump.kick()
+
+    def _retry_disk_later(self) -> None:
+        if not self._disk_retry_armed:
+            self._disk_retry_armed = True
+            self._clock.after(DISK_RETRY_US, self._retry_disk)
+
+    def _retry_disk(self) -> None:
+        self._disk_retry_armed = False
+        if self._alive and Alarm.DISK in self.broker.alarms.on:
+            self.retry_disk()
+            self._retry_disk_later()
 
     # The end
 
     def crash(self) -> None:
         """The process is gone, from one moment to the next."""
         self._alive = False
-        self._pump.stop()
+        for pump in (self._rewriter, self._backlog, self._pump):
+            pump.stop()
         for socket in self._sockets.values():
             socket.link.broker_gone()
 
@@ -130,6 +190,8 @@ class Node:
         """Stop on purpose: close every connection, write what is pending; whether that worked."""
         self.broker.close("shutdown", *self._clock.now())
         self._turn()
+        self._rewriter.stop()
+        self._backlog.stop()
         clean = self._pump.drain()
         self._alive = False
         for socket in self._sockets.values():
@@ -150,7 +212,11 @@ class Node:
             if socket is not None:
                 self._flush(socket)
         self._pump.kick()
+        self._backlog.kick()
         self._arm(self.broker.next_deadline())
+        alarm = Alarm.MEMORY in self.broker.alarms.on
+        self._counts["memory alarms"] += alarm and not self._memory_alarm
+        self._memory_alarm = alarm
 
     def _flush(self, socket: _Socket) -> None:
         connection = socket.connection

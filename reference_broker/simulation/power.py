@@ -6,7 +6,7 @@ import errno
 from random import Random
 
 from reference_broker.simulation.disk import SimulatedDisk
-from reference_broker.store.ports import CreateFile, Operation
+from reference_broker.store.ports import CreateFile, CreateSpare, Operation, Write
 
 
 class PowerCut(Exception):
@@ -15,11 +15,13 @@ class PowerCut(Exception):
 
 class PoweredDisk(SimulatedDisk):
     """Raises :exc:`PowerCut` in place of the operation that :meth:`cut_power_at` named. While it
-    is ``full`` no file can be created."""
+    is ``full`` no file can be created or grow; nor can any beyond ``capacity_bytes`` for all files
+    together, if that is set."""
 
-    def __init__(self, random: Random | None = None) -> None:
+    def __init__(self, random: Random | None = None, capacity_bytes: int | None = None) -> None:
         super().__init__(random)
         self.full = False
+        self.capacity_bytes = capacity_bytes
         self._power_until: int | None = None
 
     def cut_power_at(self, operation: int) -> None:
@@ -34,6 +36,20 @@ class PoweredDisk(SimulatedDisk):
         if self._power_until is not None and self.operations + 1 >= self._power_until:
             self._power_until = None
             raise PowerCut
-        if self.full and isinstance(operation, CreateFile):
+        if not self._has_room(operation):
             raise OSError(errno.ENOSPC, "the simulated disk is full")
         super().perform(operation)
+
+    def _has_room(self, operation: Operation) -> bool:
+        if isinstance(operation, CreateFile | CreateSpare):
+            more_bytes = operation.size_bytes
+        elif isinstance(operation, Write):
+            end = operation.offset + sum(map(len, operation.pieces))
+            more_bytes = end - self.size(operation.file)
+            if more_bytes <= 0:
+                return True
+        else:
+            return True
+        if self.full:
+            return False
+        return self.capacity_bytes is None or self.size_bytes + more_bytes <= self.capacity_bytes

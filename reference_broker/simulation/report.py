@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 from reference_broker.simulation.checkers import Violation
-from reference_broker.simulation.scenario import Scenario
+from reference_broker.simulation.plans import Scenario
+from reference_broker.simulation.scenario import draw
 from reference_broker.simulation.world import World
 
 _US_PER_HOUR = 3_600_000_000
 
 WorldFactory = Callable[[int], World]
+
+
+def world_of(seed: int) -> World:
+    """The world of a seed, as the command line runs it."""
+    return World(draw(seed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,8 @@ class SeedResult:
     virtual_us: int
     counts: Counter[str]
     faults: Counter[str]
+    gone: Counter[str]
+    """What was confirmed, by what became of it."""
     trace_hash: str
     failure: str
     lost: int
@@ -41,10 +50,12 @@ class SeedResult:
         lines = [
             f"seed      {scenario.seed}",
             f"scenario  {len(scenario.clients)} clients; queues {queues}; "
-            f"segments of {scenario.segment_bytes} bytes",
+            f"segments of {scenario.broker.segment_bytes} bytes, windows of "
+            f"{scenario.broker.window_bytes}, memory of {scenario.broker.memory_bytes}",
             f"time      {self.virtual_us / 1_000_000:.3f} virtual seconds",
             f"events    {_listed(self.counts)}",
             f"faults    {_listed(self.faults)}",
+            f"gone      {_listed(self.gone)}",
             f"trace     {self.trace_hash}",
             f"lost      {self.lost}",
             f"FAILED    {self.failure.strip()}" if self.failure else "ok        every law held",
@@ -61,6 +72,7 @@ class Tally:
     lost: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
+    gone: Counter[str] = field(default_factory=Counter)
     failures: list[SeedResult] = field(default_factory=list)
 
     def add(self, result: SeedResult) -> None:
@@ -69,6 +81,7 @@ class Tally:
         self.lost += result.lost
         self.counts += result.counts
         self.faults += result.faults
+        self.gone += result.gone
         if result.failure:
             self.failures.append(result)
 
@@ -80,6 +93,7 @@ class Tally:
             f"faults         {_listed(self.faults)}",
             f"events         {_listed(self.counts)}",
             f"confirmed      {self.counts['confirmed']}",
+            f"gone           {_listed(self.gone)}",
             f"lost           {self.lost}",
         ]
         for result in self.failures:
@@ -88,7 +102,7 @@ class Tally:
         return "\n".join(lines)
 
 
-def run_seed(seed: int, make: WorldFactory = World) -> SeedResult:
+def run_seed(seed: int, make: WorldFactory = world_of) -> SeedResult:
     """Run one seed to its end, or to the first law that is broken. Never raises for that."""
     world = make(seed)
     failure = ""
@@ -104,18 +118,29 @@ def run_seed(seed: int, make: WorldFactory = World) -> SeedResult:
         virtual_us=world.clock.now_us,
         counts=world.history.counts,
         faults=world.fault_counts,
+        gone=world.durability.gone,
         trace_hash=world.history.trace_hash,
         failure=failure,
         lost=lost,
     )
 
 
-def run_seeds(seeds: Iterable[int], make: WorldFactory = World) -> Tally:
+def run_seeds(seeds: Iterable[int], make: WorldFactory = world_of) -> Tally:
     """Run them all, failing or not."""
     tally = Tally()
     for seed in seeds:
         tally.add(run_seed(seed, make))
     return tally
+
+
+def run_in_parallel(seeds: Sequence[int], jobs: int) -> Iterator[SeedResult]:
+    """The result of each seed, in their order, with ``jobs`` processes at work. What one comes to
+    does not depend on the others."""
+    if jobs == 1:
+        yield from map(run_seed, seeds)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(run_seed, seeds, chunksize=4)
 
 
 def _listed(counts: Counter[str]) -> str:

@@ -2,114 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 
-from mqkit.wire.methods import (
-    BasicConsume,
-    BasicQos,
-    ConfirmSelect,
-    ExchangeDeclare,
-    Method,
-    QueueBind,
-    QueueDeclare,
+from reference_broker.core.limits import MIB
+from reference_broker.simulation.plans import (
+    BrokerPlan,
+    ChannelPlan,
+    ClientPlan,
+    Consume,
+    QueuePlan,
+    Scenario,
 )
 
-FANOUT = "fan"
-DURATION_US = 30_000_000
+DURATION_US = 60_000_000
 """How long faults and clients go on, in virtual time."""
+
+BIT_ROT_CHANCE = 0.25
+"""How many of the seeds have a bit flipped."""
 
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
-
-
-@dataclass(frozen=True, slots=True)
-class QueuePlan:
-    """A durable queue. ``owner`` is the client that consumes it alone; ``None`` for anybody."""
-
-    name: str
-    owner: int | None
-    dead_letters_to: str | None
-    in_fanout: bool
-
-    def declaration(self) -> QueueDeclare:
-        """How every client declares it."""
-        arguments = {}
-        if self.dead_letters_to is not None:
-            arguments["x-dead-letter-exchange"] = ""
-            arguments["x-dead-letter-routing-key"] = self.dead_letters_to
-        return QueueDeclare(queue=self.name, durable=True, arguments=arguments)
-
-
-@dataclass(frozen=True, slots=True)
-class ClientPlan:
-    """How a client behaves. Chances are per action, of which there is one every ``pause_us``."""
-
-    index: int
-    pause_us: tuple[int, int]
-    publish_chance: float
-    batch_max: int
-    transient_chance: float
-    requeue_chance: float
-    reject_chance: float
-    prefetch: int
-    frame_max: int
-    eager: bool
-    """Publishes behind its declarations, without waiting for their answers."""
-    consumes: tuple[tuple[str, bool], ...]
-    """Names of queues, each with whether it is alone there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    seed: int
-    queues: tuple[QueuePlan, ...]
-    clients: tuple[ClientPlan, ...]
-    segment_bytes: int
-    fault_pause_us: tuple[int, int]
-    duration_us: int
-
-    @property
-    def dead_letters(self) -> dict[str, str]:
-        """Where rejected messages go, by queue; a queue that isn't here drops them."""
-        return {
-            queue.name: queue.dead_letters_to
-            for queue in self.queues
-            if queue.dead_letters_to is not None
-        }
-
-    @property
-    def fanout(self) -> tuple[str, ...]:
-        """The queues that get what is published to :data:`FANOUT`."""
-        return tuple(queue.name for queue in self.queues if queue.in_fanout)
-
-    def setup(self, client: ClientPlan) -> list[Method]:
-        """What a client says on its channel first. Each method has one answer."""
-        methods: list[Method] = [ConfirmSelect(), ExchangeDeclare(FANOUT, "fanout", durable=True)]
-        for queue in self.queues:
-            methods.append(queue.declaration())
-            if queue.in_fanout:
-                methods.append(QueueBind(queue=queue.name, exchange=FANOUT))
-        methods.append(BasicQos(prefetch_count=client.prefetch))
-        for name, alone in client.consumes:
-            methods.append(BasicConsume(queue=name, consumer_tag=name, exclusive=alone))
-        return methods
-
-    def drainer(self) -> ClientPlan:
-        """The client that comes last, has every queue for itself, and acks all there is."""
-        return ClientPlan(
-            index=len(self.clients),
-            pause_us=(5_000, 20_000),
-            publish_chance=0.0,
-            batch_max=1,
-            transient_chance=0.0,
-            requeue_chance=0.0,
-            reject_chance=0.0,
-            prefetch=100,
-            frame_max=131_072,
-            eager=False,
-            consumes=tuple((queue.name, True) for queue in self.queues),
-        )
+_TTL_MS = (300, 8_000)
+_WAIT_MS = (100, 3_000)
+_MAX_LENGTH = (3, 40)
 
 
 def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
@@ -125,37 +40,99 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         seed=seed,
         queues=tuple(queues),
         clients=tuple(_client(random, index, queues) for index in range(count)),
-        segment_bytes=random.choice((4_096, 16_384, 65_536)),
-        fault_pause_us=random.choice(((200_000, 3_000_000), (1_000_000, 10_000_000))),
+        broker=_broker(random),
+        fault_pause_us=random.choice(((400_000, 6_000_000), (2_000_000, 20_000_000))),
         duration_us=duration_us,
+        bit_rot=random.random() < BIT_ROT_CHANCE,
+    )
+
+
+def _broker(random: Random) -> BrokerPlan:
+    """Windows of one to a dozen small messages."""
+    return BrokerPlan(
+        segment_bytes=random.choice((8_192, 16_384, 65_536)),
+        window_bytes=random.choice((600, 2_000, 8_000)),
+        memory_bytes=random.choice((1_024 * MIB, 1_024 * MIB, 250_000, 50_000)),
     )
 
 
 def _queues(random: Random, name: str, owner: int | None) -> list[QueuePlan]:
     """A queue, and the one for its dead letters if it has any: one of its own, since a message
-    that a fanout put into two queues may die twice."""
-    in_fanout = random.random() < 0.5
-    if random.random() < 0.5:
-        return [QueuePlan(name, owner, None, in_fanout)]
-    dead = QueuePlan(f"dead-{name}", None, None, in_fanout=False)
-    return [dead, QueuePlan(name, owner, dead.name, in_fanout)]
+    that a fanout put into two queues may die twice. The first queue can be the scenario's
+    :attr:`~Scenario.probe`."""
+    probe = name == "shared-0"
+    dead = random.choice(("", "", "dead", "retry"))
+    durable = dead == "retry" or probe or random.random() < 0.85
+    disposable = owner is not None and dead != "retry" and random.random() < 0.35
+    purged = owner is not None and not disposable and random.random() < 0.35
+    ttl_ms = random.randint(*_TTL_MS) if random.random() < 0.2 else None
+    max_length = random.randint(*_MAX_LENGTH) if random.random() < 0.2 else None
+    queue = QueuePlan(
+        name=name,
+        owner=owner,
+        dead_letters_to=f"{dead}-{name}" if dead else None,
+        in_fanout=random.random() < 0.5 and not disposable,
+        durable=durable,
+        ttl_ms=None if dead == "retry" else ttl_ms,
+        max_length=None if dead == "retry" or probe else max_length,
+        overflow=random.choice(("drop-head", "drop-head", "reject-publish")),
+        max_priority=random.choice((0, 0, 0, 3, 9)),
+        retries=dead == "retry",
+        purged=purged,
+        disposable=disposable,
+    )
+    if not dead:
+        return [queue]
+    if dead == "dead":
+        return [QueuePlan(f"dead-{name}"), queue]
+    wait_ms = random.randint(*_WAIT_MS)
+    waiting = QueuePlan(f"retry-{name}", dead_letters_to=name, ttl_ms=wait_ms, waits=True)
+    return [waiting, queue]
 
 
 def _client(random: Random, index: int, queues: list[QueuePlan]) -> ClientPlan:
-    consumes = [(queue.name, True) for queue in queues if queue.owner == index]
-    shared = [queue.name for queue in queues if queue.owner is None]
-    consumes += [(name, False) for name in shared if random.random() < 0.6]
-    fastest_us = random.choice((40_000, 100_000, 300_000))
+    fastest_us = random.choice((80_000, 200_000, 600_000))
     return ClientPlan(
         index=index,
+        channels=_channels(random, index, queues),
         pause_us=(fastest_us, 4 * fastest_us),
         publish_chance=random.uniform(0.2, 0.6),
         batch_max=random.choice((1, 3, 10)),
         transient_chance=random.choice((0.0, 0.1)),
+        expiration_chance=random.choice((0.0, 0.0, 0.1)),
         requeue_chance=random.uniform(0.0, 0.3),
-        reject_chance=random.uniform(0.0, 0.2),
-        prefetch=random.choice((1, 3, 10, 0)),
+        reject_chance=random.uniform(0.0, 0.4),
+        get_chance=random.choice((0.0, 0.1)),
+        renew_chance=random.choice((0.0, 0.02)),
+        removal_chance=random.choice((0.02, 0.1)),
         frame_max=random.choice((4_096, 131_072)),
         eager=random.random() < 0.5,
-        consumes=tuple(consumes),
     )
+
+
+def _channels(random: Random, index: int, queues: list[QueuePlan]) -> tuple[ChannelPlan, ...]:
+    """One to three channels. What the client takes from alone is all on the first: nobody else,
+    and none of its own channels, may come in between."""
+    solo = [queue.name for queue in queues if queue.owner == index]
+    shared = [queue.name for queue in queues if queue.owner is None and not queue.waits]
+    channels = []
+    for number in range(random.choice((1, 1, 2, 3))):
+        consumes = [_taking(random, name, False) for name in shared if random.random() < 0.5]
+        gets = [_taking(random, name, False) for name in shared if random.random() < 0.3]
+        if number == 0:
+            alone = [_taking(random, name, True) for name in solo]
+            consumes = alone + consumes
+            gets += alone
+        channels.append(
+            ChannelPlan(
+                prefetch=random.choice((1, 3, 10, 0)),
+                channel_prefetch=random.choice((0, 0, 2, 8)),
+                consumes=tuple(consumes),
+                gets=tuple(gets),
+            )
+        )
+    return tuple(channels)
+
+
+def _taking(random: Random, queue: str, alone: bool) -> Consume:
+    return Consume(queue, alone, no_ack=random.random() < 0.15)

@@ -1,4 +1,4 @@
-"""What a client does and when: connect, publish, settle, and connect again."""
+"""What a client does and when: connect, publish, take, settle, remove, and connect again."""
 
 from __future__ import annotations
 
@@ -6,22 +6,30 @@ from collections.abc import Callable
 from random import Random
 
 from reference_broker.simulation.client import Session
+from reference_broker.simulation.client_channel import ClientChannel
 from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.events import Settlement
+from reference_broker.simulation.events import RemovalKind, Settlement
 from reference_broker.simulation.history import History
 from reference_broker.simulation.machine import Machine
 from reference_broker.simulation.network import Link
-from reference_broker.simulation.scenario import FANOUT, ClientPlan, Scenario
+from reference_broker.simulation.plans import ClientPlan, QueuePlan, Route, Scenario
 
 RECONNECT_US = (5_000, 500_000)
 
 SIZES = (0, 0, 10, 100, 100, 500, 1_000, 6_000)
-LARGE_SIZES = (20_000, 80_000)
-"""Several frames, several times a segment; and above what the log copies next to its head."""
+LARGE_SEGMENTS = (0.5, 1.0, 1.5, 3.0)
+"""What a large message takes, in segments: several frames, and files of its own."""
 _LARGE_CHANCE = 0.01
+_MULTIPLE_CHANCE = 0.2
+_EXPIRATIONS_MS = (0, 50, 500, 5_000)
+_PRIORITY_ABOVE = 2
+"""Priorities go up to this much above what any queue has: there they count as its highest."""
 
 UNCONFIRMED_MAX = 200
-"""A client with more than this waits: nobody publishes into a broker that says nothing."""
+"""A channel with more than this waits: nobody publishes into a broker that says nothing."""
+
+Connected = Callable[[Link, Session], None]
+"""Told of each connection before anything was sent on it."""
 
 
 class Actor:
@@ -35,21 +43,26 @@ class Actor:
         history: History,
         scenario: Scenario,
         plan: ClientPlan,
+        connected: Connected,
     ) -> None:
         self.session: Session | None = None
+        self.link: Link | None = None
         self._clock = clock
         self._random = random
         self._machine = machine
         self._history = history
         self._scenario = scenario
         self._plan = plan
-        self.link: Link | None = None
+        self._connected = connected
         self._left = False
-        self._routes: list[tuple[str, str, tuple[str, ...]]] = [
-            ("", queue.name, (queue.name,)) for queue in scenario.queues
+        self._queues = {queue.name: queue for queue in scenario.queues}
+        self._routes = [scenario.routes(plan, channel) for channel in range(len(plan.channels))]
+        self._removable = [
+            queue
+            for queue in scenario.queues
+            if queue.owner == plan.index and (queue.purged or queue.disposable)
         ]
-        if scenario.fanout:
-            self._routes.append((FANOUT, "", scenario.fanout))
+        self._priority_max = max(queue.max_priority for queue in scenario.queues)
 
     def begin(self) -> None:
         """Start to connect, and to act."""
@@ -61,32 +74,59 @@ class Actor:
         self._left = True
         self._drop_session()
 
-    def publish(self, count: int, *, persistent: bool | None = None) -> None:
-        """Send ``count`` messages in one piece; the plan's mix, or all of them persistent."""
-        session = self.session
-        assert session is not None
-        frames = []
-        for _ in range(count):
-            large = self._random.random() < _LARGE_CHANCE
-            size = self._random.choice(LARGE_SIZES if large else SIZES)
-            lasting = persistent or self._random.random() >= self._plan.transient_chance
-            exchange, key, queues = self._random.choice(self._routes)
-            frames.append(session.publish(exchange, key, queues, size, lasting))
-        self._send(b"".join(frames))
+    def publish_to(self, route: Route) -> None:
+        """One small persistent message, on the first channel."""
+        assert self.session is not None
+        self._send(self.session.channels[0].publish(route, 10, True))
 
-    def settle_some(self) -> None:
-        """Ack, requeue or reject some of what is held, in one piece."""
-        session = self.session
-        assert session is not None
-        frames = []
+    def _act(self) -> None:
+        if self._left:
+            return
+        channels = [] if self.session is None else self.session.ready_channels()
+        if channels:
+            channel = channels[0] if len(channels) == 1 else self._random.choice(channels)
+            if self._random.random() < self._plan.publish_chance:
+                frames = self._publish(channel)
+            else:
+                frames = self._rarely(channel) or self._settle_some(channel)
+            if frames:
+                self._send(frames)
+        self._later(self._plan.pause_us, self._act)
+
+    # What goes out in one piece
+
+    def _publish(self, channel: ClientChannel) -> bytes:
+        frames = b""
+        if len(channel.unconfirmed) < UNCONFIRMED_MAX:
+            for _ in range(self._random.randint(1, self._plan.batch_max)):
+                frames += self._publish_one(channel)
+        return frames
+
+    def _publish_one(self, channel: ClientChannel) -> bytes:
+        random = self._random
+        route = random.choice(self._routes[channel.number - 1])
+        size = random.choice(SIZES)
+        if random.random() < _LARGE_CHANCE:
+            size = round(random.choice(LARGE_SEGMENTS) * self._scenario.broker.segment_bytes)
+        persistent = random.random() >= self._plan.transient_chance
+        priority = expiration_ms = None
+        if self._priority_max and random.random() < 0.7:
+            priority = random.randint(0, self._priority_max + _PRIORITY_ABOVE)
+        if random.random() < self._plan.expiration_chance and all(
+            self._queues[queue].takes_expirations for queue in route[2]
+        ):
+            expiration_ms = random.choice(_EXPIRATIONS_MS)
+        return channel.publish(route, size, persistent, priority, expiration_ms)
+
+    def _settle_some(self, channel: ClientChannel) -> bytes:
+        frames = b""
         for _ in range(self._random.randint(1, 5)):
-            if not session.held:
+            if not channel.held:
                 break
-            tag = self._random.choice(list(session.held)[:5])
-            how = self._how()
-            frames.append(session.settle(tag, how, multiple=self._random.random() < 0.2))
-        if frames:
-            self._send(b"".join(frames))
+            tag = self._random.choice(list(channel.held)[:5])
+            multiple = self._random.random() < _MULTIPLE_CHANCE
+            frames += channel.settle(tag, self._how(), multiple=multiple)
+        return frames
 
     def _how(self) -> Settlement:
         chance = self._random.random()
@@ -96,30 +136,50 @@ class Actor:
             return Settlement.REJECT
         return Settlement.ACK
 
-    def _act(self) -> None:
-        if self._left:
-            return
-        session = self.session
-        if session is not None and session.ready:
-            if self._random.random() < self._plan.publish_chance:
-                if len(session.unconfirmed) < UNCONFIRMED_MAX:
-                    self.publish(self._random.randint(1, self._plan.batch_max))
-            else:
-                self.settle_some()
-        self._later(self._plan.pause_us, self._act)
+    def _rarely(self, channel: ClientChannel) -> bytes:
+        """What a client does now and then, if it is its turn."""
+        if not channel.answered:
+            return b""
+        chance = self._random.random()
+        if chance < self._plan.get_chance:
+            return self._get(channel)
+        chance -= self._plan.get_chance
+        if chance < self._plan.renew_chance:
+            return self._renew(channel)
+        chance -= self._plan.renew_chance
+        if chance < self._plan.removal_chance and channel.number == 1 and self._removable:
+            return self._remove(channel, self._random.choice(self._removable))
+        return b""
+
+    def _get(self, channel: ClientChannel) -> bytes:
+        gets = channel.plan.gets
+        return channel.get(self._random.choice(gets)) if gets else b""
+
+    def _renew(self, channel: ClientChannel) -> bytes:
+        cancelled = [each for each in channel.plan.consumes if each.queue not in channel.active]
+        if cancelled:
+            return channel.consume(cancelled[0])
+        if not channel.active:
+            return b""
+        return channel.cancel(self._random.choice(list(channel.active)))
+
+    def _remove(self, channel: ClientChannel, queue: QueuePlan) -> bytes:
+        kind = RemovalKind.DELETE if queue.disposable else RemovalKind.PURGE
+        return channel.remove(kind, queue)
+
+    # Connecting
 
     def _connect(self) -> None:
         if self._left:
             return
-        number = self._history.begin_session()
-        setup = self._scenario.setup(self._plan)
-        session = Session(number, self._plan, setup, self._history, self._send)
         link = self._machine.connect(self._received, self._lost)
         if link is None:
             self._later(RECONNECT_US, self._connect)
             return
-        self.session, self.link = session, link
-        session.begin()
+        self.link = link
+        self.session = Session(self._plan, self._scenario, self._history, self._send)
+        self._connected(link, self.session)
+        self.session.begin()
 
     def _send(self, data: bytes) -> None:
         assert self.link is not None

@@ -1,4 +1,4 @@
-"""One run of one seed: everything that is made of it, and the two phases of it.
+"""One run of one scenario: everything that is made of it, and the two phases of it.
 
 First faults and clients together, then neither: a last consumer must get everything that was
 promised, and after it acked all of that nothing may come back.
@@ -7,54 +7,84 @@ promised, and after it acked all of that nothing may come back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from random import Random
 
-from reference_broker.core.broker import DEFAULT_VHOST
+from reference_broker.simulation import inspection
 from reference_broker.simulation.checkers import (
     AckChecker,
-    Checker,
+    DiskUseChecker,
     DurabilityChecker,
+    ExpiryChecker,
     OrderChecker,
     PrefetchChecker,
+    RebuildChecker,
     RedeliveredChecker,
     Violation,
+    XDeathChecker,
 )
-from reference_broker.simulation.client import number_of
+from reference_broker.simulation.client import Session
 from reference_broker.simulation.clock import SimulatedClock
+from reference_broker.simulation.events import BitRot
 from reference_broker.simulation.faults import FaultInjector
 from reference_broker.simulation.history import History
 from reference_broker.simulation.machine import Machine
 from reference_broker.simulation.network import Link
+from reference_broker.simulation.node import Node
+from reference_broker.simulation.plans import Scenario
 from reference_broker.simulation.power import PoweredDisk
-from reference_broker.simulation.scenario import DURATION_US, Scenario, draw
+from reference_broker.simulation.tap import Tap
 from reference_broker.simulation.workload import Actor
 
 CONVERGE_US = 120_000_000
 """How long each step of the last phase may take, in virtual time: far more than one does."""
 
+REST_US = 45_000_000
+"""From the last client's end: what waits expires within 15 s, and 30 s after the last ack the log
+has to be tidy."""
+
+REBUILD_PAUSE_US = (3_000_000, 15_000_000)
+_NOT_SYNCED_PAUSE_US = 3_000
+
 
 class World:
-    """Made of a seed; :meth:`run` it once. ``disk`` is for those who want to watch it, or to have
-    one that forgets; it must be a new one."""
+    """Made of a scenario; :meth:`run` it once. ``disk`` is for those who want to watch it, or to
+    have one that forgets; it must be a new one."""
 
-    def __init__(
-        self, seed: int, *, duration_us: int = DURATION_US, disk: PoweredDisk | None = None
-    ) -> None:
-        self.scenario: Scenario = draw(seed, duration_us)
+    def __init__(self, scenario: Scenario, disk: PoweredDisk | None = None) -> None:
+        self.scenario = scenario
         self.clock = SimulatedClock()
-        self.history = History(_checkers(self.scenario))
+        queues = {queue.name: queue for queue in scenario.queues}
+        self.durability = DurabilityChecker(queues)
+        self.history = History(
+            [
+                XDeathChecker(queues),
+                self.durability,
+                AckChecker(queues),
+                RedeliveredChecker(),
+                OrderChecker(queues),
+                PrefetchChecker(),
+                ExpiryChecker(queues),
+                RebuildChecker(),
+                DiskUseChecker(scenario.broker.segment_bytes),
+            ],
+            self.clock,
+        )
         self.disk = disk or PoweredDisk(self._random("disk"))
         self.machine = Machine(
             self.clock,
             self._random("machine"),
             self.disk,
-            self.scenario.segment_bytes,
-            self._recovered,
+            scenario.broker,
+            self,
             self.broker_sent,
         )
         self.faults = FaultInjector(
-            self.clock, self._random("faults"), self.machine, self.scenario.fault_pause_us
+            self.clock,
+            self._random("faults"),
+            self.machine,
+            scenario.fault_pause_us,
+            self._bit_flipped if scenario.bit_rot else None,
         )
         self.actors = [
             Actor(
@@ -62,11 +92,16 @@ class World:
                 self._random(f"client/{plan.index}"),
                 self.machine,
                 self.history,
-                self.scenario,
+                scenario,
                 plan,
+                self.connected,
             )
-            for plan in (*self.scenario.clients, self.scenario.drainer())
+            for plan in (*scenario.clients, scenario.drainer())
         ]
+        self._taps: dict[int, Tap] = {}
+        self._rebuilds = self._random("rebuilds")
+        self._disk_differs = False
+        """A bit of a file is not what the running broker once wrote."""
         self._last_published: tuple[object, int] | None = None
 
     def run(self) -> None:
@@ -77,19 +112,28 @@ class World:
         for client in clients:
             client.begin()
         self.faults.begin()
+        self._rebuild_later()
         self.clock.run(self.scenario.duration_us)
         self.faults.stop()
         for client in clients:
             client.leave()
         self._last_end()
+        self._converge("everybody is gone and all is synced", self._is_quiet)
+        self._rest()
         drainer.begin()
         self._converge("everything is consumed", lambda: self._is_drained(drainer))
-        self.history.drained()
+        assert self.machine.node is not None
+        self.history.drained(inspection.losses_of(self.machine.node.broker))
         self._converge("the last message is confirmed", lambda: self._publish_last(drainer))
         drainer.leave()
+        self._rest()
         self.machine.recoveries_cut_short = False
         self.machine.lose_power()
-        self._converge("the broker starts", lambda: self.machine.node is not None)
+        self._converge("the broker starts", self._is_quiet)
+        self._rest()
+        node = self.machine.node
+        assert node is not None
+        self.ended(node)
 
     @property
     def fault_counts(self) -> Counter[str]:
@@ -101,24 +145,83 @@ class World:
     def broker_sent(self, link: Link, data: bytes) -> None:
         """What the broker had for a client at the end of an input: part of the trace."""
         self.history.note("sent", self.clock.now_us, link.number, data)
+        tap = self._taps.get(link.number)
+        if tap is not None:
+            tap.broker_sent(data)
+
+    def connected(self, link: Link, session: Session) -> None:
+        """A client has a new connection, on which nothing was sent yet."""
+        if any(consume.no_ack for channel in session.channels for consume in channel.plan.takes):
+            self._taps[link.number] = Tap(session, self.history)
+
+    # Processes come and go
+
+    def started(self, node: Node, found: inspection.Found) -> None:
+        self._disk_differs = False
+        stamp, wall_ms = self.clock.stamp(), self.clock.wall_ms()
+        self.history.started(inspection.start_of(node.broker, found, stamp, wall_ms))
+
+    def stopped_cleanly(self, node: Node) -> None:
+        self._compare(node)
+
+    def ended(self, node: Node) -> None:
+        self.history.life_ended(inspection.losses_of(node.broker), node.counts)
+
+    def _bit_flipped(self, rot: BitRot) -> None:
+        self._disk_differs = True
+        self.history.bit_flipped(rot)
+
+    # Rebuilds
+
+    def _rebuild_later(self) -> None:
+        self.clock.after(self._rebuilds.randint(*REBUILD_PAUSE_US), self._rebuild_when_synced)
+
+    def _rebuild_when_synced(self) -> None:
+        node = self.machine.node
+        if node is not None and inspection.is_synced(node.broker):
+            self._compare(node)
+            self._rebuild_later()
+        else:
+            self.clock.after(_NOT_SYNCED_PAUSE_US, self._rebuild_when_synced)
+
+    def _compare(self, node: Node) -> None:
+        if self._disk_differs:
+            return
+        index = inspection.index_of(node.broker)
+        rebuilt = inspection.rebuilt_index(node.broker, self.disk, trust_footers=True)
+        self.history.compared(index, rebuilt, "footers")
+        if not self.disk.rotten:  # Then records alone have less to say.
+            rebuilt = inspection.rebuilt_index(node.broker, self.disk, trust_footers=False)
+            self.history.compared(index, rebuilt, "records")
 
     # The last phase
 
     def _last_end(self) -> None:
         """Queues are drained after a crash, after a clean stop, or just after the clients left."""
-        end = self._random("end").choice(
+        end: Callable[[], object] = self._random("end").choice(
             (self.machine.lose_power, self.machine.kill, self.machine.stop, lambda: None)
         )
         end()
 
+    def _rest(self) -> None:
+        """Let nobody do anything, until the log has to be tidy; then look at all of it."""
+        self.clock.run(self.clock.now_us + REST_US)
+        node = self.machine.node
+        assert node is not None
+        self._compare(node)
+        self.history.rested(inspection.disk_use_of(node.log, node.broker, self.disk))
+
+    def _is_quiet(self) -> bool:
+        node = self.machine.node
+        if node is None or node.broker.connections:
+            return False
+        return inspection.is_synced(node.broker)
+
     def _is_drained(self, drainer: Actor) -> bool:
         node, session = self.machine.node, drainer.session
-        if node is None or session is None or not session.ready or session.held:
+        if node is None or session is None or not session.ready or session.holds:
             return False
-        queues = node.broker.vhosts[DEFAULT_VHOST].queues.values()
-        return len(node.broker.connections) == 1 and not any(
-            queue.ready or queue.unacked for queue in queues
-        )
+        return len(node.broker.connections) == 1 and inspection.is_empty(node.broker)
 
     def _publish_last(self, drainer: Actor) -> bool:
         """One message after all the acks: when it is confirmed they are synced."""
@@ -127,7 +230,7 @@ class World:
             return False
         confirmed = self.history.counts["confirmed"]
         if self._last_published is None or self._last_published[0] is not session:
-            drainer.publish(1, persistent=True)
+            drainer.publish_to(self.scenario.probe)
             self._last_published = (session, confirmed)
         return confirmed > self._last_published[1]
 
@@ -137,24 +240,6 @@ class World:
                 "liveness", f"{CONVERGE_US // 1_000_000} s without faults, and not: {what}"
             )
 
-    # Recovery
-
-    def _recovered(self, queues: Mapping[str, Sequence[bytes]]) -> None:
-        self.history.recovered(
-            {name: [number_of(body) for body in bodies] for name, bodies in queues.items()}
-        )
-
     def _random(self, part: str) -> Random:
         """A source of its own for each part: a change in one leaves the others as they were."""
         return Random(f"{part}/{self.scenario.seed}")
-
-
-def _checkers(scenario: Scenario) -> list[Checker]:
-    dead_letters = scenario.dead_letters
-    return [
-        DurabilityChecker(dead_letters),
-        AckChecker(),
-        RedeliveredChecker(dead_letters),
-        OrderChecker(dead_letters),
-        PrefetchChecker(),
-    ]

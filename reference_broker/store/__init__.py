@@ -7,7 +7,7 @@ from reference_broker.store.batch import Batch
 from reference_broker.store.log import Log
 from reference_broker.store.opening import open_log
 from reference_broker.store.ports import Disk, Operation
-from reference_broker.store.recovered import DamageReport, RecoveredEntry, RecoveredLog
+from reference_broker.store.recovered import DamageReport, RecoveredLog
 
 __all__ = [
     "Batch",
@@ -15,7 +15,6 @@ __all__ = [
     "Disk",
     "Log",
     "Operation",
-    "RecoveredEntry",
     "RecoveredLog",
     "open_log",
 ]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reference_broker.store.liveness import SegmentUse
-from reference_broker.store.ports import Operation
+from reference_broker.store.ports import DeleteFile, Operation, RenameFile
+from reference_broker.store.segment import QUARANTINE_SUFFIX
 
 
 @dataclass(slots=True)
@@ -18,3 +19,12 @@ class Batch:
     """Every record below this position is on disk when all operations were performed."""
     removed: list[SegmentUse]
     """The segments that the operations delete, or put aside."""
+    spare_missing: bool = False
+    """Set by whoever performs the operations: a :class:`CreateSpare` found the disk full."""
+
+
+def removal(use: SegmentUse) -> Operation:
+    """A segment that isn't needed is deleted; a damaged one is put aside."""
+    if use.damaged:
+        return RenameFile(use.name.file, use.name.file + QUARANTINE_SUFFIX)
+    return DeleteFile(use.name.file)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from enum import IntEnum
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
 from reference_broker.errors import StoreError
 
-Checksum = Callable[[bytes | memoryview, int], int]
+Checksum = Callable[[bytes | bytearray | memoryview, int], int]
 """``checksum(data, value)``: 32 bits of ``data``, going on from ``value``."""
 
 
@@ -29,6 +30,7 @@ PREFERRED = ChecksumKind.CRC32C if find_spec("crc32c") else ChecksumKind.CRC32
 """What new segments are written with: CRC32C, or zlib's CRC-32 where that package is missing."""
 
 
+@cache
 def checksum_of(kind: ChecksumKind) -> Checksum:
     """The function behind ``kind``; raises :exc:`StoreError` when it isn't installed here."""
     if kind is ChecksumKind.CRC32:

@@ -1,97 +1,179 @@
-"""Which segments may be deleted.
+"""Which segments may be deleted, and which are worth rewriting. Counted in bytes of the log.
 
-The law: a segment may go when no live message needs it, and when everything that it says about
-other segments (acks, requeues, moves) is about segments that are gone. Otherwise a message whose
-ack was synced would come back. "Gone" means that the deletion itself is durable, which is why
-:meth:`Liveness.removed` is called only after the directory was synced.
+The law: a segment may go when no live message is in it, and when everything that it says about
+other segments (acks, requeues, moves) is about segments that are gone, or has been taken over by
+them in a rewriting. Otherwise a message whose ack was synced would come back. "Gone" means that the
+deletion itself is durable, which is why :meth:`Liveness.removed` is called only after the directory
+was synced.
 
-A live message needs the segment of its record and, after a move, also the segment that has its
-body. Definitions are needed until a later snapshot, in another segment, has carried them on.
+Definitions are needed until a later snapshot, in another segment, has carried them on.
 
-A message that nobody takes keeps its segment. Without more, it would keep the next one too, which
-has acks of its neighbours, and the one after that, and so on to the end of the log. So a segment
-that is needed for its acks alone is a *messenger*: what it says is said again in the segment in
-use (:meth:`Liveness.take_messengers`), and it goes.
+A message that nobody takes keeps its segment; its neighbours' acks would keep the next one too, and
+so on to the end of the log. So a segment that is less than half needed is rewritten: what is said
+about it is *baked* into the new file, and those that said it are free of that.
 """
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 
+from reference_broker.store.checksum import ChecksumKind
+from reference_broker.store.extents import ExtentTable
+from reference_broker.store.record import RecordType, encode_bases
+from reference_broker.store.rewrite_plan import Source
 from reference_broker.store.segment import SegmentName
-from reference_broker.store.speech import Speech
+
+
+class SegmentState(Enum):
+    """Where a segment is in its life."""
+
+    OPEN = "open"
+    """The one in use: records are appended."""
+    SEALED = "sealed"
+    REWRITING = "rewriting"
+    """A source of the rewriting that is on its way: it stays until that has ended."""
+    LEAVING = "leaving"
+    """Its deletion was ordered, or another file is in its place."""
+
+
+TRANSITIONS: dict[SegmentState, tuple[SegmentState, ...]] = {
+    SegmentState.OPEN: (SegmentState.SEALED,),
+    SegmentState.SEALED: (SegmentState.REWRITING, SegmentState.LEAVING),
+    SegmentState.REWRITING: (SegmentState.SEALED, SegmentState.LEAVING),
+    SegmentState.LEAVING: (),
+}
 
 
 class SegmentUse:
     """What still needs one segment, and what it speaks about."""
 
     __slots__ = (
-        "base",
-        "damaged",
-        "defines",
-        "end",
-        "live",
-        "name",
-        "sealed",
-        "size_bytes",
-        "speaks_about",
-        "spoken_of_by",
-    )
+        "baking", "base", "capacity_bytes", "checksum", "damaged", "defines", "end", "extents",
+        "live_bytes", "looks", "name", "size_bytes", "speaks_about", "spoken_of_by", "state",
+        "touched", "watch_below",
+    )  # fmt: skip
 
-    def __init__(self, name: SegmentName, size_bytes: int) -> None:
+    def __init__(
+        self, name: SegmentName, size_bytes: int, checksum: ChecksumKind = ChecksumKind.CRC32C
+    ) -> None:
         self.name = name
         self.base = name.base
         self.end = name.base + size_bytes
-        """No record of this segment starts at or after this position."""
+        """No record of this segment has a position at or after this."""
         self.size_bytes = size_bytes
-        self.live = 0
-        """Live entries whose message or body is stored here."""
+        """Of the file."""
+        self.checksum = checksum
+        self.state = SegmentState.OPEN
+        self.live_bytes = 0
+        """:attr:`Content.stored` of its live entries."""
+        self.capacity_bytes = 0
+        """What it was sealed or rewritten with, to compare with what is still needed."""
+        self.watch_below = 0
+        """Fewer live bytes than this have to be looked into."""
+        self.looks = 0
+        """How often in a row it was found to be a victim (:meth:`Liveness.look`)."""
         self.defines = False
-        self.sealed = False
+        """It has definitions that no later snapshot has."""
         self.damaged = False
-        """Something in it could not be read: it is put aside, never deleted."""
-        self.speaks_about: dict[int, Speech] = {}
+        """Something in it could not be read: it is put aside, never rewritten or deleted."""
+        self.touched = array("Q")
+        """The queues that got a message in it."""
+        self.speaks_about: dict[int, int] = {}
+        """By base: bytes of what it says about that segment."""
+        self.baking: dict[int, int] = {}
+        """The same, while that is being baked into the other segment's new file."""
         self.spoken_of_by: dict[int, SegmentUse] = {}
+        self.extents: ExtentTable | None = None
 
+    def __repr__(self) -> str:
+        return f"<SegmentUse {self.name.file} {self.state.value} live={self.live_bytes}>"
 
-class MovedBody:
-    """A moved message's body is elsewhere; ``live`` of its entries still need it there."""
+    def change(self, state: SegmentState) -> None:
+        if state not in TRANSITIONS[self.state]:
+            raise AssertionError(f"segment: {self.state.name} -> {state.name}")
+        self.state = state
 
-    __slots__ = ("live", "position")
+    @property
+    def sealed(self) -> bool:
+        """Nothing is appended to it any more."""
+        return self.state is not SegmentState.OPEN
 
-    def __init__(self, position: int, live: int) -> None:
-        self.position = position
-        self.live = live
+    @property
+    def speech_bytes(self) -> int:
+        return sum(self.speaks_about.values()) + sum(self.baking.values())
+
+    @property
+    def needed_bytes(self) -> int:
+        """What a rewriting would have to carry on."""
+        return self.live_bytes + self.speech_bytes
+
+    @property
+    def rewritable(self) -> bool:
+        """It may be a source of a rewriting: at rest, sound, and something of it is needed."""
+        return (
+            self.state is SegmentState.SEALED
+            and not self.damaged
+            and not self.defines
+            and bool(self.live_bytes or self.speaks_about)
+        )
+
+    @property
+    def victim(self) -> bool:
+        """It is worth a rewriting: less than half of it is needed."""
+        return self.rewritable and 2 * self.needed_bytes < self.capacity_bytes
+
+    def source(self) -> Source:
+        """Where its records are just now: in another file, after a rewriting."""
+        return Source(self.name, self.checksum, self.size_bytes, self.end, self.extents)
 
 
 class Liveness:
-    """The books of all segments. Recovery fills them by the same calls that the log makes."""
+    """The books of all segments. Recovery fills them by the same calls that the log makes.
+
+    ``worth_a_look`` is set when a rewriting may have become worth it, and stays until whoever
+    looked clears it.
+    """
 
     def __init__(self) -> None:
         self.segments: dict[int, SegmentUse] = {}
-        self.moved: dict[int, MovedBody] = {}
-        """Position of a MOVE record -> where the body is. Only for moves that refer to one."""
+        self.worth_a_look = False
         self._bases: list[int] = []
         self._last_found: SegmentUse | None = None
         self._dead: dict[int, SegmentUse] = {}
-        self._messengers: dict[int, SegmentUse] = {}
-        self._messengers_changed = False
-        self._snapshot_base = -1
+        self._held: dict[int, SegmentUse] = {}
+        """Segments under half that can't go because they define something."""
 
-    def add(self, name: SegmentName, size_bytes: int) -> SegmentUse:
+    def __iter__(self) -> Iterator[SegmentUse]:
+        """All segments, in log order."""
+        return (self.segments[base] for base in self._bases)
+
+    @property
+    def bases(self) -> Sequence[int]:
+        """Of all segments, in log order."""
+        return self._bases
+
+    def census(self) -> bytes:
+        """The CENSUS record: what should be there at a start."""
+        return encode_bases(RecordType.CENSUS, self._bases)
+
+    def add(self, use: SegmentUse) -> SegmentUse:
         """Open the books of a new segment; its base must lie above all others."""
-        assert not self._bases or name.base > self._bases[-1]
-        use = SegmentUse(name, size_bytes)
+        assert not self._bases or use.base > self._bases[-1]
         self.segments[use.base] = use
         self._bases.append(use.base)
         return use
 
-    def seal(self, use: SegmentUse, end: int) -> None:
-        """Its records end at ``end``, and nothing will be written to it any more: from now on it
-        may be found dead."""
+    def seal(self, use: SegmentUse, end: int, size_bytes: int, capacity_bytes: int) -> None:
+        """The log goes on at ``end``, and nothing will be written to it any more: from now on it
+        may be found dead, or worth rewriting."""
         use.end = end
-        use.sealed = True
-        self._examine(use)
+        use.size_bytes = size_bytes
+        use.capacity_bytes = capacity_bytes
+        use.change(SegmentState.SEALED)
+        self._watch(use)
 
     def find(self, position: int) -> SegmentUse | None:
         """The segment that has this position; ``None`` when it was deleted."""
@@ -106,117 +188,155 @@ class Liveness:
             self._last_found = use
         return use
 
-    def settle(self, position: int, queue_id: int, sequence: int, by: SegmentUse | None) -> None:
-        """This entry of the message at ``position`` is done with; ``by`` has the record of it."""
-        moved = self.moved.get(position)
-        if moved is not None:
-            moved.live -= 1
-            if not moved.live:
-                del self.moved[position]
-            self._release(moved.position)
-        use = self._release(position)
-        if by is not None and use is not None and use is not by:
-            self.speech(use, by).acked.add(queue_id, sequence, sequence)
-
-    def requeue(self, position: int, queue_id: int, sequence: int, by: SegmentUse) -> None:
-        """``by`` has a record which says that this entry of ``position`` came back."""
+    def settle(self, position: int, stored: int) -> SegmentUse | None:
+        """An entry of the message at ``position`` is done with. Returns its segment: whoever has
+        the record of that must :meth:`say` so, if it is another one."""
         use = self.find(position)
-        if use is not None and use is not by:
-            self.speech(use, by).requeued.add(queue_id, sequence, sequence)
+        if use is not None:
+            use.live_bytes -= stored
+            if use.live_bytes < use.watch_below:
+                self.examine(use)
+        return use
 
-    def refer(self, position: int, body_position: int, entries: int) -> None:
-        """A MOVE was written at ``position`` whose body stays at ``body_position``. Call it before
-        the source is settled, or the body's segment might look dead in between."""
-        use = self.find(body_position)
-        if use is not None and entries:
-            use.live += entries
-            self.moved[position] = MovedBody(body_position, entries)
+    def say(self, about: SegmentUse, by: SegmentUse, size_bytes: int) -> None:
+        """``by`` has so many more bytes of acks or requeues about another segment."""
+        by.speaks_about[about.base] = by.speaks_about.get(about.base, 0) + size_bytes
+        about.spoken_of_by[by.base] = by
 
     def snapshot(self, use: SegmentUse) -> None:
         """``use`` has a DEFINITIONS record: segments before it needn't define anything."""
         use.defines = True
-        self._snapshot_base = use.base
-        for candidate in list(self._dead.values()):
-            self._examine(candidate)
+        self._held.clear()
+        for earlier in self:
+            if earlier.base < use.base and earlier.defines:
+                earlier.defines = False
+                self._watch(earlier)
 
     def held_by_definitions_bytes(self) -> int:
-        """What could be deleted if the definitions were written again."""
-        return sum(use.size_bytes for use in self._dead.values() if self._defines(use))
+        """What deleting or rewriting could free if the definitions were written again."""
+        return sum(use.size_bytes - use.needed_bytes for use in self._held.values())
 
     def take_dead(self) -> list[SegmentUse]:
         """The segments that may be deleted now, oldest first. They stay in the books until
         :meth:`removed`, but are not returned again."""
         if not self._dead:
             return []
-        dead = [self._dead[base] for base in sorted(self._dead)]
-        dead = [use for use in dead if self._is_dead(use) and not self._defines(use)]
+        ordered = [self._dead[base] for base in sorted(self._dead)]
+        dead = [use for use in ordered if self._is_dead(use)]
+        self._dead.clear()
         for use in dead:
-            del self._dead[use.base]
+            use.change(SegmentState.LEAVING)
         return dead
 
-    def take_messengers(self, bytes_per_range: int, gain: int) -> list[tuple[SegmentUse, Speech]]:
-        """What has to be said again, and about which segments: then the ones that said it before
-        are dead. Add it to the :meth:`speech` of the segment that says it now.
-
-        One whose size is less than ``gain`` times what that costs is left alone; so is one that
-        speaks about another messenger, which may go first and take the matter with it.
-        """
-        if not self._messengers_changed:
-            return []
-        self._messengers_changed = False
-        speeches: list[tuple[SegmentUse, Speech]] = []
-        for base in sorted(self._messengers):
-            use = self._messengers[base]
-            if use.live or not use.speaks_about or base not in self.segments:
-                del self._messengers[base]
-                continue
-            cost_bytes = bytes_per_range * sum(map(len, use.speaks_about.values()))
-            spoken_of = [self.segments[about] for about in use.speaks_about]
-            if cost_bytes * gain <= use.size_bytes and all(about.live for about in spoken_of):
-                speeches += zip(spoken_of, use.speaks_about.values(), strict=True)
-                for about in spoken_of:
-                    del about.spoken_of_by[base]
-                use.speaks_about = {}
-                del self._messengers[base]
-                self._examine(use)
-        return speeches
-
-    def removed(self, uses: list[SegmentUse]) -> None:
+    def removed(self, uses: Iterable[SegmentUse]) -> None:
         """Their deletion is durable: what spoke about them needn't be kept for their sake."""
         for use in uses:
-            del self.segments[use.base]
-            if self._last_found is use:
-                self._last_found = None
+            self._forget(use)
             for speaker in use.spoken_of_by.values():
-                del speaker.speaks_about[use.base]
-                self._examine(speaker)
-        self._bases = list(self.segments)
+                speaker.speaks_about.pop(use.base, None)
+                self.examine(speaker)
+        if len(self._bases) != len(self.segments):  # Sorting thousands takes a while.
+            self._bases = sorted(self.segments)
 
-    def _release(self, position: int) -> SegmentUse | None:
-        use = self.find(position)
-        if use is not None:
-            use.live -= 1
-            if not use.live:
-                self._examine(use)
-        return use
+    # Rewriting
 
-    def speech(self, use: SegmentUse, by: SegmentUse) -> Speech:
-        """What ``by`` says about ``use``, to add to: ``use`` must stay in the books until then."""
-        speech = by.speaks_about.get(use.base)
-        if speech is None:
-            speech = by.speaks_about[use.base] = Speech()
-            use.spoken_of_by[by.base] = by
-        return speech
+    def look(self) -> bool:
+        """Count, for each segment, how long it has been a victim; whether there is one."""
+        victims = 0
+        for use in self.segments.values():
+            victim = use.victim
+            use.looks = use.looks + 1 if victim else 0
+            victims += victim
+        return bool(victims)
+
+    def bake(self, sources: Sequence[SegmentUse]) -> None:
+        """What is said about ``sources`` is going into their new file."""
+        for source in sources:
+            source.change(SegmentState.REWRITING)
+            for speaker in source.spoken_of_by.values():
+                said_bytes = speaker.speaks_about.pop(source.base, 0)
+                if said_bytes:
+                    speaker.baking[source.base] = said_bytes
+
+    def unbake(self, sources: Sequence[SegmentUse]) -> None:
+        """The rewriting of ``sources`` was given up: all is as it was."""
+        for source in sources:
+            source.change(SegmentState.SEALED)
+            for speaker in source.spoken_of_by.values():
+                said_bytes = speaker.baking.pop(source.base, 0)
+                if said_bytes:
+                    self.say(source, speaker, said_bytes)
+        for source in sources:
+            self.examine(source)
+
+    def replace(
+        self, sources: Sequence[SegmentUse], new: SegmentUse, speech: Mapping[int, int]
+    ) -> None:
+        """``new`` is durably in the place of ``sources``, and says ``speech`` about others. What
+        was said of the sources since they were baked is about it from now on."""
+        new.live_bytes = sum(source.live_bytes for source in sources)
+        new.capacity_bytes = new.live_bytes + sum(speech.values())
+        new.touched = array("Q", dict.fromkeys(id for use in sources for id in use.touched))
+        new.change(SegmentState.SEALED)
+        speakers: dict[int, SegmentUse] = {}
+        for source in sources:
+            source.change(SegmentState.LEAVING)
+            self._forget(source)
+            speakers |= source.spoken_of_by
+        self.segments[new.base] = new
+        self._bases = sorted(self.segments)
+        for source in sources:
+            speakers.pop(source.base, None)
+        for speaker in speakers.values():
+            said_bytes = 0
+            for source in sources:
+                speaker.baking.pop(source.base, None)
+                said_bytes += speaker.speaks_about.pop(source.base, 0)
+            if said_bytes:
+                self.say(new, speaker, said_bytes)
+        for base, said_bytes in speech.items():
+            about = self.find(base)
+            if about is not None and about is not new:
+                self.say(about, new, said_bytes)
+        for use in (*speakers.values(), new):
+            self._watch(use)
+
+    def _forget(self, use: SegmentUse) -> None:
+        """Take it out of the books; its speakers keep what they say."""
+        del self.segments[use.base]
+        self._dead.pop(use.base, None)
+        self._held.pop(use.base, None)
+        if self._last_found is use:
+            self._last_found = None
+        for base in (*use.speaks_about, *use.baking):
+            about = self.segments.get(base)
+            if about is not None:
+                about.spoken_of_by.pop(use.base, None)
 
     def _is_dead(self, use: SegmentUse) -> bool:
-        return use.sealed and not use.live and not use.speaks_about
+        return (
+            use.state is SegmentState.SEALED
+            and not use.live_bytes
+            and not use.speaks_about
+            and not use.baking
+            and not use.defines
+        )
 
-    def _defines(self, use: SegmentUse) -> bool:
-        return use.defines and use.base >= self._snapshot_base
+    def _watch(self, use: SegmentUse) -> None:
+        """Look into it when less than half of it is live, and again when nothing is."""
+        if use.sealed:
+            use.watch_below = (use.capacity_bytes + 1) // 2
+            self.worth_a_look = True
+            if use.live_bytes < max(use.watch_below, 1):
+                self.examine(use)
 
-    def _examine(self, use: SegmentUse) -> None:
-        if self._is_dead(use):
+    def examine(self, use: SegmentUse) -> None:
+        """Something of ``use`` is not needed any more: it may be dead, or worth rewriting."""
+        if not use.sealed:
+            return
+        use.watch_below = 1 if use.live_bytes else 0
+        self.worth_a_look = True
+        if use.defines:
+            self._held[use.base] = use
+        elif self._is_dead(use):
             self._dead[use.base] = use
-        elif use.sealed and not use.live:
-            self._messengers[use.base] = use
-        self._messengers_changed = True

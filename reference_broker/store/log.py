@@ -7,11 +7,17 @@ says so; only then does ``synced`` rise. The order of the operations is the stor
    segment's existence proves that everything before it is on disk;
 2. a new segment's header and directory entry are synced before a record is written to it;
 3. segments are deleted after the sync of the acks that made them dead, and what speaks about a
-   deleted segment goes only in a later batch, when that deletion is durable.
+   deleted segment goes only in a later batch, when that deletion is durable;
+4. a rewritten segment gets its name after the sync of everything that was known when it was made,
+   and the files that it replaces are deleted in a later batch.
 
 There is one order: an ack that was logged before a publish lies before it in the log. Only acks
 (or requeues) that follow each other are folded into ranges, and their bytes are counted in
 ``tail`` from the first one on.
+
+A segment is sealed with a footer that is made from the queues' indexes. So an entry must be in its
+index before anything else is logged, and stay there (taken) until the record that ends it is; and
+whatever goes into the footer has its room taken off the segment's limit when it comes.
 
 This is the hot path of the broker, hence some things said twice: :meth:`Log.publish` and
 :meth:`Log.ack` are written out where a helper would do, and ``_limit`` is 0 while no batch is
@@ -20,60 +26,70 @@ pending, so that one comparison asks both "is there a batch" and "is there room"
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry
-from reference_broker.store import record
-from reference_broker.store.batch import Batch
+from reference_broker.core.journal import Entry, EntrySource
+from reference_broker.store import ports, record
+from reference_broker.store.batch import Batch, removal
 from reference_broker.store.checksum import PREFERRED, ChecksumKind, checksum_of
 from reference_broker.store.definitions import Definitions
-from reference_broker.store.liveness import Liveness, SegmentUse
-from reference_broker.store.ports import (
-    CreateFile,
-    DeleteFile,
-    Operation,
-    RenameFile,
-    Sync,
-    SyncDirectory,
-    TruncateFile,
-    Write,
+from reference_broker.store.fetch_request import FetchRequest
+from reference_broker.store.footer import (
+    END_ROOM,
+    ENTRY_ROOM,
+    FOOTER_RANGE_BYTES,
+    GROUP_ROOM,
+    NOTE_ROOM,
+    SPEECH_ROOM,
+    Footer,
+    alive,
+    encode_footer,
 )
+from reference_broker.store.liveness import Liveness, SegmentUse
+from reference_broker.store.pages import Pages
 from reference_broker.store.record import (
+    CHUNK_BYTES,
+    CHUNK_OVERHEAD_BYTES,
+    CHUNK_PAYLOAD,
     FRAME,
     FRAME_BYTES,
     PUBLISH_ONE,
     RANGE_BYTES,
     RANGES_HEAD_BYTES,
-    SEALED_BYTES,
     SYNCED_BYTES,
     RecordType,
+    chunks_of,
+    stored_share,
 )
+from reference_broker.store.rewrite import choose
+from reference_broker.store.rewrite_plan import RewritePlan, RewriteResult, Source
+from reference_broker.store.rewriting import Rewriting
 from reference_broker.store.segment import (
     HEADER_BYTES,
-    QUARANTINE_SUFFIX,
     SEGMENT_BYTES,
+    SPARE_FILE,
     SegmentHeader,
     SegmentName,
     segment_bytes_for,
 )
+from reference_broker.store.spare import Spare, SpareState
+from reference_broker.store.speeches import AckRow, Speeches
+from reference_broker.store.trailer import encode_trailer
 
 BODY_PIECE_BYTES = 64 * 1024
-"""A larger body is written from where it is; a smaller one is copied next to its head, which is
-cheaper than a second checksum call."""
-
-MOVE_INLINE_BYTES = 4 * 1024
-"""A MOVE repeats a body up to this size: that costs less than keeping its old segment."""
-
-MOVE_REFERS_BACK_BYTES = 64 * 1024 * 1024
-"""A MOVE refers to a body that was written at most this far back. Otherwise a message that is
-retried for ever would keep its first segment, and with it each segment that speaks about it."""
+"""A larger body is written from where it is; a smaller one is copied next to its head: cheaper."""
 
 SNAPSHOT_GAIN = 2
 """Definitions are written again when that sets free this many times what it costs."""
 
-MESSENGER_GAIN = 4
-"""Acks are written again when that sets free this many times what it costs."""
+_MESSAGE_ROOM = ENTRY_ROOM + GROUP_ROOM
+_SPEECH_ROOM = SPEECH_ROOM + FOOTER_RANGE_BYTES
+_SLACK = max(_MESSAGE_ROOM, _SPEECH_ROOM)
+"""Kept free below the limit: a message with one entry need not ask for room in the footer."""
+_RANGE_ROOM = RANGE_BYTES + _SPEECH_ROOM
+_RANGES_ROOM = RANGES_HEAD_BYTES + _RANGE_ROOM
 
 _MASK = 0xFFFFFFFF
 _PUBLISH = int(RecordType.PUBLISH)
@@ -103,16 +119,18 @@ class Log:
         self.tail = tail
         self.synced = tail
         self.epoch = epoch
+        self.fetches: list[FetchRequest] = []
+        self.pages = Pages(checksum=checksum)
         self._definitions = definitions or Definitions()
         self._liveness = liveness or Liveness()
-        self._moved = self._liveness.moved
+        self._entries: EntrySource | None = None
         self._checksum_kind = checksum
         self._checksum = checksum_of(checksum)
         self._segment_bytes = segment_bytes
         self._redelivered_below = redelivered_below
-        self._operations: list[Operation] = []
-        self._pieces: list[bytes] = []
-        self._synced_slot: tuple[list[bytes], int, int] | None = None
+        self._operations: list[ports.Operation] = []
+        self._pieces: list[ports.Piece] = []
+        self._synced_slot: tuple[list[ports.Piece], int, int] | None = None
         self._in_flight: Batch | None = None
         self._closed = False
         self._limit = 0
@@ -120,123 +138,146 @@ class Log:
         self._open_ranges: dict[int, list[int]] = {}
         self._ranges_type = _ACK
         self._ranges_position = 0
+        self._row: AckRow | None = None
+        self._spare = Spare()
+        self._rewriting = Rewriting(self._liveness)
         self._open_segment(0)
         self._append(record.encode_start(epoch, clean))
+        self._append_noted(self._liveness.census())
         self._append_definitions()
 
-    def publish(self, entries: Sequence[Entry], content: Content) -> int:
+    # The journal
+
+    def attach(self, entries: EntrySource) -> None:
+        self._entries = entries
+
+    def publish(self, entries: Sequence[Entry], content: Content) -> None:
         if self._ranges:
             self._close_ranges()
+        body = content.body
+        if len(entries) != 1 or len(body) > BODY_PIECE_BYTES:
+            head = record.encode_publish_head(entries, self.epoch, content)
+            self._append_message(head, entries, content, _SLACK)
+            return
         route = content.route
         header = content.header
-        body = content.body
-        if len(entries) == 1:
-            queue_id, sequence, expires_at_ms, priority = entries[0]
-            head = (
-                PUBLISH_ONE.pack(
-                    _PUBLISH,
-                    1,
-                    len(route),
-                    len(header),
-                    queue_id,
-                    self.epoch,
-                    sequence,
-                    expires_at_ms,
-                    priority,
-                )
-                + route
-                + header
+        queue_id, sequence, expires_at_ms, priority = entries[0]
+        payload = (
+            PUBLISH_ONE.pack(
+                _PUBLISH,
+                1,
+                len(route),
+                len(header),
+                len(body),
+                queue_id,
+                self.epoch,
+                sequence,
+                expires_at_ms,
+                priority,
             )
-        else:
-            head = record.encode_publish_head(entries, self.epoch, content)
-        if len(body) > BODY_PIECE_BYTES:
-            position = self._append(head, body)
-        else:
-            payload = head + body
-            length = len(payload)
-            position = self.tail
-            if position + FRAME_BYTES + length > self._limit:
-                position = self._admit(FRAME_BYTES + length)
-            checksum = self._checksum(payload, self._seed ^ (position & _MASK))
-            pieces = self._pieces
-            pieces.append(FRAME.pack(length, checksum))
-            pieces.append(payload)
-            self.tail = position + FRAME_BYTES + length
-        self._active.live += len(entries)
-        return position
+            + route
+            + header
+            + body
+        )
+        length = len(payload)
+        content.stored = stored = FRAME_BYTES + length
+        position = self.tail
+        limit = self._limit
+        if position + stored > limit:
+            position = self._admit(stored)
+            limit = self._limit
+        content.position = position
+        checksum = self._checksum(payload, self._seed ^ (position & _MASK))
+        pieces = self._pieces
+        pieces.append(FRAME.pack(length, checksum))
+        pieces.append(payload)
+        self.tail = position + stored
+        self._limit = limit - ENTRY_ROOM
+        self._live_bytes += stored
+        if queue_id not in self._touched:
+            self._touch(queue_id)
 
-    def ack(self, queue_id: int, sequence: int, position: int) -> None:
-        last = self._open_ranges.get(queue_id)
-        if last is not None and last[2] + 1 == sequence and self._ranges_type is _ACK:
-            last[2] = sequence
+    def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
+        if position >= self._base:
+            last = self._open_ranges.get(queue_id)
+            if last is not None and last[2] + 1 == sequence and self._ranges_type is _ACK:
+                last[2] = sequence
+                self._live_bytes -= stored
+                return
         else:
-            self._add_range(_ACK, queue_id, sequence)
-        active = self._active
-        if position >= active.base and not self._moved:
-            active.live -= 1
-        else:
-            self._liveness.settle(position, queue_id, sequence, active)
+            row = self._row
+            if row is not None and row.goes_on(queue_id, sequence, position, stored):
+                return
+            if self.tail + _RANGES_ROOM > self._limit:
+                self._make_room()
+        self._add(_ACK, queue_id, sequence)
+        self._settle(queue_id, sequence, position, stored)
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
-        last = self._open_ranges.get(queue_id)
-        if last is not None and last[2] + 1 == sequence and self._ranges_type is _REQUEUE:
-            last[2] = sequence
-        else:
-            self._add_range(_REQUEUE, queue_id, sequence)
-        self._liveness.requeue(position, queue_id, sequence, self._active)
+        if position < self._redelivered_below:
+            return  # The headers say it already.
+        if position < self._base and self.tail + _RANGES_ROOM > self._limit:
+            self._make_room()
+        self._add(_REQUEUE, queue_id, sequence)
+        use = self._liveness.find(position)
+        if use is not None and use is not self._active:
+            self._limit -= self._speeches.requeue(use, queue_id, sequence)
 
     def move(
         self,
         queue_id: int,
         sequence: int,
         position: int,
+        stored: int,
         entries: Sequence[Entry],
         content: Content,
-    ) -> int:
-        body = content.body
-        # Only to a record that has the body itself. A chain of MOVEs would have to be kept whole,
-        # with each segment that one of its links is in, for recovery to find the body.
-        refers = (
-            len(body) > MOVE_INLINE_BYTES
-            and position >= self.tail - MOVE_REFERS_BACK_BYTES
-            and position not in self._moved
-        )
-        stored_at = position if refers else record.BODY_INLINE
-        head = record.encode_move_head(queue_id, self.epoch, sequence, stored_at, entries, content)
+    ) -> None:
+        head = record.encode_move_head(queue_id, self.epoch, sequence, entries, content)
         if self._ranges:
             self._close_ranges()
-        moved_to = self._append(head, b"" if refers else body)
-        self._active.live += len(entries)
-        if refers:
-            self._liveness.refer(moved_to, position, len(entries))
-        self._liveness.settle(position, queue_id, sequence, self._active)
-        return moved_to
+        self._append_message(head, entries, content, _SLACK + _SPEECH_ROOM)
+        self._settle(queue_id, sequence, position, stored)
 
     def define(self, key: str, value: bytes | None) -> None:
-        if self._ranges:
-            self._close_ranges()
-        self._append(record.encode_define(key, value))
+        self._append_noted(record.encode_define(key, value))
         self._active.defines = True
         self._definitions.define(key, value)
 
+    def fetch(self, queue_id: int, sequences: array[int], positions: array[int]) -> None:
+        self.fetches.append(FetchRequest(queue_id, sequences, positions))
+
+    def page(self, content: Content) -> int:
+        return self.pages.append(content)
+
+    def unpage(self, position: int) -> None:
+        self.pages.release(position)
+
+    # Batches
+
     def take_batch(self) -> Batch | None:
-        """What there is to do on the disk; ``None`` when there is nothing, or while the batch
-        before it hasn't been given back to :meth:`batch_synced`."""
+        """What there is to do on the disk; ``None`` when there is nothing, or while the one before
+        hasn't been given back to :meth:`batch_synced`."""
         if self._in_flight is not None:
             return None
-        held_bytes = self._liveness.held_by_definitions_bytes()
-        if held_bytes > SNAPSHOT_GAIN * self._definitions.snapshot_bytes and not self._closed:
-            self._append_definitions()
+        dead: list[SegmentUse] = []
+        leaving: list[SegmentUse] = []
+        rewritten: list[ports.Operation] = []
         if not self._closed:
-            self._say_again()
-        dead = self._liveness.take_dead()
-        if not (self._pieces or self._ranges or self._operations or dead):
+            held_bytes = self._liveness.held_by_definitions_bytes()
+            if held_bytes > SNAPSHOT_GAIN * self._definitions.snapshot_bytes:
+                self._append_definitions()
+            dead = self._liveness.take_dead()
+            leaving = dead + self._rewriting.take_replaced()
+            self._append_removed(leaving)
+            rewritten = self._rewriting.take_operations(self.synced)
+            if self._spare.ask():
+                rewritten.append(ports.CreateSpare(SPARE_FILE, self._segment_bytes))
+        if not (self._pieces or self._ranges or self._operations or leaving or rewritten):
             return None
         self._flush()
-        self._operations += [self._removal(use) for use in dead]
-        if dead:
-            self._operations.append(SyncDirectory())
-        batch = Batch(self._operations, self.tail, dead)
+        if leaving:
+            self._operations += [*map(removal, leaving), ports.SyncDirectory()]
+        batch = Batch(self._operations + rewritten, self.tail, dead)
         self._operations = []
         self._in_flight = batch
         return batch
@@ -245,108 +286,172 @@ class Log:
         """All operations of ``batch`` were performed: promises below its end may be kept."""
         assert batch is self._in_flight
         self._in_flight = None
+        # A segment that was sealed in it may be rewritten from now on.
+        self._liveness.worth_a_look |= self._base > self.synced
         self.synced = batch.end
         self._liveness.removed(batch.removed)
+        self._spare.answered(batch.spare_missing)
+        self._rewriting.batch_synced()
+        self._row = None
+
+    @property
+    def spare_missing(self) -> bool:
+        """There is no room on the disk for a segment ahead: sound the alarm, and
+        :meth:`retry_spare` from time to time."""
+        return self._spare.state is SpareState.MISSING
+
+    def retry_spare(self) -> None:
+        """Have the next batch try again to make the spare segment. Idempotent."""
+        self._spare.retry()
 
     def close(self) -> None:
         """The broker stops on purpose: nothing may be logged after this. Take and perform the
         batch that is pending now; what was in use is given back to the file system."""
         if self._ranges:
             self._close_ranges()
-        self._append(record.CLOSED_PAYLOAD)
+        self._admit(0)
+        self._seal(RecordType.CLOSED)
         self._closed = True
         self._flush()
+        # Cut after the sync: a file that ends with its trailer proves that it was synced.
         name = self._active.name
-        self._operations.append(TruncateFile(name.file, self.tail - name.base))
+        self._operations.append(ports.TruncateFile(name.file, self.tail - name.base))
+        self._operations.append(ports.Sync(name.file))
 
-    def _append(self, head: bytes, body: bytes = b"") -> int:
+    # Reading
+
+    def source_of(self, position: int) -> Source | None:
+        """Which file has the record at ``position`` just now: it may be rewritten or deleted
+        before you look. ``None`` when its segment was deleted."""
+        return use.source() if (use := self._liveness.find(position)) is not None else None
+
+    def damaged(self, position: int) -> None:
+        """What was read at ``position`` is damaged: its segment is put aside, and not rewritten."""
+        if (use := self._liveness.find(position)) is not None:
+            use.damaged = True
+
+    # Rewriting
+
+    @property
+    def worth_a_look(self) -> bool:
+        """:meth:`begin_rewrite` may have something, now or at one of the next looks."""
+        return not self._closed and self._rewriting.possible
+
+    def begin_rewrite(self, looks: int = 1) -> RewritePlan | None:
+        """Look for what is worth rewriting: have it built, and :meth:`finish_rewrite` or
+        :meth:`abandon_rewrite`. ``None`` when nothing is, or one is on its way. Each call is a
+        look; what is rewritten was worth it at so many in a row."""
+        if not self.worth_a_look:
+            return None
+        self._liveness.worth_a_look = self._liveness.look()
+        written = [use for use in self._liveness if use.end <= self.synced]
+        sources = choose(written, self._segment_bytes, looks)
+        self._speeches.close(sources)
+        self._row = None
+        return self._rewriting.begin(
+            sources,
+            self.entries(),
+            epoch=self.epoch,
+            redelivered_below=self._redelivered_below,
+            tail=self.tail,
+            checksum=self._checksum_kind,
+        )
+
+    def finish_rewrite(self, plan: RewritePlan, result: RewriteResult) -> None:
+        """The copy is synced. A batch gives it its name once all that the plan knew is, too."""
+        self._rewriting.finish(plan, result)
+
+    def abandon_rewrite(self, plan: RewritePlan) -> None:
+        """There is no copy, or there will be none: its sources stay as they are."""
+        self._rewriting.abandon(plan)
+
+    # Records
+
+    def _append(self, head: bytes, body: ports.Piece = b"", room: int = 0) -> int:
         """One record whose payload is ``head`` and ``body``; returns its position. Pending ranges
         must have been closed."""
-        size = FRAME_BYTES + len(head) + len(body)
-        position = self.tail
-        if position + size > self._limit:
-            position = self._admit(size)
-        checksum = self._checksum(head, self._seed ^ (position & _MASK))
-        if body:
-            checksum = self._checksum(body, checksum)
-        self._pieces += (FRAME.pack(len(head) + len(body), checksum), head, body)
-        self.tail = position + size
-        return position
+        size = FRAME_BYTES + len(head) + len(body) + room
+        if self.tail + size > self._limit:
+            self._admit(size)
+        return self._put(head, body)
 
-    def _append_definitions(self) -> None:
+    def _append_message(
+        self, head: bytes, entries: Sequence[Entry], content: Content, room: int
+    ) -> None:
+        """A PUBLISH or MOVE with its body, and the books of it."""
+        body = content.body
+        room += len(entries) * _MESSAGE_ROOM
+        chunks = chunks_of(len(body))
+        if not chunks:
+            position = self._append(head, body, room)
+        else:
+            size = FRAME_BYTES + len(head) + len(body) + chunks * CHUNK_OVERHEAD_BYTES + room
+            if self.tail + size > self._limit:
+                self._admit(size)
+            position = self._put(head)
+            view = memoryview(body)
+            for start in range(0, len(body), CHUNK_BYTES):
+                self._put(CHUNK_PAYLOAD, view[start : start + CHUNK_BYTES])
+        content.position = position
+        content.stored = stored = stored_share(self.tail - position, len(entries))
+        self._live_bytes += stored * len(entries)
+        self._limit -= len(entries) * ENTRY_ROOM
+        for entry in entries:
+            if entry.queue_id not in self._touched:
+                self._touch(entry.queue_id)
+
+    def _append_noted(self, payload: bytes) -> None:
+        """A record that a start reads by itself, as the footer says where it is."""
         if self._ranges:
             self._close_ranges()
-        self._append(record.encode_definitions(self._definitions.values))
+        self._note(self._append(payload, room=NOTE_ROOM))
+
+    def _append_definitions(self) -> None:
+        self._append_noted(record.encode_definitions(self._definitions.values))
         self._liveness.snapshot(self._active)
 
-    def _admit(self, size: int) -> int:
-        """Make room for a record of ``size`` bytes: begin a batch if there is none, and a segment
-        if this one is full. Returns the record's position."""
-        assert not self._closed, "nothing may be logged after close"
-        needed = size if self._synced_slot is not None else size + SYNCED_BYTES
-        if self.tail + needed > self._segment_limit:
-            self._roll(needed)
-        if self._synced_slot is None:
-            self._synced_slot = (self._pieces, self.tail, self._seed)
-            self._pieces.append(b"")
-            self.tail += SYNCED_BYTES
-        self._limit = self._segment_limit
-        return self.tail
+    def _append_removed(self, leaving: Sequence[SegmentUse]) -> None:
+        """Say which bases are about to be gone: not one that goes on in another file."""
+        known = self._liveness.segments
+        if bases := [use.base for use in leaving if known.get(use.base, use) is use]:
+            self._append_noted(record.encode_bases(RecordType.REMOVED, bases))
 
-    def _roll(self, needed: int) -> None:
-        """Complete the segment in use, and begin the next one where it ends."""
-        old = self._active
-        self._pieces += self._framed(record.SEALED_PAYLOAD, self.tail, self._seed)
-        self.tail += SEALED_BYTES
-        self._flush_pieces()
-        self._liveness.seal(old, self.tail)
-        self._open_segment(needed)
+    def _put(self, head: bytes, body: ports.Piece = b"") -> int:
+        """One record at the tail, where there must be room; returns its position."""
+        position = self.tail
+        checksum = self._checksum(head, self._seed ^ (position & _MASK))
+        length = len(head) + len(body)
+        if body:
+            checksum = self._checksum(body, checksum)
+            self._pieces += (FRAME.pack(length, checksum), head, body)
+        else:
+            self._pieces += (FRAME.pack(length, checksum), head)
+        self.tail = position + FRAME_BYTES + length
+        return position
 
-    def _open_segment(self, needed: int) -> None:
-        name = SegmentName(self.tail, self.epoch)
-        size = segment_bytes_for(needed + SEALED_BYTES, self._segment_bytes)
-        header = SegmentHeader(name, self._checksum_kind, self._redelivered_below).encode()
-        self._operations += [
-            CreateFile(name.file, size),
-            Write(name.file, 0, [header]),
-            Sync(name.file),
-            SyncDirectory(),
-        ]
-        self._active: SegmentUse = self._liveness.add(name, size)
-        self._seed = name.seed
-        self._segment_limit = name.base + size - SEALED_BYTES
-        self.tail += HEADER_BYTES
-        self._pieces_at = self.tail
+    # Ranges, and what they say about other segments
+
+    def _add(self, kind: RecordType, queue_id: int, sequence: int) -> None:
+        last = self._open_ranges.get(queue_id)
+        if last is not None and last[2] + 1 == sequence and self._ranges_type is kind:
+            last[2] = sequence
+        else:
+            self._add_range(kind, queue_id, sequence)
 
     def _add_range(self, kind: RecordType, queue_id: int, sequence: int) -> None:
-        if self._ranges and (
-            kind is not self._ranges_type or self.tail + RANGE_BYTES > self._segment_limit
-        ):
+        full = self.tail + _RANGE_ROOM > self._limit
+        if self._ranges and (kind is not self._ranges_type or full):
             self._close_ranges()
         if not self._ranges:
-            size = RANGES_HEAD_BYTES + RANGE_BYTES
-            position = self.tail
-            if position + size > self._limit:
-                position = self._admit(size)
+            if self.tail + _RANGES_ROOM > self._limit:
+                self._admit(_RANGES_ROOM)
             self._ranges_type = kind
-            self._ranges_position = position
-            self.tail = position + RANGES_HEAD_BYTES
+            self._ranges_position = self.tail
+            self.tail += RANGES_HEAD_BYTES
         self.tail += RANGE_BYTES
         added = [queue_id, sequence, sequence]
         self._ranges.append(added)
         self._open_ranges[queue_id] = added
-
-    def _say_again(self) -> None:
-        """Take over the acks and requeues of segments that are needed for nothing else."""
-        for about, speech in self._liveness.take_messengers(RANGE_BYTES, MESSENGER_GAIN):
-            for queue_id, first, last in speech.acked:
-                self._add_range(_ACK, queue_id, first)
-                self._ranges[-1][2] = last
-                self._liveness.speech(about, self._active).acked.add(queue_id, first, last)
-            for queue_id, first, last in speech.requeued:
-                self._add_range(_REQUEUE, queue_id, first)
-                self._ranges[-1][2] = last
-                self._liveness.speech(about, self._active).requeued.add(queue_id, first, last)
 
     def _close_ranges(self) -> None:
         """Write the folded ranges as one record, where their first one was counted."""
@@ -354,10 +459,114 @@ class Log:
         self._pieces += self._framed(payload, self._ranges_position, self._seed)
         self._ranges.clear()
         self._open_ranges.clear()
+        self._row = None
 
     def _framed(self, payload: bytes, position: int, seed: int) -> tuple[bytes, bytes]:
         checksum = self._checksum(payload, seed ^ (position & _MASK))
         return FRAME.pack(len(payload), checksum), payload
+
+    def _make_room(self) -> None:
+        """For a range about another segment, and for its place in the footer of this one."""
+        if self._ranges:
+            self._close_ranges()
+        self._admit(_RANGES_ROOM)
+
+    def _settle(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
+        """The segment in use has the record that ends an entry of the message at ``position``."""
+        if position >= self._base:
+            self._live_bytes -= stored
+            return
+        if (use := self._liveness.settle(position, stored)) is not None:
+            self._limit -= self._speeches.ack(use, queue_id, sequence)
+            if (open_range := self._open_ranges.get(queue_id)) is not None:  # a MOVE has none
+                self._row = self._speeches.row(use, open_range)
+
+    # The segment in use
+
+    def _touch(self, queue_id: int) -> None:
+        self._touched[queue_id] = None
+        self._limit -= GROUP_ROOM
+
+    def _note(self, position: int) -> None:
+        self._notes.append(position - self._base)
+        self._limit -= NOTE_ROOM
+
+    def _admit(self, size: int) -> int:
+        """Make room for ``size`` bytes of record and footer: begin a batch if there is none, and a
+        segment if this one is full. Returns where the record goes."""
+        assert not self._closed, "nothing may be logged after close"
+        if not self._limit:
+            self._limit = self._idle_limit
+        needed = size if self._synced_slot is not None else size + SYNCED_BYTES
+        full = self.tail + needed > self._limit
+        if full:
+            self._roll(needed)
+        if self._synced_slot is None:
+            self._synced_slot = (self._pieces, self.tail, self._seed)
+            self._pieces.append(b"")
+            self.tail += SYNCED_BYTES
+        if full:
+            self._note(self._put(self._liveness.census()))
+        return self.tail
+
+    def _roll(self, needed: int) -> None:
+        """Complete the segment in use, and begin the next one, with room for its census."""
+        old = self._active
+        self._seal(RecordType.SEALED)
+        self._flush_pieces(ports.TruncateFile(old.name.file, self.tail - old.base))
+        census_bytes = FRAME_BYTES + len(self._liveness.census()) + record.BASE_BYTES
+        self._open_segment(needed + census_bytes + NOTE_ROOM)
+        self._limit = self._idle_limit
+
+    def _seal(self, end: RecordType) -> None:
+        """Write the end of the segment in use: its last record, footer and trailer."""
+        active = self._active
+        self._put(bytes([end]))
+        footer = encode_footer(self._footer(end))
+        position = self._put(footer)
+        self._pieces.append(encode_trailer(position - active.base, len(footer)))
+        self.tail += len(self._pieces[-1])
+        size_bytes = self.tail - active.base
+        active.touched = array("Q", self._touched)
+        active.live_bytes += self._live_bytes
+        self._liveness.seal(active, self.tail, size_bytes, capacity_bytes=size_bytes)
+
+    def _footer(self, end: RecordType) -> Footer:
+        """Of the segment in use, as things stand now."""
+        groups = []
+        if self._touched:
+            groups = alive(self.entries(), self._touched, self._base, self.tail)
+        return Footer(end, self.epoch, self._notes, groups, self._speeches.ranges())
+
+    def entries(self) -> EntrySource:
+        """Who was attached."""
+        assert self._entries is not None, "attach was not called"
+        return self._entries
+
+    def _open_segment(self, needed: int) -> None:
+        """Begin one at the tail, with room for ``needed`` bytes of record and footer."""
+        name = SegmentName(self.tail, self.epoch)
+        size = segment_bytes_for(needed + END_ROOM + _SLACK, self._segment_bytes)
+        header = SegmentHeader(name, self._checksum_kind, self._redelivered_below).encode()
+        if size == self._segment_bytes and self._spare.take():
+            self._operations.append(ports.RenameFile(SPARE_FILE, name.file))
+        else:
+            self._operations.append(ports.CreateFile(name.file, size))
+        self._operations += [
+            ports.Write(name.file, 0, [header]),
+            ports.Sync(name.file),
+            ports.SyncDirectory(),
+        ]
+        self._active = self._liveness.add(SegmentUse(name, size, self._checksum_kind))
+        self._base = name.base
+        self._seed = name.seed
+        self._live_bytes = 0
+        self._touched: dict[int, None] = {}
+        self._notes = array("I")
+        self._speeches = Speeches(self._liveness, self._active)
+        self._idle_limit = name.base + size - END_ROOM - _SLACK
+        self.tail += HEADER_BYTES
+        self._pieces_at = self.tail
 
     def _flush(self) -> None:
         """Turn everything pending into operations, and end the batch."""
@@ -368,17 +577,14 @@ class Log:
             pieces[0] = b"".join(self._framed(record.encode_synced(self.synced), position, seed))
             self._synced_slot = None
         self._flush_pieces()
-        self._limit = 0
+        if self._limit:
+            self._idle_limit = self._limit
+            self._limit = 0
 
-    def _flush_pieces(self) -> None:
+    def _flush_pieces(self, *before_sync: ports.Operation) -> None:
         if self._pieces:
             name = self._active.name
-            write = Write(name.file, self._pieces_at - name.base, self._pieces)
-            self._operations += [write, Sync(name.file)]
+            write = ports.Write(name.file, self._pieces_at - name.base, self._pieces)
+            self._operations += [write, *before_sync, ports.Sync(name.file)]
             self._pieces = []
             self._pieces_at = self.tail
-
-    def _removal(self, use: SegmentUse) -> Operation:
-        if use.damaged:
-            return RenameFile(use.name.file, use.name.file + QUARANTINE_SUFFIX)
-        return DeleteFile(use.name.file)

@@ -7,15 +7,28 @@ is what the crash safety of the store rests on.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+Piece = bytes | bytearray | memoryview
+"""What is written is not copied: a large body stays where it is until it is on the disk."""
+
 
 @dataclass(slots=True)
 class CreateFile:
-    """Create ``file`` and reserve ``size_bytes`` that read as zeros. The only operation that may
-    find the disk full: then it leaves nothing behind, and may be performed again later."""
+    """Create ``file`` and reserve ``size_bytes`` that read as zeros. When the disk is full it
+    leaves nothing behind, and may be performed again later."""
+
+    file: str
+    size_bytes: int
+
+
+@dataclass(slots=True)
+class CreateSpare:
+    """As :class:`CreateFile`, but a full disk is no failure: whoever performs the batch notes it in
+    ``batch.spare_missing`` and goes on with the next operation."""
 
     file: str
     size_bytes: int
@@ -27,7 +40,7 @@ class Write:
 
     file: str
     offset: int
-    pieces: list[bytes]
+    pieces: list[Piece]
 
 
 @dataclass(slots=True)
@@ -44,7 +57,7 @@ class SyncDirectory:
 
 @dataclass(slots=True)
 class TruncateFile:
-    """Give back what was reserved beyond ``size_bytes``."""
+    """Give back what was reserved beyond ``size_bytes``. Durable at the next :class:`Sync`."""
 
     file: str
     size_bytes: int
@@ -63,7 +76,12 @@ class DeleteFile:
     file: str
 
 
-Operation = CreateFile | Write | Sync | SyncDirectory | TruncateFile | RenameFile | DeleteFile
+Operation = (
+    CreateFile | CreateSpare | Write | Sync | SyncDirectory | TruncateFile | RenameFile | DeleteFile
+)
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What an ``OSError`` says when there is no room."""
 
 
 class Disk(Protocol):
@@ -77,9 +95,22 @@ class Disk(Protocol):
         """All of the file."""
         ...
 
+    def read_range(self, file: str, offset: int, size_bytes: int) -> bytes:
+        """That part of the file, shorter where the file ends before it. Raises
+        ``FileNotFoundError`` when the file is gone."""
+        ...
+
+    def size(self, file: str) -> int:
+        """Length of the file, with what was reserved for it."""
+        ...
+
+    def free_bytes(self) -> int:
+        """What the file system still has for us."""
+        ...
+
     def perform(self, operation: Operation) -> None:
         """Do it, now. After an ``OSError`` nothing may be assumed durable that was not before;
-        only :class:`CreateFile` may be tried again, after ``ENOSPC`` or ``EDQUOT``."""
+        only the creation of a file may be tried again, after one of :data:`DISK_FULL`."""
         ...
 
     def close(self) -> None:

@@ -18,25 +18,22 @@ class Restored(NamedTuple):
 
 def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
     """Rebuild definitions and messages in ``broker``, which must be empty. Call it once, before
-    the broker's first input and after its clock was set."""
+    the broker's first input and after its clock was set: the indexes are the broker's then."""
     broker.restore(recovered.definitions)
     queues = {
         queue.id: queue for vhost in broker.vhosts.values() for queue in vhost.queues.values()
     }
     orphans = recovered.retain(queues)
     messages = 0
-    for queue_id, entries in recovered.entries.items():
+    for queue_id, indexes in recovered.queues.items():
         queue = queues[queue_id]
-        for entry in entries:
-            queue.restore(
-                entry.sequence,
-                entry.content,
-                entry.redelivered,
-                entry.expires_at_ms,
-                entry.priority,
-            )
-        messages += len(entries)
+        messages += sum(index.ready for index in indexes.values())
+        queue.restore(indexes)
         # What expired while the broker was down has to go, and what will expire needs a timer.
         queue.env.mark_dirty(queue)
+    for queue_id, lost in recovered.damage.lost.items():
+        if queue_id in queues:
+            queues[queue_id].lost += lost
+    recovered.queues.clear()
     broker.finish()
     return Restored(len(queues), messages, orphans)

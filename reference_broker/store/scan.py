@@ -12,8 +12,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from reference_broker.errors import StoreError
-from reference_broker.store.checksum import Checksum
-from reference_broker.store.record import ENDS, FRAME, FRAME_BYTES, SYNCED_BYTES, RecordType
+from reference_broker.store.checksum import Checksum, checksum_of
+from reference_broker.store.extents import Extent
+from reference_broker.store.record import (
+    ENDS,
+    FRAME,
+    FRAME_BYTES,
+    SYNCED_BYTES,
+    RecordType,
+    decode_extent,
+)
 from reference_broker.store.segment import HEADER_BYTES, SegmentName
 
 RESYNC_BUDGET_BYTES = 1024 * 1024 * 1024
@@ -22,7 +30,7 @@ each of them looks like the start of a long record; then only SYNCED records are
 are short, and which are the ones that decide about torn or corrupt."""
 
 _KNOWN = frozenset(RecordType)
-_CANDIDATE = re.compile(rb"(?s)(?=.{8}[\x01-\x0a])")
+_CANDIDATE = re.compile(rb"(?s)(?=.{8}[\x01-\x0f])")
 _SYNCED_LENGTH = SYNCED_BYTES - FRAME_BYTES
 
 
@@ -45,23 +53,30 @@ class Gap(NamedTuple):
 
 
 class SegmentScan:
-    """One pass over one segment. Iterate it once."""
+    """One pass over one segment, up to its SEALED or CLOSED. Iterate it once. Positions are the
+    log's for records of a plain segment and for those in extents; for the other records of a
+    rewritten one they are its base plus their place in the file."""
 
     def __init__(self, name: SegmentName, data: bytes, checksum: Checksum) -> None:
-        self._base = name.base
+        self._zero = name.base
+        """The position that the first byte of ``data`` would have."""
         self._seed = name.seed
         self._data = data
         self._view = memoryview(data)
         self._checksum = checksum
+        self._start = HEADER_BYTES
+        self._end = len(data)
         self._written = len(data.rstrip(b"\0"))
         self._budget = RESYNC_BUDGET_BYTES
+        self.offset = HEADER_BYTES
+        """How far it came, from the start of the file."""
 
     def __iter__(self) -> Iterator[Found | Gap]:
-        offset = HEADER_BYTES
-        while offset < len(self._data):
+        offset = self._start
+        while offset < self._end:
             length = self._sound_length(offset)
             if length:
-                position = self._base + offset
+                position = self._zero + offset
                 start = offset + FRAME_BYTES
                 offset = start + length
                 kind = self._data[start]
@@ -70,38 +85,60 @@ class SegmentScan:
                         f"record type {kind} at position {position} is unknown: "
                         "the folder was written by a newer version"
                     )
-                yield Found(position, self._view[start:offset])
+                found = Found(position, self._view[start:offset])
+                self.offset = offset
+                yield found
                 if kind in ENDS:
                     return
+                if kind == RecordType.EXTENT:
+                    extent = decode_extent(found.payload)
+                    yield from _ExtentScan(self, extent, offset)
+                    self.offset = offset = min(offset + extent.size_bytes, self._end)
             elif offset >= self._written:
                 return
             else:
                 resumed = self._next_sound(offset + 1)
-                yield Gap(self._base + offset, self._base + resumed)
-                offset = resumed
+                yield Gap(self._zero + offset, self._zero + resumed)
+                self.offset = offset = resumed
 
     def _sound_length(self, offset: int) -> int:
         """The payload length of the record at ``offset``; 0 where there is none."""
-        if offset + FRAME_BYTES >= len(self._data):
+        if offset + FRAME_BYTES >= self._end:
             return 0
         length, checksum = FRAME.unpack_from(self._data, offset)
         start = offset + FRAME_BYTES
-        if not length or start + length > len(self._data):
+        if not length or start + length > self._end:
             return 0
-        seed = self._seed ^ ((self._base + offset) & 0xFFFFFFFF)
+        seed = self._seed ^ ((self._zero + offset) & 0xFFFFFFFF)
         if self._checksum(self._view[start : start + length], seed) != checksum:
             return 0
         return int(length)
 
     def _next_sound(self, offset: int) -> int:
-        """Where the next sound record starts, or where the file's content ends."""
-        for match in _CANDIDATE.finditer(self._data, offset, self._written + FRAME_BYTES + 1):
+        """Where the next sound record starts, or where the content ends."""
+        search_end = min(self._written + FRAME_BYTES + 1, self._end)
+        for match in _CANDIDATE.finditer(self._data, offset, search_end):
             candidate = match.start()
             (length,) = FRAME.unpack_from(self._data, candidate)[:1]
             if self._budget <= 0 and length != _SYNCED_LENGTH:
                 continue
-            if length <= len(self._data) - candidate - FRAME_BYTES:
+            if length <= self._end - candidate - FRAME_BYTES:
                 self._budget -= length
                 if self._sound_length(candidate):
                     return candidate
         return max(self._written, offset)
+
+
+class _ExtentScan(SegmentScan):
+    """The copied records behind an EXTENT: they are verified as in the segment that they were
+    written to, and there is nothing else between them."""
+
+    def __init__(self, whole: SegmentScan, extent: Extent, offset: int) -> None:
+        self._zero = extent.position - offset
+        self._seed = extent.seed
+        self._data = whole._data
+        self._view = whole._view
+        self._checksum = checksum_of(extent.checksum)
+        self._start = offset
+        self._end = self._written = min(offset + extent.size_bytes, len(whole._data))
+        self._budget = whole._budget

@@ -172,7 +172,7 @@ async def drain(broker: Broker, evidence: Evidence) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(120 + 30 * ROUNDS)
 def test_nothing_confirmed_is_lost(
     broker_process: Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,7 +28,7 @@ data_dir: data
 users:
   app: {password: "1234", tags: [management], loopback_only: true}
   other: {password: secret}
-limits: {channel_max: 7}
+limits: {channel_max: 7, message_size_max: 134217728}
 """,
         )
     )
@@ -40,6 +40,7 @@ limits: {channel_max: 7}
         UserConfig("other", "secret"),
     )
     assert config.limits.channel_max == 7
+    assert config.limits.message_size_max == 128 << 20
     assert config.limits.frame_max == ServerConfig().limits.frame_max
 
 
@@ -61,6 +62,7 @@ def test_an_empty_file_is_the_defaults(tmp_path: Path, text: str) -> None:
         ("users:\n  app: {password: x, tags: [1]}", 2, "a tag"),
         ("users:\n  app: {password: x, tag: []}", 2, "did you mean 'tags'?"),
         ("limits:\n  channel_max: -1", 2, "a whole number"),
+        ("limits:\n  message_size_max: 134217729", 2, "a whole number from 0 to 134217728"),
         ("limits:\n  chanel_max: 1", 2, "did you mean 'channel_max'?"),
         ("a: [", 1, "not YAML"),
         ("- a", 1, "a mapping"),

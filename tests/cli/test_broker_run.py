@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import httpx
 import pika
 import pytest
-from pika.exceptions import AMQPConnectionError
+from pika.exceptions import AMQPConnectionError, ChannelClosedByBroker
 
 pytestmark = pytest.mark.slow
 """Each starts processes and waits for their ends."""
@@ -102,6 +102,39 @@ def test_the_file_gives_users_and_an_option_wins_over_it(start: Start, tmp_path:
         connected(amqp)
 
 
+def test_less_free_disk_than_the_limit_is_an_alarm(start: Start, tmp_path: Path) -> None:
+    folder = str(tmp_path / "data")
+    _, amqp, http = start(*FREE, "--data-dir", folder, "--disk-free-limit", "900TB")
+    node = httpx.get(
+        f"http://127.0.0.1:{http}/api/nodes", auth=("guest", "guest"), trust_env=False
+    ).json()[0]
+    assert node["disk_free_limit"] == 900 * 10**12 > node["disk_free"]
+    assert node["disk_free_alarm"] is True
+    connection = connected(amqp)  # Not closed: a blocked connection isn't read any more.
+    blocked: list[str] = []
+    connection.add_on_connection_blocked_callback(
+        lambda _, frame: blocked.append(frame.method.reason)
+    )
+    connection.channel().basic_publish("", "q", b"")
+    while not blocked:
+        connection.process_data_events(STOP_S)
+    assert blocked == ["low on disk"]
+
+
+def test_a_message_may_be_as_large_as_the_option_says(start: Start, tmp_path: Path) -> None:
+    """...and no larger, whatever the file says."""
+    file = tmp_path / "broker.yaml"
+    file.write_text("limits: {message_size_max: 10}\n")
+    _, amqp, _ = start(*FREE, "--config", str(file), "--message-size-max", "2kiB")
+    with connected(amqp) as connection:
+        channel = connection.channel()
+        channel.queue_declare("q")
+        channel.confirm_delivery()
+        channel.basic_publish("", "q", bytes(2048))
+        with pytest.raises(ChannelClosedByBroker, match="2049 is larger than configured max"):
+            channel.basic_publish("", "q", bytes(2049))
+
+
 def test_a_data_folder_in_use(start: Start, mqkit: Any, tmp_path: Path) -> None:
     start(*FREE, "--data-dir", str(tmp_path / "data"))
     answer = mqkit("broker", "run", *FREE, "--data-dir", str(tmp_path / "data"))
@@ -127,7 +160,10 @@ def test_an_address_in_use(mqkit: Any, option: str) -> None:
         ([*FREE, "--data-dir", "/proc/nothing"], "--data-dir"),
         ([*FREE, "--data-dir", "/etc/passwd"], "--data-dir"),
         (["--data-dir", ""], "--data-dir is empty"),
+        (["--disk-free-limit", "lots"], "such as 50000000, 50mb or 1gib"),
         (["--config", "nothing.yaml"], "nothing.yaml: can't be read"),
+        (["--message-size-max", "129MiB"], "can be allowed is 128 mib"),
+        (["--message-size-max", "big"], "not a number of bytes"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -1,4 +1,4 @@
-"""``mqkit broker run``: the reference broker."""
+"""``mqkit broker``: the reference broker, and the definitions of this or any other one."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import typer
 
 from mqkit_cli.broker_config import load_config
 from mqkit_cli.broker_service import serve
+from mqkit_cli.commands.definitions import export_definitions, import_definitions
 from mqkit_cli.errors import CommandError
-from reference_broker.runtime.config import DEFAULT_AMQP, DEFAULT_HTTP, Address, ServerConfig
+from reference_broker.runtime.config import (
+    DEFAULT_AMQP,
+    DEFAULT_HTTP,
+    Address,
+    ServerConfig,
+    parse_size,
+)
 
 app = typer.Typer(
     help="The reference broker: AMQP 0-9-1 and RabbitMQ's management paths, in one process.",
     short_help="The reference broker.",
     no_args_is_help=True,
 )
-
-
-@app.callback()
-def _group() -> None:
-    """Keeps ``run`` a command of its own while it is the only one."""
 
 
 @app.command()
@@ -46,6 +48,22 @@ def run(
             " kept in memory, and end with the process.",
         ),
     ] = None,
+    disk_free_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Block publishers while less than this is free on the data folder's disk: bytes,"
+            " or with a unit, such as 50MB or 1GiB; 0 is no limit. [default: 50MB]",
+        ),
+    ] = None,
+    message_size_max: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Refuse messages with a larger body: bytes, or with a unit, such as 64MiB; at most"
+            " 128MiB. [default: 16MiB]",
+        ),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -56,9 +74,8 @@ def run(
 ) -> None:
     """Run the reference broker until SIGTERM or Ctrl-C.
 
-    Prints one line on stdout when it accepts connections:
-    "ready amqp=127.0.0.1:5672 http=127.0.0.1:15672". Port 0 takes a free port. The default user is
-    guest with password guest, from this machine only.
+    Prints one line when it accepts connections: "ready amqp=127.0.0.1:5672 http=127.0.0.1:15672".
+    Port 0 takes a free one. The default user is guest, password guest, from this machine only.
     """
     settings = ServerConfig() if config is None else load_config(config)
     if listen is not None:
@@ -67,9 +84,26 @@ def run(
         settings = replace(settings, http=Address.parse(http))
     if data_dir is not None:
         settings = replace(settings, data_dir=_folder(data_dir))
+    settings = _limited(settings, disk_free_limit, message_size_max)
     if settings.data_dir is None:
         typer.echo("mqkit: no --data-dir: messages are kept in memory only", err=True)
     serve(settings)
+
+
+app.command("export-definitions")(export_definitions)
+app.command("import-definitions")(import_definitions)
+
+
+def _limited(
+    settings: ServerConfig, disk_free_limit: str | None, message_size_max: str | None
+) -> ServerConfig:
+    """With the limits that options set."""
+    limits = settings.limits
+    if disk_free_limit is not None:
+        limits = replace(limits, disk_free_limit_bytes=parse_size(disk_free_limit))
+    if message_size_max is not None:
+        limits = replace(limits, message_size_max=parse_size(message_size_max))
+    return replace(settings, limits=limits)
 
 
 def _folder(data_dir: str) -> Path:

@@ -1,70 +1,89 @@
-"""A confirmed persistent message is in each of its queues, until somebody settled it there."""
+"""A confirmed message is in each of its queues until it is gone from there by a way that the
+reference model knows of, and each such way takes only what it may.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 
 from reference_broker.simulation.checkers.checker import Checker
-from reference_broker.simulation.events import Delivery, Entry, Message, Settlement
+from reference_broker.simulation.events import (
+    BitRot,
+    Delivery,
+    Losses,
+    Message,
+    Removal,
+    Settlement,
+    Start,
+)
+from reference_broker.simulation.model import Account, Fate, ReferenceModel
+from reference_broker.simulation.plans import QueuePlan
 
 
 class DurabilityChecker(Checker):
-    """``dead_letters`` says where a queue's rejected messages go; where it says nothing, a reject
-    is the end of the message.
-
-    A settlement counts when it was sent: nobody knows whether it arrived before a crash.
-    """
+    """``gone`` counts what was confirmed, by fate, once everything is drained."""
 
     name = "durability"
 
-    def __init__(self, dead_letters: Mapping[str, str]) -> None:
-        self._dead_letters = dead_letters
-        self._owed: dict[Entry, None] = {}
-        """Entries that were confirmed, and for all that is known are not settled."""
-        self._finished: set[Entry] = set()
-        self._moved: dict[Entry, None] = {}
-        """Rejected ones that are here, or in the queue for dead letters."""
+    def __init__(self, queues: Mapping[str, QueuePlan]) -> None:
+        self.gone: Counter[str] = Counter()
+        self._queues = queues
+        self._model = ReferenceModel(queues)
+        self._broker_life = 0
 
-    def confirmed(self, message: Message) -> None:
-        if message.persistent:
-            for queue in message.queues:
-                entry = (queue, message.number)
-                if entry not in self._finished:
-                    self._owed[entry] = None
+    def published(self, message: Message) -> None:
+        self._model.published(message)
+
+    def confirmed(self, message: Message, wall_ms: int) -> None:
+        self._model.confirmed(message)
 
     def settled(self, delivery: Delivery, how: Settlement) -> None:
-        if how is Settlement.REQUEUE:
+        lives_on = self._queues[delivery.queue].dead_letters_to is not None
+        if how is Settlement.REQUEUE or (how is Settlement.REJECT and lives_on):
             return
-        entry = delivery.entry
-        if how is Settlement.REJECT and delivery.queue in self._dead_letters:
-            self._moved[entry] = None
-            return
-        self._finished.add(entry)
-        self._owed.pop(entry, None)
+        fate = Fate.AUTO_ACKED if how is Settlement.AUTO else Fate.SETTLED
+        self._model.settled(delivery.queue, delivery.number, fate)
 
-    def recovered(self, queues: Mapping[str, Sequence[int]]) -> None:
-        present = {name: frozenset(numbers) for name, numbers in queues.items()}
-        nothing: frozenset[int] = frozenset()
-        self._check(lambda queue, number: number in present.get(queue, nothing), "a start")
+    def sent_blindly(self, queue: str, number: int) -> None:
+        self._model.settled(queue, number, Fate.AUTO_ACKED)
 
-    def drained(self) -> None:
-        self._check(lambda queue, number: False, "everything was consumed")
+    def blind_get_sent(self, queue: str) -> None:
+        self._model.blind_get(queue, 1)
 
-    def _check(self, present: Callable[[str, int], bool], after: str) -> None:
-        lost = [entry for entry in self._owed if not self._is_kept(entry, present)]
-        if lost:
-            queue, number = lost[0]
+    def blind_get_answered(self, queue: str) -> None:
+        self._model.blind_get(queue, -1)
+
+    def removal_sent(self, removal: Removal) -> None:
+        self._model.removal(removal)
+
+    def life_ended(self, losses: Losses) -> None:
+        self._model.life_ended(losses)
+
+    def bit_flipped(self, rot: BitRot) -> None:
+        self._model.bit_flipped(rot)
+
+    def started(self, start: Start) -> None:
+        self._broker_life += 1
+        self._model.started(start, self._broker_life)
+        present = {name: {copy.number for copy in copies} for name, copies in start.queues.items()}
+        # What is not for the disk was forgotten just now, and what came since isn't confirmed.
+        account = self._model.account(
+            lambda queue, number: number in present.get(queue, ()), start.wall_ms
+        )
+        self._judge(account, "a start")
+
+    def drained(self, losses: Losses, wall_ms: int) -> None:
+        self._model.life_ended(losses)
+        account = self._model.account(lambda queue, number: False, wall_ms)
+        self._judge(account, "everything was consumed")
+        self.gone = Counter({fate.value: count for fate, count in account.gone.items()})
+
+    def _judge(self, account: Account, after: str) -> None:
+        life = account.first_lost
+        if life is not None:
             raise self.fail(
-                f"{len(lost)} confirmed messages are gone after {after}; "
-                f"the first is {number} in '{queue}'",
-                lost=len(lost),
+                f"{account.lost} confirmed messages are gone after {after}; "
+                f"the first is {life.message.number} in '{life.plan.name}'",
+                lost=account.lost,
             )
-
-    def _is_kept(self, entry: Entry, present: Callable[[str, int], bool]) -> bool:
-        queue, number = entry
-        if present(queue, number):
-            return True
-        if entry not in self._moved:
-            return False
-        target = self._dead_letters[queue]
-        return (target, number) in self._finished or present(target, number)

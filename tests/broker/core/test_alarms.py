@@ -15,8 +15,9 @@ from mqkit.wire.methods import (
     QueueDeclare,
     QueuePurge,
 )
-from reference_broker.core.alarms import Alarm, held_bytes
+from reference_broker.core.alarms import Alarm
 from reference_broker.core.limits import Limits
+from reference_broker.core.memory import held_bytes
 from reference_broker.simulation.lone_broker import LoneBroker
 
 WATERMARK = 100_000
@@ -158,3 +159,22 @@ def test_a_connection_that_ends_while_blocked() -> None:
     publisher.disconnect()
     lone.pass_time(10)
     assert lone.broker.alarms.on == [Alarm.MEMORY]
+
+
+def test_a_low_disk_blocks_publishers_and_goes_on_confirming() -> None:
+    lone = small_broker()
+    publisher = lone.client()
+    publisher.send(1, QueueDeclare("q"))
+    publisher.select_confirms()
+    publisher.received()
+    lone.broker.disk_low(lone.now_s, lone.wall_ms)
+    lone.broker.disk_low(lone.now_s, lone.wall_ms)
+    publisher.publish("q", b"x")
+    assert not publisher.connection.wants_reading
+    lone.sync()
+    assert ConnectionBlocked("low on disk") in publisher.methods()
+    assert not publisher.connection.wants_reading, "a sync alone doesn't end it"
+    lone.broker.disk_recovered(lone.now_s, lone.wall_ms)
+    lone.broker.disk_recovered(lone.now_s, lone.wall_ms)
+    assert publisher.methods() == [ConnectionUnblocked()]
+    assert lone.broker.alarms.on == []

@@ -19,12 +19,21 @@ from mqkit.wire.methods import (
     BasicQos,
     BasicQosOk,
     ChannelClose,
+    ChannelCloseOk,
+    ChannelOpen,
+    ChannelOpenOk,
     ConnectionClose,
+    Method,
     QueueDeclare,
     QueueDeclareOk,
+    QueueDelete,
+    QueueDeleteOk,
+    QueuePurge,
+    QueuePurgeOk,
 )
 from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
 from reference_broker.simulation.lone_broker import FRAME_MAX, LoneBroker, LoneClient
+from reference_broker.simulation.lone_queue import RecordingJournal
 
 
 def with_queue(messages: int = 0) -> LoneClient:
@@ -243,3 +252,116 @@ def test_the_declared_counts() -> None:
     answers = client.methods()
     assert answers[0] == BasicQosOk()
     assert QueueDeclareOk("q", 1, 1) in answers
+
+
+# basic.get of a message that is on disk only
+
+
+class OnDisk:
+    """A durable queue with three persistent messages, of which the first is in memory, and a
+    channel that got it and has asked for the next one."""
+
+    def __init__(self, *, no_ack: bool = False) -> None:
+        self.journal = RecordingJournal()
+        self.lone = LoneBroker(self.journal)
+        self.lone.broker.window.size_bytes = 1
+        self.client = self.lone.client(channels=(1, 2))
+        self.other = self.lone.client()
+        self.send(self.client, QueueDeclare("q", durable=True))
+        for body in (b"a", b"b", b"c"):
+            self.client.publish("q", body, properties=Properties(delivery_mode=2))
+        self.client.send(1, BasicGet("q", no_ack=no_ack))
+        assert [each.body for each in self.client.received()[1:]] == [b"a"]
+        self.client.send(1, BasicGet("q", no_ack=no_ack))
+        assert self.client.received() == []
+
+    def send(self, client: LoneClient, *methods: Method) -> None:
+        client.send(1, *methods)
+        self.lone.sync()
+
+    def answer(self) -> None:
+        lone = self.lone
+        lone.broker.fetched([self.journal.answer()], lone.now_s, lone.wall_ms)
+
+
+def test_get_answers_when_the_message_has_been_read_and_later_frames_wait() -> None:
+    case = OnDisk()
+    case.client.send(1, BasicQos(0, 5, False), BasicGet("q"), BasicGet("q"))
+    case.client.send(2, BasicQos(0, 5, False))
+    assert case.client.received()[0].channel == 2, "the other channel goes on"
+    case.answer()
+    got = case.client.received()
+    assert [(type(each.method), each.body) for each in got] == [
+        (BasicGetOk, b"b"),
+        (BasicQosOk, b""),
+        (BasicGetOk, b"c"),
+        (BasicGetEmpty, b""),
+    ]
+    assert case.client.connection.parked_bytes == 0
+
+
+def test_get_without_acks_is_acked_when_it_was_answered() -> None:
+    case = OnDisk(no_ack=True)
+    assert len(case.journal.live()) == 2
+    case.answer()
+    assert [each.body for each in case.client.received()] == [b"b"]
+    assert len(case.journal.live()) == 1
+
+
+def test_get_from_a_queue_that_was_purged_meanwhile_is_empty() -> None:
+    case = OnDisk()
+    case.send(case.other, QueuePurge("q"))
+    assert case.other.methods() == [QueuePurgeOk(2)]
+    case.answer()
+    assert case.client.methods() == [BasicGetEmpty()]
+
+
+def test_get_from_a_queue_that_was_deleted_meanwhile_closes_the_channel() -> None:
+    case = OnDisk()
+    case.client.send(1, BasicQos(0, 5, False))
+    case.send(case.other, QueueDelete("q"))
+    assert case.other.methods() == [QueueDeleteOk(2)]
+    (close,) = case.client.methods()
+    assert isinstance(close, ChannelClose)
+    assert (close.reply_code, close.class_id, close.method_id) == (404, 60, 70)
+    case.answer()
+    case.client.send(1, ChannelCloseOk(), ChannelOpen(), BasicQos(0, 5, False))
+    assert case.client.methods() == [ChannelOpenOk(), BasicQosOk()]
+    assert case.client.connection.parked_bytes == 0
+
+
+def test_a_close_that_waits_behind_a_get_is_answered_after_it() -> None:
+    case = OnDisk()
+    case.client.send(1, ChannelClose(200, "", 0, 0))
+    case.answer()
+    assert [type(method) for method in case.client.methods()] == [BasicGetOk, ChannelCloseOk]
+    queue = case.lone.broker.vhosts["/"].queues["q"]
+    assert (queue.unacked, queue.ready) == (0, 3)
+
+
+def test_a_client_that_has_gone_meanwhile_leaves_the_message_in_its_place() -> None:
+    case = OnDisk()
+    case.client.disconnect()
+    case.answer()
+    case.other.send(1, BasicGet("q"))
+    while case.journal.fetches:
+        case.answer()
+    (got,) = case.other.received()
+    assert (got.body, got.method.redelivered) == (b"a", True)  # type: ignore[attr-defined]
+
+
+def test_two_that_wait_get_one_each_in_the_order_in_which_they_asked() -> None:
+    case = OnDisk()
+    case.other.send(1, BasicGet("q"))
+    case.client.send(2, BasicGet("q"))
+    case.answer()
+    assert [(each.channel, each.body) for each in case.client.received()] == [(1, b"b"), (2, b"")]
+    assert [each.body for each in case.other.received()] == [b"c"]
+
+
+def test_a_message_that_is_damaged_is_left_out_and_the_next_one_got() -> None:
+    case = OnDisk()
+    case.journal.damaged[case.journal.fetches[0].positions[0]] = None
+    case.answer()
+    assert [each.body for each in case.client.received()] == [b"c"]
+    assert case.lone.broker.vhosts["/"].queues["q"].lost == 1

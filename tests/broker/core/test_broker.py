@@ -5,18 +5,24 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from mqkit.wire import Properties
 from mqkit.wire.methods import (
     BasicConsume,
     ExchangeDeclare,
     QueueBind,
     QueueDeclare,
+    QueueDelete,
 )
+from reference_broker.core.content import Content
+from reference_broker.core.journal import Entry, EntrySource
 from reference_broker.core.limits import HANDSHAKE_S
 from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.simulation.lone_queue import RecordingJournal
 
 
 def test_a_connection_is_listed_as_dirty_once_and_by_any_input_that_concerns_it() -> None:
@@ -136,3 +142,87 @@ def test_the_same_inputs_give_the_same_bytes_whatever_the_hash_seed() -> None:
         traces.add(done.stdout)
     assert len(traces) == 1
     assert traces != {hashlib.sha256().hexdigest() + "\n"}
+
+
+class AskingJournal(RecordingJournal):
+    """Asks which entries are alive, as the log does when a segment is sealed, before each record
+    that ends one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alive: list[tuple[str, list[int]]] = []
+
+    def attach(self, entries: EntrySource) -> None:
+        self._entries = entries
+
+    def ask(self, verb: str, queue_id: int) -> None:
+        pieces = self._entries.live_entries(queue_id, 0, self.tail)
+        self.alive.append((verb, [position for each in pieces for position in each.positions]))
+
+    def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
+        self.ask("ack", queue_id)
+        super().ack(queue_id, sequence, position, stored)
+
+    def move(
+        self,
+        queue_id: int,
+        sequence: int,
+        position: int,
+        stored: int,
+        entries: Sequence[Entry],
+        content: Content,
+    ) -> None:
+        self.ask("move", queue_id)
+        super().move(queue_id, sequence, position, stored, entries, content)
+
+
+@pytest.mark.parametrize(("grave_durable", "verb"), [(True, "move"), (False, "ack")])
+def test_a_dead_letter_is_alive_until_its_end_is_in_the_journal(
+    grave_durable: bool, verb: str
+) -> None:
+    journal = AskingJournal()
+    lone = LoneBroker(journal)
+    client = lone.client()
+    client.send(1, QueueDeclare("grave", durable=grave_durable))
+    lone.sync()
+    letters = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "grave"}
+    client.send(1, QueueDeclare("q", durable=True, arguments={"x-max-length": 1, **letters}))
+    lone.sync()
+    client.publish("q", properties=Properties(delivery_mode=2))
+    (position,) = (p for p, record in enumerate(journal.records) if record[0] == "publish")
+    client.publish("q", properties=Properties(delivery_mode=2))
+    assert journal.alive == [(verb, [position, position + 1])]
+    queue = lone.broker.vhosts["/"].queues["q"]
+    (left,) = lone.broker.live_entries(queue.id, 0, journal.tail)
+    assert left.positions.tolist() == [position + 1]
+
+
+def test_the_entries_of_a_queue_are_those_of_all_its_levels_and_none_once_it_is_deleted() -> None:
+    journal = RecordingJournal()
+    lone = LoneBroker(journal)
+    client = lone.client()
+    client.send(1, QueueDeclare("q", durable=True, arguments={"x-max-priority": 5}))
+    lone.sync()
+    for priority in (0, 3):
+        client.publish("q", properties=Properties(delivery_mode=2, priority=priority))
+    client.publish("q", properties=Properties())
+    queue_id = lone.broker.vhosts["/"].queues["q"].id
+    found = list(lone.broker.live_entries(queue_id, 0, journal.tail))
+    assert [each.queue_id for each in found] == [queue_id, queue_id]
+    assert [each.positions.tolist() for each in found] == [[2], [1]]
+    client.send(1, QueueDelete("q"))
+    assert list(lone.broker.live_entries(queue_id, 0, journal.tail)) == []
+
+
+def test_an_answer_for_a_queue_that_is_gone_is_dropped() -> None:
+    journal = RecordingJournal()
+    lone = LoneBroker(journal)
+    lone.broker.window.size_bytes = 1
+    client = lone.client()
+    client.send(1, QueueDeclare("q", durable=True))
+    lone.sync()
+    for _ in range(2):
+        client.publish("q", properties=Properties(delivery_mode=2))
+    client.send(1, BasicConsume("q", "t"), QueueDelete("q"))
+    lone.broker.fetched([journal.answer()], lone.now_s, lone.wall_ms)
+    assert journal.live() == []

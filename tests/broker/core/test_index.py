@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 
 import pytest
 from hypothesis import settings
@@ -18,6 +20,7 @@ from reference_broker.core.index import (
     IllegalTransition,
     QueueIndex,
 )
+from reference_broker.core.journal import EntryColumns
 
 
 @dataclass
@@ -26,6 +29,25 @@ class Row:
     size: int
     expires_at: int
     state: EntryState = EntryState.READY
+
+
+def triple(row: Row) -> tuple[int, int, int]:
+    """What the index gives of an entry that goes: the log position is the sequence here."""
+    return row.sequence, row.sequence, row.size + 40
+
+
+def unpacked(columns: EntryColumns) -> Iterator[tuple[int, ...]]:
+    expiries = columns.expiries or [0] * len(columns.sequences)
+    assert columns.queue_id == 9
+    yield from zip(
+        columns.sequences,
+        columns.positions,
+        columns.stored,
+        columns.sizes,
+        columns.states,
+        expiries,
+        strict=True,
+    )
 
 
 class IndexMachine(RuleBasedStateMachine):
@@ -50,7 +72,7 @@ class IndexMachine(RuleBasedStateMachine):
     @rule(size=st.integers(0, 9), expires_at=st.sampled_from([0, 0, 0, 5]), count=st.integers(1, 9))
     def append(self, size: int, expires_at: int, count: int) -> None:
         for _ in range(count):
-            assert self.index.append(self.next, size, expires_at) == self.next
+            assert self.index.append(self.next, size, size + 40, expires_at) == self.next
             self.rows.append(Row(self.next, size, expires_at))
             self.next += 1
 
@@ -89,11 +111,88 @@ class IndexMachine(RuleBasedStateMachine):
             row.state = EntryState.REDELIVERED
 
     @rule()
+    def put_back(self) -> None:
+        """What was just taken, as dispatch does."""
+        before = self.index.head_sequence()
+        taken = self.index.take()
+        if taken is not None:
+            assert taken[0] == before
+            self.index.put_back(*taken)
+
+    @rule()
     def purge(self) -> None:
         rows = self.of(EntryState.READY, EntryState.REDELIVERED)
-        assert list(self.index.purge()) == [(row.sequence, row.sequence) for row in rows]
+        assert list(self.index.purge()) == [triple(row) for row in rows]
         for row in rows:
             row.state = EntryState.GONE
+
+    @rule(place=st.integers(0, 20_000), count=st.sampled_from([1, 5, CHUNK_ENTRIES]))
+    def forget_range(self, place: int, count: int) -> None:
+        if self.rows:
+            rows = self.rows[place % len(self.rows) :][:count]
+            live = [row for row in rows if row.state is not EntryState.GONE]
+            got = list(self.index.forget_range(rows[0].sequence, rows[-1].sequence))
+            assert got == [triple(row) for row in live]
+            for row in live:
+                row.state = EntryState.GONE
+
+    @rule(place=st.integers(0, 20_000))
+    def forget_one(self, place: int) -> None:
+        if self.rows:
+            row = self.rows[place % len(self.rows)]
+            gone = row.state is EntryState.GONE
+            assert self.index.forget(row.sequence) == (None if gone else triple(row)[1:])
+            row.state = EntryState.GONE
+
+    @rule(place=st.integers(0, 20_000))
+    def mark_redelivered(self, place: int) -> None:
+        if self.rows:
+            row = self.rows[place % len(self.rows)]
+            self.index.mark_redelivered(row.sequence)
+            if row.state is EntryState.READY:
+                row.state = EntryState.REDELIVERED
+
+    @rule(place=st.integers(0, 20_000))
+    def mark_redelivered_below(self, place: int) -> None:
+        if self.rows:
+            limit = self.rows[place % len(self.rows)].sequence
+            self.index.mark_redelivered_below(limit)
+            for row in self.of(EntryState.READY):
+                if row.sequence < limit:
+                    row.state = EntryState.REDELIVERED
+
+    @rule(place=st.integers(0, 20_000), count=st.sampled_from([0, 3, 2 * CHUNK_ENTRIES]))
+    def look_at_what_is_ready(self, place: int, count: int) -> None:
+        start = self.rows[place % len(self.rows)].sequence if self.rows else 0
+        ready = [
+            r for r in self.of(EntryState.READY, EntryState.REDELIVERED) if r.sequence >= start
+        ]
+        got = list(islice(self.index.ready_from(start), count))
+        assert got == [(row.sequence, row.sequence, row.size) for row in ready[:count]]
+        longest = max(1, count)
+        runs = list(self.index.ready_runs(start, longest))
+        assert all(1 <= len(run.sequences) <= longest for run in runs)
+        assert [each for run in runs for each in run.sequences] == [row.sequence for row in ready]
+
+    @rule(place=st.integers(0, 20_000), count=st.sampled_from([1, 5, CHUNK_ENTRIES]))
+    def columns_say_what_is_alive_and_build_it_again(self, place: int, count: int) -> None:
+        start = self.rows[place % len(self.rows)].sequence if self.rows else 0
+        live = [r for r in self.rows if r.state is not EntryState.GONE]
+        for low, high in ((start, start + count), (0, 1 << 62)):
+            pieces = list(self.index.live_columns(9, low, high))
+            got = [row for piece in pieces for row in unpacked(piece)]
+            assert got == [
+                (row.sequence, *triple(row)[1:], row.size, row.state, row.expires_at)
+                for row in live
+                if low <= row.sequence < high
+            ]
+        again = QueueIndex()
+        for piece in pieces:
+            again.restore_columns(piece._replace(states=bytes(len(piece.states))))
+        assert again.held_bytes == again.ready_bytes == self.index.held_bytes
+        assert [each[0] for each in again.ready_from(0)] == [row.sequence for row in live]
+        for row in live:
+            assert again.entry(row.sequence) == self.index.entry(row.sequence)
 
     @rule(place=st.integers(0, 10_000))
     def refuse_what_is_illegal(self, place: int) -> None:
@@ -119,6 +218,8 @@ class IndexMachine(RuleBasedStateMachine):
             assert self.index.state_of(row.sequence) is row.state
             if row.state is not EntryState.GONE:
                 assert self.index.expires_at(row.sequence) == row.expires_at
+                entry = (row.sequence, row.size, row.size + 40, row.expires_at)
+                assert self.index.entry(row.sequence) == entry
 
 
 TestIndexMachine = pytest.mark.slow(IndexMachine.TestCase)
@@ -128,20 +229,20 @@ TestIndexMachine.settings = settings(max_examples=60, stateful_step_count=40, de
 def test_ten_thousand_entries_settled_backwards_leave_nothing() -> None:
     index = QueueIndex()
     for number in range(10_000):
-        index.append(number, 2)
+        index.append(number, 2, 0)
     taken = [index.take() for _ in range(10_000)]
     assert taken == [(number, False) for number in range(10_000)]
     for number in reversed(range(10_000)):
         index.settle(number)
     assert len(index) == index.held_bytes == 0
-    assert index.append(0, 1) == 10_000
+    assert index.append(0, 1, 0) == 10_000
     assert index.take() == (10_000, False)
 
 
 def test_a_requeue_far_behind_the_head_comes_first_and_then_the_rest() -> None:
     index = QueueIndex()
     for number in range(3 * CHUNK_ENTRIES):
-        index.append(number, 1)
+        index.append(number, 1, 0)
     for _ in range(2 * CHUNK_ENTRIES + 10):
         index.take()
     index.requeue(5)
@@ -154,7 +255,7 @@ def test_a_requeue_far_behind_the_head_comes_first_and_then_the_rest() -> None:
 def test_a_queue_that_is_drained_as_it_fills_holds_one_small_chunk() -> None:
     index = QueueIndex()
     for _ in range(10 * CHUNK_ENTRIES):
-        sequence = index.append(1, 1)
+        sequence = index.append(1, 1, 0)
         index.take()
         index.settle(sequence)
         assert sum(len(c.states) for c in index._chunks.values()) <= RECYCLED_ENTRIES
@@ -163,34 +264,34 @@ def test_a_queue_that_is_drained_as_it_fills_holds_one_small_chunk() -> None:
 def test_a_short_newest_chunk_with_nothing_in_it_goes_when_the_next_begins() -> None:
     index = QueueIndex(CHUNK_ENTRIES - 3)
     for _ in range(4):
-        sequence = index.append(1, 1)
+        sequence = index.append(1, 1, 0)
         index.take()
         index.settle(sequence)
     assert len(index._chunks) == 1
-    assert index.append(1, 1) == CHUNK_ENTRIES + 1
+    assert index.append(1, 1, 0) == CHUNK_ENTRIES + 1
     assert index.take() == (CHUNK_ENTRIES + 1, False)
 
 
 def test_chunks_that_are_gone_are_dropped_although_an_old_entry_stays() -> None:
     index = QueueIndex()
     for number in range(5 * CHUNK_ENTRIES):
-        index.append(number, 1)
+        index.append(number, 1, 0)
         index.take()
     for number in range(1, 5 * CHUNK_ENTRIES):
         index.settle(number)
     assert len(index._chunks) == 1
     index.requeue(0)
     assert index.take() == (0, True)
-    index.append(1, 1)
+    index.append(1, 1, 0)
     assert index.take() == (5 * CHUNK_ENTRIES, False)
 
 
 def test_the_expiry_column_appears_with_the_first_expiry() -> None:
     index = QueueIndex()
-    index.append(0, 1)
+    index.append(0, 1, 0)
     assert index._last.expiries is None
-    index.append(0, 1, 77)
-    index.append(0, 1)
+    index.append(0, 1, 0, 77)
+    index.append(0, 1, 0)
     assert [index.expires_at(sequence) for sequence in range(3)] == [0, 77, 0]
 
 
@@ -199,13 +300,13 @@ def test_restore_keeps_sequences_and_gaps(start: int) -> None:
     index = QueueIndex(start)
     places = [3, 4, 9, CHUNK_ENTRIES - 1, CHUNK_ENTRIES, 5 * CHUNK_ENTRIES + 7]
     for place in places:
-        index.restore(place, 10 + place, 1, place == 9, 50 if place == 4 else 0)
+        index.restore(place, 10 + place, 1, 0, place == 9, 50 if place == 4 else 0)
     assert index.ready == len(index) == len(places)
     assert index.expires_at(4) == 50
     assert index.tail == max(start, places[-1] + 1)
     with pytest.raises(IllegalTransition):
-        index.restore(8, 0, 1)
-    new = index.append(0, 1)
+        index.restore(8, 0, 1, 0)
+    new = index.append(0, 1, 0)
     assert new == max(start, places[-1] + 1)
     assert [index.take() for _ in range(8)] == [
         *((place, place == 9) for place in places),
@@ -219,9 +320,11 @@ def test_restore_keeps_sequences_and_gaps(start: int) -> None:
 
 def test_the_table_of_transitions_is_complete_and_the_index_holds_to_it() -> None:
     assert set(TRANSITIONS) == set(EntryState)
-    for state, change in product(EntryState, ("settle", "requeue", "take", "purge")):
+    for state, change in product(
+        EntryState, ("settle", "requeue", "put_back", "take", "purge", "forget")
+    ):
         index = QueueIndex()
-        index.append(0, 1)
+        index.append(0, 1, 0)
         if state is not EntryState.READY:
             index.take()
         if state is EntryState.REDELIVERED:
@@ -233,9 +336,72 @@ def test_the_table_of_transitions_is_complete_and_the_index_holds_to_it() -> Non
                 index.take()
             elif change == "purge":
                 list(index.purge())
+            elif change == "put_back":
+                index.put_back(0, False)
             else:
                 getattr(index, change)(0)
         except IllegalTransition:
             assert index.state_of(0) is state
         after = index.state_of(0)
         assert after is state or after in TRANSITIONS[state]
+
+
+def columns_of(sequences: list[int], expiries: list[int] | None = None) -> EntryColumns:
+    count = len(sequences)
+    return EntryColumns(
+        1,
+        array("Q", sequences),
+        array("q", (10 * sequence for sequence in sequences)),
+        array("I", (3,) * count),
+        array("I", (50,) * count),
+        bytes(sequence % 2 for sequence in sequences),
+        None if expiries is None else array("q", expiries),
+    )
+
+
+def test_restored_columns_go_on_where_others_ended_and_the_new_run_above_them() -> None:
+    index = QueueIndex()
+    index.restore_columns(columns_of([3, 4, 5]))
+    index.restore(7, 70, 3, 50)
+    index.restore_columns(columns_of([9, 12, CHUNK_ENTRIES - 1, CHUNK_ENTRIES, CHUNK_ENTRIES + 1]))
+    index.restore_columns(columns_of([CHUNK_ENTRIES + 5], [99]))
+    index.restore_columns(columns_of([CHUNK_ENTRIES + 6, CHUNK_ENTRIES + 9]))
+    index.restore_columns(columns_of([]))
+    assert index.tail == CHUNK_ENTRIES + 10
+    index.begin_at(1 << 32)
+    assert index.append(1 << 50, 1, 1) == 1 << 32
+    places = [3, 4, 5, 7, 9, 12, *(CHUNK_ENTRIES + n for n in (-1, 0, 1, 5, 6, 9))]
+    taken = [index.take() for _ in range(13)]
+    assert taken == [*((n, n % 2 == 1 and n != 7) for n in places), (1 << 32, False)]
+    assert index.entry(12) == (120, 3, 50, 0)
+    assert [index.expires_at(CHUNK_ENTRIES + n) for n in (1, 5, 6, 9)] == [0, 99, 0, 0]
+    assert index.has_expiries
+    assert index.held_bytes == 3 * 12 + 1
+
+
+@pytest.mark.parametrize("state", [EntryState.TAKEN, EntryState.GONE])
+def test_only_ready_entries_are_restored_and_only_above_those_that_are_here(
+    state: EntryState,
+) -> None:
+    index = QueueIndex()
+    with pytest.raises(IllegalTransition):
+        index.restore_columns(columns_of([3])._replace(states=bytes((state,))))
+    index.restore_columns(columns_of([3]))
+    with pytest.raises(IllegalTransition):
+        index.restore_columns(columns_of([3]))
+
+
+def test_what_the_log_does_not_have_is_in_no_columns() -> None:
+    index = QueueIndex()
+    for position in (-1, 10, -7, -1, 11, 12):
+        index.append(position, 1, 5)
+    index.set_position(3, -9)
+    assert [piece.sequences.tolist() for piece in index.live_columns(1, 0, 99)] == [[1, 4, 5]]
+    assert [piece.sequences.tolist() for piece in index.live_columns(1, 11, 12)] == [[4]]
+    assert list(index.live_columns(1, 13, 99)) == list(index.live_columns(1, 0, 10)) == []
+    assert index.entry(3).position == -9
+    index.mark_redelivered_below(12)
+    assert [index.state_of(n) for n in (1, 4, 5)] == [1, 1, 0]
+    only_memory = QueueIndex()
+    only_memory.append(-1, 1, 0)
+    assert list(only_memory.live_columns(1, 0, 99)) == []

@@ -22,7 +22,7 @@ def host(journal: RecordingJournal) -> QueueHost:
 
 
 def contents(queue: Queue) -> list[bytes]:
-    return [content.body for content in queue.contents.values()]
+    return [bytes(content.body) for content in queue.contents.values()]
 
 
 def test_drop_head_keeps_the_newest(host: QueueHost, journal: RecordingJournal) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.content import Content
-from reference_broker.core.index import CHUNK_ENTRIES
+from reference_broker.core.index import CHUNK_ENTRIES, QueueIndex
 from reference_broker.core.priority import LEVEL_SHIFT, first_sequence
 from reference_broker.core.queue_arguments import MAX_PRIORITY
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost
+from reference_broker.simulation.lone_queue import (
+    RECORD_BYTES,
+    LoneConsumer,
+    QueueHost,
+    RecordingJournal,
+)
 
 
 @pytest.fixture
@@ -76,8 +80,21 @@ def test_numbers_rise_from_run_to_run_and_levels_do_not_meet() -> None:
     assert {start >> LEVEL_SHIFT for start in starts} == {0, 1, 255}
 
 
-def test_restore_puts_a_message_on_its_level(host: QueueHost) -> None:
+def test_restored_levels_go_on_in_this_run(host: QueueHost) -> None:
     queue = host.declare("q", max_priority=3)
-    for sequence, priority, body in ((4, 0, b"low"), ((3 << 55) + 2, 3, b"high")):
-        queue.restore(sequence, Content(b"\0\1q", header(priority), body, 1), False, 0, priority)
-    assert [x.content.body for _ in range(2) if (x := queue.get(None))] == [b"high", b"low"]
+    host.publish(queue, b"low", b"high", header=header(0))  # so that the journal has them
+    journal = host.journal
+    assert isinstance(journal, RecordingJournal)
+    queue = host.declare("q", max_priority=3)
+    low, high = QueueIndex(), QueueIndex()
+    low.restore(4, 0, 3, 3 + RECORD_BYTES)
+    high.restore((3 << 55) + 2, 1, 4, 4 + RECORD_BYTES)
+    queue.restore({0: low, 3: high})
+    assert (queue.ready, queue.backlog.absent, queue.backlog.absent_bytes) == (2, 2, 7)
+    host.publish(queue, b"new", header=header(3))
+    consumer = LoneConsumer()
+    queue.add_consumer(consumer)
+    host.settle()
+    host.answer_fetches()
+    assert consumer.bodies == [b"high", b"new", b"low"]
+    assert consumer.leases[1].sequence == first_sequence(journal.epoch, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -26,7 +27,8 @@ from mqkit.wire.methods import (
     QueueDelete,
 )
 from mqkit.wire.spec import FrameType
-from reference_broker.core.limits import PUBLISH_TARGETS_MAX, Limits
+from reference_broker.core.limits import MESSAGE_SIZE_MAX, PUBLISH_TARGETS_MAX, Limits
+from reference_broker.core.publish_path import COPIED_BODY_BYTES_MAX
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient, Received
 
 PUBLISH = method_frame(1, BasicPublish("", "q"))
@@ -190,6 +192,41 @@ def test_a_message_larger_than_the_bound_is_refused_at_its_header(send: Send) ->
     assert client.connection.broker.vhosts["/"].queues["q"].ready == 1
 
 
+def test_a_large_body_is_the_buffer_that_it_was_collected_in() -> None:
+    client = client_with_queue()
+    size = 2 * COPIED_BODY_BYTES_MAX
+    client.send_bytes(PUBLISH + header(size) + body(bytes(COPIED_BODY_BYTES_MAX)))
+    assembly = client.connection.channels[1].assembly
+    assert assembly is not None
+    buffer = assembly.body
+    client.send_bytes(body(bytes(COPIED_BODY_BYTES_MAX)))
+    [content] = client.connection.broker.vhosts["/"].queues["q"].contents.values()
+    assert content.body is buffer
+    assert len(buffer) == size
+
+
+def test_a_small_body_is_copied_out_of_its_buffer() -> None:
+    client = client_with_queue()
+    half = bytes(COPIED_BODY_BYTES_MAX // 2)
+    client.send_bytes(PUBLISH + header(COPIED_BODY_BYTES_MAX) + body(half) + body(half))
+    [content] = client.connection.broker.vhosts["/"].queues["q"].contents.values()
+    assert type(content.body) is bytes
+    assert content.body == half + half
+
+
+def test_a_buffer_grows_with_what_arrives_and_not_with_what_is_promised() -> None:
+    client = client_with_queue(Limits(message_size_max=MESSAGE_SIZE_MAX))
+    client.send_bytes(PUBLISH + header(MESSAGE_SIZE_MAX))
+    assembly = client.connection.channels[1].assembly
+    assert assembly is not None
+    capacities = set()
+    for arrived in range(1, 101):
+        client.send_bytes(body(bytes(10_000)))
+        capacities.add(sys.getsizeof(assembly.body))
+        assert sys.getsizeof(assembly.body) < 1.2 * arrived * 10_000
+    assert len(capacities) < 50  # each is a block that may have been copied
+
+
 def test_a_huge_declared_size_reserves_nothing() -> None:
     client = client_with_queue()
     client.send_bytes(PUBLISH + header(2**64 - 1))
@@ -305,7 +342,7 @@ def test_where_reads_end_never_changes_what_comes_out(
 
 def _outcome(
     pieces: list[bytes],
-) -> tuple[dict[int, list[Received]], dict[int, list[int]], list[bytes]]:
+) -> tuple[dict[int, list[Received]], dict[int, list[int]], list[bytes | bytearray]]:
     lone = LoneBroker()
     client = lone.client(channels=(1, 2))
     client.send(1, QueueDeclare("q"), BasicConsume("q", "tag"))

@@ -8,10 +8,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.content import Content
+from reference_broker.core.index import QueueIndex
 from reference_broker.core.lease import Lease
 from reference_broker.errors import ChannelException, ReplyCode
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
+from reference_broker.simulation.lone_queue import (
+    RECORD_BYTES,
+    LoneConsumer,
+    QueueHost,
+    RecordingJournal,
+)
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2))
 TRANSIENT = encode_header(1, Properties())
@@ -216,15 +221,24 @@ def test_delete_drops_and_dead_letters_nothing(host: QueueHost) -> None:
     assert repr(queue) == "<Queue 'q' ready=0 unacked=0>"
 
 
-def test_restore_brings_messages_back_with_their_places_and_marks(host: QueueHost) -> None:
+def test_restore_brings_messages_back_with_their_places_and_marks(
+    host: QueueHost, journal: RecordingJournal
+) -> None:
+    host.publish(host.declare("q"), b"a", b"b", b"c", header=PERSISTENT)
     queue = host.declare("q", message_ttl=1000)
-    for sequence, body in ((5, b"a"), (9, b"b"), (4097, b"c")):
-        content = Content(b"\0\1q", PERSISTENT, body, position=sequence * 2)
-        queue.restore(sequence, content, body == b"b", host.moment.wall_ms + sequence, 0)
+    index = QueueIndex()
+    for position, sequence in enumerate((5, 9, 4097)):
+        expires_at = host.moment.wall_ms + sequence
+        index.restore(sequence, position, 1, 1 + RECORD_BYTES, sequence == 9, expires_at)
+    queue.restore({0: index})
     host.publish(queue, b"d", header=PERSISTENT)
-    assert queue.ready == 4
+    assert (queue.ready, queue.backlog.absent, len(queue.contents)) == (4, 4, 0)
     host.advance(10)
-    leases = [lease for _ in range(2) if (lease := queue.get(None))]
+    consumer = LoneConsumer()
+    queue.add_consumer(consumer)
+    host.settle()
+    host.answer_fetches()
+    leases = consumer.leases
     assert [lease.content.body for lease in leases] == [b"c", b"d"]
     assert leases[0].sequence == 4097
     assert leases[1].sequence == 7 << 32, "numbers of this run are above those of earlier ones"

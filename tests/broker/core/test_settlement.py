@@ -39,7 +39,7 @@ def holding(count: int, queue: str = "q") -> tuple[LoneClient, Queue]:
 
 
 def ready_bodies(queue: Queue) -> list[bytes]:
-    return [queue.contents[sequence].body for sequence in sorted(queue.contents)]
+    return [bytes(queue.contents[sequence].body) for sequence in sorted(queue.contents)]
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,11 @@ async def test_the_process(server: Server, api: httpx.AsyncClient) -> None:
     assert 0 < node["fd_used"] < node["fd_total"]
     assert min(node["mem_used"], node["mem_limit"], node["disk_free"]) > 0
     assert node["uptime"] >= 0
+    assert node["disk_free_limit"] == 50_000_000
+    assert node["store_damage"] == {
+        "lost_messages": 0, "quarantined_bytes": 0, "quarantined_files": 0,
+        "missing_segments": 0, "unreadable_reads": 0,
+    }  # fmt: skip
 
 
 async def test_totals(server: Server, api: httpx.AsyncClient) -> None:

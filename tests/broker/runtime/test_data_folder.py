@@ -14,7 +14,9 @@ from reference_broker.errors import DataDirectoryLocked
 from reference_broker.runtime.data_folder import WRITE_BYTES, DataFolder
 from reference_broker.store.ports import (
     CreateFile,
+    CreateSpare,
     DeleteFile,
+    Piece,
     RenameFile,
     Sync,
     SyncDirectory,
@@ -58,7 +60,9 @@ def test_space_is_reserved(folder: DataFolder) -> None:
 
 @pytest.mark.parametrize("pieces", [1, 3, 7])
 def test_large_writes_are_split_and_complete(folder: DataFolder, pieces: int) -> None:
-    parts = [bytes([index + 1]) * (WRITE_BYTES // 2 + index) for index in range(pieces)]
+    parts: list[Piece] = [
+        bytes([index + 1]) * (WRITE_BYTES // 2 + index) for index in range(pieces)
+    ]
     folder.perform(CreateFile("a", 10))
     folder.perform(Write("a", 5, parts))
     assert folder.read("a")[5:].rstrip(b"\0") == b"".join(parts)
@@ -151,3 +155,105 @@ def test_mac_os_gets_a_full_sync(folder: DataFolder, monkeypatch: pytest.MonkeyP
     folder.perform(CreateFile("a", 10))
     folder.perform(Sync("a"))
     assert called == [51]
+
+
+def test_ranges_end_where_the_file_ends(folder: DataFolder) -> None:
+    folder.perform(CreateFile("a", 10))
+    folder.perform(Write("a", 0, [b"0123456789"]))
+    assert folder.read_range("a", 2, 3) == b"234"
+    assert folder.read_range("a", 8, 100) == b"89"
+    assert folder.read_range("a", 10, 1) == b""
+    assert folder.size("a") == 10
+
+
+def test_a_short_read_is_gone_on_with(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda fd, size, offset: pread(fd, min(size, 3), offset))
+    folder.perform(CreateFile("a", 8))
+    folder.perform(Write("a", 0, [b"01234567"]))
+    assert folder.read_range("a", 0, 7) == b"0123456"
+    assert folder.read_range("a", 0, 100) == b"01234567"
+
+
+def test_a_file_that_is_gone_cannot_be_read_through_anything_that_was_open(
+    folder: DataFolder,
+) -> None:
+    other = folder.access()
+    folder.perform(CreateFile("a", 4))
+    folder.perform(Write("a", 0, [b"old."]))
+    assert other.read_range("a", 0, 4) == b"old."
+    folder.perform(CreateFile("b", 4))
+    folder.perform(Write("b", 0, [b"new."]))
+    folder.perform(RenameFile("b", "a"))
+    assert other.read_range("a", 0, 4) == b"new."
+    folder.perform(DeleteFile("a"))
+    for access in (folder, other):
+        with pytest.raises(FileNotFoundError):
+            access.read_range("a", 0, 4)
+        with pytest.raises(FileNotFoundError):
+            access.size("a")
+
+
+def test_reading_keeps_no_file_open(folder: DataFolder) -> None:
+    folder.perform(CreateFile("a", 4))
+    folder.close()
+    opened = os.listdir("/proc/self/fd")
+    folder.access().read_range("a", 0, 4)
+    assert os.listdir("/proc/self/fd") == opened
+
+
+def test_another_access_writes_by_a_descriptor_of_its_own(folder: DataFolder) -> None:
+    other = folder.access()
+    folder.perform(CreateFile("a", 4))
+    other.perform(CreateFile("b", 4))
+    folder.perform(Write("a", 0, [b"aaaa"]))
+    other.perform(Write("b", 0, [memoryview(b"bbbb")]))
+    other.perform(Sync("b"))
+    assert (folder.syncs, other.syncs) == (0, 1)
+    assert (folder.read("a"), folder.read("b")) == (b"aaaa", b"bbbb")
+    other.close()
+    other.close()
+    with pytest.raises(DataDirectoryLocked):
+        DataFolder(folder.directory)
+
+
+def test_a_large_piece_is_not_joined_to_its_neighbours(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = bytes(range(256)) * (2 * WRITE_BYTES // 256)
+    written: list[int] = []
+    pwrite = os.pwrite
+
+    def recorded(descriptor: int, data: memoryview, offset: int) -> int:
+        written.append(len(data))
+        return pwrite(descriptor, data, offset)
+
+    monkeypatch.setattr(os, "pwrite", recorded)
+    folder.perform(CreateFile("a", 1))
+    folder.perform(Write("a", 3, [b"head", bytearray(body), b"tail"]))
+    assert folder.read("a") == bytes(3) + b"head" + body + b"tail"
+    assert written == [4, len(body), 4]
+
+
+def test_a_spare_is_a_file_like_any_other(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.perform(CreateSpare("spare", 1 << 20))
+    assert (folder.directory / "spare").stat().st_blocks * 512 >= 1 << 20
+    folder.perform(DeleteFile("spare"))
+
+    def full(descriptor: int, offset: int, length: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        folder.perform(CreateSpare("spare", 10))
+    assert folder.list_files() == ["lock"]
+
+
+def test_free_space_is_what_an_ordinary_user_has(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = os.statvfs(folder.directory)
+    monkeypatch.setattr(os, "statvfs", lambda _: found)
+    assert folder.free_bytes() == found.f_bavail * found.f_frsize > 0

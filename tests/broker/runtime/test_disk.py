@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
@@ -9,28 +10,33 @@ from threading import Event
 import pytest
 
 from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry
+from reference_broker.core.entry_state import EntryState
+from reference_broker.core.journal import Entry, EntryColumns
 from reference_broker.errors import DataDirectoryLocked, DiskFailed, StoreError
 from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.runtime.disk import TRANSITIONS, DiskState, DiskThread, open_store
 from reference_broker.simulation.disk import Crash, SimulatedDisk
-from reference_broker.store import Disk, Log, Operation, open_log
-from reference_broker.store.ports import Sync, Write
+from reference_broker.store import Disk, Log, Operation, RecoveredLog, open_log
+from reference_broker.store.ports import CreateFile, CreateSpare, Sync, Write
 
 WAIT_S = 20
 SMALL_SEGMENT = 1024
 
 
 class GatedDisk(SimulatedDisk):
-    """A sync returns only when the gate is open; ``reached`` is set while it waits."""
+    """A sync returns only when the gate is open; ``reached`` is set while it waits. No file can
+    be created while ``full`` is an error."""
 
     def __init__(self) -> None:
         super().__init__()
         self.gate = Event()
         self.gate.set()
         self.reached = Event()
+        self.full = 0
 
     def perform(self, operation: Operation) -> None:
+        if self.full and isinstance(operation, CreateFile | CreateSpare):
+            raise OSError(self.full, "simulated")
         if isinstance(operation, Sync):
             self.reached.set()
             assert self.gate.wait(WAIT_S)
@@ -44,6 +50,10 @@ class Loop:
         self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self.log = log
         self.events: list[object] = []
+        self.spares: list[bool] = []
+        """For each time that one was to be made: was there no room?"""
+        self.live: dict[int, Content] = {}
+        log.attach(self)
         self.thread = DiskThread(
             log,
             disk,
@@ -51,10 +61,25 @@ class Loop:
             on_synced=self.events.append,
             on_failed=self.events.append,
             on_full=lambda: self.events.append("full"),
+            on_spare=self.spares.append,
         )
 
     def publish(self, sequence: int, size: int = 10) -> None:
-        self.log.publish([Entry(7, sequence)], Content(b"", b"", bytes(size)))
+        content = self.live[sequence] = Content(b"", b"", bytes(size))
+        self.log.publish([Entry(7, sequence)], content)
+
+    def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
+        found = {s: c for s, c in self.live.items() if start <= c.position < end}
+        if found:
+            yield EntryColumns(
+                queue_id,
+                array("Q", found),
+                array("q", [content.position for content in found.values()]),
+                array("I", [len(content.body) for content in found.values()]),
+                array("I", [content.stored for content in found.values()]),
+                bytes(len(found)),
+                None,
+            )
 
     def run_one(self) -> None:
         self.calls.get(timeout=WAIT_S)()
@@ -62,6 +87,11 @@ class Loop:
     def settle(self) -> None:
         while self.thread.state is DiskState.WRITING:
             self.run_one()
+
+
+def sequences(recovered: RecoveredLog) -> list[int]:
+    """What is alive in queue 7."""
+    return [s for columns in recovered.live_entries(7, 0, 1 << 62) for s in columns.sequences]
 
 
 def looped(segment_bytes: int = 1 << 20) -> tuple[Loop, GatedDisk]:
@@ -156,54 +186,87 @@ def test_no_space_in_the_middle_of_a_segment_is_a_failure() -> None:
 
 def test_a_full_disk_is_told_once_and_the_batch_goes_on_when_there_is_room() -> None:
     loop, disk = looped(SMALL_SEGMENT)
-    for sequence in range(1, 4):
+    disk.full = errno.ENOSPC
+    for sequence in range(1, 7):
         loop.publish(sequence, size=400)
-    # Write, Sync of the old segment, and then the creation of the next.
-    disk.fail_at(3, errno.ENOSPC)
-    disk.fail_at(4, errno.ENOSPC)
     loop.thread.kick()
     loop.settle()
     assert loop.thread.state is DiskState.FULL
-    loop.publish(4)
+    loop.publish(7)
     loop.thread.kick()
     loop.settle()
     assert loop.events == ["full"]
     assert loop.log.synced < loop.log.tail
+    disk.full = 0
     loop.thread.kick()
     loop.settle()
     assert loop.events[-1] == loop.log.tail == loop.log.synced
     loop.thread.close()
     disk.crash(Crash.DROP)
     _, recovered = open_log(disk)
-    assert [entry.sequence for entry in recovered.entries[7]] == [1, 2, 3, 4]
+    assert sequences(recovered) == [1, 2, 3, 4, 5, 6, 7]
     assert recovered.clean
 
 
 def test_a_disk_that_becomes_full_again_is_told_again() -> None:
     loop, disk = looped(SMALL_SEGMENT)
-    for sequence in range(1, 3):
-        loop.publish(2 * sequence, size=600)
-        loop.publish(2 * sequence + 1, size=600)
-        disk.fail_at(3, errno.EDQUOT)
+    for first in (1, 11):
+        disk.full = errno.EDQUOT
+        for sequence in range(first, first + 6):
+            loop.publish(sequence, size=400)
         loop.thread.kick()
         loop.settle()
         assert loop.thread.state is DiskState.FULL
+        disk.full = 0
         loop.thread.kick()
         loop.settle()
     assert loop.events.count("full") == 2
     loop.thread.close()
 
 
+def test_without_room_for_a_spare_the_log_goes_on_and_says_so() -> None:
+    loop, disk = looped(SMALL_SEGMENT)
+    disk.full = errno.ENOSPC
+    for sequence in range(1, 3):
+        loop.publish(sequence, size=400)
+    loop.thread.kick()
+    loop.settle()
+    assert loop.events[-1] == loop.log.synced == loop.log.tail
+    assert loop.spares == [True]
+    assert loop.log.spare_missing
+    loop.thread.kick()
+    assert loop.spares == [True], "it is tried again when somebody says so"
+    for full, spares in ((errno.ENOSPC, [True, True]), (0, [True, True, False])):
+        disk.full = full
+        loop.log.retry_spare()
+        loop.thread.kick()
+        loop.settle()
+        assert loop.spares == spares
+    assert not loop.log.spare_missing
+    loop.thread.close()
+
+
+def test_any_other_error_about_a_spare_is_a_failure() -> None:
+    loop, disk = looped(SMALL_SEGMENT)
+    disk.full = errno.EIO
+    for sequence in range(1, 3):
+        loop.publish(sequence, size=400)
+    loop.thread.kick()
+    loop.settle()
+    assert isinstance(loop.events[0], DiskFailed)
+    loop.thread.close()
+
+
 def test_closing_on_a_full_disk_gives_up_and_the_next_start_is_unclean() -> None:
     loop, disk = looped(SMALL_SEGMENT)
-    for sequence in range(1, 4):
+    disk.full = errno.ENOSPC
+    for sequence in range(1, 7):
         loop.publish(sequence, size=400)
-    for operation in range(3, 10):
-        disk.fail_at(operation, errno.ENOSPC)
     loop.thread.kick()
     loop.thread.close()
     assert loop.thread.state is DiskState.CLOSED
     disk.crash(Crash.DROP)
+    disk.full = 0
     assert not open_log(disk)[1].clean
 
 
@@ -223,7 +286,7 @@ def test_close_writes_what_is_pending_and_stops_cleanly_also_without_a_loop() ->
     disk.crash(Crash.DROP)
     _, recovered = open_log(disk)
     assert recovered.clean
-    assert len(recovered.entries[7]) == 2
+    assert sequences(recovered) == [1, 2]
 
 
 def test_a_closed_loop_does_not_stop_the_thread() -> None:
@@ -233,8 +296,10 @@ def test_a_closed_loop_does_not_stop_the_thread() -> None:
     def closed(callback: Callable[[], None]) -> None:
         raise RuntimeError("Event loop is closed")
 
-    thread = DiskThread(log, disk, closed, lambda _: None, lambda _: None, lambda: None)
-    log.publish([Entry(7, 1)], Content(b"", b"", b""))
+    thread = DiskThread(
+        log, disk, closed, lambda _: None, lambda _: None, lambda: None, lambda _: None
+    )
+    log.define("key", b"value")
     thread.kick()
     thread.close()
     assert log.synced == log.tail
@@ -261,18 +326,21 @@ def test_a_real_folder_survives_a_clean_stop_and_a_kill(tmp_path: Path) -> None:
 
     store = open_store(directory)
     assert store.recovered.clean
-    assert len(store.recovered.entries[7]) == 100
+    assert sequences(store.recovered) == list(range(1, 101))
+    live = loop.live
     loop = Loop(store.log, store.folder)
-    for entry in store.recovered.entries[7][:90]:
-        store.log.ack(7, entry.sequence, entry.content.position)
+    for sequence in range(1, 91):
+        content = live[sequence]
+        store.log.ack(7, sequence, content.position, content.stored)
     loop.thread.kick()
     loop.settle()
     store.folder.close()  # as a kill does, the lock goes and nothing is said
 
     store = open_store(directory)
     assert not store.recovered.clean
-    assert [entry.sequence for entry in store.recovered.entries[7]] == list(range(91, 101))
-    assert all(entry.redelivered for entry in store.recovered.entries[7])
+    assert sequences(store.recovered) == list(range(91, 101))
+    for columns in store.recovered.live_entries(7, 0, 1 << 62):
+        assert set(columns.states) == {EntryState.REDELIVERED}
     store.folder.close()
 
 
@@ -285,7 +353,7 @@ def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_read_is_a_failed_disk(tmp_path: Path) -> None:
-    (tmp_path / "0000000000000000-00000001.segment").mkdir()
+    (tmp_path / "0000000000000000-00000001-00000000.segment").mkdir()
     with pytest.raises(DiskFailed, match="can't use the data folder"):
         open_store(tmp_path)
     DataFolder(tmp_path).close()  # the lock was given back

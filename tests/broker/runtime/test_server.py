@@ -18,6 +18,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from mqkit.wire import PROTOCOL_HEADER, FrameParser, decode_method
 from mqkit.wire.methods import BasicRecover
 from reference_broker.core import control_frames
+from reference_broker.core.alarms import Alarm
 from reference_broker.core.limits import Limits
 from reference_broker.errors import DataDirectoryLocked
 from reference_broker.runtime import data_folder
@@ -34,7 +35,7 @@ class ServerThread:
     def __init__(self, config: ServerConfig) -> None:
         self.loop = asyncio.new_event_loop()
         self.server = Server(config)
-        self._thread = threading.Thread(target=self.loop.run_forever)
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
         self._run(self.server.start)
 
@@ -239,10 +240,14 @@ def _to(running: ServerThread) -> pika.ConnectionParameters:
     return pika.ConnectionParameters("127.0.0.1", running.server.amqp_port)
 
 
-def test_damage_found_at_a_start_is_a_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("footer_too", "said"), [(True, "quarantined"), (False, "can't be read and is lost")]
+)
+def test_damage_is_said_when_it_is_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, footer_too: bool, said: str
 ) -> None:
-    """`mqkit broker run` shows warnings: an operator must not have to ask for this one."""
+    """`mqkit broker run` shows warnings: an operator must not have to ask for this one. With
+    a sound footer a start doesn't read the messages, so it is found when one is wanted."""
     running = ServerThread(config(tmp_path))
     with pika.BlockingConnection(_to(running)) as connection:
         channel = connection.channel()
@@ -254,15 +259,20 @@ def test_damage_found_at_a_start_is_a_warning(
     (segment,) = tmp_path.glob("*.segment")
     octets = bytearray(segment.read_bytes())
     octets[octets.index(b"firstfirst")] ^= 1
+    if footer_too:
+        octets[-1] ^= 1
     segment.write_bytes(octets)
 
     with caplog.at_level("WARNING"):
         running = ServerThread(config(tmp_path))
-    assert "quarantined" in caplog.text
-    with pika.BlockingConnection(_to(running)) as connection:
-        _, _, body = connection.channel().basic_get("q", auto_ack=True)
-    running.stop()
+        with pika.BlockingConnection(_to(running)) as connection:
+            _, _, body = connection.channel().basic_get("q", auto_ack=True)
+        damage = running.server.node().store_damage
+        lost = running.server.broker.vhosts["/"].queues["q"].lost
+        running.stop()
     assert body == b"second" * 100
+    assert said in caplog.text
+    assert damage.lost_messages + damage.unreadable_reads == lost == 1
 
 
 def test_a_full_disk_is_tried_again_though_every_client_is_blocked(
@@ -278,6 +288,7 @@ def test_a_full_disk_is_tried_again_though_every_client_is_blocked(
     monkeypatch.setattr(data_folder, "_reserve", may_be_full)
     running = ServerThread(config(tmp_path))
     heard: list[str] = []
+    persistent = pika.BasicProperties(delivery_mode=2)
     parameters = _to(running)
     parameters.heartbeat = 0
     with pika.BlockingConnection(parameters) as connection:
@@ -287,15 +298,54 @@ def test_a_full_disk_is_tried_again_though_every_client_is_blocked(
         channel.queue_declare("q", durable=True)
         full.set()
         channel.confirm_delivery()
+        # It needs a segment of its own size: the spare is no help.
         with pytest.raises(pika.exceptions.NackError):
-            for _ in range(2 * SEGMENT_BYTES // 2**20):
-                channel.basic_publish("", "q", bytes(2**20), pika.BasicProperties(delivery_mode=2))
+            channel.basic_publish("", "q", bytes(SEGMENT_BYTES), persistent)
         full.clear()
         while heard[-1:] != ["unblocked"]:
             connection.process_data_events(time_limit=1)
-        channel.basic_publish("", "q", b"last", pika.BasicProperties(delivery_mode=2))
+        channel.basic_publish("", "q", b"last", persistent)
     running.stop()
     assert heard == ["blocked", "unblocked"]
+
+
+def test_without_room_for_a_spare_publishers_wait_and_nothing_is_nacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reserve, full = data_folder._reserve, threading.Event()
+
+    def may_be_full(descriptor: int, size_bytes: int) -> None:
+        if full.is_set():
+            raise OSError(errno.ENOSPC, "no space left on device")
+        reserve(descriptor, size_bytes)
+
+    monkeypatch.setattr(data_folder, "_reserve", may_be_full)
+    running = ServerThread(config(tmp_path))
+    full.set()
+    bodies = SEGMENT_BYTES // 2**20 + 4
+
+    def publish() -> None:
+        with pika.BlockingConnection(_to(running)) as connection:
+            channel = connection.channel()
+            channel.queue_declare("q", durable=True)
+            channel.confirm_delivery()
+            for _ in range(bodies):
+                channel.basic_publish("", "q", bytes(2**20), pika.BasicProperties(delivery_mode=2))
+
+    async def until_alarm_is(on: bool) -> None:
+        while (Alarm.DISK in running.server.broker.alarms.on) is not on:
+            await running.loop.run_in_executor(None, lambda: None)
+
+    publisher = threading.Thread(target=publish, daemon=True)
+    publisher.start()
+    running._run(lambda: until_alarm_is(True))
+    assert publisher.is_alive()
+    full.clear()
+    publisher.join(DEADLINE_S)
+    assert not publisher.is_alive()
+    running._run(lambda: until_alarm_is(False))
+    assert running.server.broker.vhosts["/"].queues["q"].ready == bodies
+    running.stop()
 
 
 def test_a_data_folder_serves_one_server_at_a_time(tmp_path: Path) -> None:

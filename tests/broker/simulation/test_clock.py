@@ -53,3 +53,13 @@ def test_a_deadline_is_never_met_early() -> None:
 def test_stamps_rise() -> None:
     clock = SimulatedClock()
     assert clock.stamp() < clock.stamp()
+
+
+def test_a_stamp_knows_its_time() -> None:
+    clock = SimulatedClock()
+    first = clock.stamp()
+    clock.run(7_000)
+    second = clock.stamp()
+    assert first < second
+    assert clock.wall_ms(first) == START_WALL_MS
+    assert clock.wall_ms(second) == clock.wall_ms() == START_WALL_MS + 7

@@ -134,3 +134,38 @@ def test_the_same_seed_gives_the_same_crash() -> None:
         disk.crash(Crash.SUBSET)
         contents.append(disk.read("a"))
     assert contents[0] == contents[1]
+
+
+def test_a_copy_is_what_a_crash_would_leave_and_lives_on_its_own() -> None:
+    disk = disk_with("a")
+    disk.perform(Write("a", 0, [b"synced"]))
+    disk.perform(Sync("a"))
+    disk.perform(Write("a", 0, [b"not yet"]))
+    disk.perform(CreateFile("b", 5))
+    copy = disk.copy()
+    assert copy.list_files() == disk.list_durable_files() == ["a"]
+    assert copy.read("a")[:7] == b"synced\0"
+    copy.perform(Write("a", 0, [b"other"]))
+    copy.perform(DeleteFile("a"))
+    assert disk.read("a")[:7] == b"not yet"
+
+
+def test_what_was_reserved_is_all_there_is() -> None:
+    disk = disk_with("a")
+    with pytest.raises(AssertionError, match="reserved"):
+        disk.perform(Write("a", 1_999, [b"xy"]))
+
+
+def test_a_healed_copy_has_no_bit_flipped() -> None:
+    disk = disk_with("a")
+    assert not disk.rotten
+    disk.flip("a", 5)
+    assert disk.rotten
+    assert disk.read("a")[0] == disk.copy().read("a")[0] == 1 << 5
+    assert disk.copy(healed=True).read("a")[0] == 0
+    assert disk.read("a")[0] == 1 << 5
+
+
+def test_what_is_not_there_can_not_be_deleted() -> None:
+    with pytest.raises(FileNotFoundError):
+        SimulatedDisk().perform(DeleteFile("a"))

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry
+from reference_broker.core.index import QueueIndex
+from reference_broker.core.journal import Entry, EntryColumns
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.disk import Crash
 from reference_broker.simulation.disk_pump import DiskPump
@@ -22,13 +24,17 @@ class Rig:
         self.disk = PoweredDisk()
         self.log, _ = open_log(self.disk, segment_bytes=SEGMENT_BYTES)
         self.reports: list[str] = []
+        self.index = QueueIndex()
+        self.log.attach(self)
         self.pump = DiskPump(self.clock, Random(1), self.log, self.disk, self)
-        self.published = 0
 
     def publish(self, size: int = 10) -> None:
-        self.published += 1
         content = Content(b"\x00\x01q", b"", bytes(size))
-        self.log.publish([Entry(1, self.published)], content)
+        self.log.publish([Entry(1, self.index.tail)], content)
+        self.index.append(content.position, size, content.stored)
+
+    def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
+        return self.index.live_columns(queue_id, start, end)
 
     def run(self) -> None:
         self.clock.run(self.clock.now_us + A_WHILE_US)
@@ -36,6 +42,9 @@ class Rig:
     def synced(self, position: int) -> None:
         assert position == self.log.synced
         self.reports.append("synced")
+
+    def spare_made(self, *, missing: bool) -> None:
+        self.reports.append("no spare" if missing else "spare")
 
     def disk_full(self) -> None:
         self.reports.append("full")
@@ -112,4 +121,19 @@ def test_a_clean_stop_needs_no_time() -> None:
     rig.run()
     _, recovered = open_log(rig.disk, segment_bytes=SEGMENT_BYTES)
     assert recovered.clean
-    assert [entry.sequence for entry in recovered.entries[1]] == [1, 2]
+    assert len(recovered.queues[1][0]) == 2
+
+
+def test_without_room_for_a_spare_the_batch_goes_on_and_it_is_said() -> None:
+    rig = Rig()
+    rig.disk.full = True
+    rig.publish(SEGMENT_BYTES // 2)
+    rig.publish(SEGMENT_BYTES // 2)
+    rig.pump.kick()
+    rig.run()
+    assert (rig.reports, rig.log.synced) == (["no spare", "synced"], rig.log.tail)
+    rig.disk.full = False
+    rig.log.retry_spare()
+    rig.pump.kick()
+    rig.run()
+    assert rig.reports[2:] == ["spare", "synced"]

@@ -3,11 +3,23 @@ from __future__ import annotations
 from random import Random
 
 from reference_broker.simulation.clock import SimulatedClock
+from reference_broker.simulation.events import BitRot
 from reference_broker.simulation.faults import Fault, FaultInjector
+from reference_broker.simulation.inspection import Found
 from reference_broker.simulation.machine import Machine
+from reference_broker.simulation.node import Node
+from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.power import PoweredDisk
 
 PAUSE_US = (100_000, 200_000)
+
+
+class Unwatched:
+    def started(self, node: Node, found: Found) -> None: ...
+
+    def ended(self, node: Node) -> None: ...
+
+    def stopped_cleanly(self, node: Node) -> None: ...
 
 
 class Rig:
@@ -15,9 +27,15 @@ class Rig:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
         self.machine = Machine(
-            self.clock, Random(1), self.disk, 4_096, lambda queues: None, lambda link, data: None
+            self.clock,
+            Random(1),
+            self.disk,
+            BrokerPlan(4_096),
+            Unwatched(),
+            lambda link, data: None,
         )
-        self.faults = FaultInjector(self.clock, Random(2), self.machine, PAUSE_US)
+        self.rots: list[BitRot] = []
+        self.faults = FaultInjector(self.clock, Random(2), self.machine, PAUSE_US, self.rots.append)
 
     def connect_often(self) -> None:
         self.machine.connect(lambda data, sent: None, lambda: None)
@@ -31,6 +49,25 @@ def test_every_kind_of_fault_strikes_sooner_or_later() -> None:
     rig.faults.begin()
     rig.clock.run(60_000_000)
     assert all(rig.faults.counts[fault.value] for fault in Fault)
+
+
+def test_one_bit_is_flipped_and_told_of() -> None:
+    rig = Rig()
+    rig.machine.start()
+    rig.faults.begin()
+    rig.clock.run(60_000_000)
+    (rot,) = rig.rots
+    assert rig.faults.counts[Fault.BIT_ROT.value] == 1
+    assert rot.file.endswith(".segment")
+
+
+def test_no_bit_is_flipped_where_nobody_is_told() -> None:
+    rig = Rig()
+    faults = FaultInjector(rig.clock, Random(2), rig.machine, PAUSE_US)
+    rig.machine.start()
+    faults.begin()
+    rig.clock.run(60_000_000)
+    assert not faults.counts[Fault.BIT_ROT.value]
 
 
 def test_after_stop_nothing_strikes_and_the_disk_has_room() -> None:

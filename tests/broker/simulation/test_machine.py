@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from random import Random
 
 import pytest
@@ -8,9 +7,13 @@ import pytest
 from mqkit.wire import PROTOCOL_HEADER
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.disk import Crash
+from reference_broker.simulation.inspection import Found
 from reference_broker.simulation.machine import RESTART_US, Machine
 from reference_broker.simulation.network import Link
+from reference_broker.simulation.node import Node
+from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.power import PoweredDisk
+from reference_broker.store.ports import CreateFile
 
 A_WHILE_US = 2 * RESTART_US[1]
 
@@ -19,14 +22,23 @@ class Rig:
     def __init__(self, seed: int = 0) -> None:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk(Random(seed))
-        self.starts: list[Mapping[str, Sequence[bytes]]] = []
+        self.starts: list[Found] = []
+        self.lives: list[str] = []
         self.said: list[int] = []
-        self.machine = Machine(
-            self.clock, Random(seed), self.disk, 4_096, self.starts.append, self._broker_sent
-        )
+        plan = BrokerPlan(4_096)
+        self.machine = Machine(self.clock, Random(seed), self.disk, plan, self, self._broker_sent)
         self.machine.recoveries_cut_short = False
         self.received = b""
         self.ends = 0
+
+    def started(self, node: Node, found: Found) -> None:
+        self.starts.append(found)
+
+    def ended(self, node: Node) -> None:
+        self.lives.append("ended")
+
+    def stopped_cleanly(self, node: Node) -> None:
+        self.lives.append("stopped")
 
     def _broker_sent(self, link: Link, data: bytes) -> None:
         self.said.append(link.number)
@@ -71,6 +83,7 @@ def test_after_any_end_clients_lose_their_links_and_the_next_process_starts(end:
     assert rig.machine.node is not None
     assert rig.machine.node.broker.journal.epoch == first.broker.journal.epoch + 1
     assert len(rig.starts) == 2
+    assert rig.lives == (["stopped", "ended"] if end == "stop" else ["ended"])
 
 
 def test_a_disk_error_ends_the_process() -> None:
@@ -80,7 +93,7 @@ def test_a_disk_error_ends_the_process() -> None:
     assert first is not None
     first.broker.journal.define("key", b"value")
     rig.disk.fail_at(1)
-    first.room_on_disk()
+    first.retry_disk()
     rig.run()
     assert rig.machine.node is not first
     assert rig.machine.node is not None
@@ -117,3 +130,25 @@ def test_a_clean_stop_depends_on_no_cache() -> None:
     rig.disk.crash(Crash.DROP)
     assert list(rig.disk.list_files()) == before
     assert not rig.machine.stop()
+
+
+def test_power_may_fail_while_the_broker_stops() -> None:
+    rig = Rig()
+    rig.machine.start()
+    rig.disk.cut_power_at(1)
+    assert not rig.machine.stop()
+    assert rig.lives == ["ended"]
+    rig.disk.keep_power()
+    rig.run()
+    assert rig.machine.node is not None
+
+
+def test_it_may_be_said_how_the_power_fails() -> None:
+    rig = Rig()
+    rig.machine.start()
+    rig.disk.perform(CreateFile("unsynced", 10))
+    rig.machine.lose_power(Crash.KEEP)
+    assert "unsynced" in rig.disk.list_files()
+    rig.disk.perform(CreateFile("another", 10))
+    rig.machine.lose_power(Crash.DROP)
+    assert "another" not in rig.disk.list_files()

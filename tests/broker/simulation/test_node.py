@@ -14,6 +14,7 @@ from reference_broker.core.limits import HANDSHAKE_S
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.network import Link, Stream
 from reference_broker.simulation.node import SOCKET_BUFFER_BYTES, Node
+from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.power import PoweredDisk
 from reference_broker.store import open_log
 
@@ -29,7 +30,14 @@ class Rig:
         log, recovered = open_log(self.disk, segment_bytes=4_096)
         self.failures = 0
         self.node = Node(
-            self.clock, Random(1), self.disk, log, recovered, lambda link, data: None, self._failed
+            self.clock,
+            Random(1),
+            BrokerPlan(4_096),
+            self.disk,
+            log,
+            recovered,
+            lambda link, data: None,
+            self._failed,
         )
         self.received = b""
         self.ended = False
@@ -89,7 +97,7 @@ def test_after_a_crash_nothing_happens_any_more() -> None:
     rig = Rig()
     rig.log_in()
     rig.node.broker.journal.define("k", b"v")
-    rig.node.room_on_disk()
+    rig.node.retry_disk()
     operations = rig.disk.operations
     rig.node.crash()
     rig.node.receive(rig.link, PROTOCOL_HEADER)
@@ -103,7 +111,7 @@ def test_a_slow_reader_makes_the_broker_wait() -> None:
     rig.log_in()
     rig.link.to_client.stall(5 * SECOND_US)
     rig.connection.write(bytes(2 * SOCKET_BUFFER_BYTES))
-    rig.node.room_on_disk()
+    rig.node.retry_disk()
     rig.link.to_broker.send(method_frame(1, QueueDeclare("q", durable=True)))
     rig.run()
     assert rig.connection.delivery_limit == 0

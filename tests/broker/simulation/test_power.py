@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from reference_broker.simulation.power import PowerCut, PoweredDisk
-from reference_broker.store.ports import CreateFile, Sync, Write
+from reference_broker.store.ports import CreateFile, CreateSpare, Sync, Write
 
 
 def test_the_power_fails_in_place_of_the_named_operation_and_once() -> None:
@@ -36,3 +36,21 @@ def test_a_full_disk_takes_writes_but_no_new_file() -> None:
     assert failed.value.errno == errno.ENOSPC
     disk.full = False
     disk.perform(CreateFile("b", 10))
+
+
+def test_a_full_disk_lets_no_file_grow() -> None:
+    disk = PoweredDisk()
+    disk.perform(CreateFile("a", 0))
+    disk.full = True
+    for operation in (Write("a", 0, [b"x"]), CreateSpare("b", 1)):
+        with pytest.raises(OSError, match="full"):
+            disk.perform(operation)
+
+
+def test_all_files_together_have_so_much_room() -> None:
+    disk = PoweredDisk(capacity_bytes=10)
+    disk.perform(CreateFile("a", 8))
+    for operation in (CreateFile("b", 3), CreateSpare("b", 3), Write("a", 8, [b"xyz"])):
+        with pytest.raises(OSError, match="full"):
+            disk.perform(operation)
+    disk.perform(CreateFile("b", 2))

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-from mqkit.wire.methods import QueueDeclare
-from reference_broker.simulation.scenario import Scenario, draw
+from collections import Counter
 
-SCENARIOS = [draw(seed) for seed in range(100)]
+from reference_broker.simulation.scenario import draw
+
+SCENARIOS = [draw(seed) for seed in range(200)]
 
 
 def test_a_seed_gives_the_same_scenario() -> None:
@@ -11,18 +12,35 @@ def test_a_seed_gives_the_same_scenario() -> None:
     assert draw(7) != draw(8)
 
 
-def test_a_queue_with_an_owner_has_no_other_consumer() -> None:
+def test_who_takes_from_a_queue_alone_is_its_owner_on_one_channel() -> None:
+    for scenario in SCENARIOS:
+        owners = {queue.name: queue.owner for queue in scenario.queues}
+        for client in scenario.clients:
+            for number, channel in enumerate(client.channels):
+                for taking in channel.takes:
+                    assert taking.alone == (owners[taking.queue] is not None)
+                    if taking.alone:
+                        assert (owners[taking.queue], number) == (client.index, 0)
+
+
+def test_what_waits_is_left_alone() -> None:
+    for scenario in SCENARIOS:
+        waiting = {queue.name for queue in scenario.queues if queue.waits}
+        for client in scenario.clients:
+            for number, channel in enumerate(client.channels):
+                assert not waiting & {taking.queue for taking in channel.takes}
+                for _, _, queues in scenario.routes(client, number):
+                    assert not waiting & set(queues)
+
+
+def test_a_message_goes_round_only_where_nothing_else_ends_it() -> None:
+    """Its expiry or a limit would make it die in a cycle, and a missing queue of going nowhere."""
     for scenario in SCENARIOS:
         for queue in scenario.queues:
-            consumers = [
-                (client.index, alone)
-                for client in scenario.clients
-                for name, alone in client.consumes
-                if name == queue.name
-            ]
-            if queue.owner is not None:
-                assert consumers == [(queue.owner, True)]
-            assert all(alone == (queue.owner is not None) for _, alone in consumers)
+            if queue.retries:
+                assert queue.ttl_ms is queue.max_length is None
+                assert queue.durable
+                assert not queue.disposable
 
 
 def test_dead_letters_of_two_queues_never_meet() -> None:
@@ -32,26 +50,35 @@ def test_dead_letters_of_two_queues_never_meet() -> None:
         assert {queue.name for queue in scenario.queues} >= set(targets)
 
 
-def test_everything_that_is_declared_is_durable() -> None:
-    declared = [each for each in _setup(SCENARIOS[0]) if isinstance(each, QueueDeclare)]
-    assert [each.queue for each in declared] == [queue.name for queue in SCENARIOS[0].queues]
-    assert all(each.durable for each in declared)
-
-
-def test_the_drainer_has_every_queue_for_itself_and_refuses_nothing() -> None:
+def test_there_is_always_a_queue_to_probe_the_log_with() -> None:
     for scenario in SCENARIOS:
-        drainer = scenario.drainer()
-        assert drainer.consumes == tuple((queue.name, True) for queue in scenario.queues)
-        assert drainer.requeue_chance == drainer.reject_chance == drainer.publish_chance == 0
+        (queue,) = (each for each in scenario.queues if each.name == scenario.probe[1])
+        assert queue.durable
+        assert queue.max_length is None
 
 
 def test_seeds_differ_in_what_matters() -> None:
-    clients = [client for scenario in SCENARIOS for client in scenario.clients]
-    assert {client.prefetch for client in clients} == {0, 1, 3, 10}
-    assert {client.eager for client in clients} == {True, False}
-    assert any(scenario.fanout for scenario in SCENARIOS)
-    assert any(not scenario.dead_letters for scenario in SCENARIOS)
-
-
-def _setup(scenario: Scenario) -> list[object]:
-    return list(scenario.setup(scenario.clients[0]))
+    seen: Counter[str] = Counter()
+    for scenario in SCENARIOS:
+        seen["bit rot"] += scenario.bit_rot
+        seen["fanout"] += bool(scenario.fanout)
+        for queue in scenario.queues:
+            seen["waits"] += queue.waits
+            seen["ttl"] += queue.ttl_ms is not None and not queue.waits
+            seen[f"limit {queue.overflow}"] += queue.max_length is not None
+            seen["priorities"] += queue.max_priority > 0
+            seen["not durable"] += not queue.durable
+            seen["purged"] += queue.purged
+            seen["disposable"] += queue.disposable
+        for client in scenario.clients:
+            seen["eager"] += client.eager
+            seen["expirations"] += client.expiration_chance > 0
+            seen["transient"] += client.transient_chance > 0
+            seen[f"{len(client.channels)} channels"] += 1
+            for channel in client.channels:
+                seen["channel prefetch"] += channel.channel_prefetch > 0
+                seen["no ack"] += any(taking.no_ack for taking in channel.takes)
+                seen["gets"] += bool(channel.gets)
+    print(seen)
+    assert len(seen) == 19
+    assert min(seen.values()) > 10

@@ -4,7 +4,11 @@ from random import Random
 
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.history import History
+from reference_broker.simulation.inspection import Found
 from reference_broker.simulation.machine import Machine
+from reference_broker.simulation.network import Link
+from reference_broker.simulation.node import Node
+from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.power import PoweredDisk
 from reference_broker.simulation.scenario import draw
 from reference_broker.simulation.workload import UNCONFIRMED_MAX, Actor
@@ -15,22 +19,35 @@ SECOND_US = 1_000_000
 class Rig:
     """The first client of a seed, alone on a machine without faults."""
 
-    def __init__(self, seed: int = 4) -> None:
+    def __init__(self, seed: int = 35) -> None:
         self.clock = SimulatedClock()
-        self.history = History([])
+        self.links: list[Link] = []
+        self.history = History([], self.clock)
         self.machine = Machine(
             self.clock,
             Random(1),
             PoweredDisk(),
-            65_536,
-            lambda queues: None,
+            BrokerPlan(65_536),
+            self,
             lambda link, data: None,
         )
         self.machine.recoveries_cut_short = False
         scenario = draw(seed)
         self.actor = Actor(
-            self.clock, Random(2), self.machine, self.history, scenario, scenario.clients[0]
+            self.clock,
+            Random(2),
+            self.machine,
+            self.history,
+            scenario,
+            scenario.clients[0],
+            lambda link, session: self.links.append(link),
         )
+
+    def started(self, node: Node, found: Found) -> None: ...
+
+    def ended(self, node: Node) -> None: ...
+
+    def stopped_cleanly(self, node: Node) -> None: ...
 
     def run(self, seconds: int) -> None:
         self.clock.run(self.clock.now_us + seconds * SECOND_US)
@@ -45,6 +62,7 @@ def test_it_connects_as_soon_as_somebody_listens() -> None:
     rig.run(5)
     assert rig.actor.session is not None
     assert rig.actor.session.ready
+    assert rig.links[-1] is rig.actor.link
 
 
 def test_it_publishes_and_settles() -> None:
@@ -67,7 +85,7 @@ def test_it_comes_back_with_a_new_session_after_the_broker_died() -> None:
     rig.run(5)
     assert before.over
     assert rig.actor.session is not None
-    assert rig.actor.session.number > before.number
+    assert rig.actor.session.channels[0].session > before.channels[0].session
 
 
 def test_it_waits_for_confirms_before_it_goes_on_for_ever() -> None:
@@ -79,7 +97,7 @@ def test_it_waits_for_confirms_before_it_goes_on_for_ever() -> None:
     rig.actor.link.to_client.hold()
     rig.run(1_000)
     assert rig.actor.session is not None
-    waiting = len(rig.actor.session.unconfirmed)
+    waiting = max(len(channel.unconfirmed) for channel in rig.actor.session.channels)
     assert UNCONFIRMED_MAX <= waiting < UNCONFIRMED_MAX + 20
 
 

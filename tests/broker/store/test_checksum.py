@@ -30,5 +30,6 @@ def test_the_faster_one_is_preferred_where_it_is_installed() -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "crc32c", None)
+    checksum_of.cache_clear()
     with pytest.raises(StoreError, match="install the crc32c package"):
         checksum_of(ChecksumKind.CRC32C)

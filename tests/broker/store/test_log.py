@@ -1,21 +1,31 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
+from random import Random
 
 import pytest
 
-from reference_broker.core.content import Content
+from reference_broker.core.content import NOT_STORED, Content
 from reference_broker.core.journal import Entry, Journal
-from reference_broker.simulation.disk import SimulatedDisk
-from reference_broker.store import Batch, Log, open_log, record
-from reference_broker.store.checksum import PREFERRED, checksum_of
-from reference_broker.store.log import (
-    BODY_PIECE_BYTES,
-    MOVE_INLINE_BYTES,
-    MOVE_REFERS_BACK_BYTES,
+from reference_broker.simulation.disk import Crash, SimulatedDisk
+from reference_broker.simulation.lone_log import (
+    LoneQueues,
+    adopted,
+    filled,
+    opened,
+    pump,
+    segments,
+    sequences,
+    settle_down,
 )
+from reference_broker.store import Log, open_log, record
+from reference_broker.store.checksum import PREFERRED, checksum_of
+from reference_broker.store.footer import ENTRY_ROOM, read_footer
+from reference_broker.store.log import BODY_PIECE_BYTES
 from reference_broker.store.ports import (
     CreateFile,
+    CreateSpare,
     DeleteFile,
     RenameFile,
     Sync,
@@ -23,40 +33,26 @@ from reference_broker.store.ports import (
     TruncateFile,
     Write,
 )
-from reference_broker.store.record import RecordType
+from reference_broker.store.record import CHUNK_BYTES, RecordType
+from reference_broker.store.recovery import recover
 from reference_broker.store.scan import Found, SegmentScan
-from reference_broker.store.segment import SEGMENT_BYTES, SegmentName
-
-
-def content(size: int = 10) -> Content:
-    return Content(b"\x01e\x01k", b"header", bytes(size))
-
-
-def opened(segment_bytes: int = SEGMENT_BYTES) -> tuple[Log, SimulatedDisk]:
-    disk = SimulatedDisk()
-    log, _ = open_log(disk, segment_bytes=segment_bytes)
-    return log, disk
-
-
-def pump(log: Log, disk: SimulatedDisk) -> Batch | None:
-    batch = log.take_batch()
-    if batch is not None:
-        for operation in batch.operations:
-            disk.perform(operation)
-        log.batch_synced(batch)
-    return batch
+from reference_broker.store.segment import SPARE_FILE, SegmentName
 
 
 def records(disk: SimulatedDisk, file: str | None = None) -> list[Found]:
     """All records of a segment (the newest one)."""
-    file = file or max(disk.list_files())
+    file = file or segments(disk)[-1]
     name = SegmentName.parse(file)
     assert name is not None
     items = SegmentScan(name, disk.read(file), checksum_of(PREFERRED))
     return [item for item in items if isinstance(item, Found)]
 
 
-def kinds(disk: SimulatedDisk, skip: int = 3) -> list[RecordType]:
+def of_type(kind: RecordType, disk: SimulatedDisk, file: str | None = None) -> list[Found]:
+    return [found for found in records(disk, file) if found.payload[0] == kind]
+
+
+def kinds(disk: SimulatedDisk, skip: int = 4) -> list[RecordType]:
     """The types of the newest segment's records, without those of the start."""
     return [RecordType(found.payload[0]) for found in records(disk)][skip:]
 
@@ -67,26 +63,31 @@ def test_it_is_a_journal() -> None:
 
 
 def test_a_start_is_durable_with_all_definitions_before_anything_else() -> None:
-    _, disk = opened()
-    assert kinds(disk, skip=0) == [RecordType.SYNCED, RecordType.START, RecordType.DEFINITIONS]
+    _, disk, _ = opened()
+    assert kinds(disk, skip=0) == [
+        RecordType.SYNCED,
+        RecordType.START,
+        RecordType.CENSUS,
+        RecordType.DEFINITIONS,
+    ]
     shape = [type(operation) for operation in disk.performed]
-    assert shape == [CreateFile, Write, Sync, SyncDirectory, Write, Sync]
+    assert shape == [CreateFile, Write, Sync, SyncDirectory, Write, Sync, CreateSpare]
 
 
 def test_nothing_pending_is_no_batch_and_everything_is_promised() -> None:
-    log, _ = opened()
+    log, _, _ = opened()
     assert log.take_batch() is None
     assert log.synced == log.tail
 
 
 def test_one_batch_at_a_time_and_synced_rises_only_when_it_is_given_back() -> None:
-    log, _ = opened()
+    log, _, queues = opened()
     before = log.synced
-    log.publish([Entry(7, 1)], content())
+    queues.publish()
     end = log.tail
     batch = log.take_batch()
     assert batch is not None
-    log.publish([Entry(7, 2)], content())
+    queues.publish()
     assert log.take_batch() is None
     assert log.synced == before
     log.batch_synced(batch)
@@ -97,50 +98,80 @@ def test_one_batch_at_a_time_and_synced_rises_only_when_it_is_given_back() -> No
 
 
 def test_each_batch_starts_with_what_was_synced_before_it() -> None:
-    log, disk = opened()
-    for sequence in (1, 2, 3):
-        log.publish([Entry(7, sequence)], content())
+    log, disk, queues = opened()
+    for _ in range(3):
+        queues.publish()
         pump(log, disk)
-    synced = [found for found in records(disk) if found.payload[0] == RecordType.SYNCED]
+    synced = of_type(RecordType.SYNCED, disk)
     assert len(synced) == 4
     for found in synced[1:]:
         assert record.decode_synced(found.payload) == found.position
 
 
-@pytest.mark.parametrize("size", [0, 1, BODY_PIECE_BYTES, BODY_PIECE_BYTES + 1])
-@pytest.mark.parametrize("queues", [1, 2])
-def test_positions_are_where_the_records_are(size: int, queues: int) -> None:
-    log, disk = opened()
-    entries = [Entry(queue_id, 1) for queue_id in range(queues)]
-    positions = [log.publish(entries, content(size)) for _ in range(3)]
+@pytest.mark.parametrize("size", [0, 1, BODY_PIECE_BYTES, BODY_PIECE_BYTES + 1, CHUNK_BYTES])
+@pytest.mark.parametrize("queue_ids", [(7,), (7, 8)])
+def test_positions_are_where_the_records_are(size: int, queue_ids: Sequence[int]) -> None:
+    log, disk, queues = opened()
+    contents = [queues.publish(size, queue_ids) for _ in range(3)]
     pump(log, disk)
-    found = [item for item in records(disk) if item.payload[0] == RecordType.PUBLISH]
-    assert [item.position for item in found] == positions
+    found = of_type(RecordType.PUBLISH, disk)
+    assert [item.position for item in found] == [each.position for each in contents]
     assert found[-1].end == log.tail == log.synced
-    assert len(record.decode_publish(found[0].payload).body) == size
+    assert record.decode_message(found[0].payload).body == bytes(size)
+    size_bytes = found[0].end - found[0].position
+    assert {each.stored for each in contents} == {size_bytes // len(queue_ids)}
+
+
+def test_a_large_body_follows_its_message_in_chunks_that_are_not_copied() -> None:
+    log, disk, queues = opened()
+    body = bytearray(Random(0).randbytes(2 * CHUNK_BYTES + 5))
+    content = Content(b"\x01e\x01k", b"header", body)
+    log.publish([Entry(7, 1), Entry(8, 1)], content)
+    queues.enter([Entry(7, 1), Entry(8, 1)], content)
+    batch = log.take_batch()
+    assert batch is not None
+    views = [
+        piece
+        for operation in batch.operations
+        if isinstance(operation, Write)
+        for piece in operation.pieces
+        if isinstance(piece, memoryview)
+    ]
+    assert all(view.obj is body for view in views)
+    for operation in batch.operations:
+        disk.perform(operation)
+    (message,) = of_type(RecordType.PUBLISH, disk)
+    assert record.decode_message(message.payload).chunks == 3
+    chunks = of_type(RecordType.CHUNK, disk)
+    assert b"".join(bytes(chunk.payload[1:]) for chunk in chunks) == body
+    assert [message.end, *(chunk.end for chunk in chunks)] == [
+        *(chunk.position for chunk in chunks),
+        log.tail,
+    ]
+    assert content.stored == (log.tail - content.position) // 2
 
 
 def test_acks_are_folded_per_queue() -> None:
-    log, disk = opened()
-    for sequence in range(1, 11):
-        log.publish([Entry(7, sequence), Entry(8, sequence)], content())
-    for sequence in range(1, 11):
-        log.ack(7, sequence, 100)
-        log.ack(8, sequence, 100)
-    log.ack(7, 20, 100)
+    log, disk, queues = opened()
+    for _ in range(10):
+        queues.publish(queue_ids=(7, 8))
+    for _ in range(10):
+        queues.ack(7)
+        queues.ack(8)
+    log.ack(7, 20, 100, 0)
     pump(log, disk)
-    (ack,) = [item for item in records(disk) if item.payload[0] == RecordType.ACK]
+    (ack,) = of_type(RecordType.ACK, disk)
     assert record.decode_ranges(ack.payload) == [(7, 1, 1, 10), (8, 1, 1, 10), (7, 1, 20, 20)]
     assert ack.end == log.tail
 
 
 def test_there_is_one_order() -> None:
-    log, disk = opened()
-    log.ack(7, 1, 100)
-    log.publish([Entry(7, 9)], content())
-    log.ack(7, 2, 100)
+    log, disk, _ = opened()
+    log.ack(7, 1, 100, 0)
+    log.publish([Entry(7, 9)], Content(b"", b"", b""))
+    log.ack(7, 2, 100, 0)
     log.requeue(7, 3, 100)
-    log.ack(7, 3, 100)
+    log.ack(7, 3, 100, 0)
     log.define("key", b"value")
     log.requeue(7, 4, 100)
     pump(log, disk)
@@ -157,211 +188,323 @@ def test_there_is_one_order() -> None:
 
 
 def test_a_promise_for_an_ack_waits_for_its_sync() -> None:
-    log, disk = opened()
-    log.ack(7, 1, 100)
+    log, disk, _ = opened()
+    log.ack(7, 1, 100, 0)
     assert log.tail > log.synced
-    log.ack(7, 2, 100)
+    log.ack(7, 2, 100, 0)
     assert log.tail > log.synced
     pump(log, disk)
     assert log.tail == log.synced
 
 
-def test_a_full_segment_is_synced_before_the_next_is_created() -> None:
-    log, disk = opened(segment_bytes=1024)
-    for sequence in range(1, 10):
-        log.publish([Entry(7, sequence)], content(200))
+def test_what_the_headers_call_redelivered_is_not_requeued_again() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    LoneQueues(log).publish()
+    pump(log, disk)
+    log, recovered = open_log(disk)
+    before = log.tail
+    adopted(log, recovered)
+    log.requeue(7, 1, recovered.queues[7][0].entry(1).position)
+    assert log.tail == before
+
+
+def test_a_full_segment_is_complete_and_synced_before_the_next_is_created() -> None:
+    log, disk, queues = opened(segment_bytes=1024)
+    for _ in range(10):
+        queues.publish(200)
     batch = log.take_batch()
     assert batch is not None
     shape = [type(operation) for operation in batch.operations]
-    rolled = [Write, Sync, CreateFile, Write, Sync, SyncDirectory]
-    assert shape[:12] == rolled + rolled
-    assert shape[-2:] == [Write, Sync]
+    rolled = [Write, TruncateFile, Sync]
+    created = [CreateFile, Write, Sync, SyncDirectory]
+    assert shape[:7] == [*rolled, RenameFile, *created[1:]]  # of the spare
+    assert shape[7:14] == rolled + created
+    assert shape[-3:] == [Write, Sync, CreateSpare]
     for operation in batch.operations:
         disk.perform(operation)
-    files = sorted(disk.list_files())
+    files = segments(disk)
+    assert len(files) > 3
     for file, following in pairwise(files):
-        last = records(disk, file)[-1]
-        assert last.payload[0] == RecordType.SEALED
-        name = SegmentName.parse(following)
+        assert records(disk, file)[-1].payload[0] == RecordType.SEALED
+        name, next_name = SegmentName.parse(file), SegmentName.parse(following)
         assert name is not None
-        assert last.end == name.base
+        assert next_name is not None
+        assert name.base + disk.size(file) == next_name.base
+        footer = read_footer(disk, name, PREFERRED)
+        assert footer is not None
+        assert sum(len(group.sequences) for group in footer.groups) == len(
+            of_type(RecordType.PUBLISH, disk, file)
+        )
 
 
 def test_no_segment_is_larger_than_what_was_reserved_for_it() -> None:
-    log, disk = opened(segment_bytes=1024)
-    for sequence in range(1, 200):
-        position = log.publish([Entry(7, sequence)], content(sequence % 90))
-        log.ack(7, 2 * sequence, position)  # never folded
-        if sequence % 3 == 0:
+    """Whatever goes into the footer: entries, queues, definitions, ranges about others."""
+    log, disk, queues = opened(segment_bytes=2048)
+    random = Random(1)
+    for step in range(600):
+        choice = random.random()
+        if choice < 0.5:
+            queues.publish(random.randrange(90), random.sample(range(20), random.choice((1, 4))))
+        elif choice < 0.95:
+            full = [each for each, index in queues.indexes.items() if index.ready]
+            if full:
+                queue_id = random.choice(full)
+                sequence = queues.take(queue_id)
+                if random.random() < 0.3:
+                    entry = queues.indexes[queue_id].entry(sequence)
+                    log.requeue(queue_id, sequence, entry.position)
+                    queues.indexes[queue_id].requeue(sequence)
+                else:
+                    queues.ack(queue_id, sequence)
+        else:
+            log.define(f"key {step}", b"")
+        if step % 3 == 0:
             pump(log, disk)
-    created = [each for each in disk.performed if isinstance(each, CreateFile)]
-    assert len(created) > 10
-    assert {each.size_bytes for each in created} == {1024}
-    assert all(len(disk.read(file)) == 1024 for file in disk.list_files())
+    settle_down(log, disk)
+    reserved = {}
+    for each in disk.performed:
+        if isinstance(each, CreateFile) and SegmentName.parse(each.file) is not None:
+            reserved[each.file] = each.size_bytes
+        elif isinstance(each, RenameFile) and each.file == SPARE_FILE:
+            reserved[each.new] = 2048
+        elif isinstance(each, Write) and each.file in reserved:
+            end = each.offset + sum(map(len, each.pieces))
+            assert end <= reserved[each.file]
+    assert len(reserved) > 20
 
 
 def test_a_record_larger_than_a_segment_gets_one_of_its_own_size() -> None:
-    log, disk = opened(segment_bytes=1024)
-    log.publish([Entry(7, 1)], content(5000))
-    log.publish([Entry(7, 2)], content(10))
+    log, disk, queues = opened(segment_bytes=1024)
+    queues.publish(5000)
+    queues.publish()
     pump(log, disk)
     sizes = [each.size_bytes for each in disk.performed if isinstance(each, CreateFile)]
-    assert len(sizes) == 3
-    assert 5000 < sizes[1] < 5200
-    assert sizes[2] == 1024
+    assert len(sizes) == 2
+    assert 5000 < sizes[1] < 5400
+    assert RenameFile(SPARE_FILE, segments(disk)[-1]) in disk.performed
 
 
-def filled(log: Log, disk: SimulatedDisk, sequence: int) -> None:
-    """Publish and ack until another segment begins, and let deletions happen."""
-    files = set(disk.list_files())
-    while set(disk.list_files()) <= files:
-        position = log.publish([Entry(9, sequence)], content(300))
-        log.ack(9, sequence, position)
-        pump(log, disk)
-    while pump(log, disk):
-        pass
+# The spare
 
 
-def test_a_dead_segment_is_deleted_and_the_directory_synced() -> None:
-    log, disk = opened(segment_bytes=1024)
-    first = min(disk.list_files())
-    filled(log, disk, 1)
+def test_without_room_for_a_spare_it_is_missing_until_it_is_tried_again() -> None:
+    log, disk, queues = opened(segment_bytes=1024)
+    assert not log.spare_missing
+    for _ in range(4):
+        queues.publish(200)
+    batch = log.take_batch()
+    assert batch is not None
+    assert isinstance(batch.operations[-1], CreateSpare)
+    for operation in batch.operations[:-1]:
+        disk.perform(operation)
+    batch.spare_missing = True
+    log.batch_synced(batch)
+    assert log.spare_missing
+    queues.publish()
+    batch = pump(log, disk)
+    assert batch is not None
+    assert CreateSpare not in map(type, batch.operations)
+    log.retry_spare()
+    log.retry_spare()
+    batch = pump(log, disk)
+    assert batch is not None
+    assert batch.operations == [CreateSpare(SPARE_FILE, 1024)]
+    assert not log.spare_missing
+
+
+def test_a_spare_that_is_still_being_made_is_not_used() -> None:
+    log, disk, queues = opened(segment_bytes=1024)
+    for _ in range(4):
+        queues.publish(200)
+    batch = log.take_batch()
+    assert batch is not None
+    for _ in range(4):
+        queues.publish(200)
+    for operation in batch.operations:
+        disk.perform(operation)
+    log.batch_synced(batch)
+    following = log.take_batch()
+    assert following is not None
+    assert CreateFile in map(type, following.operations)
+    assert RenameFile not in map(type, following.operations)
+
+
+# Deletion
+
+
+def test_a_dead_segment_is_deleted_after_that_was_said_and_synced() -> None:
+    log, disk, queues = opened(segment_bytes=1024)
+    first = segments(disk)[0]
+    filled(log, disk, queues)
     assert first not in disk.list_files()
     index = disk.performed.index(DeleteFile(first))
-    assert Sync in [type(each) for each in disk.performed[index - 3 : index]]
+    write, sync = disk.performed[index - 2 : index]
+    assert isinstance(sync, Sync)
+    assert isinstance(write, Write)
+    assert bytes([RecordType.REMOVED]) + bytes(8) in write.pieces
     assert disk.performed[index + 1] == SyncDirectory()
 
 
 def test_deletions_alone_make_a_batch() -> None:
-    log, disk = opened(segment_bytes=1024)
-    first = log.publish([Entry(7, 1)], content(300))
-    second = log.publish([Entry(7, 2)], content(700))
-    log.ack(7, 1, first)  # in the second segment
-    log.publish([Entry(7, 3)], content(700))
-    log.ack(7, 2, second)  # in the third
+    log, disk, queues = opened(segment_bytes=1024)
+    queues.publish(300)
+    queues.publish(700)
+    queues.ack()  # in the second segment
+    queues.publish(700)
+    queues.ack()  # in the third
     pump(log, disk)
-    assert len(disk.list_files()) == 2
+    count = len(segments(disk))
     batch = pump(log, disk)
     assert batch is not None
-    assert [type(operation) for operation in batch.operations] == [DeleteFile, SyncDirectory]
-    assert len(disk.list_files()) == 1
+    shape = [type(operation) for operation in batch.operations]
+    assert shape == [Write, Sync, DeleteFile, SyncDirectory]
+    assert len(segments(disk)) == count - 1
+    settle_down(log, disk)
     assert log.take_batch() is None
 
 
 def test_a_damaged_segment_is_put_aside_instead() -> None:
-    log, disk = opened(segment_bytes=1024)
-    file = min(disk.list_files())
-    log._active.damaged = True
-    filled(log, disk, 1)
+    log, disk, queues = opened(segment_bytes=1024)
+    file = segments(disk)[0]
+    log.damaged(100)
+    log.damaged(1 << 40)  # nobody's
+    filled(log, disk, queues)
     assert RenameFile(file, file + ".quarantine") in disk.performed
+    assert not recover(disk).damage.damaged
 
 
 def test_definitions_are_carried_on_when_that_frees_more_than_it_costs() -> None:
-    log, disk = opened(segment_bytes=1024)
+    log, disk, queues = opened(segment_bytes=1024)
     log.define("queue", b"value")
-    for sequence in range(5):
-        filled(log, disk, sequence)
-    assert len(disk.list_files()) <= 2
-    assert open_log(disk)[1].definitions == {"queue": b"value"}
+    for _ in range(5):
+        filled(log, disk, queues)
+    assert len(segments(disk)) <= 2
+    assert recover(disk).definitions == {"queue": b"value"}
+
+
+def test_definitions_do_not_keep_a_segment_from_being_rewritten_for_ever() -> None:
+    log, disk, queues = opened(segment_bytes=4096)
+    for step in range(12):
+        log.define(f"queue {step % 3}", b"value")
+        queues.publish(100, (8,))  # nobody takes it
+        filled(log, disk, queues)
+        settle_down(log, disk)
+    assert disk.size_bytes < 4 * 4096 + 12 * 300
+    assert sequences(disk, 8) == list(range(1, 13))
 
 
 def test_definitions_as_large_as_a_segment_are_not_written_over_and_over() -> None:
-    log, disk = opened(segment_bytes=1024)
+    log, disk, queues = opened(segment_bytes=1024)
     log.define("queue", bytes(900))
-    for sequence in range(5):
-        filled(log, disk, sequence)
+    for _ in range(5):
+        filled(log, disk, queues)
     snapshots = sum(
-        piece[:1] == bytes([RecordType.DEFINITIONS]) and len(piece) > 900
+        bytes(piece[:1]) == bytes([RecordType.DEFINITIONS]) and len(piece) > 900
         for each in disk.performed
         if isinstance(each, Write)
         for piece in each.pieces
     )
     assert snapshots <= 4
-    assert open_log(disk)[1].definitions == {"queue": bytes(900)}
+    assert recover(disk).definitions == {"queue": bytes(900)}
 
 
-def move(size: int, back: int = 0) -> record.Move:
-    """What is written when a body of ``size`` that lies ``back`` bytes behind is moved."""
-    log, disk = opened(segment_bytes=1 << 20)
-    position = log.publish([Entry(7, 1)], content(size))
-    while log.tail - position < back:
-        log.publish([Entry(9, 1)], content(1_000_000))
-        pump(log, disk)
-    log.move(7, 1, position, [Entry(8, 1)], content(size))
+# Moves
+
+
+def test_a_move_has_the_body_and_ends_its_source() -> None:
+    log, disk, queues = opened()
+    source = queues.publish(9000)
+    moved = Content(b"", b"dead", source.body)
+    log.move(7, queues.take(), source.position, source.stored, [Entry(8, 1)], moved)
+    queues.indexes[7].settle(1)
+    queues.index(8)
+    queues.enter([Entry(8, 1)], moved)
     pump(log, disk)
-    (found,) = [item for item in records(disk) if item.payload[0] == RecordType.MOVE]
-    moved = record.decode_move(found.payload)
-    assert moved.body_position == (record.BODY_INLINE if moved.body is not None else position)
-    return moved
-
-
-def test_a_move_refers_to_a_large_body_and_repeats_a_small_one() -> None:
-    assert move(MOVE_INLINE_BYTES).body == bytes(MOVE_INLINE_BYTES)
-    assert move(MOVE_INLINE_BYTES + 1).body is None
-
-
-def test_a_move_repeats_a_body_that_lies_far_back() -> None:
-    assert move(MOVE_INLINE_BYTES + 1, back=MOVE_REFERS_BACK_BYTES - 2_000_000).body is None
-    assert move(MOVE_INLINE_BYTES + 1, back=MOVE_REFERS_BACK_BYTES).body is not None
-
-
-def test_a_move_of_a_moved_message_has_the_body_again() -> None:
-    log, disk = opened()
-    first = log.publish([Entry(7, 1)], content(9000))
-    second = log.move(7, 1, first, [Entry(8, 1)], content(9000))
-    third = log.move(8, 1, second, [Entry(7, 2)], content(9000))
-    pump(log, disk)
-    moves = [item for item in records(disk) if item.payload[0] == RecordType.MOVE]
-    assert [item.position for item in moves] == [second, third]
-    decoded = [record.decode_move(item.payload) for item in moves]
-    assert [move.body_position for move in decoded] == [first, record.BODY_INLINE]
+    (found,) = of_type(RecordType.MOVE, disk)
+    assert found.position == moved.position
+    assert moved.stored == found.end - found.position
+    assert record.decode_message(found.payload)[1:] == (b"", b"dead", bytes(9000), 9000)
+    assert (sequences(disk, 7), sequences(disk, 8)) == ([], [1])
 
 
 def test_a_message_retried_for_ever_does_not_keep_the_past() -> None:
-    log, disk = opened(segment_bytes=1024)
-    position = log.publish([Entry(7, 1)], content(100))
+    log, disk, queues = opened(segment_bytes=1024)
+    content = queues.publish(100)
     for sequence in range(2, 60):
-        position = log.move(7, sequence - 1, position, [Entry(7, sequence)], content(100))
+        source, content = content, Content(b"", b"", bytes(100))
+        queues.take()
+        target = Entry(7, sequence)
+        log.move(7, sequence - 1, source.position, source.stored, [target], content)
+        queues.indexes[7].settle(sequence - 1)
+        queues.enter([target], content)
         pump(log, disk)
-    while pump(log, disk):
-        pass
-    assert len(disk.list_files()) <= 3
+    settle_down(log, disk)
+    assert len(segments(disk)) <= 3
+    assert sequences(disk) == [59]
 
 
-def test_a_clean_close_ends_the_segment_and_gives_the_rest_back() -> None:
-    log, disk = opened()
-    log.ack(7, 1, 100)
+# Closing
+
+
+def test_a_clean_close_is_complete_only_after_its_sync() -> None:
+    log, disk, _ = opened()
+    log.ack(7, 1, 100, 0)
     log.close()
     pump(log, disk)
     assert kinds(disk) == [RecordType.SYNCED, RecordType.ACK, RecordType.CLOSED]
-    (file,) = disk.list_files()
-    assert isinstance(disk.performed[-1], TruncateFile)
+    (file,) = segments(disk)
+    assert [type(each) for each in disk.performed[-4:]] == [Write, Sync, TruncateFile, Sync]
     assert len(disk.read(file)) == log.tail
     with pytest.raises(AssertionError):
-        log.publish([Entry(7, 1)], content())
+        log.publish([Entry(7, 1)], Content(b"", b"", b""))
 
 
-def test_a_message_that_nobody_takes_keeps_its_segment_and_no_other() -> None:
-    log, disk = opened(segment_bytes=2_000)
-    stuck = log.publish([Entry(7, 1)], content(100))
-    came_back = log.publish([Entry(7, 2)], content(100))
-    positions = {}
-    for sequence in range(3, 500):
-        positions[sequence] = log.publish([Entry(7, sequence)], content(100))
-        if sequence == 50:
-            log.requeue(7, 2, came_back)
-        if sequence >= 10:  # most acks are about the segment before
-            log.ack(7, sequence - 7, positions.pop(sequence - 7))
-        pump(log, disk)
-    for sequence, position in positions.items():
-        log.ack(7, sequence, position)
-    for _ in range(4):
-        pump(log, disk)
-    assert len(disk.list_files()) <= 4
+def test_a_close_whose_sync_failed_was_no_clean_stop() -> None:
+    log, disk, queues = opened()
+    queues.publish()
     log.close()
+    disk.fail_at(2)
+    batch = log.take_batch()
+    assert batch is not None
+    with pytest.raises(OSError, match="simulated"):
+        for operation in batch.operations:
+            disk.perform(operation)
+    assert not open_log(disk)[1].clean
+    disk.crash(Crash.DROP)
+    assert sequences(disk) == [1]
+
+
+# What is handed on
+
+
+def test_fetches_wait_until_they_are_taken() -> None:
+    log, disk, queues = opened()
+    content = queues.publish()
     pump(log, disk)
-    _, recovered = open_log(disk)
-    assert [
-        (entry.sequence, entry.content.position, entry.redelivered)
-        for entry in recovered.entries[7]
-    ] == [(1, stuck, False), (2, came_back, True)]
+    (columns,) = queues.live_entries(7, 0, log.tail)
+    log.fetch(7, columns.sequences, columns.positions)
+    (request,) = log.fetches
+    assert list(request.positions) == [content.position]
+
+
+def test_pages_are_behind_the_journal() -> None:
+    log, _, _ = opened()
+    position = log.page(Content(b"", b"", b"transient"))
+    assert position < NOT_STORED
+    log.unpage(position)
+    assert log.pages.find(position) is None
+
+
+def test_an_entry_takes_room_off_its_segment_for_the_footer() -> None:
+    log, disk, queues = opened(segment_bytes=64 * 1024)
+    while len(segments(disk)) == 1:
+        content = queues.publish(0)
+        pump(log, disk)
+    first = SegmentName.parse(segments(disk)[0])
+    assert first is not None
+    footer = read_footer(disk, first, PREFERRED)
+    assert footer is not None
+    (group,) = footer.groups
+    most = 64 * 1024 // (content.stored + ENTRY_ROOM)
+    assert 0.6 * most < len(group.sequences) <= most

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from reference_broker.core.content import Content
 from reference_broker.core.journal import Entry
 from reference_broker.store import record
+from reference_broker.store.checksum import ChecksumKind
+from reference_broker.store.extents import Extent
 from reference_broker.store.record import RecordType, StoredEntry
 
 U64 = st.integers(0, 2**64 - 1)
@@ -27,14 +29,17 @@ def stored(entries: list[Entry], epoch: int) -> list[StoredEntry]:
 
 @given(ENTRIES, U32, CONTENTS)
 def test_publish(entries: list[Entry], epoch: int, content: Content) -> None:
-    payload = record.encode_publish_head(entries, epoch, content) + content.body
+    payload = memoryview(record.encode_publish_head(entries, epoch, content) + content.body)
     assert payload[0] == RecordType.PUBLISH
-    assert record.decode_publish(memoryview(payload)) == (
-        stored(entries, epoch),
+    assert record.decode_message(payload) == (
+        len(entries),
         content.route,
         content.header,
         content.body,
+        len(content.body),
     )
+    head = record.decode_message_head(payload)
+    assert head == (stored(entries, epoch), len(content.body), None)
 
 
 @given(st.builds(Entry, U64, U64, U64, st.integers(0, 255)), U32, CONTENTS)
@@ -46,6 +51,7 @@ def test_the_head_for_one_queue_is_the_general_one(
         1,
         len(content.route),
         len(content.header),
+        len(content.body),
         entry.queue_id,
         epoch,
         entry.sequence,
@@ -56,22 +62,51 @@ def test_the_head_for_one_queue_is_the_general_one(
     assert head + content.route + content.header == general
 
 
-@given(U64, U32, U64, U64, ENTRIES, CONTENTS)
+@given(U64, U32, U64, ENTRIES, CONTENTS)
 def test_move(
-    queue_id: int,
-    epoch: int,
-    sequence: int,
-    body_position: int,
-    entries: list[Entry],
-    content: Content,
+    queue_id: int, epoch: int, sequence: int, entries: list[Entry], content: Content
 ) -> None:
-    payload = record.encode_move_head(queue_id, epoch, sequence, body_position, entries, content)
-    inline = body_position == record.BODY_INLINE
-    move = record.decode_move(memoryview(payload + (content.body if inline else b"")))
-    assert move[:4] == (queue_id, epoch, sequence, body_position)
-    assert move.entries == stored(entries, epoch)
-    assert (move.route, move.header) == (content.route, content.header)
-    assert move.body == (content.body if inline else None)
+    head = record.encode_move_head(queue_id, epoch, sequence, entries, content)
+    payload = memoryview(head + content.body)
+    assert payload[0] == RecordType.MOVE
+    assert record.decode_message_head(payload) == (
+        stored(entries, epoch),
+        len(content.body),
+        (queue_id, epoch, sequence, sequence),
+    )
+    assert record.decode_message(payload) == (
+        len(entries),
+        content.route,
+        content.header,
+        content.body,
+        len(content.body),
+    )
+
+
+def test_a_body_is_cut_into_chunks_above_a_limit() -> None:
+    limit = record.CHUNK_BYTES
+    sizes = (0, limit, limit + 1, 2 * limit, 2 * limit + 1)
+    assert [record.chunks_of(size) for size in sizes] == [0, 0, 2, 2, 3]
+    content = Content(b"", b"", bytes(limit + 1))
+    payload = memoryview(record.encode_publish_head([], 1, content))
+    assert record.decode_message(payload).chunks == 2
+    assert record.decode_message_head(payload).chunks == 2
+
+
+@given(U64, U32, st.sampled_from(ChecksumKind), U64, U32)
+def test_extent(base: int, epoch: int, kind: ChecksumKind, position: int, size: int) -> None:
+    extent = Extent(base, epoch, kind, position, size)
+    payload = record.encode_extent(extent)
+    assert record.FRAME_BYTES + len(payload) == record.EXTENT_BYTES
+    assert record.decode_extent(memoryview(payload)) == extent
+
+
+@given(st.sampled_from([RecordType.CENSUS, RecordType.REMOVED]), st.lists(U64))
+def test_bases(kind: RecordType, bases: list[int]) -> None:
+    payload = record.encode_bases(kind, bases)
+    assert payload[0] == kind
+    assert record.decode_bases(memoryview(payload)) == bases
+    assert len(payload) == 1 + len(bases) * record.BASE_BYTES
 
 
 @given(
@@ -127,4 +162,9 @@ def test_no_type_is_zero_and_none_was_renumbered() -> None:
         "DEFINITIONS": 8,
         "CLOSED": 9,
         "SEALED": 10,
+        "CHUNK": 11,
+        "EXTENT": 12,
+        "FOOTER": 13,
+        "CENSUS": 14,
+        "REMOVED": 15,
     }

@@ -10,6 +10,7 @@ from reference_broker.core.header import facts_of
 from reference_broker.core.users import UserStore
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.store import Log, open_log
+from reference_broker.store.reading import perform, take_reads
 from reference_broker.store.restore import Restored, restore
 
 NOW_MS = 1_700_000_000_000
@@ -26,6 +27,12 @@ def write(log: Log, disk: SimulatedDisk) -> None:
         for operation in batch.operations:
             disk.perform(operation)
         log.batch_synced(batch)
+
+
+def read(log: Log, disk: SimulatedDisk, broker: Broker) -> None:
+    answers = [perform(disk, job).fetched for job in take_reads(log)]
+    assert answers
+    broker.fetched(answers, 0.5, NOW_MS + 1010)
 
 
 def publish(broker: Broker, queue_name: str, body: bytes) -> None:
@@ -56,6 +63,7 @@ def test_definitions_messages_and_expiry_come_back() -> None:
     assert (queues["kept"].ready, queues["tier"].ready) == (1, 1)
 
     broker.tick(0.5, NOW_MS + 1010)
+    read(log, disk, broker)  # a dead letter needs its body
     assert (queues["kept"].ready, queues["tier"].ready) == (2, 0)
 
 
@@ -71,3 +79,19 @@ def test_what_expired_while_the_broker_was_down_goes_at_once() -> None:
     broker = broker_on(log, NOW_MS + 5000)
     restore(broker, recovered)
     assert broker.vhosts["/"].queues["q"].ready == 0
+
+
+def test_what_is_lost_is_counted_by_its_queue() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    broker.vhosts["/"].declare_queue("q", durable=True)
+    for body in (b"one", b"two", b"three"):
+        publish(broker, "q", body)
+        write(log, disk)
+    (file,) = [each for each in disk.list_files() if each.endswith(".segment")]
+    disk.flip(file, 8 * disk.read(file).index(b"two"))
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    assert restore(broker, recovered).messages == 2
+    assert broker.vhosts["/"].queues["q"].lost == 1

@@ -5,7 +5,15 @@ import pytest
 from reference_broker.errors import StoreError
 from reference_broker.store import scan as scan_module
 from reference_broker.store.checksum import ChecksumKind, checksum_of
-from reference_broker.store.record import CLOSED_PAYLOAD, FRAME, encode_define, encode_synced
+from reference_broker.store.extents import Extent
+from reference_broker.store.record import (
+    CLOSED_PAYLOAD,
+    FRAME,
+    RecordType,
+    encode_define,
+    encode_extent,
+    encode_synced,
+)
 from reference_broker.store.scan import Found, Gap, SegmentScan
 from reference_broker.store.segment import HEADER_BYTES, SegmentName
 
@@ -43,6 +51,58 @@ def test_all_records_and_then_the_end() -> None:
     assert [item.end for item in items[:-1]] == [
         item.position for item in items[1:] if isinstance(item, Found)
     ]
+
+
+EXTENTS = [
+    Extent(500, 1, ChecksumKind.CRC32, 700, 0),
+    Extent(5000, 2, ChecksumKind.CRC32C, 6000, 0),
+]
+
+
+def rewritten(slack: int = 0) -> tuple[bytes, list[bytes]]:
+    """Two extents of two records each, with a record of its own behind each; and all payloads."""
+    data = bytes(HEADER_BYTES)
+    expected = []
+    for index, extent in enumerate(EXTENTS):
+        raw = b""
+        for payload in RECORDS[2 * index : 2 * index + 2]:
+            checksum = checksum_of(extent.checksum)
+            position = extent.position + len(raw)
+            raw += FRAME.pack(len(payload), checksum(payload, extent.seed ^ position)) + payload
+        head = encode_extent(extent._replace(size_bytes=len(raw)))
+        data += framed(head, NAME.base + len(data)) + raw
+        data += framed(RECORDS[4 + index], NAME.base + len(data))
+        expected += [head, *RECORDS[2 * index : 2 * index + 2], RECORDS[4 + index]]
+    return data + bytes(slack), expected
+
+
+def test_extents_are_walked_with_their_own_positions_and_checksums() -> None:
+    data, expected = rewritten()
+    items = scan(data)
+    assert payloads(items) == expected
+    positions = [item.position for item in items if isinstance(item, Found)]
+    assert positions[1:3] == [700, 700 + FRAME.size + len(RECORDS[0])]
+    assert positions[5] == 6000
+
+
+def test_a_flipped_bit_of_an_extent_costs_one_record_and_of_its_head_the_extent() -> None:
+    data, expected = rewritten(slack=50)
+    for place in range(HEADER_BYTES, len(data) - 50):
+        flipped = bytearray(data)
+        flipped[place] ^= 0x20
+        found = payloads(scan(bytes(flipped)))
+        missing = [each for each in expected if each not in found]
+        assert len(missing) == (3 if missing[0][0] == RecordType.EXTENT else 1), place
+        assert found == [each for each in expected if each not in missing]
+
+
+def test_an_extent_of_zeros_is_a_gap_also_at_the_end_of_the_file() -> None:
+    data, expected = rewritten()
+    start = len(data) - FRAME.size - len(RECORDS[5])
+    raw = 2 * FRAME.size + len(RECORDS[2]) + len(RECORDS[3])
+    items = scan(data[: start - raw] + bytes(raw))
+    assert payloads(items) == expected[:5]
+    assert items[-1] == Gap(6000, 6000 + raw)
 
 
 def test_nothing_follows_an_end_record() -> None:

@@ -15,6 +15,26 @@ def test_entries_that_follow_each_other_are_one_range() -> None:
     assert len(ranges) == 4
 
 
+def test_whether_another_range_was_needed_is_said() -> None:
+    ranges = EntryRanges()
+    assert ranges.add(7, 1, 1)
+    assert not ranges.add(7, 2, 2)
+    assert ranges.add(7, 9, 9)
+    assert ranges.count == 2
+
+
+def test_what_comes_after_a_close_takes_a_range_of_its_own() -> None:
+    ranges = EntryRanges()
+    ranges.add(7, 1, 1)
+    ranges.close()
+    assert ranges.add(7, 2, 2)
+    assert not ranges.add(7, 3, 3)
+    assert list(ranges) == [(7, 1, 1), (7, 2, 3)]
+    ranges.close()
+    assert list(ranges) == [(7, 1, 1), (7, 2, 3)]
+    assert len(ranges) == 2
+
+
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2**63 - 1))))
 def test_nothing_is_lost_and_nothing_is_added(entries: list[tuple[int, int]]) -> None:
     ranges = EntryRanges()

@@ -5,14 +5,22 @@ from typing import Any
 import pytest
 
 from reference_broker.simulation.checkers import OrderChecker, Violation
-from reference_broker.simulation.events import Settlement
+from reference_broker.simulation.events import DeathNote, RemovalKind, Settlement
+from reference_broker.simulation.plans import QueuePlan
 
 PUBLISHER = 9
+PLANS = (
+    QueuePlan("q"),
+    QueuePlan("dead"),
+    QueuePlan("levels", max_priority=3),
+    QueuePlan("timed", ttl_ms=100),
+)
+DEATH = DeathNote("q", "rejected", 1)
 
 
 @pytest.fixture
 def told(script: Any) -> Any:
-    told = script(OrderChecker({"q": "dead"}))
+    told = script(OrderChecker({plan.name: plan for plan in PLANS}))
     for number in range(1, 10):
         told.publish(number, session=PUBLISHER)
     return told
@@ -38,8 +46,8 @@ def test_redelivered_ones_may_come_late_to_one_of_many(told: Any) -> None:
 
 
 def test_dead_letters_have_the_order_of_rejects(told: Any) -> None:
-    told.settle(told.deliver(2, "dead", alone=True), Settlement.REQUEUE)
-    told.deliver(1, "dead", alone=True)
+    told.settle(told.deliver(2, "dead", alone=True, history=[DEATH]), Settlement.REQUEUE)
+    told.deliver(1, "dead", alone=True, history=[DEATH])
 
 
 def test_alone_everything_comes_in_order(told: Any) -> None:
@@ -78,3 +86,42 @@ def test_a_session_ends_with_all_it_knew(told: Any) -> None:
     told.deliver(3, alone=True)
     told.checker.session_ended(1)
     told.deliver(2, alone=True, redelivered=True)
+
+
+def test_each_priority_has_an_order_of_its_own(told: Any) -> None:
+    for number, priority in ((11, 0), (12, 9), (13, 3)):
+        told.publish(number, priority=priority)
+    told.deliver(12, "levels", alone=True)
+    told.deliver(11, "levels", alone=True)
+    told.deliver(13, "levels", alone=True)
+    with pytest.raises(Violation, match="message 12 came from 'levels' after 13"):
+        told.deliver(12, "levels", alone=True)
+
+
+def test_a_requeued_one_comes_before_all_of_a_lower_priority(told: Any) -> None:
+    told.publish(11, priority=2, session=7)
+    told.settle(told.deliver(11, "levels", alone=True), Settlement.REQUEUE)
+    told.confirm(30)
+    with pytest.raises(Violation, match="message 1 came from 'levels' before 11"):
+        told.deliver(1, "levels", alone=True)
+
+
+def test_what_may_leave_by_itself_is_not_waited_for(told: Any) -> None:
+    told.settle(told.deliver(1, "timed", alone=True), Settlement.REQUEUE)
+    told.confirm(30)
+    told.deliver(2, "timed", alone=True)
+
+
+@pytest.mark.parametrize("requeued", ["before", "meanwhile", "after"])
+def test_what_was_removed_is_not_waited_for(told: Any, requeued: str) -> None:
+    delivery = told.deliver(1, alone=True)
+    if requeued == "before":
+        told.settle(delivery, Settlement.REQUEUE)
+    removal = told.remove(RemovalKind.DELETE, "q", delivery)
+    if requeued == "meanwhile":
+        told.settle(delivery, Settlement.REQUEUE)
+    told.removed(removal)
+    if requeued == "after":
+        told.settle(delivery, Settlement.REQUEUE)
+    told.confirm(30)
+    told.deliver(2, alone=True)

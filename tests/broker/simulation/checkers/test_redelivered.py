@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from reference_broker.simulation.checkers import RedeliveredChecker, Violation
-from reference_broker.simulation.events import Settlement
+from reference_broker.simulation.events import DeathNote
 
 
 @pytest.fixture
 def told(script: Any) -> Any:
-    return script(RedeliveredChecker({"q": "dead"}))
+    return script(RedeliveredChecker())
 
 
 def test_the_second_time_must_be_marked(told: Any) -> None:
@@ -37,10 +37,19 @@ def test_a_first_time_may_be_marked(told: Any) -> None:
     told.deliver(1, redelivered=True)
 
 
-def test_each_reject_makes_a_new_dead_letter(told: Any) -> None:
-    told.settle(told.deliver(1), Settlement.REJECT)
-    told.deliver(1, "dead")
-    told.settle(told.deliver(1, redelivered=True), Settlement.REJECT)
-    told.deliver(1, "dead")
+def test_each_death_makes_another_entry(told: Any) -> None:
+    told.deliver(1)
+    told.deliver(1, history=[DeathNote("q", "rejected", 1), DeathNote("wait", "expired", 1)])
+    told.deliver(1, history=[DeathNote("q", "rejected", 2), DeathNote("wait", "expired", 2)])
     with pytest.raises(Violation):
-        told.deliver(1, "dead")
+        told.deliver(1, history=[DeathNote("q", "rejected", 1), DeathNote("wait", "expired", 1)])
+
+
+def test_a_dead_letter_may_come_as_new_again_after_a_start(told: Any) -> None:
+    death = DeathNote("q", "rejected", 1)
+    told.deliver(1, "dead", history=[death])
+    told.deliver(2)
+    told.start()
+    told.deliver(1, "dead", history=[death])
+    with pytest.raises(Violation, match="message 2"):
+        told.deliver(2)

@@ -1,0 +1,106 @@
+"""Asking a broker's management API, RabbitMQ's or the reference broker's, and saying what went
+wrong in words."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpx
+
+from mqkit.url import redact
+from mqkit_cli.connection import MANAGEMENT_PORT, Target
+from mqkit_cli.errors import CommandError
+
+_REASON_CHARACTERS = 4_000
+"""Of an answer that no broker has written: a proxy's page, for instance."""
+
+
+class ManagementApi:
+    """The management API of ``target``. Each request waits ``timeout_s`` for each part of its
+    answer, and raises :exc:`CommandError` for all that is not success."""
+
+    def __init__(self, target: Target, timeout_s: float) -> None:
+        parts = urlsplit(target.management_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise CommandError(
+                f"the management URL {redact(target.management_url)!r} is not one (expected"
+                f" something like http://guest:guest@127.0.0.1:{MANAGEMENT_PORT})"
+            )
+        self._base = parts._replace(
+            netloc=parts.netloc.rpartition("@")[2],
+            path=parts.path.rstrip("/").removesuffix("/api"),
+            query="",
+            fragment="",
+        ).geturl()
+        self._login = (unquote(parts.username or "guest"), unquote(parts.password or "guest"))
+        self._timeout_s = timeout_s
+        self._advice = " (say where it is with --management-url)" if target.is_derived else ""
+
+    def get(self, path: str) -> bytes:
+        """The answer's body."""
+        return self._request("GET", path, None).content
+
+    def post(self, path: str, body: bytes) -> bytes:
+        """Send a JSON document. The answer's body, which may be empty."""
+        return self._request("POST", path, body).content
+
+    def _request(self, method: str, path: str, body: bytes | None) -> httpx.Response:
+        # No proxy from the environment: a broker's management port is not on the public web.
+        try:
+            answer = httpx.request(
+                method,
+                self._base + path,
+                content=body,
+                headers={} if body is None else {"content-type": "application/json"},
+                auth=self._login,
+                timeout=self._timeout_s,
+                trust_env=False,
+            )
+        except httpx.TimeoutException:
+            raise CommandError(
+                f"waited {self._timeout_s:g} s for the management API at {self._base}"
+                + ("" if body is None else " (it may have been done all the same)")
+            ) from None
+        except httpx.ConnectError as error:
+            raise CommandError(
+                f"no management API at {self._base}: {error}{self._advice}"
+            ) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise CommandError(
+                f"the management API at {self._base} failed: {error!r} (its port is usually"
+                f" {MANAGEMENT_PORT}; it is not the one of AMQP)"
+            ) from None
+        if not answer.is_success:
+            raise CommandError(self._refusal(answer))
+        return answer
+
+    def _refusal(self, answer: httpx.Response) -> str:
+        reason = reason_of(answer.content)
+        if answer.status_code == HTTPStatus.UNAUTHORIZED:
+            return (
+                f"the management API at {self._base} refused the login: {reason} (check user and"
+                " password; the user needs the tag 'administrator')"
+            )
+        return f"the broker at {self._base} refused with HTTP {answer.status_code}: {reason}"
+
+
+def reason_of(body: bytes) -> str:
+    """Why a broker refused a request, on one line."""
+    try:
+        answer = json.loads(body)
+        reason = _plain(answer["reason"])
+    except (ValueError, RecursionError, KeyError, TypeError):
+        reason = body.decode("utf-8", "replace")
+    return " ".join(reason.split())[:_REASON_CHARACTERS] or "it gave no reason"
+
+
+def _plain(reason: Any) -> str:
+    """RabbitMQ prints an Erlang tuple as a list, and the texts in it as lists of characters."""
+    if not isinstance(reason, list):
+        return str(reason)
+    if reason and all(isinstance(part, int) and 0 < part <= 0x10FFFF for part in reason):
+        return "".join(map(chr, reason))
+    return ": ".join(_plain(part) for part in reason if part != "none")

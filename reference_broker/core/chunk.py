@@ -1,0 +1,169 @@
+"""A piece of a queue's index: consecutive entries as parallel columns.
+
+:mod:`index` keeps the counts over all of them, and is the only one to change a state.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from itertools import compress, islice
+
+from reference_broker.core.content import NOT_STORED
+from reference_broker.core.entry_state import EntryState
+from reference_broker.core.journal import EntryColumns
+
+# Plain ints: an enum member costs an attribute look-up in every message's path.
+READY, REDELIVERED, TAKEN, GONE = (int(state) for state in EntryState)
+
+_READY_STATES = bytes((READY, REDELIVERED))
+
+_IS_LIVE = bytes(state != GONE for state in range(256))
+"""A translation of states: 1 for what is not gone."""
+
+
+class Chunk:
+    """Consecutive entries, the first of which has sequence ``base``."""
+
+    __slots__ = ("base", "expiries", "live", "positions", "returned", "sizes", "states", "stored")
+
+    def __init__(self, base: int) -> None:
+        self.base = base
+        self.states = bytearray()
+        self.positions = array("q")
+        self.sizes = array("I")
+        self.stored = array("I")
+        self.expiries: array[int] | None = None
+        self.live = 0
+        """Entries that are not gone."""
+        self.returned = 0
+        """Entries in state REDELIVERED: only then a search must look for two bytes."""
+
+    def first_ready(self, start: int) -> int:
+        """Offset of the first ready entry from ``start`` on, or -1."""
+        fresh = self.states.find(READY, start)
+        if not self.returned:
+            return fresh
+        returned = self.states.find(REDELIVERED, start)
+        if fresh < 0 or returned < 0:
+            return max(fresh, returned)
+        return min(fresh, returned)
+
+    def ready_run(self, start: int) -> range:
+        """Offsets of the first ready entries from ``start`` on that follow each other."""
+        first = self.first_ready(start)
+        if first < 0:
+            return range(0)
+        behind = self.states[first:].lstrip(_READY_STATES)
+        return range(first, len(self.states) - len(behind))
+
+    def expires_at(self, offset: int) -> int:
+        return 0 if self.expiries is None else self.expiries[offset]
+
+    def with_expiries(self) -> array[int]:
+        """The column, made where it isn't there yet."""
+        if self.expiries is None:
+            self.expiries = array("q", bytes(8 * len(self.positions)))
+        return self.expiries
+
+    def pad_to(self, sequence: int) -> None:
+        """Fill with gone entries up to ``sequence``: recovery leaves gaps."""
+        missing = sequence - self.base - len(self.states)
+        if not missing:
+            return
+        self.states.extend(bytes((GONE,)) * missing)
+        self.positions.extend(array("q", (NOT_STORED,)) * missing)
+        self.sizes.frombytes(bytes(self.sizes.itemsize * missing))
+        self.stored.frombytes(bytes(self.stored.itemsize * missing))
+        if self.expiries is not None:
+            self.expiries.frombytes(bytes(self.expiries.itemsize * missing))
+
+    def lies_before(self, position: int) -> bool:
+        """No entry has a log position of ``position`` or above."""
+        last = self.positions[-1]
+        return (last if last >= 0 else max(self.positions)) < position
+
+    def lies_behind(self, position: int) -> bool:
+        """No entry has a log position below ``position``."""
+        first = self.positions[0]
+        if first < 0:
+            first = next((each for each in self.positions if each >= 0), position)
+        return first >= position
+
+    def live_columns(self, queue_id: int, start: int, end: int) -> EntryColumns | None:
+        """See :meth:`QueueIndex.live_columns`; ``None`` when there is no such entry."""
+        if (
+            self.live == len(self.states)
+            and start <= min(self.positions) <= self.positions[-1] < end
+        ):
+            return EntryColumns(
+                queue_id,
+                array("Q", range(self.base, self.base + len(self.states))),
+                self.positions[:],
+                self.sizes[:],
+                self.stored[:],
+                bytes(self.states),
+                self.expiries[:] if self.expiries is not None else None,
+            )
+        wanted = self.states.translate(_IS_LIVE)
+        if min(self.positions) < 0:
+            places = zip(wanted, self.positions, strict=True)
+            wanted = bytearray(live and position >= 0 for live, position in places)
+        positions = array("q", compress(self.positions, wanted))
+        low, high = bisect_left(positions, start), bisect_left(positions, end)
+        if low == high:
+            return None
+        sequences = range(self.base, self.base + len(self.states))
+        expiries = None
+        if self.expiries is not None:
+            expiries = array("q", islice(compress(self.expiries, wanted), low, high))
+        return EntryColumns(
+            queue_id,
+            array("Q", islice(compress(sequences, wanted), low, high)),
+            positions[low:high],
+            array("I", islice(compress(self.sizes, wanted), low, high)),
+            array("I", islice(compress(self.stored, wanted), low, high)),
+            bytes(islice(compress(self.states, wanted), low, high)),
+            expiries if expiries is not None and any(expiries) else None,
+        )
+
+    def extend(self, columns: EntryColumns, start: int, end: int) -> None:
+        """Append the entries ``start`` to ``end`` (not included) of ``columns``. The first is next
+        here, and all of them belong here."""
+        sequences = columns.sequences
+        base, place = sequences[start], len(self.states)
+        if columns.expiries is not None:
+            self.with_expiries()
+        if sequences[end - 1] - base == end - 1 - start:
+            self.states += columns.states[start:end]
+            self.positions += columns.positions[start:end]
+            self.sizes += columns.sizes[start:end]
+            self.stored += columns.stored[start:end]
+            if self.expiries is not None:
+                if columns.expiries is not None:
+                    self.expiries += columns.expiries[start:end]
+                else:
+                    self.expiries.frombytes(bytes(self.expiries.itemsize * (end - start)))
+        else:
+            self.pad_to(sequences[end - 1] + 1)
+            for row in range(start, end):
+                offset = place + sequences[row] - base
+                self.states[offset] = columns.states[row]
+                self.positions[offset] = columns.positions[row]
+                self.sizes[offset] = columns.sizes[row]
+                self.stored[offset] = columns.stored[row]
+            if columns.expiries is not None and self.expiries is not None:
+                for row in range(start, end):
+                    self.expiries[place + sequences[row] - base] = columns.expiries[row]
+        self.live += end - start
+        self.returned += columns.states.count(REDELIVERED, start, end)
+
+    def mark_redelivered_below(self, position: int) -> None:
+        """See :meth:`QueueIndex.mark_redelivered_below`."""
+        if self.lies_before(position):
+            self.states = self.states.replace(bytes((READY,)), bytes((REDELIVERED,)))
+        else:
+            for offset, where in enumerate(self.positions):
+                if self.states[offset] == READY and 0 <= where < position:
+                    self.states[offset] = REDELIVERED
+        self.returned = self.states.count(REDELIVERED)

@@ -1,0 +1,92 @@
+"""What one socket is still to be sent: handed to its transport a portion at a time.
+
+    connection.output --> write --> unsent --portions, until the transport says pause--> transport
+                                      ^------------- resume: go on --------------------------
+
+A transport keeps what the socket does not take at once, each in its own way: asyncio's selector
+loop copies it into a buffer (and its ``writelines`` joins everything first, before Python 3.12; in
+3.12 it never says pause), uvloop holds on to what it was given. So a large message is never handed
+over as a whole. What waits here are pieces of the body that the queues hold, which any number of
+consumers share; what the transport has is bounded by its high-water mark and one portion.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from reference_broker.core.content_frames import Piece
+from reference_broker.core.limits import DELIVERY_OUTPUT_BYTES_MAX
+
+PORTION_BYTES = 262_144
+"""Joined for one write: it stays in the CPU's cache, and its memory is used again and again. So a
+message of 64 MiB costs less than half of the CPU that joining it whole does, and two thirds of a
+write for each piece; larger portions cost the same."""
+
+JOINED_BYTES_MAX = 2 * DELIVERY_OUTPUT_BYTES_MAX
+"""An output up to this is joined for one write, as all output of small messages is: deliveries end
+above half of it. What is larger has a large message in it, or very many answers."""
+
+
+class PacedOutput:
+    """The output of one connection, in order."""
+
+    __slots__ = ("_paused", "_transport", "_unsent")
+
+    def __init__(self, transport: asyncio.WriteTransport) -> None:
+        self._transport = transport
+        self._unsent: deque[Piece] = deque()
+        self._paused = False
+
+    @property
+    def takes_more(self) -> bool:
+        """No while anything waits here or the transport is paused: leave it to the connection,
+        which holds back deliveries and requests."""
+        return not (self._paused or self._unsent)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the transport has everything: it may be closed."""
+        return not self._unsent
+
+    def write(self, pieces: list[Piece], size: int) -> None:
+        """Send ``pieces``, of ``size`` bytes together, after what waits already. Look at
+        ``takes_more`` before, but for a connection's last words, and afterwards."""
+        if size <= JOINED_BYTES_MAX and not self._unsent:
+            self._transport.write(b"".join(pieces))
+        else:
+            self._unsent.extend(pieces)
+            self._go_on()
+
+    def pause(self) -> None:
+        """The transport takes no more."""
+        self._paused = True
+
+    def resume(self) -> None:
+        """The transport takes more again: go on. ``takes_more`` says whether that was all."""
+        self._paused = False
+        self._go_on()
+
+    def clear(self) -> None:
+        """The socket is gone: let go of what it was to be sent."""
+        self._unsent.clear()
+
+    def _go_on(self) -> None:
+        """A transport that is closing, for an error perhaps, would drop it, and complain."""
+        while self._unsent and not (self._paused or self._transport.is_closing()):
+            self._transport.write(b"".join(self._portion()))
+
+    def _portion(self) -> list[Piece]:
+        """Take the next pieces, ``PORTION_BYTES`` of them or all that is left; the last is cut."""
+        unsent = self._unsent
+        portion = []
+        room = PORTION_BYTES
+        while unsent and room:
+            piece = unsent.popleft()
+            if len(piece) > room:
+                whole = memoryview(piece)
+                unsent.appendleft(whole[room:])
+                piece = whole[:room]
+            portion.append(piece)
+            room -= len(piece)
+        return portion

@@ -1,0 +1,113 @@
+"""Rewriting in the background: segments that are mostly dead give their room back.
+
+The log says what is worth it and makes the result count; the copying is done on a thread, so that
+neither deliveries nor confirms wait for it. Whatever goes wrong with a copy is no harm: it is left
+out, and tried again later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+
+from reference_broker.runtime.worker import Worker
+from reference_broker.store.copy_file import CopyFailed
+from reference_broker.store.copying import SourceUnreadable
+from reference_broker.store.log import Log
+from reference_broker.store.ports import Disk
+from reference_broker.store.rewrite import build
+from reference_broker.store.rewrite_plan import RewritePlan, RewriteResult
+
+INTERVAL_S = 0.5
+"""Between two looks whether something is worth rewriting; after a rewrite the next look is at
+once."""
+
+LOOKS = 3
+"""So many in a row must find that a segment is worth it. While a queue is drained its segments are
+half empty for a moment only: copying what is about to go would double the work."""
+
+RETRY_S = 10.0
+"""After a copy could not be written, for a full disk mostly."""
+
+_log = logging.getLogger(__name__)
+
+
+class Rewriter:
+    """Rewrites what ``log`` says, one at a time, with ``disk``, which is nobody else's.
+    ``kick_disk`` is called when the log has a finished copy to put in place. All methods are for
+    the event loop's thread."""
+
+    def __init__(
+        self,
+        log: Log,
+        disk: Disk,
+        loop: asyncio.AbstractEventLoop,
+        kick_disk: Callable[[], None],
+    ) -> None:
+        self.rewrites = 0
+        """How many copies were finished."""
+        self._log = log
+        self._disk = disk
+        self._loop = loop
+        self._kick_disk = kick_disk
+        self._plan: RewritePlan | None = None
+        self._following = False
+        """A copy was finished, and the batch that gives it its name is not on disk yet."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._worker = Worker("rewrite", loop.call_soon_threadsafe)
+
+    def synced(self) -> None:
+        """A batch is on disk: what it acked may make something worth rewriting. Cheap."""
+        if self._timer is None and self._plan is None:
+            delay_s = 0.0 if self._following else INTERVAL_S
+            self._following = False
+            self._timer = self._loop.call_later(delay_s, self._begin)
+
+    def close(self) -> None:
+        """Drop what is under way, and begin nothing any more. Blocks while the thread finishes its
+        copy. Idempotent."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._worker.close()
+        self._disk.close()
+        if self._plan is not None:
+            self._log.abandon_rewrite(self._plan)
+            self._plan = None
+
+    def _begin(self) -> None:
+        self._timer = None
+        plan = self._plan = self._log.begin_rewrite(LOOKS)
+        if plan is not None:
+            self._following = True
+            self._worker.submit(partial(_copy, self._disk, plan), self._finish)
+        elif self._log.worth_a_look:
+            self._timer = self._loop.call_later(INTERVAL_S, self._begin)
+
+    def _finish(self, outcome: RewriteResult | Exception) -> None:
+        plan, self._plan = self._plan, None
+        assert plan is not None
+        if isinstance(outcome, RewriteResult):
+            self.rewrites += 1
+            self._log.finish_rewrite(plan, outcome)
+            self._kick_disk()
+            return
+        self._log.abandon_rewrite(plan)
+        if isinstance(outcome, SourceUnreadable):
+            _log.error("%s; it is not rewritten", outcome)
+            self._log.damaged(outcome.position)
+        elif isinstance(outcome, CopyFailed):
+            _log.warning("%s; tried again in %d s", outcome, RETRY_S)
+        else:
+            _log.error("rewriting segments failed: tried again in %d s", RETRY_S, exc_info=outcome)
+        self._timer = self._loop.call_later(RETRY_S, self._begin)
+
+
+def _copy(disk: Disk, plan: RewritePlan) -> RewriteResult:
+    """The file is the disk thread's from here on, so it isn't kept open."""
+    try:
+        return build(plan, disk, partial(time.sleep, 0))
+    finally:
+        disk.close()

@@ -1,0 +1,97 @@
+"""What the segment in use says about all others, and the room that it takes in its footer."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+from reference_broker.store.footer import FOOTER_RANGE_BYTES, SPEECH_ROOM, Ranges, ranges_of
+from reference_broker.store.liveness import Liveness, SegmentUse
+from reference_broker.store.record import RANGE_BYTES
+from reference_broker.store.speech import EntryRanges, Speech
+
+
+class Speeches:
+    """By segment, all that ``speaker`` says. Its bytes are counted in the books at once."""
+
+    __slots__ = ("_by_base", "_liveness", "_speaker")
+
+    def __init__(self, liveness: Liveness, speaker: SegmentUse) -> None:
+        self._liveness = liveness
+        self._speaker = speaker
+        self._by_base: dict[int, Speech] = {}
+
+    def ack(self, about: SegmentUse, queue_id: int, sequence: int) -> int:
+        """An entry of another segment is done with. Returns the bytes of footer that this takes
+        beyond what was there: take them off the limit."""
+        room = self._room_for(about)
+        return room + self._say(about, self._by_base[about.base].acked, queue_id, sequence)
+
+    def requeue(self, about: SegmentUse, queue_id: int, sequence: int) -> int:
+        """An entry of another segment came back. Returns the same as :meth:`ack`."""
+        room = self._room_for(about)
+        return room + self._say(about, self._by_base[about.base].requeued, queue_id, sequence)
+
+    def row(self, about: SegmentUse, open_range: list[int]) -> AckRow:
+        """What was acked last, ``about`` a segment and in ``open_range``, may be a row."""
+        bounds = self._by_base[about.base].acked.bounds(open_range[0])
+        return AckRow(self._liveness, about, open_range, bounds)
+
+    def close(self, sources: Iterable[SegmentUse]) -> None:
+        """What was said about ``sources`` so far is being baked. It ends each :class:`AckRow`."""
+        for source in sources:
+            if (speech := self._by_base.get(source.base)) is not None:
+                speech.close()
+
+    def ranges(self) -> dict[int, Ranges]:
+        """For the footer, of the segments that are still there."""
+        find = self._liveness.find
+        told = self._by_base.items()
+        return {base: ranges_of(speech) for base, speech in told if find(base) is not None}
+
+    def _room_for(self, about: SegmentUse) -> int:
+        if about.base in self._by_base:
+            return 0
+        self._by_base[about.base] = Speech()
+        return SPEECH_ROOM
+
+    def _say(self, about: SegmentUse, ranges: EntryRanges, queue_id: int, sequence: int) -> int:
+        if not ranges.add(queue_id, sequence, sequence):
+            return 0
+        self._liveness.say(about, self._speaker, RANGE_BYTES)
+        return FOOTER_RANGE_BYTES
+
+
+class AckRow:
+    """Acks in a row, of one queue and one other segment: the last one is the end of an open range
+    of the log (queue id, first, last), and of a range of the speech. Draining a backlog is little
+    else, and takes 0.4 us less for each ack than the way through all books.
+
+    Make a new one when the open range is closed, the speech is, or the segment may be replaced.
+    """
+
+    __slots__ = ("_about", "_bounds", "_liveness", "_open_range")
+
+    def __init__(
+        self, liveness: Liveness, about: SegmentUse, open_range: list[int], bounds: array[int]
+    ) -> None:
+        self._liveness = liveness
+        self._about = about
+        self._open_range = open_range
+        self._bounds = bounds
+
+    def goes_on(self, queue_id: int, sequence: int, position: int, stored: int) -> bool:
+        """Whether this ack was the next one; then all is said and settled."""
+        open_range, bounds, about = self._open_range, self._bounds, self._about
+        if (
+            open_range[2] + 1 != sequence
+            or bounds[-1] + 1 != sequence
+            or open_range[0] != queue_id
+            or not about.base <= position < about.end
+        ):
+            return False
+        open_range[2] = bounds[-1] = sequence
+        about.live_bytes -= stored
+        if about.live_bytes < about.watch_below:
+            self._liveness.examine(about)
+        return True

@@ -1,0 +1,299 @@
+"""Definitions over HTTP: who may, when it is answered, and that files fit RabbitMQ and us alike."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from reference_broker.core.broker import Broker
+from reference_broker.core.users import User, UserStore, hash_password
+from reference_broker.http import Node, build_app
+from reference_broker.http.definitions import DEFINITIONS_BYTES_MAX, FAULTS_SHOWN_MAX
+from reference_broker.runtime.config import Address, ServerConfig
+from reference_broker.runtime.server import Server
+from reference_broker.store import Log
+
+pytestmark = pytest.mark.anyio
+
+ALL = "/api/definitions"
+DEFAULT = "/api/definitions/%2F"
+FREE = Address("127.0.0.1", 0)
+
+Unique = Callable[[str], str]
+
+
+class Shell:
+    """A server without sockets and disk: the test says when the log is synced."""
+
+    def __init__(self) -> None:
+        users = UserStore()
+        users.add(User("guest", hash_password(b"guest", b"salt"), ("administrator",)))
+        users.add(User("looker", hash_password(b"guest", b"salt"), ("monitoring",)))
+        self.log = Log()
+        self.broker = Broker(self.log, users)
+        self.sync()
+
+    def now(self) -> tuple[float, int]:
+        return 1.0, 1_000
+
+    def input_handled(self) -> None:
+        """The test looks at the log itself."""
+
+    def node(self) -> Node:
+        return Node("test", 0, None, 0, ())
+
+    def sync(self) -> None:
+        batch = self.log.take_batch()
+        if batch is not None:
+            self.log.batch_synced(batch)
+        self.broker.synced(self.log.synced, *self.now())
+
+    def client(self, user: str = "guest") -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(build_app(self), client=("127.0.0.1", 1))
+        return httpx.AsyncClient(transport=transport, base_url="http://test", auth=(user, "guest"))
+
+
+@pytest.fixture
+def shell() -> Shell:
+    return Shell()
+
+
+@pytest.fixture
+async def rabbitmq(
+    rabbitmq_broker: Any, anyio_backend: str, unique: Unique
+) -> AsyncIterator[tuple[httpx.AsyncClient, str]]:
+    """RabbitMQ's management API, and the name of a virtual host of the test's own on it."""
+    name = unique("vhost")
+    async with httpx.AsyncClient(
+        base_url=rabbitmq_broker.management_url, auth=("guest", "guest"), trust_env=False
+    ) as api:
+        (await api.put(f"/api/vhosts/{name}")).raise_for_status()
+        try:
+            yield api, name
+        finally:
+            (await api.delete(f"/api/vhosts/{name}")).raise_for_status()
+
+
+async def turns() -> None:
+    """Everything that can go on without the disk has gone on."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+def topology(prefix: str = "", **place: str) -> dict[str, Any]:
+    """Something of everything, as both brokers export it; with ``vhost="/"`` for a whole broker."""
+    queue, inner, x = f"{prefix}q", f"{prefix}inner", f"{prefix}x"
+    flags = {"durable": True, "auto_delete": False}
+    return {
+        "queues": [
+            {
+                "name": queue, **place, **flags,
+                "arguments": {"x-max-length": 5, "x-dead-letter-exchange": "", "mine": [1, "x"]},
+            },
+        ],
+        "exchanges": [
+            {
+                "name": x, **place, "type": "topic", **flags, "internal": False,
+                "arguments": {"alternate-exchange": inner},
+            },
+            {
+                "name": inner, **place, "type": "headers", **flags, "internal": True,
+                "arguments": {},
+            },
+        ],
+        "bindings": [
+            {
+                "source": "amq.topic", **place, "destination": queue, "destination_type": "queue",
+                "routing_key": "k.#", "arguments": {},
+            },
+            {
+                "source": x, **place, "destination": inner, "destination_type": "exchange",
+                "routing_key": "a.*", "arguments": {},
+            },
+            {
+                "source": inner, **place, "destination": queue, "destination_type": "queue",
+                "routing_key": "", "arguments": {"x-match": "all", "n": 5, "b": True, "s": "t"},
+            },
+        ],
+    }  # fmt: skip
+
+
+def declared(definitions: dict[str, Any]) -> dict[str, list[str]]:
+    """The objects of a file, in an order of their own."""
+    return {
+        kind: sorted(json.dumps(item, sort_keys=True) for item in definitions[kind])
+        for kind in ("queues", "exchanges", "bindings")
+    }
+
+
+async def test_a_file_comes_out_as_it_went_in_and_twice_is_once(shell: Shell) -> None:
+    async with shell.client() as client:
+        for path, place in ((ALL, {"vhost": "/"}), (DEFAULT, {})):
+            asking = asyncio.create_task(client.post(path, json=topology(**place)))
+            await turns()
+            shell.sync()
+            assert (await asking).status_code == 204
+            assert declared((await client.get(path)).json()) == declared(topology(**place))
+        tail = shell.log.tail
+        again = await client.post(ALL, json=(await client.get(ALL)).json())
+        assert (again.status_code, shell.log.tail) == (204, tail)
+
+
+async def test_the_answer_waits_for_the_disk(shell: Shell) -> None:
+    async with shell.client() as client:
+        asking = asyncio.create_task(client.post(DEFAULT, json=topology()))
+        await turns()
+        assert "q" in shell.broker.vhosts["/"].queues
+        same = asyncio.create_task(client.post(DEFAULT, json=topology()))
+        await turns()
+        assert not asking.done()
+        assert not same.done()  # it changed nothing, and is not on disk for that
+        shell.sync()
+        assert (await asking).status_code == (await same).status_code == 204
+
+
+async def test_it_is_there_after_a_restart(anyio_backend: str, tmp_path: Any) -> None:
+    config = ServerConfig(amqp=FREE, http=FREE, data_dir=tmp_path / "data")
+    for is_first in (True, False):
+        server = Server(config)
+        await server.start()
+        try:
+            place = f"http://127.0.0.1:{server.http_port}"
+            async with httpx.AsyncClient(
+                base_url=place, auth=("guest", "guest"), trust_env=False
+            ) as api:
+                if is_first:
+                    assert (await api.post(DEFAULT, json=topology())).status_code == 204
+                found = (await api.get(DEFAULT)).json()
+        finally:
+            await server.stop()
+        assert declared(found) == declared(topology())
+
+
+async def test_one_fault_refuses_all_of_it(shell: Shell) -> None:
+    shell.broker.vhosts["/"].declare_queue("q", auto_delete=True)
+    wanted = {**topology(vhost="/"), "policies": [{"name": "ha"}], "users": [{"name": "who"}]}
+    async with shell.client() as client:
+        answer = await client.post(ALL, json=wanted)
+    assert answer.status_code == 400
+    assert answer.json()["error"] == "bad_request"
+    reason = answer.json()["reason"]
+    assert reason.startswith("nothing was imported: ")
+    for named in ("policies, 'ha': ", "users, 'who': ", "queue 'q': PRECONDITION_FAILED"):
+        assert named in reason
+    assert "x" not in shell.broker.vhosts["/"].exchanges
+    assert shell.log.synced >= shell.log.tail
+
+
+async def test_what_is_skipped_is_told(shell: Shell) -> None:
+    queue = {"name": "amq.gen-x", "durable": True, "auto_delete": False}
+    async with shell.client() as client:
+        answer = await client.post(DEFAULT, json={"queues": [queue]})
+    assert (answer.status_code, answer.json()) == (200, {"skipped": ["queue 'amq.gen-x'"]})
+    assert not shell.broker.vhosts["/"].queues
+
+
+async def test_many_faults_are_counted(shell: Shell) -> None:
+    wanted = {"policies": [{"name": str(number)} for number in range(FAULTS_SHOWN_MAX + 5)]}
+    async with shell.client() as client:
+        reason = (await client.post(ALL, json=wanted)).json()["reason"]
+    assert reason.endswith(f"'{FAULTS_SHOWN_MAX - 1}': this broker has no policies; and 5 more")
+
+
+async def test_only_administrators(shell: Shell) -> None:
+    async with shell.client("looker") as client:
+        for method, path in itertools.product(("GET", "POST"), (ALL, DEFAULT)):
+            answer = await client.request(method, path, json={})
+            assert answer.status_code == 401
+            assert answer.json() == {
+                "error": "not_authorised",
+                "reason": "Not administrator user",
+            }
+            assert answer.headers["www-authenticate"].startswith("Basic ")
+
+
+async def test_what_is_no_file(shell: Shell) -> None:
+    async with shell.client() as client:
+        for body in (b"nope", b"[]", b"5", b"[" * 100_000):
+            assert (await client.post(ALL, content=body)).status_code == 400
+        for nothing in (b"", b"{}"):
+            assert (await client.post(ALL, content=nothing)).status_code == 204
+        large = await client.post(ALL, content=b" " * (DEFINITIONS_BYTES_MAX + 1))
+        assert large.status_code == 413
+        for method in ("GET", "POST"):
+            unknown = await client.request(method, "/api/definitions/nope", json={})
+            assert unknown.status_code == 404
+        assert (await client.put(ALL, json={})).status_code == 405
+
+
+@pytest.mark.rabbitmq
+async def test_what_rabbitmq_exports_is_imported(
+    shell: Shell, rabbitmq: tuple[httpx.AsyncClient, str]
+) -> None:
+    api, name = rabbitmq
+    (await api.post(f"/api/definitions/{quote(name)}", json=topology())).raise_for_status()
+    single = (await api.get(f"/api/definitions/{quote(name)}")).json()
+    assert declared(single) == declared(topology())
+    whole = (await api.get(ALL)).json()
+    for kind, items in whole.items():  # other tests may have left something elsewhere
+        if isinstance(items, list):
+            whole[kind] = [
+                {**item, "vhost": "/"} if kind in single else item
+                for item in items
+                if item.get("vhost", name) == name or (kind == "permissions")
+            ]
+    whole["users"] = [user for user in whole["users"] if user["name"] == "guest"]
+    whole["permissions"] = [row for row in whole["permissions"] if row["vhost"] == "/"]
+    whole["vhosts"] = [row for row in whole["vhosts"] if row["name"] == "/"]
+    assert whole["users"]
+    assert whole["permissions"]
+    async with shell.client() as client:
+        for path, file in ((DEFAULT, single), (ALL, whole)):
+            asking = asyncio.create_task(client.post(path, json=file))
+            await turns()
+            shell.sync()
+            answer = await asking
+            assert answer.status_code == 204, answer.text
+        assert declared((await client.get(DEFAULT)).json()) == declared(topology())
+
+
+@pytest.mark.rabbitmq
+async def test_what_is_exported_here_is_imported_by_rabbitmq(
+    shell: Shell, rabbitmq: tuple[httpx.AsyncClient, str], unique: Unique
+) -> None:
+    api, name = rabbitmq
+    user, prefix = unique("user"), unique("")
+    shell.broker.users = UserStore()
+    shell.broker.users.add(User("guest", hash_password(b"guest", b"salt"), ("administrator",)))
+    shell.broker.users.add(User(user, hash_password(b"pa:ss", b"SALT"), ("monitoring",)))
+    async with shell.client() as client:
+        asking = asyncio.create_task(client.post(DEFAULT, json=topology(prefix)))
+        await turns()
+        shell.sync()
+        assert (await asking).status_code == 204
+        single, whole = (await client.get(DEFAULT)).json(), (await client.get(ALL)).json()
+    try:
+        (await api.post(f"/api/definitions/{quote(name)}", json=single)).raise_for_status()
+        found = (await api.get(f"/api/definitions/{quote(name)}")).json()
+        assert declared(found) == declared(topology(prefix))
+        (await api.post(ALL, json=whole)).raise_for_status()
+        found = (await api.get(DEFAULT)).json()
+        for kind, items in declared(topology(prefix)).items():
+            assert set(items) <= set(declared(found)[kind])
+        whoami = await api.get("/api/whoami", auth=(user, "pa:ss"))
+        assert whoami.json() == {"name": user, "tags": ["monitoring"]}
+        assert (await api.get("/api/whoami", auth=("guest", "guest"))).status_code == 200
+        permissions = (await api.get(f"/api/users/{user}/permissions")).json()
+        assert [row["write"] for row in permissions] == [".*"]
+    finally:
+        await api.delete(f"/api/users/{user}")
+        await api.delete(f"/api/queues/%2F/{prefix}q")
+        for exchange in ("x", "inner"):
+            await api.delete(f"/api/exchanges/%2F/{prefix}{exchange}")

@@ -1,0 +1,156 @@
+"""What a file of definitions has of a broker, and what it has not."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from reference_broker.core.broker import Broker
+from reference_broker.core.journal import MemoryJournal
+from reference_broker.core.users import User, UserStore, hash_password
+from reference_broker.core.vhost import VHost
+from reference_broker.http.definitions_export import exported, exported_vhost
+from reference_broker.http.listing import SLICE_ROWS
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def broker() -> Broker:
+    users = UserStore()
+    users.add(User("app", hash_password(b"secret", b"salt"), ("management", "monitoring")))
+    return Broker(MemoryJournal(), users, version="1.2.3")
+
+
+@pytest.fixture
+def vhost(broker: Broker) -> VHost:
+    return broker.vhosts["/"]
+
+
+async def whole(pieces: AsyncIterator[bytes]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(b"".join([piece async for piece in pieces]))
+    return found
+
+
+async def test_an_empty_broker(broker: Broker) -> None:
+    found = await whole(exported(broker))
+    user, permission = found.pop("users")[0], found.pop("permissions")
+    assert found == {
+        "rabbit_version": "4.0.0",
+        "rabbitmq_version": "4.0.0",
+        "product_name": "mqkit reference broker",
+        "product_version": "1.2.3",
+        "vhosts": [{"name": "/"}],
+        "topic_permissions": [],
+        "parameters": [],
+        "global_parameters": [],
+        "policies": [],
+        "queues": [],
+        "exchanges": [],
+        "bindings": [],
+    }
+    hashed = base64.b64decode(user.pop("password_hash"))
+    assert hashed[4:] == hashlib.sha256(hashed[:4] + b"secret").digest()
+    assert user == {
+        "name": "app",
+        "hashing_algorithm": "rabbit_password_hashing_sha256",
+        "tags": ["management", "monitoring"],
+        "limits": {},
+    }
+    assert permission == [
+        {"user": "app", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"}
+    ]
+
+
+async def test_a_hash_that_rabbitmq_would_misread_is_kept_back_with_its_user(
+    broker: Broker,
+) -> None:
+    broker.users.add(User("app", hash_password(b"secret", b"a longer salt")))
+    found = await whole(exported(broker))
+    assert (found["users"], found["permissions"]) == ([], [])
+
+
+async def test_objects_as_rabbitmq_writes_them(broker: Broker, vhost: VHost) -> None:
+    vhost.declare_exchange("x", "headers", durable=True, internal=True, arguments={"a": 1})
+    vhost.declare_exchange("y", "fanout", auto_delete=True)
+    vhost.declare_queue("q", durable=True, auto_delete=True, arguments={"x-max-length": 5})
+    vhost.bind("x", "q", "k", {"x-match": "any"}, destination_is_queue=True)
+    vhost.bind("amq.topic", "y", "a.*", destination_is_queue=False)
+    found = await whole(exported(broker))
+    assert found["exchanges"] == [
+        {
+            "name": "x", "vhost": "/", "type": "headers", "durable": True, "auto_delete": False,
+            "internal": True, "arguments": {"a": 1},
+        },
+        {
+            "name": "y", "vhost": "/", "type": "fanout", "durable": False, "auto_delete": True,
+            "internal": False, "arguments": {},
+        },
+    ]  # fmt: skip
+    assert found["queues"] == [
+        {
+            "name": "q", "vhost": "/", "durable": True, "auto_delete": True,
+            "arguments": {"x-max-length": 5},
+        },
+    ]  # fmt: skip
+    assert sorted(found["bindings"], key=lambda row: str(row["source"])) == [
+        {
+            "source": "amq.topic", "vhost": "/", "destination": "y",
+            "destination_type": "exchange", "routing_key": "a.*", "arguments": {},
+        },
+        {
+            "source": "x", "vhost": "/", "destination": "q", "destination_type": "queue",
+            "routing_key": "k", "arguments": {"x-match": "any"},
+        },
+    ]  # fmt: skip
+
+
+async def test_what_ends_with_its_connection_or_has_a_name_of_the_brokers(
+    broker: Broker, vhost: VHost
+) -> None:
+    vhost.declare_exchange("x", "fanout")
+    for name, durable in (("transient", False), ("", True), ("kept", True)):
+        queue = vhost.declare_queue(name, durable=durable)
+        vhost.bind("x", queue.name, "", destination_is_queue=True)
+    vhost.declare_queue("mine", durable=True, exclusive=True, owner=object())
+    vhost.bind("x", "mine", "", destination_is_queue=True, owner=vhost.queues["mine"].owner)
+    found = await whole(exported(broker))
+    assert [row["name"] for row in found["queues"]] == ["kept"]
+    assert [row["destination"] for row in found["bindings"]] == ["kept"]
+
+
+async def test_a_single_virtual_host_is_not_named(broker: Broker, vhost: VHost) -> None:
+    vhost.declare_queue("q", durable=True)
+    vhost.bind("amq.topic", "q", "k", destination_is_queue=True)
+    broker.add_vhost("other").declare_queue("r", durable=True)
+    assert await whole(exported_vhost(vhost)) == {
+        "rabbit_version": "4.0.0",
+        "parameters": [],
+        "policies": [],
+        "queues": [{"name": "q", "durable": True, "auto_delete": False, "arguments": {}}],
+        "exchanges": [],
+        "bindings": [
+            {
+                "source": "amq.topic", "destination": "q", "destination_type": "queue",
+                "routing_key": "k", "arguments": {},
+            },
+        ],
+    }  # fmt: skip
+    every = await whole(exported(broker))
+    assert [(row["vhost"], row["name"]) for row in every["queues"]] == [("/", "q"), ("other", "r")]
+    assert len(every["permissions"]) == 2
+
+
+async def test_more_than_a_slice_of_each(broker: Broker, vhost: VHost) -> None:
+    count = 2 * SLICE_ROWS + 1
+    for number in range(count):
+        vhost.declare_queue(f"q{number}", durable=True)
+        vhost.bind("amq.fanout", f"q{number}", "", destination_is_queue=True)
+    found = await whole(exported(broker))
+    assert [row["name"] for row in found["queues"]] == [f"q{number}" for number in range(count)]
+    assert len(found["bindings"]) == count

@@ -1,0 +1,187 @@
+"""All of a file, or nothing: the rehearsal finds everything that declaring it would find."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from reference_broker.core.broker import Broker
+from reference_broker.core.journal import MemoryJournal
+from reference_broker.core.topology_bounds import TopologyBounds
+from reference_broker.core.users import UserStore
+from reference_broker.core.vhost import VHost
+from reference_broker.http.definitions_file import DefinitionsFile
+from reference_broker.http.definitions_import import DefinitionsImport
+
+
+def exchange(name: str, type: str = "topic", **other: Any) -> dict[str, Any]:
+    row = {"name": name, "vhost": "/", "type": type, "durable": True, "auto_delete": False}
+    return {**row, **other}
+
+
+def queue(name: str, **other: Any) -> dict[str, Any]:
+    return {"name": name, "vhost": "/", "durable": True, "auto_delete": False, **other}
+
+
+def binding(source: str, destination: str, key: str = "", **other: Any) -> dict[str, Any]:
+    row = {"source": source, "vhost": "/", "destination": destination, "routing_key": key}
+    return {**row, "destination_type": "queue", **other}
+
+
+@pytest.fixture
+def broker() -> Broker:
+    return Broker(MemoryJournal(), UserStore())
+
+
+@pytest.fixture
+def vhost(broker: Broker) -> VHost:
+    return broker.vhosts["/"]
+
+
+def loading(
+    broker: Broker,
+    exchanges: Any = (),
+    queues: Any = (),
+    bindings: Any = (),
+) -> DefinitionsImport:
+    body = {"exchanges": [*exchanges], "queues": [*queues], "bindings": [*bindings]}
+    return DefinitionsImport(DefinitionsFile.parse(body, None), broker.vhosts)
+
+
+def bound(vhost: VHost) -> list[tuple[str, str, str]]:
+    return [(b.source, b.destination, b.key) for b in vhost.bindings() if b.source]
+
+
+def test_it_is_declared_in_order_and_nothing_twice(broker: Broker, vhost: VHost) -> None:
+    wanted: Any = (
+        [exchange("x"), exchange("inner", "fanout", internal=True)],
+        [queue("q", arguments={"x-max-length": 5}), queue("transient", durable=False)],
+        [
+            binding("x", "inner", "k", destination_type="exchange"),
+            binding("inner", "q"),
+            binding("amq.topic", "q", "a.*"),
+        ],
+    )
+    journal = broker.journal
+    first = loading(broker, *wanted)
+    assert (first.faults, journal.tail) == ([], 0)  # a rehearsal leaves nothing behind
+    first.apply()
+    assert vhost.exchanges["inner"].internal
+    assert vhost.queues["q"].arguments == {"x-max-length": 5}
+    assert not vhost.queues["transient"].durable
+    assert bound(vhost) == [("x", "inner", "k"), ("inner", "q", ""), ("amq.topic", "q", "a.*")]
+    tail = journal.tail
+    again = loading(broker, *wanted)
+    assert again.faults == []
+    again.apply()
+    assert journal.tail == tail
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fault"),
+    [
+        (
+            {"exchanges": [exchange("x", "direct")]},
+            "exchange 'x': PRECONDITION_FAILED - inequivalent arg 'type' for exchange 'x' in vhost"
+            " '/': received 'direct' but current is 'topic'",
+        ),
+        ({"exchanges": [exchange("amq.topic", "fanout")]}, "exchange 'amq.topic': PRECONDITION_"),
+        ({"exchanges": [exchange("amq.mine")]}, "exchange 'amq.mine': ACCESS_REFUSED"),
+        ({"exchanges": [exchange("", "direct")]}, "exchange '': ACCESS_REFUSED"),
+        ({"exchanges": [exchange("y", "x-delayed")]}, "exchange 'y': PRECONDITION_FAILED - unk"),
+        (
+            {"queues": [queue("q", durable=False)]},
+            "queue 'q': PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'q'",
+        ),
+        ({"queues": [queue("mine")]}, "queue 'mine': RESOURCE_LOCKED"),
+        (
+            {"queues": [queue("n", arguments={"x-queue-type": "quorum"})]},
+            "queue 'n': PRECONDITION_FAILED - invalid arg 'x-queue-type' for queue 'n'",
+        ),
+        ({"queues": [queue("n", vhost="shop")]}, "queue 'n': there is no vhost 'shop'"),
+        (
+            {"queues": [queue("n"), queue("n", auto_delete=True)]},
+            "queue 'n': PRECONDITION_FAILED - inequivalent arg 'auto_delete'",
+        ),
+        ({"bindings": [binding("x", "gone")]}, "binding 'x' -> 'gone': NOT_FOUND - no queue"),
+        ({"bindings": [binding("gone", "q")]}, "binding 'gone' -> 'q': NOT_FOUND - no exchange"),
+        ({"bindings": [binding("", "q", "q")]}, "binding '' -> 'q': ACCESS_REFUSED"),
+        ({"bindings": [binding("x", "mine")]}, "binding 'x' -> 'mine': RESOURCE_LOCKED"),
+        (
+            {"bindings": [binding("amq.headers", "q", arguments={"x-match": "some"})]},
+            "binding 'amq.headers' -> 'q': PRECONDITION_FAILED",
+        ),
+    ],
+)
+def test_one_fault_and_nothing_is_declared(
+    broker: Broker, vhost: VHost, wanted: dict[str, Any], fault: str
+) -> None:
+    vhost.declare_exchange("x", "topic", durable=True)
+    vhost.declare_queue("q", durable=True)
+    vhost.declare_queue("mine", exclusive=True, owner=object())
+    (found,) = loading(broker, **{"exchanges": [exchange("good")], **wanted}).faults
+    assert found.startswith(fault)
+    assert list(vhost.queues) == ["q", "mine"]
+    assert "good" not in vhost.exchanges
+    assert bound(vhost) == []
+
+
+def test_every_fault_is_told(broker: Broker) -> None:
+    found = loading(
+        broker, [exchange("a", "x")], [queue("q", arguments={"x-expires": 0})], [binding("n", "m")]
+    ).faults
+    assert [fault.split(":")[0] for fault in found] == [
+        "exchange 'a'",
+        "queue 'q'",
+        "binding 'n' -> 'm'",
+    ]
+
+
+def test_names_are_cleaned_as_a_clients_are(broker: Broker, vhost: VHost) -> None:
+    vhost.declare_queue("q", durable=True)
+    found = loading(broker, [exchange("x\n")], [queue("q\r\n")], [binding("x", "q\n")])
+    assert found.faults == []
+    found.apply()
+    assert (list(vhost.queues), bound(vhost)) == (["q"], [("x", "q", "")])
+
+
+def test_a_binding_is_known_whatever_types_its_arguments_had(broker: Broker, vhost: VHost) -> None:
+    vhost.declare_queue("q", durable=True)
+    when = datetime(2026, 1, 2, tzinfo=UTC)
+    vhost.bind("amq.headers", "q", "", {"at": when, "b": b"x"}, destination_is_queue=True)
+    same = binding("amq.headers", "q", arguments={"b": "x", "at": int(when.timestamp())})
+    other = binding("amq.headers", "q", arguments={"b": "y", "at": int(when.timestamp())})
+    for _ in range(2):
+        found = loading(broker, bindings=[same, other])
+        assert found.faults == []
+        found.apply()
+    assert len(bound(vhost)) == 2
+
+
+def test_a_bound_of_the_virtual_host(broker: Broker, vhost: VHost) -> None:
+    vhost.declare_exchange("x", "topic", durable=True)
+    vhost.declare_queue("q", durable=True)
+    vhost.bind("x", "q", "0", destination_is_queue=True)
+    vhost.bounds = TopologyBounds(
+        max_queues=2, max_exchanges=len(vhost.exchanges) + 1, max_bindings=2
+    )
+    fits: Any = (
+        [exchange("x"), exchange("y")],
+        [queue("q"), queue("r")],
+        [binding("x", "q", "0"), binding("x", "q", "1")],
+    )
+    assert loading(broker, *fits).faults == []
+    crossed: Any = (
+        [*fits[0], exchange("z")],
+        [*fits[1], queue("s")],
+        [*fits[2], binding("y", "r", "2")],
+    )
+    assert loading(broker, *crossed).faults == [
+        "vhost '/': it would have 3 queues, and 2 is the most",
+        "vhost '/': it would have 10 exchanges, and 9 is the most",
+        "vhost '/': it would have 3 bindings, and 2 is the most",
+    ]
+    loading(broker, *fits).apply()
+    assert loading(broker, *fits).faults == []

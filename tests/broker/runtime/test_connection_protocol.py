@@ -1,0 +1,168 @@
+"""The glue between a transport and a connection: how much is handed out, and when it is closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mqkit.wire import PROTOCOL_HEADER, Properties, content_frames, method_frame, methods
+from reference_broker.core.connection import Connection
+from reference_broker.core.limits import DELIVERY_OUTPUT_BYTES_MAX, MIB
+from reference_broker.core.peer import Peer
+from reference_broker.runtime.connection_protocol import ConnectionProtocol
+from reference_broker.runtime.paced_output import PORTION_BYTES
+from reference_broker.simulation.lone_broker import LoneBroker
+
+BODY = bytes(4 * MIB)
+
+
+class Host:
+    """The server's part: one protocol, flushed when the test says so."""
+
+    def __init__(self, lone: LoneBroker) -> None:
+        self.lone = lone
+        self.gone = False
+
+    def connected(self, protocol: ConnectionProtocol, peer: Peer) -> Connection | None:
+        return self.lone.broker.connect(peer, *self.now())
+
+    def disconnected(self, protocol: ConnectionProtocol) -> None:
+        self.gone = True
+
+    def now(self) -> tuple[float, int]:
+        return self.lone.now_s, self.lone.wall_ms
+
+    def input_handled(self) -> None:
+        pass
+
+
+class Socket(asyncio.Transport):
+    """A transport whose peer reads when the test says so. Pauses and resumes as asyncio's do."""
+
+    def __init__(self, protocol: ConnectionProtocol) -> None:
+        super().__init__({"peername": ("127.0.0.1", 5), "sockname": ("127.0.0.1", 6)})
+        self.protocol = protocol
+        self.buffer = bytearray()
+        self.high = 0
+        self.paused = False
+        self.closed = False
+        self.most = 0
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert high is not None
+        self.high = high
+
+    def write(self, data: Any) -> None:
+        self.buffer += data
+        self.most = max(self.most, len(self.buffer))
+        if len(self.buffer) > self.high and not self.paused:
+            self.paused = True
+            self.protocol.pause_writing()
+
+    def read(self) -> bytes:
+        """The peer reads everything."""
+        data = bytes(self.buffer)
+        self.buffer.clear()
+        if self.paused:
+            self.paused = False
+            self.protocol.resume_writing()
+        return data
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.closed = True
+
+
+class Side:
+    """A client that is logged in and consumes from a queue, and a broker behind its socket."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.lone = LoneBroker()
+        self.protocol = ConnectionProtocol(Host(self.lone), loop)
+        self.socket = Socket(self.protocol)
+        self.protocol.connection_made(self.socket)
+        self.protocol.data_received(PROTOCOL_HEADER)
+        start_ok = methods.ConnectionStartOk({}, "PLAIN", b"\0guest\0guest")
+        self.send(0, start_ok, methods.ConnectionTuneOk(9, 131_072, 0), methods.ConnectionOpen("/"))
+        self.send(1, methods.ChannelOpen(), methods.QueueDeclare("q"))
+        self.send(1, methods.BasicConsume("q", "t", no_ack=True))
+        self.flush()
+        self.read_all()
+        self.socket.most = 0
+
+    def send(self, channel: int, *sent: methods.Method) -> None:
+        self.protocol.data_received(b"".join(method_frame(channel, each) for each in sent))
+
+    def flush(self) -> None:
+        """What the server does at the end of a turn, until there is nothing to do."""
+        while self.lone.broker.take_dirty_connections():
+            self.protocol.flush()
+
+    def read_all(self) -> bytes:
+        data = b""
+        while piece := self.socket.read():
+            data += piece
+            self.flush()
+        return data
+
+    @property
+    def ready(self) -> int:
+        return self.lone.broker.vhosts["/"].queues["q"].ready
+
+
+@pytest.fixture
+def side() -> Iterator[Side]:
+    loop = asyncio.new_event_loop()
+    yield Side(loop)
+    loop.close()
+
+
+def delivery(tag: int) -> bytes:
+    deliver = methods.BasicDeliver("t", tag, False, "", "q")
+    return content_frames(1, deliver, Properties(), BODY, 131_072)
+
+
+def test_one_large_message_may_go_over_the_bound_and_no_more(side: Side) -> None:
+    publisher = side.lone.client()
+    for _ in range(3):
+        publisher.publish("q", BODY)
+    side.flush()
+    assert side.ready == 2
+    assert side.protocol.connection.output == []
+    assert side.read_all() == delivery(1) + delivery(2) + delivery(3)
+    assert side.ready == 0
+
+
+def test_the_transport_never_has_more_than_its_mark_and_a_portion(side: Side) -> None:
+    side.lone.client().publish("q", BODY)
+    side.flush()
+    assert side.read_all() == delivery(1)
+    assert side.socket.most <= DELIVERY_OUTPUT_BYTES_MAX + PORTION_BYTES
+
+
+def test_the_socket_is_closed_when_the_last_words_are_with_the_transport(side: Side) -> None:
+    side.lone.client().publish("q", BODY)
+    side.flush()
+    side.send(0, methods.ConnectionClose(200, "bye", 0, 0))
+    side.flush()
+    assert not side.socket.closed
+    assert side.read_all() == delivery(1) + method_frame(0, methods.ConnectionCloseOk())
+    assert side.socket.closed
+    side.protocol.connection_lost(None)
+
+
+def test_a_socket_that_is_gone_lets_go_of_the_message(side: Side) -> None:
+    side.lone.client().publish("q", BODY)
+    side.flush()
+    side.socket.closed = True
+    side.protocol.connection_lost(ConnectionResetError())
+    assert side.protocol._output.is_empty
+    assert side.protocol.connection.output == []

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reference_broker.simulation.checkers import ExpiryChecker, Violation
+from reference_broker.simulation.events import DeathNote
+from reference_broker.simulation.plans import QueuePlan
+
+
+@pytest.fixture
+def told(script: Any) -> Any:
+    return script(ExpiryChecker({"q": QueuePlan("q", ttl_ms=50), "plain": QueuePlan("plain")}))
+
+
+def test_what_was_there_for_longer_than_its_time_may_not_come(told: Any) -> None:
+    told.confirm(1)
+    told.deliver(1, sent=told.stamp + 50)
+    with pytest.raises(Violation, match="message 1 with a TTL of 50 ms"):
+        told.deliver(1, sent=told.stamp + 60)
+
+
+def test_a_message_may_have_a_time_of_its_own(told: Any) -> None:
+    told.confirmed(told.publish(1, "plain", expiration_ms=10))
+    with pytest.raises(Violation):
+        told.deliver(1, "plain", sent=told.stamp + 20)
+
+
+def test_its_time_runs_from_when_it_is_known_to_be_there(told: Any) -> None:
+    told.publish(1)
+    told.stamp += 1_000
+    told.deliver(1)
+    told.stamp += 49
+    told.deliver(1, redelivered=True)
+    with pytest.raises(Violation):
+        told.deliver(1, redelivered=True, sent=told.stamp + 60)
+
+
+def test_others_and_dead_letters_have_time(told: Any) -> None:
+    told.confirm(1)
+    told.confirm(2, "plain")
+    told.stamp += 1_000
+    told.deliver(2, "plain")
+    told.deliver(1, history=[DeathNote("plain", "rejected", 1)])

@@ -1,0 +1,145 @@
+"""What the segment in use says: the room it takes, and acks in a row."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference_broker.simulation.lone_log import opened, pump, sequences
+from reference_broker.store.footer import FOOTER_RANGE_BYTES, SPEECH_ROOM
+from reference_broker.store.liveness import Liveness, SegmentUse
+from reference_broker.store.record import RANGE_BYTES
+from reference_broker.store.rewrite import build
+from reference_broker.store.segment import SegmentName
+from reference_broker.store.speeches import Speeches
+
+QUEUE = 7
+
+
+class Books:
+    """Two sealed segments of 100 bytes, all of it live, and the one in use, which speaks."""
+
+    def __init__(self) -> None:
+        self.liveness = Liveness()
+        self.first, self.second = self._sealed(0), self._sealed(100)
+        self.active = self.liveness.add(SegmentUse(SegmentName(200, 1), 100))
+        self.speeches = Speeches(self.liveness, self.active)
+
+    def _sealed(self, base: int) -> SegmentUse:
+        use = self.liveness.add(SegmentUse(SegmentName(base, 1), 100))
+        use.live_bytes = 100
+        self.liveness.seal(use, base + 100, 100, capacity_bytes=100)
+        return use
+
+
+@pytest.fixture
+def books() -> Books:
+    return Books()
+
+
+def test_room_is_asked_for_a_segment_once_and_for_each_range(books: Books) -> None:
+    speeches = books.speeches
+    assert speeches.ack(books.first, QUEUE, 1) == SPEECH_ROOM + FOOTER_RANGE_BYTES
+    assert speeches.ack(books.first, QUEUE, 2) == 0
+    assert speeches.ack(books.first, QUEUE, 9) == FOOTER_RANGE_BYTES
+    assert speeches.requeue(books.first, QUEUE, 10) == FOOTER_RANGE_BYTES
+    assert speeches.requeue(books.second, QUEUE, 11) == SPEECH_ROOM + FOOTER_RANGE_BYTES
+    assert books.active.speaks_about == {0: 3 * RANGE_BYTES, 100: RANGE_BYTES}
+    assert books.first.spoken_of_by == {200: books.active}
+
+
+def test_the_footer_has_what_is_still_there(books: Books) -> None:
+    books.speeches.ack(books.first, QUEUE, 1)
+    books.speeches.ack(books.second, QUEUE, 2)
+    books.liveness.removed([books.first])
+    assert list(books.speeches.ranges()) == [100]
+
+
+def test_a_row_says_and_settles(books: Books) -> None:
+    books.speeches.ack(books.first, QUEUE, 1)
+    said = dict(books.active.speaks_about)
+    open_range = [QUEUE, 1, 1]
+    row = books.speeches.row(books.first, open_range)
+    assert row.goes_on(QUEUE, 2, 50, 10)
+    assert row.goes_on(QUEUE, 3, 60, 10)
+    assert open_range == [QUEUE, 1, 3]
+    assert books.first.live_bytes == 80
+    assert books.active.speaks_about == said
+    assert books.speeches.ack(books.first, QUEUE, 4) == 0, "the speech knows it as well"
+
+
+@pytest.mark.parametrize(
+    ("queue_id", "sequence", "position"),
+    [(QUEUE + 1, 2, 50), (QUEUE, 3, 50), (QUEUE, 1, 50), (QUEUE, 2, 100), (QUEUE, 2, 250)],
+)
+def test_what_is_not_the_next_of_a_row(
+    books: Books, queue_id: int, sequence: int, position: int
+) -> None:
+    books.speeches.ack(books.first, QUEUE, 1)
+    open_range = [QUEUE, 1, 1]
+    row = books.speeches.row(books.first, open_range)
+    assert not row.goes_on(queue_id, sequence, position, 10)
+    assert open_range == [QUEUE, 1, 1]
+    assert books.first.live_bytes == books.second.live_bytes == 100
+
+
+def test_a_row_that_the_speech_went_past_is_over(books: Books) -> None:
+    books.speeches.ack(books.first, QUEUE, 1)
+    row = books.speeches.row(books.first, [QUEUE, 1, 1])
+    books.speeches.ack(books.first, QUEUE, 2)
+    assert not row.goes_on(QUEUE, 2, 50, 10)
+
+
+def test_the_end_of_a_row_may_be_that_of_its_segment(books: Books) -> None:
+    books.speeches.ack(books.first, QUEUE, 1)
+    row = books.speeches.row(books.first, [QUEUE, 1, 1])
+    assert row.goes_on(QUEUE, 2, 50, 100)
+    assert books.liveness.take_dead() == [books.first]
+
+
+def test_a_row_goes_on_in_the_next_record() -> None:
+    log, disk, queues = opened(segment_bytes=8192)
+    for _ in range(60):
+        queues.publish(300)
+    for _ in range(3):
+        queues.ack()
+        queues.ack()
+        queues.publish(300)  # ends the record of the acks
+        queues.ack()
+    pump(log, disk)
+    assert sequences(disk) == list(range(10, 64))
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_acks_in_a_row_while_their_segment_is_rewritten(finished: bool) -> None:
+    """What comes after the plan is in no new file, so it is said again; what comes after the new
+    file is in its place is counted there."""
+    log, disk, queues = opened(segment_bytes=8192)
+    for _ in range(60):
+        queues.publish(300)
+    pump(log, disk)
+    for _ in range(17):
+        queues.ack()
+    pump(log, disk)
+    queues.ack()
+    plan = log.begin_rewrite()
+    assert plan is not None
+    queues.ack()
+    assert any(use.speaks_about for use in log.segments)
+    if finished:
+        log.finish_rewrite(plan, build(plan, disk))
+    else:
+        log.abandon_rewrite(plan)
+    while (batch := log.take_batch()) is not None:
+        queues.ack()
+        for operation in batch.operations:
+            disk.perform(operation)
+        log.batch_synced(batch)
+        queues.ack()
+        if len(queues.indexes[7]) < 30:
+            break
+    pump(log, disk)
+    left = len(queues.indexes[7])
+    assert sequences(disk) == list(range(61 - left, 61))
+    live = queues.live_entries(7, 0, 1 << 62)
+    expected = sum(sum(columns.stored) for columns in live)
+    assert sum(use.live_bytes for use in log.segments) == expected

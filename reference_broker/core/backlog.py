@@ -288,7 +288,7 @@ class _Wanted:
         self, sequences: Sequence[int], positions: Sequence[int], sizes: Sequence[int]
     ) -> None:
         """Add messages, in order, up to the one that is enough. By whole columns: a backlog is read
-        at 0.1 us for each message, where looking at one by one took 0.6."""
+        at 0.2 us for each message, where looking at one by one took 0.7."""
         most = READ_AHEAD_MESSAGES - len(self.sequences)
         ends = list(accumulate(sizes[:most]))
         if not ends:

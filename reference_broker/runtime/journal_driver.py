@@ -200,6 +200,7 @@ class _Running:
         self._rewriter = Rewriter(log, self.rewrite_access, loop, self.disk.kick)
         self._space = DiskSpace(loop.call_later, folder.free_bytes, disk_free_limit_bytes, events)
         self._space.spare(missing=log.spare_missing)
+        self._rewriter.synced()  # what an earlier run has left
 
     def kick(self) -> None:
         self.disk.kick()

@@ -52,8 +52,8 @@ class SegmentUse:
 
     __slots__ = (
         "baking", "base", "capacity_bytes", "checksum", "damaged", "defines", "end", "extents",
-        "live_bytes", "looks", "name", "size_bytes", "speaks_about", "spoken_of_by", "state",
-        "touched", "watch_below",
+        "live_bytes", "looks", "name", "shared", "size_bytes", "speaks_about", "spoken_of_by",
+        "state", "touched", "watch_below",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +75,8 @@ class SegmentUse:
         """Fewer live bytes than this have to be looked into."""
         self.looks = 0
         """How often in a row it was found to be a victim (:meth:`Liveness.look`)."""
+        self.shared = False
+        """A message in it may have gone to several queues: a copy has all of it for any of them."""
         self.defines = False
         """It has definitions that no later snapshot has."""
         self.damaged = False
@@ -109,6 +111,11 @@ class SegmentUse:
     def needed_bytes(self) -> int:
         """What a rewriting would have to carry on."""
         return self.live_bytes + self.speech_bytes
+
+    @property
+    def copy_bytes(self) -> int:
+        """What a copy of it takes at most, but for its header and footer."""
+        return self.size_bytes if self.shared else self.needed_bytes
 
     @property
     def rewritable(self) -> bool:
@@ -276,6 +283,7 @@ class Liveness:
         was said of the sources since they were baked is about it from now on."""
         new.live_bytes = sum(source.live_bytes for source in sources)
         new.capacity_bytes = new.live_bytes + sum(speech.values())
+        new.shared = any(source.shared for source in sources)
         new.touched = array("Q", dict.fromkeys(id for use in sources for id in use.touched))
         new.change(SegmentState.SEALED)
         speakers: dict[int, SegmentUse] = {}

@@ -260,23 +260,25 @@ class Log:
         if self._in_flight is not None:
             return None
         dead: list[SegmentUse] = []
-        leaving: list[SegmentUse] = []
+        replaced: list[SegmentUse] = []
         rewritten: list[ports.Operation] = []
         if not self._closed:
             held_bytes = self._liveness.held_by_definitions_bytes()
             if held_bytes > SNAPSHOT_GAIN * self._definitions.snapshot_bytes:
                 self._append_definitions()
             dead = self._liveness.take_dead()
-            leaving = dead + self._rewriting.take_replaced()
-            self._append_removed(leaving)
+            replaced = self._rewriting.take_replaced()
+            self._append_removed(dead + replaced)
             rewritten = self._rewriting.take_operations(self.synced)
             if self._spare.ask():
                 rewritten.append(ports.CreateSpare(SPARE_FILE, self._segment_bytes))
-        if not (self._pieces or self._ranges or self._operations or leaving or rewritten):
+        if not (self._pieces or self._ranges or self._operations or replaced or dead or rewritten):
             return None
         self._flush()
-        if leaving:
-            self._operations += [*map(removal, leaving), ports.SyncDirectory()]
+        # One after the other: a segment whose new file is gone must not be found in its old one.
+        for leaving in (replaced, dead):
+            if leaving:
+                self._operations += [*map(removal, leaving), ports.SyncDirectory()]
         batch = Batch(self._operations + rewritten, self.tail, dead)
         self._operations = []
         self._in_flight = batch
@@ -395,6 +397,7 @@ class Log:
         content.position = position
         content.stored = stored = stored_share(self.tail - position, len(entries))
         self._live_bytes += stored * len(entries)
+        self._active.shared |= len(entries) > 1
         self._limit -= len(entries) * ENTRY_ROOM
         for entry in entries:
             if entry.queue_id not in self._touched:

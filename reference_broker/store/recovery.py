@@ -257,6 +257,7 @@ class _Recovery:
         header = segment.header
         use = SegmentUse(segment.name, segment.size_bytes)
         use.end = segment.end
+        use.shared = True  # nobody counted
         if footer is not None:
             use.extents = footer.extents
         self._fold.liveness.add(use)

@@ -28,17 +28,17 @@ def choose(segments: Iterable[SegmentUse], segment_bytes: int, looks: int = 0) -
     messages are larger than that.
     """
     run: list[SegmentUse] = []
-    needed_bytes = 0
+    copy_bytes = 0
     for use in segments:
         due = use.victim and use.looks >= looks
         takes_part = due or (use.rewritable and use.size_bytes * SMALL_PART < segment_bytes)
-        if run and (not takes_part or needed_bytes + use.needed_bytes > segment_bytes // 2):
+        if run and (not takes_part or copy_bytes + use.copy_bytes > segment_bytes // 2):
             if _is_worth_it(run, looks):
                 return run
-            run, needed_bytes = [], 0
+            run, copy_bytes = [], 0
         if takes_part:
             run.append(use)
-            needed_bytes += use.needed_bytes
+            copy_bytes += use.copy_bytes
     return run if _is_worth_it(run, looks) else []
 
 

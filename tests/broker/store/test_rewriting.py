@@ -285,3 +285,20 @@ def test_an_ack_that_continues_a_range_which_the_plan_had_is_not_lost() -> None:
     for _ in range(6):
         filled(log, disk, queues)
     assert sequences(disk, 8) == [9, 10, 11, 12]
+
+
+def test_a_new_file_goes_only_when_its_sources_are_durably_gone() -> None:
+    """Otherwise a crash could bring back the old file, with entries whose acks are gone."""
+    log, disk, queues = stuck(3)
+    plan = log.begin_rewrite()
+    assert plan is not None
+    log.finish_rewrite(plan, build(plan, disk))
+    while plan.name.file not in disk.list_files():
+        pump(log, disk)
+    for _ in range(3):
+        queues.ack(8)
+    batch = pump(log, disk)
+    assert batch is not None
+    old = batch.operations.index(DeleteFile(plan.sources[0].name.file))
+    new = batch.operations.index(DeleteFile(plan.name.file))
+    assert SyncDirectory() in batch.operations[old:new]

@@ -67,7 +67,7 @@ def test_acks_make_room_for_a_batch_of_many_segments(seed: int) -> None:
     full_for_good(seed)
 
 
-@pytest.mark.parametrize("seed", [2, 7])
+@pytest.mark.parametrize("seed", [2])
 @pytest.mark.xfail(
     reason="a start needs room for a new segment of the full size, and nothing keeps it free",
     raises=Violation,

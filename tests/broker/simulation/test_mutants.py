@@ -60,7 +60,7 @@ from reference_broker.store.rewriting import Rewriting
 from reference_broker.store.scan import Found, Gap, SegmentScan
 from reference_broker.store.speech import EntryRanges, Speech
 
-SEEDS = range(40)
+SEEDS = range(90)
 DURATION_US = 20_000_000
 
 Plant = Callable[[pytest.MonkeyPatch], WorldFactory]

@@ -6,13 +6,14 @@ does with a thread.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.store import Disk, Log, Operation
 from reference_broker.store.copying import SourceUnreadable
+from reference_broker.store.disk_view import DiskView
 from reference_broker.store.ports import DeleteFile
 from reference_broker.store.rewrite import build
 from reference_broker.store.rewrite_plan import RewritePlan, RewriteResult
@@ -120,27 +121,12 @@ class RewritePump:
         self._begin_in(RETRY_US)
 
 
-class _Rehearsal:
+class _Rehearsal(DiskView):
     """A disk on which nothing happens yet: ``operations`` are what was asked for."""
 
     def __init__(self, disk: Disk) -> None:
+        super().__init__(disk)
         self.operations: list[Operation] = []
-        self._disk = disk
-
-    def list_files(self) -> Sequence[str]:
-        return self._disk.list_files()
-
-    def read(self, file: str) -> bytes:
-        return self._disk.read(file)
-
-    def read_range(self, file: str, offset: int, size_bytes: int) -> bytes:
-        return self._disk.read_range(file, offset, size_bytes)
-
-    def size(self, file: str) -> int:
-        return self._disk.size(file)
-
-    def free_bytes(self) -> int:
-        return self._disk.free_bytes()
 
     def perform(self, operation: Operation) -> None:
         self.operations.append(operation)

@@ -13,10 +13,11 @@ newest segment the copy is put aside that a start makes of it: without the unsyn
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from reference_broker.errors import StoreError
+from reference_broker.store.disk_view import DiskView
 from reference_broker.store.examination import NO_FOOTER, Examination, examine, is_sound_file
 from reference_broker.store.health import Health, SegmentHealth
 from reference_broker.store.log import Log
@@ -103,28 +104,13 @@ def _is_completed(segment: SegmentHealth, examination: Examination) -> bool:
     )
 
 
-class _SparingDisk:
+class _SparingDisk(DiskView):
     """A :class:`Disk` on which some files are put aside when they are to be deleted: a start
     deletes a segment that nothing needs, and doesn't know that it is damaged."""
 
     def __init__(self, disk: Disk, spared: Collection[str]) -> None:
-        self._disk = disk
+        super().__init__(disk)
         self._spared = spared
-
-    def list_files(self) -> Sequence[str]:
-        return self._disk.list_files()
-
-    def read(self, file: str) -> bytes:
-        return self._disk.read(file)
-
-    def read_range(self, file: str, offset: int, size_bytes: int) -> bytes:
-        return self._disk.read_range(file, offset, size_bytes)
-
-    def size(self, file: str) -> int:
-        return self._disk.size(file)
-
-    def free_bytes(self) -> int:
-        return self._disk.free_bytes()
 
     def perform(self, operation: Operation) -> None:
         if isinstance(operation, DeleteFile) and operation.file in self._spared:

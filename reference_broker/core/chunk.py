@@ -18,6 +18,9 @@ READY, REDELIVERED, TAKEN, GONE = (int(state) for state in EntryState)
 
 _READY_STATES = bytes((READY, REDELIVERED))
 
+_TAIL_ENTRIES = 64
+"""At the end of a chunk, that are looked at first."""
+
 _IS_LIVE = bytes(state != GONE for state in range(256))
 """A translation of states: 1 for what is not gone."""
 
@@ -92,71 +95,81 @@ class Chunk:
 
     def live_columns(self, queue_id: int, start: int, end: int) -> EntryColumns | None:
         """See :meth:`QueueIndex.live_columns`; ``None`` when there is no such entry."""
-        if (
-            self.live == len(self.states)
-            and start <= min(self.positions) <= self.positions[-1] < end
-        ):
+        first = self._first_from(start)
+        held = self.positions[first:]
+        states = self.states[first:]
+        sequences = range(self.base + first, self.base + len(self.states))
+        expiries = None if self.expiries is None else self.expiries[first:]
+        if self.live == len(self.states) and start <= min(held) <= held[-1] < end:
             return EntryColumns(
                 queue_id,
-                array("Q", range(self.base, self.base + len(self.states))),
-                self.positions[:],
-                self.sizes[:],
-                self.stored[:],
-                bytes(self.states),
-                self.expiries[:] if self.expiries is not None else None,
+                sequences,
+                held,
+                self.sizes[first:],
+                self.stored[first:],
+                bytes(states),
+                expiries,
             )
-        wanted = self.states.translate(_IS_LIVE)
-        if min(self.positions) < 0:
-            places = zip(wanted, self.positions, strict=True)
+        wanted = states.translate(_IS_LIVE)
+        if min(held) < 0:
+            places = zip(wanted, held, strict=True)
             wanted = bytearray(live and position >= 0 for live, position in places)
-        positions = array("q", compress(self.positions, wanted))
+        positions = array("q", compress(held, wanted))
         low, high = bisect_left(positions, start), bisect_left(positions, end)
         if low == high:
             return None
-        sequences = range(self.base, self.base + len(self.states))
-        expiries = None
-        if self.expiries is not None:
-            expiries = array("q", islice(compress(self.expiries, wanted), low, high))
+        if expiries is not None:
+            expiries = array("q", islice(compress(expiries, wanted), low, high))
         return EntryColumns(
             queue_id,
             array("Q", islice(compress(sequences, wanted), low, high)),
             positions[low:high],
-            array("I", islice(compress(self.sizes, wanted), low, high)),
-            array("I", islice(compress(self.stored, wanted), low, high)),
-            bytes(islice(compress(self.states, wanted), low, high)),
+            array("I", islice(compress(self.sizes[first:], wanted), low, high)),
+            array("I", islice(compress(self.stored[first:], wanted), low, high)),
+            bytes(islice(compress(states, wanted), low, high)),
             expiries if expiries is not None and any(expiries) else None,
         )
 
-    def extend(self, columns: EntryColumns, start: int, end: int) -> None:
-        """Append the entries ``start`` to ``end`` (not included) of ``columns``. The first is next
-        here, and all of them belong here."""
-        sequences = columns.sequences
-        base, place = sequences[start], len(self.states)
-        if columns.expiries is not None:
+    def _first_from(self, start: int) -> int:
+        """Every entry with a log position of ``start`` or above is at this offset or behind it.
+
+        Mostly it is the end that is asked for, by the segment in use, once for each queue: the rest
+        of a long chunk must not be walked through every time."""
+        count, size = len(self.positions), _TAIL_ENTRIES
+        while size < count:
+            tail = self.positions[-size:]
+            if min(tail) < 0:
+                return 0  # Entries that the log doesn't have: in no order with the others.
+            if tail[0] < start:
+                return count - size + bisect_left(tail, start)
+            size *= 4
+        return 0
+
+    def extend(self, columns: EntryColumns) -> None:
+        """Append entries. The first is next here, and all of them belong here."""
+        sequences, expiries = columns.sequences, columns.expiries
+        base, count, place = sequences[0], len(sequences), len(self.states)
+        if expiries is not None:
             self.with_expiries()
-        if sequences[end - 1] - base == end - 1 - start:
-            self.states += columns.states[start:end]
-            self.positions += columns.positions[start:end]
-            self.sizes += columns.sizes[start:end]
-            self.stored += columns.stored[start:end]
+        if sequences[-1] - base == count - 1:
+            self.states += columns.states
+            self.positions += columns.positions
+            self.sizes += columns.sizes
+            self.stored += columns.stored
             if self.expiries is not None:
-                if columns.expiries is not None:
-                    self.expiries += columns.expiries[start:end]
-                else:
-                    self.expiries.frombytes(bytes(self.expiries.itemsize * (end - start)))
+                self.expiries += expiries or array("q", bytes(8 * count))
         else:
-            self.pad_to(sequences[end - 1] + 1)
-            for row in range(start, end):
-                offset = place + sequences[row] - base
+            self.pad_to(sequences[-1] + 1)
+            for row, sequence in enumerate(sequences):
+                offset = place + sequence - base
                 self.states[offset] = columns.states[row]
                 self.positions[offset] = columns.positions[row]
                 self.sizes[offset] = columns.sizes[row]
                 self.stored[offset] = columns.stored[row]
-            if columns.expiries is not None and self.expiries is not None:
-                for row in range(start, end):
-                    self.expiries[place + sequences[row] - base] = columns.expiries[row]
-        self.live += end - start
-        self.returned += columns.states.count(REDELIVERED, start, end)
+                if expiries is not None and self.expiries is not None:
+                    self.expiries[offset] = expiries[row]
+        self.live += count
+        self.returned += columns.states.count(REDELIVERED)
 
     def mark_redelivered_below(self, position: int) -> None:
         """See :meth:`QueueIndex.mark_redelivered_below`."""

@@ -325,9 +325,13 @@ class QueueIndex:
         before, count, start = self.tail, len(sequences), 0
         while start < count:
             first = sequences[start]
-            end = bisect_left(sequences, ((first >> CHUNK_BITS) + 1) << CHUNK_BITS, start)
             self._grow_to(first)
-            self._last.extend(columns, start, end)
+            following = ((first >> CHUNK_BITS) + 1) << CHUNK_BITS
+            if not start and sequences[-1] < following:
+                self._last.extend(columns)  # Of thousands of queues each has a few in a segment.
+                break
+            end = bisect_left(sequences, following, start)
+            self._last.extend(columns.part(start, end))
             start = end
         if not count:
             return

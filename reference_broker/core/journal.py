@@ -40,8 +40,8 @@ class EntryColumns(NamedTuple):
     """Entries of one level of a queue that are not gone, in order, as parallel columns."""
 
     queue_id: int
-    sequences: array[int]
-    """``Q``. They rise, and may have holes."""
+    sequences: array[int] | range
+    """``Q``. They rise, and may have holes; a range where they have none."""
     positions: array[int]
     """``q``"""
     sizes: array[int]
@@ -52,6 +52,18 @@ class EntryColumns(NamedTuple):
     """One :class:`~reference_broker.core.index.EntryState` for each, never GONE."""
     expiries: array[int] | None
     """``q``, wall ms and 0 for never; ``None`` when none of them expires."""
+
+    def part(self, start: int, end: int) -> EntryColumns:
+        """The rows ``start`` to ``end`` (not included)."""
+        return EntryColumns(
+            self.queue_id,
+            self.sequences[start:end],
+            self.positions[start:end],
+            self.sizes[start:end],
+            self.stored[start:end],
+            self.states[start:end],
+            None if self.expiries is None else self.expiries[start:end],
+        )
 
 
 class EntrySource(Protocol):

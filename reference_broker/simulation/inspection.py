@@ -156,7 +156,7 @@ def start_of(broker: Broker, found: Found, stamp: int, wall_ms: int) -> Start:
 def _places(pieces: Iterable[EntryColumns]) -> tuple[array[int], array[int]]:
     sequences, positions = array("Q"), array("q")
     for columns in pieces:
-        sequences += columns.sequences
+        sequences.extend(columns.sequences)
         positions += columns.positions
     return sequences, positions
 

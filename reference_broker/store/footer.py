@@ -58,6 +58,8 @@ END_ROOM = SEALED_BYTES + FRAME_BYTES + _HEAD.size + TRAILER_BYTES
 _READY, _REDELIVERED, _TAKEN = (
     int(state) for state in (EntryState.READY, EntryState.REDELIVERED, EntryState.TAKEN)
 )
+_READY_STATE = bytes((_READY,))
+_ITEM_BYTES = {typecode: array(typecode).itemsize for typecode in "qQIH"}
 _TAKEN_IS_READY = bytes(_READY if state == _TAKEN else state for state in range(256))
 
 
@@ -92,7 +94,7 @@ def group_of(queue_id: int, pieces: Iterable[EntryColumns]) -> EntryColumns | No
     expiring = any(columns.expiries is not None for columns in ordered)
     group = EntryColumns(
         queue_id,
-        array("Q"),
+        (sequences := array("Q")),
         array("q"),
         array("I"),
         array("I"),
@@ -100,7 +102,7 @@ def group_of(queue_id: int, pieces: Iterable[EntryColumns]) -> EntryColumns | No
         array("q") if expiring else None,
     )
     for columns in ordered:
-        group.sequences.extend(columns.sequences)
+        sequences.extend(columns.sequences)
         group.positions.extend(columns.positions)
         group.sizes.extend(columns.sizes)
         group.stored.extend(columns.stored)
@@ -124,26 +126,12 @@ def levels_of(group: EntryColumns) -> Iterator[tuple[int, EntryColumns]]:
     start = 0
     while start < len(sequences):
         level = sequences[start] >> LEVEL_SHIFT
-        end = bisect_left(sequences, (level + 1) << LEVEL_SHIFT, start)
-        if start == 0 and end == len(sequences):
+        if start == 0 and sequences[-1] >> LEVEL_SHIFT == level:
             yield level, group
             return
-        yield level, slice_of(group, start, end)
+        end = bisect_left(sequences, (level + 1) << LEVEL_SHIFT, start)
+        yield level, group.part(start, end)
         start = end
-
-
-def slice_of(columns: EntryColumns, start: int, end: int) -> EntryColumns:
-    """The entries ``start`` to ``end`` (not included)."""
-    expiries = columns.expiries
-    return EntryColumns(
-        columns.queue_id,
-        columns.sequences[start:end],
-        columns.positions[start:end],
-        columns.sizes[start:end],
-        columns.stored[start:end],
-        columns.states[start:end],
-        None if expiries is None else expiries[start:end],
-    )
 
 
 def ranges_of(speech: Speech) -> Ranges:
@@ -209,7 +197,7 @@ def _encode_group(group: EntryColumns) -> list[bytes]:
     )
     parts = [_GROUP.pack(group.queue_id, sequences[0], count, flags)]
     if not consecutive:
-        parts.append(_column(sequences))
+        parts.append(_column(array("Q", sequences)))
     parts += map(_column, (group.positions, group.sizes, group.stored))
     if group.expiries is not None:
         parts.append(_column(group.expiries))
@@ -220,18 +208,15 @@ def _encode_group(group: EntryColumns) -> list[bytes]:
 
 def _decode_group(reader: _Reader) -> EntryColumns:
     queue_id, first, count, flags = reader.fields(_GROUP)
-    if flags & _CONSECUTIVE:
-        sequences = array("Q", range(first, first + count))
-    else:
-        sequences = reader.column("Q", count)
+    consecutive = flags & _CONSECUTIVE
     return EntryColumns(
         queue_id,
-        sequences,
+        range(first, first + count) if consecutive else reader.column("Q", count),
         reader.column("q", count),
         reader.column("I", count),
         reader.column("I", count),
         expiries=reader.column("q", count) if flags & _WITH_EXPIRIES else None,
-        states=reader.take(count) if flags & _WITH_STATES else bytes((_READY,)) * count,
+        states=reader.take(count) if flags & _WITH_STATES else _READY_STATE * count,
     )
 
 
@@ -261,11 +246,14 @@ class _Reader:
         return self._payload[self._at - size_bytes : self._at]
 
     def fields(self, layout: struct.Struct) -> tuple[int, ...]:
-        return layout.unpack(self.take(layout.size))
+        fields = layout.unpack_from(self._payload, self._at)
+        self._at += layout.size
+        return fields
 
     def column(self, typecode: str, count: int) -> array[int]:
-        values: array[int] = array(typecode)
-        values.frombytes(self.take(count * values.itemsize))
+        start = self._at
+        self._at = end = start + count * _ITEM_BYTES[typecode]
+        values: array[int] = array(typecode, self._payload[start:end])
         if sys.byteorder == "big":
             values.byteswap()
         return values

@@ -391,6 +391,39 @@ def test_only_ready_entries_are_restored_and_only_above_those_that_are_here(
         index.restore_columns(columns_of([3]))
 
 
+@pytest.mark.parametrize("paged", [False, True])
+@pytest.mark.parametrize("expiring", [False, True])
+@pytest.mark.parametrize("gone", [(), (0, 3, 700, 998)])
+def test_columns_of_any_part_of_a_long_chunk(
+    paged: bool, expiring: bool, gone: tuple[int, ...]
+) -> None:
+    index, entries = QueueIndex(), 1000
+    for sequence in range(entries):
+        index.append(10 * sequence, 1, 5, sequence + 7 if expiring else 0)
+    if paged:
+        index.set_position(500, -3)
+    for sequence in gone:
+        index.forget(sequence)
+    left = [n for n in range(entries) if n not in gone and not (paged and n == 500)]
+    parts = (
+        (0, 9995),
+        (9980, 9991),
+        (9360, 99_999),
+        (9355, 9975),
+        (4000, 8000),
+        (0, 1),
+        (9991, 11_000),
+    )
+    for start, end in parts:
+        expected = [n for n in left if start <= 10 * n < end]
+        pieces = list(index.live_columns(1, start, end))
+        assert [n for piece in pieces for n in piece.sequences] == expected
+        assert [n // 10 for piece in pieces for n in piece.positions] == expected
+        if expiring:
+            expiries = [at - 7 for piece in pieces for at in piece.expiries or ()]
+            assert expiries == expected
+
+
 def test_what_the_log_does_not_have_is_in_no_columns() -> None:
     index = QueueIndex()
     for position in (-1, 10, -7, -1, 11, 12):

@@ -213,7 +213,7 @@ class _Ready:
         for columns in self._entries.live_entries(queue_id, start, end):
             for place, state in enumerate(columns.states):
                 if state != EntryState.TAKEN:
-                    yield footer.slice_of(columns, place, place + 1)
+                    yield columns.part(place, place + 1)
 
 
 def footer_without_acks(patch: pytest.MonkeyPatch) -> WorldFactory:
@@ -229,7 +229,7 @@ def footer_without_the_last_entry(patch: pytest.MonkeyPatch) -> WorldFactory:
         if groups:
             last = groups.pop()
             if len(last.sequences) > 1:
-                groups.append(footer.slice_of(last, 0, len(last.sequences) - 1))
+                groups.append(last.part(0, len(last.sequences) - 1))
         return groups
 
     patch.setattr(log, "alive", all_but_the_last)

@@ -15,7 +15,8 @@ _MASK = 0xFFFFFFFF
 
 
 class CopyFailed(ReferenceBrokerError):
-    """The copy can't be written: the disk is full, or worse. The sources are untouched."""
+    """There is no copy: the disk is full, or worse, or a source can't be read just now. The sources
+    are untouched: try again later."""
 
 
 class CopyFile:

@@ -15,7 +15,8 @@ from reference_broker.core.journal import EntryColumns
 from reference_broker.errors import ReferenceBrokerError
 from reference_broker.store import record
 from reference_broker.store.checksum import checksum_of
-from reference_broker.store.copy_file import CopyFile
+from reference_broker.store.copy_file import CopyFailed, CopyFile
+from reference_broker.store.damage import DAMAGE
 from reference_broker.store.extents import Extent, ExtentTable, Origin, Place
 from reference_broker.store.footer import (
     Footer,
@@ -63,6 +64,18 @@ class SourceUnreadable(ReferenceBrokerError):
         self.position = position
 
 
+class SourceOutOfReach(CopyFailed):
+    """A source can't be read just now (too many open files, no memory). Nothing says that it is
+    damaged: try again later."""
+
+
+def _unread(source: Source, position: int, error: OSError | FileEnds) -> ReferenceBrokerError:
+    """What to raise for it."""
+    if isinstance(error, OSError) and error.errno not in DAMAGE:
+        return SourceOutOfReach(f"{source.name.file} can't be read now: {error}")
+    return SourceUnreadable(source, position, error)
+
+
 class SegmentCopy:
     """One rewriting, to be written once."""
 
@@ -81,7 +94,8 @@ class SegmentCopy:
         self._run_end = 0
 
     def write(self) -> RewriteResult:
-        """Raises :exc:`SourceUnreadable` and :exc:`CopyFailed`."""
+        """Raises :exc:`SourceUnreadable`, and :exc:`CopyFailed`: the copy can't be written, or a
+        source not be read just now."""
         plan, out = self._plan, self._out
         header = SegmentHeader(plan.name, plan.checksum, plan.redelivered_below, plan.end)
         out.put(header.encode())
@@ -110,7 +124,7 @@ class SegmentCopy:
             try:
                 footer = read_footer(self._disk, source.name, source.checksum)
             except OSError as error:
-                raise SourceUnreadable(source, source.name.base, error) from error
+                raise _unread(source, source.name.base, error) from error
             if footer is None:
                 raise SourceUnreadable(source, source.name.base, "its footer is damaged")
             for base, said in footer.speeches.items():
@@ -133,7 +147,7 @@ class SegmentCopy:
             try:
                 self._copy_record(source, window, position, place)
             except (FileEnds, OSError) as error:
-                raise SourceUnreadable(source, position, error) from error
+                raise _unread(source, position, error) from error
             if count % PAUSE_RECORDS == 0:
                 self._pause()
 

@@ -26,6 +26,9 @@ from reference_broker.store.record import RecordType, encode_bases
 from reference_broker.store.rewrite_plan import Source
 from reference_broker.store.segment import SegmentName
 
+ALL = 1 << 62
+"""More than there can be, where somebody has to say how many at most."""
+
 
 class SegmentState(Enum):
     """Where a segment is in its life."""
@@ -163,8 +166,12 @@ class Liveness:
         return self._bases
 
     def census(self) -> bytes:
-        """The CENSUS record: what should be there at a start."""
-        return encode_bases(RecordType.CENSUS, self._bases)
+        """The CENSUS record: what should be there at a start. Not what leaves: a REMOVED record
+        says so, and may stand before this one."""
+        staying = (
+            base for base in self._bases if self.segments[base].state is not SegmentState.LEAVING
+        )
+        return encode_bases(RecordType.CENSUS, staying)
 
     def add(self, use: SegmentUse) -> SegmentUse:
         """Open the books of a new segment; its base must lie above all others."""
@@ -223,14 +230,15 @@ class Liveness:
         """What deleting or rewriting could free if the definitions were written again."""
         return sum(use.size_bytes - use.needed_bytes for use in self._held.values())
 
-    def take_dead(self) -> list[SegmentUse]:
-        """The segments that may be deleted now, oldest first. They stay in the books until
-        :meth:`removed`, but are not returned again."""
+    def take_dead(self, most: int = ALL) -> list[SegmentUse]:
+        """The segments that may be deleted now, oldest first, and no more than so many. They stay
+        in the books until :meth:`removed`, but are not returned again."""
         if not self._dead:
             return []
         ordered = [self._dead[base] for base in sorted(self._dead)]
         dead = [use for use in ordered if self._is_dead(use)]
-        self._dead.clear()
+        self._dead = {use.base: use for use in dead[most:]}
+        del dead[most:]
         for use in dead:
             use.change(SegmentState.LEAVING)
         return dead

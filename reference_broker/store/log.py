@@ -6,8 +6,9 @@ says so; only then does ``synced`` rise. The order of the operations is the stor
 1. records of the segment in use are written and synced before the next segment is created, so a
    segment's existence proves that everything before it is on disk;
 2. a new segment's header and directory entry are synced before a record is written to it;
-3. segments are deleted after the sync of the acks that made them dead, and what speaks about a
-   deleted segment goes only in a later batch, when that deletion is durable;
+3. segments are deleted after the sync of the acks that made them dead, but before the next segment
+   is created, since that may need their room; and what speaks about a deleted segment goes only
+   in a later batch, when that deletion is durable;
 4. a rewritten segment gets its name after the sync of everything that was known when it was made,
    and the files that it replaces are deleted in a later batch.
 
@@ -32,9 +33,10 @@ from collections.abc import Sequence
 from reference_broker.core.content import Content
 from reference_broker.core.journal import Entry, EntrySource
 from reference_broker.store import ports, record
-from reference_broker.store.batch import Batch, removal
+from reference_broker.store.batch import Batch
 from reference_broker.store.checksum import PREFERRED, ChecksumKind, checksum_of
 from reference_broker.store.definitions import Definitions
+from reference_broker.store.departures import REMOVED_ROOM, Departures
 from reference_broker.store.fetch_request import FetchRequest
 from reference_broker.store.footer import (
     END_ROOM,
@@ -88,6 +90,8 @@ _MESSAGE_ROOM = ENTRY_ROOM + GROUP_ROOM
 _SPEECH_ROOM = SPEECH_ROOM + FOOTER_RANGE_BYTES
 _SLACK = max(_MESSAGE_ROOM, _SPEECH_ROOM)
 """Kept free below the limit: a message with one entry need not ask for room in the footer."""
+RESERVED_BYTES = END_ROOM + _SLACK + REMOVED_ROOM
+"""Of each segment, for its end."""
 _RANGE_ROOM = RANGE_BYTES + _SPEECH_ROOM
 _RANGES_ROOM = RANGES_HEAD_BYTES + _RANGE_ROOM
 
@@ -101,7 +105,8 @@ class Log:
     """The broker's :class:`~reference_broker.core.journal.Journal` on disk.
 
     A new log has its first segment and its START record pending: take the batch, perform it, and
-    call :meth:`batch_synced` before anything is promised.
+    call :meth:`batch_synced` before anything is promised. With ``spare_bytes`` there is a spare
+    file of that size, which becomes the first segment.
     """
 
     def __init__(
@@ -115,6 +120,7 @@ class Log:
         liveness: Liveness | None = None,
         checksum: ChecksumKind = PREFERRED,
         segment_bytes: int = SEGMENT_BYTES,
+        spare_bytes: int = 0,
     ) -> None:
         self.tail = tail
         self.synced = tail
@@ -139,8 +145,9 @@ class Log:
         self._ranges_type = _ACK
         self._ranges_position = 0
         self._row: AckRow | None = None
-        self._spare = Spare()
+        self._spare = Spare(spare_bytes)
         self._rewriting = Rewriting(self._liveness)
+        self._departures = Departures(self._liveness, self._rewriting)
         self._open_segment(0)
         self._append(record.encode_start(epoch, clean))
         self._append_noted(self._liveness.census())
@@ -259,27 +266,22 @@ class Log:
         hasn't been given back to :meth:`batch_synced`."""
         if self._in_flight is not None:
             return None
-        dead: list[SegmentUse] = []
-        replaced: list[SegmentUse] = []
-        rewritten: list[ports.Operation] = []
+        last: list[ports.Operation] = []
         if not self._closed:
             held_bytes = self._liveness.held_by_definitions_bytes()
             if held_bytes > SNAPSHOT_GAIN * self._definitions.snapshot_bytes:
                 self._append_definitions()
-            dead = self._liveness.take_dead()
-            replaced = self._rewriting.take_replaced()
-            self._append_removed(dead + replaced)
-            rewritten = self._rewriting.take_operations(self.synced)
-            if self._spare.ask():
-                rewritten.append(ports.CreateSpare(SPARE_FILE, self._segment_bytes))
-        if not (self._pieces or self._ranges or self._operations or replaced or dead or rewritten):
+            leaving = self._departures.take()
+            if leaving.bases:
+                self._append_noted(record.encode_bases(RecordType.REMOVED, leaving.bases))
+            last = leaving.operations + self._rewriting.take_operations(self.synced)
+            self._spare.use_in(self._operations)
+            if self._spare.ask(self._segment_bytes):
+                last.append(ports.CreateSpare(SPARE_FILE, self._segment_bytes))
+        if not (self._pieces or self._ranges or self._operations or last):
             return None
         self._flush()
-        # One after the other: a segment whose new file is gone must not be found in its old one.
-        for leaving in (replaced, dead):
-            if leaving:
-                self._operations += [*map(removal, leaving), ports.SyncDirectory()]
-        batch = Batch(self._operations + rewritten, self.tail, dead)
+        batch = Batch(self._operations + last, self.tail, self._departures.take_ordered())
         self._operations = []
         self._in_flight = batch
         return batch
@@ -413,12 +415,6 @@ class Log:
         self._append_noted(record.encode_definitions(self._definitions.values))
         self._liveness.snapshot(self._active)
 
-    def _append_removed(self, leaving: Sequence[SegmentUse]) -> None:
-        """Say which bases are about to be gone: not one that goes on in another file."""
-        known = self._liveness.segments
-        if bases := [use.base for use in leaving if known.get(use.base, use) is use]:
-            self._append_noted(record.encode_bases(RecordType.REMOVED, bases))
-
     def _put(self, head: bytes, body: ports.Piece = b"") -> int:
         """One record at the tail, where there must be room; returns its position."""
         position = self.tail
@@ -515,8 +511,12 @@ class Log:
     def _roll(self, needed: int) -> None:
         """Complete the segment in use, and begin the next one, with room for its census."""
         old = self._active
+        leaving = self._departures.take_within(self._limit + _SLACK + REMOVED_ROOM - self.tail)
+        if leaving.bases:
+            self._note(self._put(record.encode_bases(RecordType.REMOVED, leaving.bases)))
         self._seal(RecordType.SEALED)
         self._flush_pieces(ports.TruncateFile(old.name.file, self.tail - old.base))
+        self._operations += leaving.operations
         census_bytes = FRAME_BYTES + len(self._liveness.census()) + record.BASE_BYTES
         self._open_segment(needed + census_bytes + NOTE_ROOM)
         self._limit = self._idle_limit
@@ -549,11 +549,12 @@ class Log:
     def _open_segment(self, needed: int) -> None:
         """Begin one at the tail, with room for ``needed`` bytes of record and footer."""
         name = SegmentName(self.tail, self.epoch)
-        size = segment_bytes_for(needed + END_ROOM + _SLACK, self._segment_bytes)
         header = SegmentHeader(name, self._checksum_kind, self._redelivered_below).encode()
-        if size == self._segment_bytes and self._spare.take():
+        if self._spare.take(HEADER_BYTES + needed + RESERVED_BYTES):
+            size = self._spare.size_bytes
             self._operations.append(ports.RenameFile(SPARE_FILE, name.file))
         else:
+            size = segment_bytes_for(needed + RESERVED_BYTES, self._segment_bytes)
             self._operations.append(ports.CreateFile(name.file, size))
         self._operations += [
             ports.Write(name.file, 0, [header]),
@@ -567,7 +568,7 @@ class Log:
         self._touched: dict[int, None] = {}
         self._notes = array("I")
         self._speeches = Speeches(self._liveness, self._active)
-        self._idle_limit = name.base + size - END_ROOM - _SLACK
+        self._idle_limit = name.base + size - RESERVED_BYTES
         self.tail += HEADER_BYTES
         self._pieces_at = self.tail
 

@@ -12,7 +12,6 @@ Every message is verified. One that is damaged is answered with ``None``, and th
 
 from __future__ import annotations
 
-import errno
 import struct
 from array import array
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from reference_broker.core.content import NOT_STORED, Content
 from reference_broker.core.journal import Fetched
 from reference_broker.errors import ReferenceBrokerError
 from reference_broker.store.checksum import Checksum, ChecksumKind, checksum_of
+from reference_broker.store.damage import DAMAGE
 from reference_broker.store.extents import Place
 from reference_broker.store.fetch_request import FetchRequest
 from reference_broker.store.log import Log
@@ -44,14 +44,6 @@ from reference_broker.store.record import (
     stored_share,
 )
 from reference_broker.store.rewrite_plan import Source
-
-DAMAGE = frozenset(
-    getattr(errno, name)
-    for name in ("EIO", "EBADMSG", "ENODATA", "EREMOTEIO", "EUCLEAN")
-    if hasattr(errno, name)
-)
-"""Errors by which the medium says that something on it is gone. No other one says so: with too many
-open files the messages are still there."""
 
 _MASK = 0xFFFFFFFF
 _PUBLISH = int(RecordType.PUBLISH)

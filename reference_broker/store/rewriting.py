@@ -5,6 +5,7 @@
     COPIED      it is synced, and waits until everything that its plan knew is synced as well:
                 an ack that is baked into it must not outlive the publish that the same turn logged
     COMMITTING  the batch that gives it its name is on its way
+    DISCARDING  the batch that deletes it is on its way: another copy may have the same file
 
 Until it has its name it is a file that the next start deletes. From then on it stands for its
 sources, which are deleted one batch later.
@@ -19,7 +20,7 @@ from typing import TypedDict, Unpack
 from reference_broker.core.journal import EntrySource
 from reference_broker.store.checksum import ChecksumKind
 from reference_broker.store.footer import alive
-from reference_broker.store.liveness import Liveness, SegmentUse
+from reference_broker.store.liveness import ALL, Liveness, SegmentUse
 from reference_broker.store.ports import DeleteFile, Operation, RenameFile, SyncDirectory
 from reference_broker.store.rewrite_plan import RewritePlan, RewriteResult, Span
 from reference_broker.store.segment import SegmentName
@@ -30,13 +31,15 @@ class RewriteStage(Enum):
     COPYING = auto()
     COPIED = auto()
     COMMITTING = auto()
+    DISCARDING = auto()
 
 
 TRANSITIONS: dict[RewriteStage, tuple[RewriteStage, ...]] = {
     RewriteStage.NONE: (RewriteStage.COPYING,),
     RewriteStage.COPYING: (RewriteStage.COPIED, RewriteStage.NONE),
-    RewriteStage.COPIED: (RewriteStage.COMMITTING, RewriteStage.NONE),
+    RewriteStage.COPIED: (RewriteStage.COMMITTING, RewriteStage.DISCARDING),
     RewriteStage.COMMITTING: (RewriteStage.NONE,),
+    RewriteStage.DISCARDING: (RewriteStage.NONE,),
 }
 
 
@@ -75,12 +78,10 @@ class Rewriting:
         self._result = result
 
     def abandon(self, plan: RewritePlan) -> None:
-        """There will be no copy. Not once it is about to get its name."""
+        """There will be no copy, and there is none any more. Not once it is finished."""
         assert plan is self._plan
-        assert self._stage is not RewriteStage.COMMITTING
-        self._change(RewriteStage.NONE)
-        self._plan = self._result = None
-        self._liveness.unbake(self._sources)
+        assert self._stage is RewriteStage.COPYING
+        self._give_up(RewriteStage.NONE)
 
     def take_operations(self, synced: int) -> list[Operation]:
         """What gives the copy its name, when it is time for that."""
@@ -89,13 +90,15 @@ class Rewriting:
             return []
         if any(source.damaged for source in self._sources):
             # It turned out meanwhile: it has to be put aside, not replaced.
-            self.abandon(plan)
+            self._give_up(RewriteStage.DISCARDING)
             return [DeleteFile(plan.name.copy_file)]
         self._change(RewriteStage.COMMITTING)
         return [RenameFile(plan.name.copy_file, plan.name.file), SyncDirectory()]
 
     def batch_synced(self) -> None:
         """If the batch gave the copy its name, it stands for its sources from now on."""
+        if self._stage is RewriteStage.DISCARDING:
+            self._change(RewriteStage.NONE)
         if self._stage is not RewriteStage.COMMITTING:
             return
         plan, result = self._plan, self._result
@@ -109,10 +112,15 @@ class Rewriting:
         self._plan = self._result = None
         self._change(RewriteStage.NONE)
 
-    def take_replaced(self) -> list[SegmentUse]:
-        """The segments whose files are to be deleted now."""
-        replaced, self._replaced = self._replaced, []
+    def take_replaced(self, most: int = ALL) -> list[SegmentUse]:
+        """The segments whose files are to be deleted now, but no more than so many."""
+        replaced, self._replaced = self._replaced[:most], self._replaced[most:]
         return replaced
+
+    def _give_up(self, stage: RewriteStage) -> None:
+        self._change(stage)
+        self._plan = self._result = None
+        self._liveness.unbake(self._sources)
 
     def _change(self, stage: RewriteStage) -> None:
         if stage not in TRANSITIONS[self._stage]:

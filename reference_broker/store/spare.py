@@ -1,12 +1,15 @@
 """The spare segment: the next one, made ahead, so that a full disk shows before it hurts.
 
 While there is no room for another spare, publishers are blocked, and a whole empty segment is still
-there for acks.
+there for acks. The first segment of a log was one, too, and may be smaller than the others.
 """
 
 from __future__ import annotations
 
 from enum import Enum, auto
+
+from reference_broker.store.ports import CreateFile, Operation, RenameFile
+from reference_broker.store.segment import SPARE_FILE
 
 
 class SpareState(Enum):
@@ -32,20 +35,32 @@ TRANSITIONS: dict[SpareState, tuple[SpareState, ...]] = {
 class Spare:
     """The spare segment of one log. Every method that is called at the wrong time does nothing."""
 
-    def __init__(self) -> None:
-        self.state = SpareState.WANTED
+    def __init__(self, size_bytes: int = 0) -> None:
+        self.state = SpareState.READY if size_bytes else SpareState.WANTED
+        self.size_bytes = size_bytes
+        """Of the one that is there, or on its way."""
 
-    def ask(self) -> bool:
-        """Whether the batch that is made now has to create it."""
-        return self._changed(SpareState.WANTED, SpareState.ASKED)
+    def ask(self, size_bytes: int) -> bool:
+        """Whether the batch that is made now has to create it, in this size."""
+        asked = self._changed(SpareState.WANTED, SpareState.ASKED)
+        if asked:
+            self.size_bytes = size_bytes
+        return asked
 
     def answered(self, missing: bool) -> None:
         """The batch was performed; ``missing`` says that there was no room."""
         self._changed(SpareState.ASKED, SpareState.MISSING if missing else SpareState.READY)
 
-    def take(self) -> bool:
-        """Whether there is one to use; then it is gone."""
-        return self._changed(SpareState.READY, SpareState.WANTED)
+    def take(self, least_bytes: int) -> bool:
+        """Whether there is one to use that is large enough; then it is gone."""
+        return self.size_bytes >= least_bytes and self._changed(SpareState.READY, SpareState.WANTED)
+
+    def use_in(self, operations: list[Operation]) -> None:
+        """Have a segment that was begun while the spare was on its way be that one, if it is there
+        by now. There may be no room on the disk for a file beside it."""
+        for at, operation in enumerate(operations):
+            if isinstance(operation, CreateFile) and self.take(operation.size_bytes):
+                operations[at] = RenameFile(SPARE_FILE, operation.file)
 
     def retry(self) -> None:
         """There may be room by now."""

@@ -48,7 +48,7 @@ def full_for_good(seed: int) -> World:
     return world
 
 
-@pytest.mark.parametrize("seed", [3, 4, 6, 10])
+@pytest.mark.parametrize("seed", [7, 9, 10, 13])
 def test_acks_make_room_and_publishing_goes_on(seed: int) -> None:
     counts = full_for_good(seed).history.counts
     print(counts)
@@ -57,21 +57,22 @@ def test_acks_make_room_and_publishing_goes_on(seed: int) -> None:
     assert counts["confirmed"] > 300
 
 
-@pytest.mark.parametrize("seed", [0, 5])
-@pytest.mark.xfail(
-    reason="dead segments are deleted by the next batch, and this one waits for room",
-    raises=Violation,
-    strict=True,
-)
-def test_acks_make_room_for_a_batch_of_many_segments(seed: int) -> None:
+@pytest.mark.parametrize("seed", [1, 22, 25, 32])
+def test_what_is_dead_makes_room_before_the_next_segment_is_created(seed: int) -> None:
     full_for_good(seed)
 
 
-@pytest.mark.parametrize("seed", [2])
+@pytest.mark.parametrize("seed", [2, 3, 13, 19, 33])
+def test_a_full_disk_does_not_prevent_a_start(seed: int) -> None:
+    full_for_good(seed)
+
+
+@pytest.mark.parametrize("seed", [0, 5, 12, 29])
 @pytest.mark.xfail(
-    reason="a start needs room for a new segment of the full size, and nothing keeps it free",
+    reason="acks that come while a batch waits for room are logged behind it, for ever if they are "
+    "what would make the room: nothing keeps publishers from logging more than there is room for",
     raises=Violation,
     strict=True,
 )
-def test_a_full_disk_does_not_prevent_a_start(seed: int) -> None:
+def test_acks_make_room_for_a_batch_that_waits_already(seed: int) -> None:
     full_for_good(seed)

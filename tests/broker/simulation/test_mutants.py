@@ -41,6 +41,7 @@ from reference_broker.store import (
     Log,
     Operation,
     copying,
+    departures,
     footer,
     log,
     opening,
@@ -60,7 +61,7 @@ from reference_broker.store.rewriting import Rewriting
 from reference_broker.store.scan import Found, Gap, SegmentScan
 from reference_broker.store.speech import EntryRanges, Speech
 
-SEEDS = range(90)
+SEEDS = range(150)
 DURATION_US = 20_000_000
 
 Plant = Callable[[pytest.MonkeyPatch], WorldFactory]
@@ -248,7 +249,7 @@ def sources_deleted_before_the_copy_is_durable(patch: pytest.MonkeyPatch) -> Wor
         return operations
 
     patch.setattr(Rewriting, "take_operations", all_at_once)
-    patch.setattr(log, "removal", _delete_if_there)
+    patch.setattr(departures, "removal", _delete_if_there)
     return small_world
 
 
@@ -557,8 +558,8 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
         page_read_before_it_is_written),
     "acks": (ack_not_logged, ack_of_a_sealed_segment_not_logged, segment_with_live_acks_deleted,
         purge_not_logged, queue_id_reused, rewriting_forgets_what_was_said_of_others,
-        footer_without_acks),
-    "rebuild": (acks_of_merged_segments_forgotten, acks_of_the_segment_in_use_baked_twice,
+        footer_without_acks, acks_of_merged_segments_forgotten),
+    "rebuild": (acks_of_the_segment_in_use_baked_twice,
         rewriting_forgets_an_ack, expiry_not_stored),
     "redelivered": (rewriting_forgets_requeues, redelivered_forgotten_by_recovery),
     "disk use": (nothing_is_rewritten, copies_left_behind),

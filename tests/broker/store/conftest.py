@@ -26,7 +26,7 @@ from reference_broker.store.ports import (
 )
 from reference_broker.store.rewrite import build
 
-SEGMENT_BYTES = 1024
+SEGMENT_BYTES = 1293
 ROUTE = encode_shortstr("flights") + encode_shortstr("late")
 A, B = 7, 8
 

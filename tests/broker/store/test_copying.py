@@ -17,7 +17,7 @@ from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.store import copying, record
 from reference_broker.store.checksum import ChecksumKind, checksum_of
 from reference_broker.store.copy_file import CopyFailed
-from reference_broker.store.copying import SourceUnreadable
+from reference_broker.store.copying import SourceOutOfReach, SourceUnreadable
 from reference_broker.store.extents import ExtentTable
 from reference_broker.store.footer import Footer, Ranges, encode_footer, read_footer
 from reference_broker.store.ports import CreateFile, Operation, RenameFile, Sync, Write
@@ -326,6 +326,27 @@ def test_a_source_that_cannot_be_read_is_named(folder: FaultyFolder) -> None:
         build(plan, folder)
     assert caught.value.position == 0
     assert plan.name.copy_file not in folder.list_files()
+
+
+@pytest.mark.parametrize("part", ["footer", "record"])
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENOMEM], ids=errno.errorcode.__getitem__)
+def test_a_source_that_is_only_out_of_reach_is_not_called_damaged(
+    folder: FaultyFolder, error: int, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segment = Segment(folder, 0)
+    position = segment.publish(b"x", Entry(QUEUE, 1))
+    source = segment.sealed()
+    plan = plan_of([source], [columns(QUEUE, [(1, position)])])
+    if part == "record":
+        monkeypatch.setattr(
+            copying, "read_footer", lambda disk, name, kind: Footer(RecordType.SEALED, 3)
+        )
+    folder.faulty, folder.error = source.name.file, error
+    with pytest.raises(SourceOutOfReach, match="can't be read now"):
+        build(plan, folder)
+    assert plan.name.copy_file not in folder.list_files()
+    folder.faulty = ""
+    assert build(plan, folder).size_bytes == folder.size(plan.name.copy_file)
 
 
 @pytest.mark.parametrize("part", ["record", "length", "footer"])

@@ -8,6 +8,7 @@ message is lost, no synced ack comes back, and no order is broken.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
@@ -69,7 +70,7 @@ def messages_of(
     found = {}
     for queue_id in recovered.queues:
         for columns in recovered.live_entries(queue_id, 0, 1 << 62):
-            log.fetch(queue_id, columns.sequences, columns.positions)
+            log.fetch(queue_id, array("Q", columns.sequences), columns.positions)
     for job in take_reads(log):
         fetched, unreadable = perform(disk, job)
         assert not unreadable

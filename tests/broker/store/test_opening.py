@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 
@@ -10,7 +11,14 @@ from reference_broker.core.index import QueueIndex
 from reference_broker.core.journal import Entry, EntryColumns
 from reference_broker.errors import StoreError
 from reference_broker.simulation.disk import Crash, SimulatedDisk
-from reference_broker.simulation.lone_log import filled, opened
+from reference_broker.simulation.lone_log import (
+    LoneQueues,
+    adopted,
+    filled,
+    opened,
+    settle_down,
+)
+from reference_broker.simulation.power import PowerCut, PoweredDisk
 from reference_broker.store import Log, Operation, RecoveredLog, open_log
 from reference_broker.store.checksum import PREFERRED, ChecksumKind
 from reference_broker.store.footer import read_footer
@@ -21,11 +29,12 @@ from reference_broker.store.ports import (
     RenameFile,
     Sync,
     SyncDirectory,
+    TruncateFile,
     Write,
 )
 from reference_broker.store.record import RecordType
 from reference_broker.store.rewrite import build
-from reference_broker.store.segment import SegmentName
+from reference_broker.store.segment import SPARE_FILE, SegmentName
 
 
 class Queues:
@@ -119,7 +128,8 @@ def test_after_a_clean_stop_nothing_is_copied() -> None:
     done = len(disk.performed)
     _, recovered = open_log(disk)
     assert recovered.clean
-    assert not any(isinstance(each, RenameFile) for each in disk.performed[done:])
+    created = [each.file for each in disk.performed[done:] if isinstance(each, CreateFile)]
+    assert created == [SPARE_FILE]
 
 
 def test_what_nothing_needs_is_deleted() -> None:
@@ -146,6 +156,117 @@ def test_without_room_for_a_spare_it_opens_and_says_so() -> None:
     log, _ = open_log(disk)
     assert log.spare_missing
     assert segments(disk)
+
+
+# A full disk
+
+SMALL_BYTES = 64 * 1024
+
+
+def nearly_full(free_bytes: int, random: Random | None = None) -> PoweredDisk:
+    """After a kill: 20 messages in the last segment, which are synced, and so much room beside the
+    segments, once the old spare is gone."""
+    disk = PoweredDisk(random)
+    log, _ = open_log(disk, segment_bytes=SMALL_BYTES)
+    queues = LoneQueues(log)
+    queues.publish(100)
+    pump(log, disk)
+    for _ in range(20):
+        queues.publish(2000)
+        pump(log, disk)
+    disk.perform(DeleteFile(SPARE_FILE))
+    disk.capacity_bytes = disk.size_bytes + free_bytes
+    return disk
+
+
+def test_where_the_copy_has_no_room_the_segment_is_secured_in_its_place() -> None:
+    disk = nearly_full(free_bytes=5000)
+    (file,) = segments(disk)
+    before = disk.read(file)
+    done = len(disk.performed)
+    log, recovered = open_log(disk, segment_bytes=SMALL_BYTES)
+    assert log.spare_missing
+    write, *rest = disk.performed[done : done + 4]
+    assert isinstance(write, Write)
+    assert (write.file, write.offset) == (file, 0)
+    assert rest == [Sync(file), TruncateFile(file, disk.size(file)), Sync(file)]
+    assert disk.size(file) < 48_000
+    kept = recovered.last
+    assert kept is not None
+    assert disk.read(file)[: kept.kept_bytes] == before[: kept.kept_bytes]
+    footer = read_footer(disk, name_of(file), PREFERRED)
+    assert footer is not None
+    assert len(footer.groups[0].sequences) == 21
+
+
+def test_a_full_disk_gets_a_smaller_first_segment_and_acks_make_room() -> None:
+    disk = nearly_full(free_bytes=5000)
+    log, recovered = open_log(disk, segment_bytes=SMALL_BYTES)
+    _, first = segments(disk)
+    assert disk.size(first) == SMALL_BYTES // 4
+    queues = adopted(log, recovered)
+    while queues.indexes[7].ready:
+        queues.ack()
+        pump(log, disk)
+    settle_down(log, disk)
+    assert segments(disk) == [first]
+
+
+@pytest.mark.parametrize("how", Crash)
+def test_a_start_on_a_full_disk_may_be_cut_short_anywhere(how: Crash) -> None:
+    cuts = 0
+    for operation in range(1, 40):
+        disk = nearly_full(5000, Random(operation))
+        disk.cut_power_at(operation)
+        try:
+            open_log(disk, segment_bytes=SMALL_BYTES)
+        except PowerCut:
+            cuts += 1
+        disk.keep_power()
+        for torn_at in (operation * 1000, operation):
+            disk.crash(how, torn_at)
+            _, recovered = open_log(disk, segment_bytes=SMALL_BYTES)
+            assert not recovered.damage.damaged
+            assert sequences(recovered) == list(range(1, 22)), (operation, how)
+    assert cuts > 8
+
+
+def test_without_the_least_room_it_says_how_much_that_is() -> None:
+    disk = nearly_full(free_bytes=0)
+    disk.full = True
+    with pytest.raises(OSError, match=r"a start needs \d{4} bytes of room") as caught:
+        open_log(disk, segment_bytes=SMALL_BYTES)
+    assert caught.value.errno == errno.ENOSPC
+    least = int(str(caught.value).split("needs ")[1].split()[0])
+    disk.full = False
+    for free, opens in ((least - 1, False), (least, True)):
+        disk.capacity_bytes = disk.size_bytes + free
+        try:
+            log, _ = open_log(disk, segment_bytes=SMALL_BYTES)
+        except OSError:
+            assert not opens
+        else:
+            assert opens
+            assert log.spare_missing
+
+
+def test_another_error_is_no_full_disk() -> None:
+    for operation in (1, 5):  # creating the copy, and the first segment
+        disk = nearly_full(free_bytes=100_000)
+        disk.fail_at(operation + 1, errno.EIO)
+        with pytest.raises(OSError, match="simulated") as caught:
+            open_log(disk, segment_bytes=SMALL_BYTES)
+        assert caught.value.errno == errno.EIO
+
+
+def test_definitions_larger_than_a_segment_are_in_the_first_one() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk, segment_bytes=1024)
+    log.define("queue", bytes(3000))
+    pump(log, disk)
+    _, recovered = open_log(disk, segment_bytes=1024)
+    assert recovered.definitions == {"queue": bytes(3000)}
+    assert 3000 < disk.size(segments(disk)[-1]) < 4000
 
 
 def test_a_folder_of_the_first_format_is_refused_and_left_alone() -> None:

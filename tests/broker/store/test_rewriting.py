@@ -139,6 +139,29 @@ def test_a_damaged_source_spoils_it() -> None:
     setting.uses[1].damaged = True
     assert setting.rewriting.take_operations(1000) == [DeleteFile(plan.name.copy_file)]
     assert setting.liveness.segments[100] is setting.uses[1]
+    assert setting.uses[2].speaks_about == {100: 28}
+
+
+def test_the_next_copy_is_not_begun_before_the_spoiled_one_is_deleted() -> None:
+    """It may have the same name, and would be deleted in its place."""
+    setting = Setting()
+    plan = setting.begin()
+    setting.rewriting.finish(plan, RESULT)
+    setting.uses[2].damaged = True
+    setting.rewriting.take_operations(1000)
+    assert not setting.rewriting.possible
+    setting.rewriting.batch_synced()
+    assert setting.rewriting.possible
+    again = setting.rewriting.begin(
+        setting.uses[1:2],
+        Alive(),
+        epoch=4,
+        redelivered_below=50,
+        tail=1000,
+        checksum=ChecksumKind.CRC32C,
+    )
+    assert again is not None
+    assert again.name == plan.name
 
 
 def test_a_batch_of_another_matter_changes_nothing() -> None:

@@ -21,7 +21,7 @@ A, B = 7, 8
 @pytest.fixture
 def speaking(new_store: Any) -> Any:
     """A disk whose second segment acks and moves messages of the first, and defines a queue."""
-    store = new_store(segment_bytes=2048)
+    store = new_store(segment_bytes=2317)
     store.define(A, "a")
     for number in range(8):
         store.publish(b"%d " % number + b"x" * 60, A)

@@ -14,6 +14,7 @@ import sys
 from mqkit_cli.errors import CommandError
 from reference_broker.errors import DataDirectoryLocked, DiskFailed
 from reference_broker.runtime.allocator import give_large_blocks_their_own_pages
+from reference_broker.runtime.collector import leave_messages_to_their_reference_counts
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
@@ -46,6 +47,7 @@ async def _serve(config: ServerConfig) -> None:
         loop.add_signal_handler(number, asked_to_stop.set)
     server = Server(config)
     await _start(server)
+    leave_messages_to_their_reference_counts()
     sys.stdout.write(ready_line(server) + "\n")
     sys.stdout.flush()
     stopping = asyncio.create_task(asked_to_stop.wait())

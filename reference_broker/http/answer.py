@@ -23,14 +23,14 @@ NO_CACHE = {"cache-control": "no-cache"}
 class ApiError(Exception):
     """Ends a request with ``status`` and RabbitMQ's two fields.
 
-    ``reason`` is a text, or a list of texts where RabbitMQ prints an Erlang tuple.
+    ``reason`` is a text, or a list where RabbitMQ prints an Erlang tuple.
     """
 
     def __init__(
         self,
         status: HTTPStatus,
         error: str,
-        reason: str | list[str],
+        reason: str | list[Any],
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(f"{status.value} {error}: {reason}")
@@ -50,7 +50,7 @@ def not_found() -> ApiError:
     return ApiError(HTTPStatus.NOT_FOUND, "Object Not Found", "Not Found")
 
 
-def bad_request(reason: str | list[str]) -> ApiError:
+def bad_request(reason: str | list[Any]) -> ApiError:
     """The request can't be understood, or the broker refuses what it asks for."""
     return ApiError(HTTPStatus.BAD_REQUEST, "bad_request", reason)
 
@@ -85,8 +85,7 @@ async def answer_http_exception(request: Request, error: Exception) -> Response:
     status = HTTPStatus(error.status_code)
     if status is HTTPStatus.NOT_FOUND:
         return not_found().response()
-    name = status.phrase.lower().replace(" ", "_")
-    return ApiError(status, name, status.phrase, error.headers).response()
+    return Response(status_code=status, headers=error.headers)
 
 
 async def answer_mistake(request: Request, error: Exception) -> Response:

@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reference_broker.errors import AmqpError
 from reference_broker.http.answer import (
@@ -25,9 +25,12 @@ from reference_broker.http.answer import (
 )
 from reference_broker.http.authentication import Authentication
 from reference_broker.http.bindings import Bindings
+from reference_broker.http.cluster import Cluster
 from reference_broker.http.connections import Connections
 from reference_broker.http.definitions import Definitions
 from reference_broker.http.exchanges import Exchanges
+from reference_broker.http.gate import Gate, Negotiation
+from reference_broker.http.health import Health
 from reference_broker.http.host import Host
 from reference_broker.http.overview import Overview
 from reference_broker.http.queues import Queues
@@ -48,25 +51,20 @@ class _NameConvertor(Convertor[str]):
 
 register_url_convertor("name", _NameConvertor())
 
-
-class _RawPath:
-    """Has the application see the path before it was percent-decoded."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["raw_path"].decode("ascii", "replace")
-        await self._app({**scope, "path": path}, receive, send)
+COMPRESSED_FROM = 1_000
+"""Bytes of an answer from which gzip is worth it, where the client takes it."""
 
 
 def build_app(host: Host) -> Starlette:
     """The management API of ``host``'s broker, which must be there already."""
+    routes = _routes(host)
     app = Starlette(
-        routes=_routes(host),
+        routes=routes,
         middleware=[
+            Middleware(Gate, routes=routes),
             Middleware(Authentication, users=host.broker.users),
-            Middleware(_RawPath),
+            Middleware(Negotiation),
+            Middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM, compresslevel=1),
         ],
         exception_handlers={
             ApiError: answer_api_error,
@@ -80,13 +78,20 @@ def build_app(host: Host) -> Starlette:
 
 
 def _routes(host: Host) -> list[Route]:
-    overview, vhosts, connections = Overview(host), VHosts(host), Connections(host)
-    queues, exchanges, bindings = Queues(host), Exchanges(host), Bindings(host)
-    definitions = Definitions(host)
-    queue = "/api/queues/{vhost:name}/{queue:name}"
-    exchange = "/api/exchanges/{vhost:name}/{exchange:name}"
-    to_queue = "/api/bindings/{vhost:name}/e/{source:name}/q/{queue:name}"
-    to_exchange = "/api/bindings/{vhost:name}/e/{source:name}/e/{destination:name}"
+    return [
+        *_broker_routes(host),
+        *_health_routes(host),
+        *_connection_routes(host),
+        *_exchange_routes(host),
+        *_queue_routes(host),
+        *_binding_routes(host),
+        *_definition_routes(host),
+    ]
+
+
+def _broker_routes(host: Host) -> list[Route]:
+    overview, vhosts, cluster = Overview(host), VHosts(host), Cluster(host)
+    enable = "/api/feature-flags/{flag:name}/enable"
     return [
         Route("/api/overview", overview.overview),
         Route("/api/whoami", overview.whoami),
@@ -94,29 +99,112 @@ def _routes(host: Host) -> list[Route]:
         Route("/api/nodes/{node:name}", overview.node),
         Route("/api/vhosts", vhosts.index),
         Route("/api/vhosts/{vhost:name}", vhosts.show),
+        Route("/api/cluster-name", cluster.name),
+        Route("/api/extensions", cluster.extensions),
+        Route("/api/shovels", cluster.nothing),
+        Route("/api/shovels/{vhost:name}", cluster.nothing),
+        Route("/api/federation-links", cluster.nothing),
+        Route("/api/federation-links/{vhost:name}", cluster.nothing),
+        Route("/api/feature-flags", cluster.nothing),
+        Route(enable, cluster.enable_feature, methods=["PUT"]),
+        Route("/api/deprecated-features", cluster.nothing),
+        Route("/api/deprecated-features/used", cluster.nothing),
+        Route("/api/rebalance/queues", cluster.rebalance, methods=["POST"]),
+    ]
+
+
+def _health_routes(host: Host) -> list[Route]:
+    health = Health(host)
+    checks = "/api/health/checks"
+    return [
+        Route(checks + "/alarms", health.alarms),
+        Route(checks + "/local-alarms", health.local_alarms),
+        Route(checks + "/virtual-hosts", health.virtual_hosts),
+        Route(checks + "/node-is-quorum-critical", health.quorum_critical),
+        Route(checks + "/node-is-mirror-sync-critical", health.quorum_critical),
+        Route(checks + "/certificate-expiration/{within:name}/{unit:name}", health.certificates),
+        Route(checks + "/port-listener/{port:name}", health.port_listener),
+        Route(checks + "/protocol-listener/{protocol:name}", health.protocol_listener),
+        Route("/api/healthchecks/node", health.node),
+        Route("/api/healthchecks/node/{node:name}", health.node),
+        Route("/api/aliveness-test/{vhost:name}", health.aliveness),
+    ]
+
+
+def _connection_routes(host: Host) -> list[Route]:
+    connections = Connections(host)
+    connection = "/api/connections/{connection:name}"
+    of_user = "/api/connections/username/{user:name}"
+    return [
         Route("/api/connections", connections.index),
-        Route("/api/connections/{connection:name}", connections.show),
+        Route(connection, connections.show),
+        Route(connection, connections.close, methods=["DELETE"]),
+        Route(connection + "/channels", connections.channels),
+        Route(of_user, connections.of_user),
+        Route(of_user, connections.close_of_user, methods=["DELETE"]),
+        Route("/api/vhosts/{vhost:name}/connections", connections.index),
+        Route("/api/vhosts/{vhost:name}/channels", connections.channels),
         Route("/api/channels", connections.channels),
+        Route("/api/channels/{channel:name}", connections.channel),
         Route("/api/consumers", connections.consumers),
         Route("/api/consumers/{vhost:name}", connections.consumers),
+    ]
+
+
+def _exchange_routes(host: Host) -> list[Route]:
+    exchanges = Exchanges(host)
+    exchange = "/api/exchanges/{vhost:name}/{exchange:name}"
+    return [
         Route("/api/exchanges", exchanges.index),
         Route("/api/exchanges/{vhost:name}", exchanges.index),
         Route(exchange, exchanges.show),
+        Route(exchange, exchanges.put, methods=["PUT"]),
+        Route(exchange, exchanges.delete, methods=["DELETE"]),
         Route(exchange + "/bindings/source", exchanges.bindings_from),
         Route(exchange + "/bindings/destination", exchanges.bindings_to),
         Route(exchange + "/publish", exchanges.publish, methods=["POST"]),
+    ]
+
+
+def _queue_routes(host: Host) -> list[Route]:
+    queues = Queues(host)
+    queue = "/api/queues/{vhost:name}/{queue:name}"
+    return [
         Route("/api/queues", queues.index),
         Route("/api/queues/{vhost:name}", queues.index),
         Route(queue, queues.show),
+        Route(queue, queues.put, methods=["PUT"]),
+        Route(queue, queues.delete, methods=["DELETE"]),
         Route(queue + "/bindings", queues.bindings),
         Route(queue + "/get", queues.get, methods=["POST"]),
         Route(queue + "/contents", queues.purge, methods=["DELETE"]),
+        Route(queue + "/actions", queues.act, methods=["POST"]),
+    ]
+
+
+def _binding_routes(host: Host) -> list[Route]:
+    bindings = Bindings(host)
+    to_queue = "/api/bindings/{vhost:name}/e/{source:name}/q/{queue:name}"
+    to_exchange = "/api/bindings/{vhost:name}/e/{source:name}/e/{destination:name}"
+    routes = [
         Route("/api/bindings", bindings.index),
         Route("/api/bindings/{vhost:name}", bindings.index),
-        Route(to_queue, bindings.between),
-        Route(to_queue + "/{properties_key:name}", bindings.show),
-        Route(to_exchange, bindings.between),
-        Route(to_exchange + "/{properties_key:name}", bindings.show),
+    ]
+    for between in (to_queue, to_exchange):
+        one = between + "/{properties_key:name}"
+        routes += [
+            Route(between, bindings.between),
+            Route(between, bindings.post, methods=["POST"]),
+            Route(one, bindings.show),
+            Route(one, bindings.delete, methods=["DELETE"]),
+        ]
+    return routes
+
+
+def _definition_routes(host: Host) -> list[Route]:
+    definitions = Definitions(host)
+    return [
+        Route("/api/all-configuration", definitions.export),
         Route("/api/definitions", definitions.export),
         Route("/api/definitions", definitions.load, methods=["POST"]),
         Route("/api/definitions/{vhost:name}", definitions.export),

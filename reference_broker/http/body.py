@@ -24,6 +24,8 @@ BODY_TIMEOUT_S = 60.0
 """From a request's headers to the end of its body: 16 MiB over a slow line, and no longer, since
 an unfinished body holds memory."""
 
+_TERM_COLUMNS = 80
+
 
 def body_bytes_max(message_size_max: int) -> int:
     """Bytes that a body may have: a message of the largest size in base64, and some more."""
@@ -33,22 +35,40 @@ def body_bytes_max(message_size_max: int) -> int:
 async def read_object(
     request: Request, required: Sequence[str], *, bytes_max: int
 ) -> dict[str, Any]:
-    """The body, which must be a JSON object that has the ``required`` keys.
+    """The body, which must be a JSON object that has the ``required`` keys. No body at all is an
+    empty object; ``null`` and ``true`` are as well, as in RabbitMQ.
 
     Raises :exc:`ApiError`: 400 in RabbitMQ's words, 408 for one that takes too long, 413 for one
     above ``bytes_max``, as soon as that is known.
     """
-    body = await _read(request, bytes_max)
+    value = _decoded(await _read(request, bytes_max))
+    missing = [f"{{key_missing,{key}}}" for key in required if key not in value]
+    if missing:
+        raise bad_request(_term(missing))
+    return value
+
+
+def _decoded(body: bytes) -> dict[str, Any]:
     try:
         value = json.loads(body) if body else {}
     except (ValueError, RecursionError):
-        value = None
+        raise bad_request("not_json") from None
+    if isinstance(value, str):
+        raise bad_request(
+            "invalid payload: the request body JSON-decoded to a string."
+            " Is the input doubly-JSON-encoded?"
+        )
+    if value is None or value is True:
+        return {}
     if not isinstance(value, dict):
         raise bad_request("not_json")
-    missing = [f"{{key_missing,{key}}}" for key in required if key not in value]
-    if missing:
-        raise bad_request(f"[{','.join(missing)}]")
     return value
+
+
+def _term(items: Sequence[str]) -> str:
+    """A list as Erlang prints it: on one line while it fits."""
+    line = f"[{','.join(items)}]"
+    return line if len(line) <= _TERM_COLUMNS else f"[{f',{chr(10)} '.join(items)}]"
 
 
 async def _read(request: Request, bytes_max: int) -> bytes:

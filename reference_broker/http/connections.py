@@ -1,6 +1,9 @@
-"""``/api/connections``, ``/api/channels`` and ``/api/consumers``: who is there."""
+"""``/api/connections``, ``/api/channels`` and ``/api/consumers``: who is there, and closing one."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -8,11 +11,23 @@ from starlette.responses import Response
 from reference_broker.core.channel import Channel
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.connection import Connection
-from reference_broker.http.answer import not_found
+from reference_broker.errors import ConnectionException, ReplyCode
+from reference_broker.http.answer import ApiError, not_found
+from reference_broker.http.authentication import user_of
+from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host
-from reference_broker.http.listing import listed, shown_columns
-from reference_broker.http.rendering import channel_row, connection_row, consumer_row
+from reference_broker.http.listing import listed, shown_columns, stats_disabled
+from reference_broker.http.rendering import (
+    channel_detail_row,
+    channel_name,
+    channel_row,
+    connection_row,
+    consumer_row,
+    tracked_row,
+)
 from reference_broker.http.vhosts import vhosts_of
+
+_CLOSED_BY = "Closed via management plugin"
 
 
 class Connections:
@@ -20,51 +35,132 @@ class Connections:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
+        """All, or those of one virtual host."""
         node = self._host.node().name
+        row_of = tracked_row if stats_disabled(request) else connection_row
         return await listed(
             request,
-            self._open(),
-            lambda connection: connection_row(connection, node),
+            self._open(request),
+            lambda connection: row_of(connection, node),
             lambda connection: str(connection.peer),
+            order=lambda connection: str(connection.peer),
         )
 
     async def show(self, request: Request) -> Response:
-        name = request.path_params["connection"]
-        for connection in self._open():
-            if str(connection.peer) == name:
-                return shown_columns(request, connection_row(connection, self._host.node().name))
-        raise not_found()
-
-    async def channels(self, request: Request) -> Response:
-        node = self._host.node().name
-        return await listed(
-            request,
-            self._channels(),
-            lambda channel: channel_row(channel, node),
-            lambda channel: f"{channel.connection.peer} ({channel.number})",
+        return shown_columns(
+            request, connection_row(self._connection(request), self._host.node().name)
         )
 
-    async def consumers(self, request: Request) -> Response:
+    async def close(self, request: Request) -> Response:
+        """Close a connection (320). ``X-Reason`` is what its client is told. It is listed until
+        the client has answered."""
+        connection = self._connection(request)
+        self._close([connection], request)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def of_user(self, request: Request) -> Response:
         node = self._host.node().name
-        vhosts = vhosts_of(self._host.broker, request)
+        connections = self._of_user(request)
+        return await listed(
+            request,
+            connections,
+            lambda connection: tracked_row(connection, node),
+            lambda connection: str(connection.peer),
+            order=lambda connection: str(connection.peer),
+        )
+
+    async def close_of_user(self, request: Request) -> Response:
+        """Close every connection of a user, who may have none."""
+        self._close(self._of_user(request), request)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def channels(self, request: Request) -> Response:
+        """All, or those of one virtual host or one connection."""
+        _need_stats(request)
+        node = self._host.node().name
+        if "connection" in request.path_params:
+            connections: Sequence[Connection] = [self._connection(request)]
+        else:
+            connections = self._open(request)
+        return await listed(
+            request,
+            _channels_of(connections),
+            lambda channel: channel_row(channel, node),
+            channel_name,
+            order=channel_name,
+        )
+
+    async def channel(self, request: Request) -> Response:
+        _need_stats(request)
+        name = request.path_params["channel"]
+        for channel in _channels_of(self._open(request)):
+            if channel_name(channel) == name:
+                return shown_columns(request, channel_detail_row(channel, self._host.node().name))
+        raise not_found()
+
+    async def consumers(self, request: Request) -> Response:
+        _need_stats(request)
+        node = self._host.node().name
         consumers = [
             consumer
-            for channel in self._channels()
-            if channel.vhost in vhosts
+            for channel in _channels_of(self._open(request))
             for consumer in channel.consumers.values()
         ]
-        return await listed(request, consumers, lambda consumer: consumer_row(consumer, node))
+        return await listed(
+            request,
+            consumers,
+            lambda consumer: consumer_row(consumer, node),
+            order=lambda consumer: (consumer.queue.env.vhost_name, consumer.queue.name),
+        )
 
-    def _open(self) -> list[Connection]:
+    def _open(self, request: Request) -> list[Connection]:
+        vhosts = vhosts_of(self._host.broker, request)
         connections = self._host.broker.connections.values()
-        return [connection for connection in connections if connection.vhost is not None]
+        return [connection for connection in connections if connection.vhost in vhosts]
 
-    def _channels(self) -> list[Channel]:
-        return [
-            channel
-            for connection in self._open()
-            for channel in connection.channels.values()
-            if channel.state is not ChannelState.CLOSED
-        ]
+    def _connection(self, request: Request) -> Connection:
+        name = request.path_params["connection"]
+        for connection in self._open(request):
+            if str(connection.peer) == name:
+                return connection
+        raise not_found()
+
+    def _of_user(self, request: Request) -> list[Connection]:
+        name = request.path_params["user"]
+        return [each for each in self._open(request) if each.user_name == name]
+
+    def _close(self, connections: Sequence[Connection], request: Request) -> None:
+        """Raises :exc:`ApiError` 401 for somebody else's, unless an administrator asks."""
+        user = user_of(request)
+        for connection in connections:
+            if connection.user_name != user.name and "administrator" not in user.tags:
+                raise ApiError(
+                    HTTPStatus.UNAUTHORIZED,
+                    "not_authorised",
+                    "User not authorised to access object",
+                )
+        # A header's octets come as Latin-1; people write UTF-8 (and so does rabbitmqctl).
+        reason = (
+            request.headers.get("x-reason", _CLOSED_BY).encode("latin-1").decode("utf-8", "replace")
+        )
+        with self._inputs.begin():
+            for connection in connections:
+                connection.fail(ConnectionException(ReplyCode.CONNECTION_FORCED, reason))
+
+
+def _channels_of(connections: Sequence[Connection]) -> list[Channel]:
+    return [
+        channel
+        for connection in connections
+        for channel in connection.channels.values()
+        if channel.state is not ChannelState.CLOSED
+    ]
+
+
+def _need_stats(request: Request) -> None:
+    if stats_disabled(request):
+        reason = "Stats in management UI are disabled on this node"
+        raise ApiError(HTTPStatus.BAD_REQUEST, "bad_request", reason)

@@ -12,6 +12,7 @@ from mqkit.wire import EncodeError, encode_shortstr
 from reference_broker.core.broker import Broker
 from reference_broker.core.content import Content
 from reference_broker.core.enqueue import enqueue
+from reference_broker.core.exchange import Exchange
 from reference_broker.core.header import facts_of
 from reference_broker.core.sender_selected import resolve_all
 from reference_broker.core.vhost import VHost
@@ -19,8 +20,17 @@ from reference_broker.errors import ChannelException, ReplyCode
 from reference_broker.http.answer import ApiError, bad_request, json_response, not_found
 from reference_broker.http.authentication import user_of
 from reference_broker.http.bindings import bindings_from, listable_row
-from reference_broker.http.body import body_bytes_max, read_object
+from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, body_bytes_max, read_object
 from reference_broker.http.core_input import CoreInputs
+from reference_broker.http.declaring import (
+    arguments_of,
+    check_name,
+    flag,
+    put_answer,
+    refusals,
+    vhost_to_change,
+    wants,
+)
 from reference_broker.http.host import Host
 from reference_broker.http.listing import listed, shown_columns
 from reference_broker.http.message import header_of, payload_from_json, properties_from_json
@@ -68,26 +78,58 @@ class Exchanges:
             exchanges,
             lambda each: exchange_row(each.item, each.vhost.name),
             lambda each: each.item.name,
+            order=lambda each: (each.vhost.name, each.item.name),
         )
 
     async def show(self, request: Request) -> Response:
+        vhost, exchange = self._exchange(request)
+        return shown_columns(request, exchange_row(exchange, vhost.name))
+
+    def _exchange(self, request: Request) -> tuple[VHost, Exchange]:
         vhost = vhost_of(self._host.broker, request)
         exchange = vhost.exchanges.get(exchange_name(request, "exchange"))
         if exchange is None:
             raise not_found()
-        return shown_columns(request, exchange_row(exchange, vhost.name))
+        return vhost, exchange
+
+    async def put(self, request: Request) -> Response:
+        """Declare an exchange. Answered when its definition is on disk, if it is durable."""
+        body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
+        name, type = exchange_name(request, "exchange"), body.get("type", "direct")
+        check_name("exchange", name)
+        if not isinstance(type, str):
+            raise bad_request(["not_string", "type"])
+        flags = {each: flag(body, each) for each in ("durable", "auto_delete", "internal")}
+        with self._inputs.begin() as broker, refusals():
+            vhost = vhost_to_change(broker, request)
+            existed = name in vhost.exchanges
+            vhost.declare_exchange(name, type, **flags, arguments=arguments_of(body))
+        if flags["durable"]:
+            await self._inputs.on_disk()
+        return put_answer(existed=existed)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete an exchange; with ``if-unused=true`` only if nothing is bound to it."""
+        with self._inputs.begin(), refusals():
+            vhost, exchange = self._exchange(request)
+            vhost.delete_exchange(exchange.name, if_unused=wants(request, "if-unused"))
+        if exchange.durable:
+            await self._inputs.on_disk()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def bindings_from(self, request: Request) -> Response:
         """Where the exchange is the source; none for one that is not there."""
-        vhost = vhost_of(self._host.broker, request)
-        bindings = bindings_from(vhost, exchange_name(request, "exchange"))
-        return await listed(request, bindings, lambda binding: listable_row(binding, vhost.name))
+        name = request.path_params["vhost"]
+        vhost = self._host.broker.vhosts.get(name)
+        found = [] if vhost is None else bindings_from(vhost, exchange_name(request, "exchange"))
+        return await listed(request, found, lambda binding: listable_row(binding, name))
 
     async def bindings_to(self, request: Request) -> Response:
         """Where the exchange is the destination; none for one that is not there."""
-        vhost = vhost_of(self._host.broker, request)
-        bindings = vhost.bindings_to(exchange_name(request, "exchange"), is_queue=False)
-        return await listed(request, bindings, lambda binding: binding_row(binding, vhost.name))
+        name, exchange = request.path_params["vhost"], exchange_name(request, "exchange")
+        vhost = self._host.broker.vhosts.get(name)
+        found = [] if vhost is None else vhost.bindings_to(exchange, is_queue=False)
+        return await listed(request, found, lambda binding: binding_row(binding, name))
 
     async def publish(self, request: Request) -> Response:
         """Publish one message, as an AMQP client would with ``mandatory`` and a confirm: answered

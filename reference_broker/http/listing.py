@@ -4,14 +4,13 @@ Rendering and encoding go in slices, and the loop gets its turn between them, so
 queues don't keep clients waiting. The list of objects is taken at once; their values are of the
 moment when each is rendered.
 
-``name`` is looked for as plain text. A regular expression of the client's is refused: Python's
-``re`` takes exponential time for some.
+Without ``sort`` a list is in its own order, by virtual host and name in most; ``sort_reverse``
+turns the whole list round, ties too.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -30,6 +29,7 @@ from reference_broker.http.answer import (
     encode,
     json_response,
 )
+from reference_broker.http.name_filter import NameFilter, name_filter
 
 SLICE_ROWS = 200
 """Rows that are rendered and encoded before the loop has its turn: about 5 ms of queues."""
@@ -40,18 +40,16 @@ PAGE_SIZE_MAX = 500
 
 Subject = TypeVar("Subject")
 _Path = tuple[str, ...]
-
-_NOT_PLAIN = re.compile(r"[\\^$*+?()\[\]{}|]")
-"""What a regular expression may have and a plain text rarely does. A dot is taken literally."""
+_NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which part of a list is wanted, of the objects whose names contain ``name``."""
+    """Which part of a list is wanted, of the objects whose names ``shows`` lets through."""
 
     number: int
     size: int
-    name: str
+    shows: NameFilter | None
 
     @classmethod
     def parse(cls, query: QueryParams) -> Page | None:
@@ -69,10 +67,8 @@ class Page:
                 "invalid_pagination_parameters",
                 f"Invalid pagination parameters: page number {number}, page size {shown}",
             )
-        name = query.get("name", "")
-        if query.get("use_regex") == "true" and _NOT_PLAIN.search(name):
-            raise bad_request(f"names are filtered by plain text: {name!r} is a pattern")
-        return cls(number, size, name)
+        is_pattern = query.get("use_regex") == "true"
+        return cls(number, size, name_filter(query.get("name", ""), is_pattern=is_pattern))
 
     def of(self, items: Sequence[Any]) -> Sequence[Any]:
         """This page's part. Raises :exc:`ApiError` 400 for a page that is not there."""
@@ -103,8 +99,10 @@ async def listed(
     subjects: Sequence[Subject],
     render: Callable[[Subject], Row],
     name_of: Callable[[Subject], str] | None = None,
+    order: Callable[[Subject], Any] | None = None,
 ) -> Response:
-    """``subjects`` as the request wants to see them. There are pages only with ``name_of``.
+    """``subjects`` as the request wants to see them. There are pages only with ``name_of``; the
+    list's own order is that of the subjects, or by ``order``.
 
     Raises :exc:`ApiError` 400 for a page that can't be.
     """
@@ -112,6 +110,8 @@ async def listed(
     columns = _columns(query)
     sort = _path(query["sort"]) if query.get("sort") else None
     page = None if name_of is None else Page.parse(query)
+    if order is not None:
+        subjects = sorted(subjects, key=order)
 
     def shown(subject: Subject) -> Row:
         return only(render(subject), columns)
@@ -119,20 +119,26 @@ async def listed(
     if page is None and sort is None:
         return await _whole(subjects, shown)
     chosen = subjects
-    if page is not None and page.name and name_of is not None:
-        chosen = [subject for subject in subjects if page.name in name_of(subject)]
+    if page is not None and page.shows is not None and name_of is not None:
+        shows = page.shows
+        chosen = [subject for subject in subjects if shows(name_of(subject))]
     if sort is None:
         assert page is not None
         rows = await _rendered(page.of(chosen), shown)
     else:
         rows = await _rendered(chosen, render)
-        rows.sort(
-            key=lambda row: _rank(_at(row, sort)), reverse=query.get("sort_reverse") == "true"
-        )
+        rows.sort(key=lambda row: _rank(_at(row, sort)))
+        if query.get("sort_reverse") == "true":
+            rows.reverse()
         rows = [only(row, columns) for row in (rows if page is None else page.of(rows))]
     if page is None:
         return await _whole(rows, lambda row: row)
     return json_response(page.envelope(rows, filtered=len(chosen), total=len(subjects)))
+
+
+def stats_disabled(request: Request) -> bool:
+    """The request wants objects without what has to be counted for them."""
+    return request.query_params.get("disable_stats") == "true"
 
 
 def shown_columns(request: Request, row: Row) -> Response:
@@ -141,18 +147,21 @@ def shown_columns(request: Request, row: Row) -> Response:
 
 
 def only(row: Row, columns: Sequence[_Path]) -> Row:
-    """The columns of a row that are wanted; all if none is named. ``a.b`` is b within a."""
+    """The columns of a row that are wanted; all if none is named. ``a.b`` is b within a. What the
+    row doesn't have leaves no trace."""
     if not columns:
         return row
     chosen: Row = {}
     for path in columns:
         source: Any = row
-        target = chosen
+        for name in path:
+            source = source.get(name, _NOTHING) if isinstance(source, dict) else _NOTHING
+        if source is _NOTHING:
+            continue
+        target: Any = chosen
         for name in path[:-1]:
-            source = source.get(name) if isinstance(source, dict) else None
-            target = target.setdefault(name, {}) if isinstance(source, dict) else target
-        if isinstance(source, dict) and path[-1] in source and isinstance(target, dict):
-            target[path[-1]] = source[path[-1]]
+            target = target.setdefault(name, {})
+        target[path[-1]] = source
     return chosen
 
 
@@ -172,11 +181,14 @@ def _at(row: Row, path: _Path) -> Any:
 
 
 def _rank(value: Any) -> tuple[int, float, str]:
-    """An order for whatever a column holds: what is not there, numbers, then texts."""
+    """An order for whatever a column holds: numbers, then truth, then texts. What is not there
+    counts as 0 (rabbit_mgmt_util:sort_key)."""
     if value is None:
         return (0, 0, "")
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool):
         return (1, value, "")
+    if isinstance(value, int | float):
+        return (0, value, "")
     return (2, 0, value if isinstance(value, str) else repr(value))
 
 

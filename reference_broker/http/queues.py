@@ -15,6 +15,15 @@ from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.answer import ApiError, bad_request, not_found
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.core_input import CoreInputs
+from reference_broker.http.declaring import (
+    arguments_of,
+    check_name,
+    flag,
+    put_answer,
+    refusals,
+    vhost_to_change,
+    wants,
+)
 from reference_broker.http.host import Host
 from reference_broker.http.listing import listed, shown_columns
 from reference_broker.http.message import message_row
@@ -83,18 +92,63 @@ class Queues:
             for queue in vhost.queues.values()
         ]
         return await listed(
-            request, queues, lambda queue: queue_row(queue, node), lambda queue: queue.name
+            request,
+            queues,
+            lambda queue: queue_row(queue, node),
+            lambda queue: queue.name,
+            order=lambda queue: (queue.env.vhost_name, queue.name),
         )
 
     async def show(self, request: Request) -> Response:
         row = queue_detail_row(self._queue(request), self._host.node().name)
         return shown_columns(request, row)
 
+    async def put(self, request: Request) -> Response:
+        """Declare a queue. Answered when its definition is on disk, if it is durable."""
+        body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
+        name, node = request.path_params["queue"], self._host.node().name
+        check_name("queue", name)
+        if body.get("node", node) != node:
+            raise bad_request(f"Node {body['node']} could not be contacted")
+        durable, auto_delete = flag(body, "durable"), flag(body, "auto_delete")
+        with self._inputs.begin() as broker, refusals():
+            vhost = vhost_to_change(broker, request)
+            existed = name in vhost.queues
+            vhost.declare_queue(
+                name, durable=durable, auto_delete=auto_delete, arguments=arguments_of(body)
+            )
+        if durable:
+            await self._inputs.on_disk()
+        return put_answer(existed=existed)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a queue; with ``if-empty=true`` or ``if-unused=true`` only then."""
+        with self._inputs.begin(), refusals():
+            queue = self._queue(request)
+            vhost = vhost_of(self._host.broker, request)
+            vhost.delete_queue(
+                queue.name,
+                if_empty=wants(request, "if-empty"),
+                if_unused=wants(request, "if-unused"),
+            )
+        if queue.durable:
+            await self._inputs.on_disk()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def act(self, request: Request) -> Response:
+        """RabbitMQ's actions on mirrored queues. There are no mirrors: nothing is out of step."""
+        body = await read_object(request, ("action",), bytes_max=BESIDE_THE_MESSAGE_BYTES)
+        self._queue(request)
+        if body["action"] not in ("sync", "cancel_sync"):
+            raise bad_request(["unknown", body["action"]])
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
     async def bindings(self, request: Request) -> Response:
         """What is bound to the queue; nothing for one that is not there."""
-        vhost = vhost_of(self._host.broker, request)
-        bindings = vhost.bindings_to(request.path_params["queue"], is_queue=True)
-        return await listed(request, bindings, lambda binding: binding_row(binding, vhost.name))
+        name = request.path_params["vhost"]
+        vhost = self._host.broker.vhosts.get(name)
+        to = [] if vhost is None else vhost.bindings_to(request.path_params["queue"], is_queue=True)
+        return await listed(request, to, lambda binding: binding_row(binding, name))
 
     async def get(self, request: Request) -> Response:
         """Show messages from the head. Those that are removed are answered when that is on disk:
@@ -143,7 +197,7 @@ class Queues:
             raise
 
     async def purge(self, request: Request) -> Response:
-        with self._inputs.begin() as broker:
+        with self._inputs.begin() as broker, refusals():
             vhost = vhost_of(broker, request)
             name = self._queue(request).name
             queue = vhost.queue_for(name, None)

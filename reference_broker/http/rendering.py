@@ -126,6 +126,17 @@ def binding_row(binding: Binding, vhost: str) -> Row:
     }
 
 
+def tracked_row(connection: Connection, node: str) -> Row:
+    """What is known of a connection without counting anything."""
+    assert connection.vhost is not None
+    return {
+        "name": str(connection.peer),
+        "vhost": connection.vhost.name,
+        "user": connection.user_name,
+        "node": node,
+    }
+
+
 def connection_row(connection: Connection, node: str) -> Row:
     """A connection that has been opened."""
     peer = connection.peer
@@ -163,7 +174,7 @@ def channel_row(channel: Channel, node: str) -> Row:
     connection = channel.connection
     confirms = channel.confirms
     return {
-        "name": _channel_name(channel),
+        "name": channel_name(channel),
         "node": node,
         "vhost": channel.vhost.name,
         "user": connection.user_name,
@@ -183,6 +194,22 @@ def channel_row(channel: Channel, node: str) -> Row:
     }
 
 
+def channel_detail_row(channel: Channel, node: str) -> Row:
+    """A channel that was asked for by name: with its consumers. ``deliveries`` and ``publishes``
+    are RabbitMQ's ``rates_mode detailed``, which is off."""
+    row = channel_row(channel, node)
+    row["consumer_details"] = [
+        consumer_row(consumer, node) for consumer in channel.consumers.values()
+    ]
+    row["deliveries"] = row["publishes"] = []
+    return row
+
+
+def channel_name(channel: Channel) -> str:
+    """How lists and paths call it."""
+    return f"{channel.connection.peer} ({channel.number})"
+
+
 def consumer_row(consumer: Consumer, node: str) -> Row:
     channel, queue = consumer.channel, consumer.queue
     connection = channel.connection
@@ -198,7 +225,7 @@ def consumer_row(consumer: Consumer, node: str) -> Row:
         "prefetch_count": consumer.prefetch,
         "arguments": json_value(consumer.arguments),
         "channel_details": {
-            "name": _channel_name(channel),
+            "name": channel_name(channel),
             "number": channel.number,
             "node": node,
             "user": connection.user_name,
@@ -207,10 +234,6 @@ def consumer_row(consumer: Consumer, node: str) -> Row:
             "peer_port": connection.peer.port,
         },
     }
-
-
-def _channel_name(channel: Channel) -> str:
-    return f"{channel.connection.peer} ({channel.number})"
 
 
 def _peer_details(connection: Connection) -> Row:

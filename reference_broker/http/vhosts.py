@@ -41,10 +41,14 @@ def vhost_of(broker: Broker, request: Request) -> VHost:
 
 
 def vhosts_of(broker: Broker, request: Request) -> list[VHost]:
-    """The virtual host in the path, or all where it names none. Raises :exc:`ApiError` 404."""
+    """The virtual host in the path, or else in the header ``x-vhost`` (none if there is none of
+    that name), or else all. Raises :exc:`ApiError` 404 for a path."""
     if "vhost" in request.path_params:
         return [vhost_of(broker, request)]
-    return list(broker.vhosts.values())
+    name = request.headers.get("x-vhost")
+    if name is None:
+        return list(broker.vhosts.values())
+    return [broker.vhosts[name]] if name in broker.vhosts else []
 
 
 def placed(vhosts: Iterable[VHost], of: Callable[[VHost], Iterable[Item]]) -> list[Placed[Item]]:
@@ -68,7 +72,11 @@ class VHosts:
         node = self._host.node().name
         vhosts = vhosts_of(self._host.broker, request)
         return await listed(
-            request, vhosts, lambda vhost: vhost_row(vhost, node), lambda vhost: vhost.name
+            request,
+            vhosts,
+            lambda vhost: vhost_row(vhost, node),
+            lambda vhost: vhost.name,
+            order=lambda vhost: vhost.name,
         )
 
     async def show(self, request: Request) -> Response:

@@ -47,7 +47,28 @@ async def test_an_empty_body_is_an_empty_object() -> None:
     assert refused.value.reason == "[{key_missing,a},{key_missing,b}]"
 
 
-@pytest.mark.parametrize("text", [b"x", b"[]", b"null", b"\xff", b"[" * 99, b"1" * 99, b'{"a":1'])
+@pytest.mark.parametrize("text", [b"null", b"true"])
+async def test_what_stands_for_nothing(text: bytes) -> None:
+    assert await read_object(request_of(text), (), bytes_max=BYTES_MAX) == {}
+
+
+async def test_json_in_json() -> None:
+    with pytest.raises(ApiError) as refused:
+        await read_object(request_of(b'"{}"'), (), bytes_max=BYTES_MAX)
+    assert str(refused.value.reason).endswith("Is the input doubly-JSON-encoded?")
+
+
+async def test_a_long_list_of_missing_keys_is_broken_as_erlang_does() -> None:
+    keys = ("routing_key", "properties", "payload", "payload_encoding")
+    with pytest.raises(ApiError) as refused:
+        await read_object(request_of(), keys, bytes_max=BYTES_MAX)
+    assert refused.value.reason == (
+        "[{key_missing,routing_key},\n {key_missing,properties},\n {key_missing,payload},\n"
+        " {key_missing,payload_encoding}]"
+    )
+
+
+@pytest.mark.parametrize("text", [b"x", b"[]", b"1", b"\xff", b"[" * 99, b"1" * 99, b'{"a":1'])
 async def test_what_is_no_object(text: bytes) -> None:
     with pytest.raises(ApiError) as refused:
         await read_object(request_of(text), (), bytes_max=BYTES_MAX)

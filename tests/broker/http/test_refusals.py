@@ -26,7 +26,7 @@ async def test_not_there(place: Any, path: str) -> None:
     assert (answer.status_code, answer.json()) == (404, NOT_FOUND)
 
 
-@pytest.mark.parametrize("path", ["nodes/no.such", "queues/%2F/a/b/c/d", "queues/", "", "../api"])
+@pytest.mark.parametrize("path", ["nodes/no.such", "queues/%2F/a/b/c/d", "queues//", "../api"])
 async def test_not_there_either(api: httpx.AsyncClient, path: str) -> None:
     answer = await api.get(f"/api/{path}")
     assert (answer.status_code, answer.json()) == (404, NOT_FOUND)

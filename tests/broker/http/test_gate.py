@@ -1,0 +1,75 @@
+"""What is answered before anybody asks who sent a request, alike by both brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import httpx
+import pytest
+
+from reference_broker.core.broker import Broker
+from reference_broker.http.app import COMPRESSED_FROM
+from reference_broker.runtime.server import Server
+
+pytestmark = pytest.mark.anyio
+
+
+class NoLogin(httpx.Auth):
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers.pop("authorization", None)
+        yield request
+
+
+async def test_an_unknown_path_needs_no_login(place: Any) -> None:
+    answer = await place.api.get("/api/no.such", auth=NoLogin())
+    assert (answer.status_code, answer.json()["error"]) == (404, "Object Not Found")
+
+
+async def test_options_need_no_login(place: Any) -> None:
+    answer = await place.api.options("/api/queues/%2F/q", auth=NoLogin())
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["allow"] == "HEAD, GET, PUT, DELETE, OPTIONS"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("BREW", "whoami", {}, 501),
+        ("DELETE", "queues", {}, 405),
+        ("GET", "whoami", {"accept": "application/xml"}, 406),
+        ("GET", "whoami", {"if-none-match": "*"}, 304),
+        ("PUT", "queues/%2F/q", {"content-type": "nonsense"}, 415),
+    ],
+)
+async def test_what_http_refuses_has_no_body(
+    place: Any, method: str, path: str, headers: dict[str, str], status: int
+) -> None:
+    answer = await place.api.request(method, f"/api/{path}", headers=headers)
+    assert (answer.status_code, answer.content) == (status, b"")
+
+
+async def test_a_trailing_slash_makes_no_difference(place: Any) -> None:
+    assert (await place.api.get("/api/queues/%2F/")).json() == (
+        await place.api.get("/api/queues/%2F")
+    ).json()
+    assert (await place.api.put("/api/queues/%2F/", json={})).status_code == 405
+
+
+async def test_the_default_virtual_host_may_come_in_a_header(place: Any) -> None:
+    answer = await place.api.get("/api/queues", headers={"x-vhost": "no.such"})
+    assert (answer.status_code, answer.json()) == (200, [])
+
+
+async def test_a_large_answer_is_compressed_where_that_is_welcome(
+    server: Server, api: httpx.AsyncClient
+) -> None:
+    broker: Broker = server.broker
+    for number in range(COMPRESSED_FROM // 100):
+        broker.vhosts["/"].declare_queue(f"q{number}")
+    large = await api.get("/api/queues", headers={"accept-encoding": "gzip"})
+    small = await api.get("/api/whoami", headers={"accept-encoding": "gzip"})
+    plain = await api.get("/api/queues", headers={"accept-encoding": "identity"})
+    assert large.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in [*small.headers, *plain.headers]
+    assert large.json() == plain.json()

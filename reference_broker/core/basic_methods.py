@@ -105,6 +105,8 @@ def _get(channel: Channel, method: BasicGet) -> None:
         if queue.ready:
             channel.await_head(queue, method)
         else:
+            channel.got_empty += 1
+            queue.got_empty += 1
             channel.reply(BasicGetEmpty())
         return
     delivery_tag = channel.next_delivery_tag
@@ -112,9 +114,13 @@ def _get(channel: Channel, method: BasicGet) -> None:
     content = lease.content
     got = _GET_OK.pack(60, 71, delivery_tag, lease.redelivered)
     channel.send_content(got + content.route + _COUNT.pack(queue.ready), content)
+    channel.redelivered += lease.redelivered
     if method.no_ack:
         queue.ack(lease)
+        channel.got_no_ack += 1
+        queue.got_no_ack += 1
     else:
+        channel.got += 1
         channel.unacked[delivery_tag] = lease
 
 

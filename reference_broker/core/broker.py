@@ -26,6 +26,7 @@ from reference_broker.core.memory import MemoryWatermark
 from reference_broker.core.moment import Moment
 from reference_broker.core.peer import Peer
 from reference_broker.core.queue import Queue
+from reference_broker.core.traffic import VHostTraffic
 from reference_broker.core.users import UserStore
 from reference_broker.core.vhost import VHost
 from reference_broker.core.window import Window
@@ -77,6 +78,10 @@ class Broker:
         self.vhosts: dict[str, VHost] = {}
         self.add_vhost(DEFAULT_VHOST)
         self._connections_made = 0
+        self.connections_opened = self.connections_closed = 0
+        """Those that have, or had, chosen a virtual host."""
+        self.past = VHostTraffic()
+        """Of virtual hosts that are gone."""
         self._disk_low = False
 
     def add_vhost(self, name: str) -> VHost:
@@ -238,4 +243,8 @@ class Broker:
 
     def forget(self, connection: Connection) -> None:
         """The connection is closed. Idempotent."""
-        self.connections.pop(connection.id, None)
+        known = self.connections.pop(connection.id, None)
+        if known is not None and known.vhost is not None:
+            self.connections_closed += 1
+            known.vhost.traffic.received_bytes += known.received_bytes
+            known.vhost.traffic.sent_bytes += known.sent_bytes

@@ -45,7 +45,11 @@ class Channel:
         "connection",
         "consumer_prefetch",
         "consumers",
+        "delivered_no_ack",
         "global_prefetch",
+        "got",
+        "got_empty",
+        "got_no_ack",
         "held_back",
         "last_queue_name",
         "next_delivery_tag",
@@ -55,9 +59,12 @@ class Channel:
         "outstanding_limit",
         "parked",
         "published",
+        "redelivered",
+        "returned",
         "state",
         "targets",
         "unacked",
+        "unroutable",
         "vhost",
     )
 
@@ -80,8 +87,11 @@ class Channel:
         self.parked: deque[tuple[int, bytes]] = deque()
         self.held_back = False
         self.last_queue_name = ""
-        self.published = 0
-        self.acked = 0
+        self.published = self.acked = self.redelivered = 0
+        self.returned = self.unroutable = 0
+        self.delivered_no_ack = 0
+        self.got = self.got_no_ack = self.got_empty = 0
+        vhost.traffic.channels_opened += 1
 
     # Answers
 
@@ -212,6 +222,8 @@ class Channel:
 
     def _move(self, event: ChannelEvent) -> None:
         self.state = CHANNEL_TRANSITIONS.after(self.state, event)
+        if self.state is ChannelState.CLOSED:  # from which nothing leads away
+            self.vhost.traffic.channel_ended(self)
 
     # Prefetch
 

@@ -43,11 +43,12 @@ class ChannelConfirms:
     was acked or nacked; ``position`` what must be synced for the channel's last durable publish.
     """
 
-    __slots__ = ("_channel", "_nacked", "in_batch", "position", "published", "settled")
+    __slots__ = ("_channel", "_nacked", "_refused", "in_batch", "position", "published", "settled")
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._nacked: list[int] = []
+        self._refused = 0
         self.published = 0
         self.settled = 0
         self.position = 0
@@ -58,8 +59,14 @@ class ChannelConfirms:
         """Publishes that were neither acked nor nacked."""
         return self.published - self.settled - len(self._nacked)
 
+    @property
+    def confirmed(self) -> int:
+        """Publishes that were acked."""
+        return self.published - self.outstanding - self._refused
+
     def refuse(self) -> None:
         """Nack the last publish, at once: not every queue took it."""
+        self._refused += 1
         self._nacked.append(self.published)
         self._send(BasicNack(delivery_tag=self.published, requeue=False))
 
@@ -75,6 +82,8 @@ class ChannelConfirms:
         last = self._last_open(sequence)
         if last > self.settled:
             multiple = last - self.settled > 1
+            alone = sum(self.settled < number <= sequence for number in self._nacked)
+            self._refused += sequence - self.settled - alone
             self._send(BasicNack(delivery_tag=last, multiple=multiple, requeue=False))
         self._settle(sequence)
 

@@ -257,6 +257,7 @@ class Connection:
     def opened(self, vhost: VHost) -> None:
         """The handshake is over."""
         self.vhost = vhost
+        self.broker.connections_opened += 1
         self._limit_time(None)
 
     # Blocking

@@ -52,7 +52,6 @@ class Consumer:
         "arguments",
         "channel",
         "connection",
-        "delivered",
         "exclusive",
         "no_ack",
         "number",
@@ -86,7 +85,6 @@ class Consumer:
         self.prefetch = prefetch
         self.arguments = arguments
         self.outstanding = 0
-        self.delivered = 0
         self._prefetch_limit = prefetch or UNLIMITED
         self._tag_octets = tag.encode()
         tag_size = len(self._tag_octets)
@@ -145,8 +143,11 @@ class Consumer:
             self._deliver_in_pieces(lease, delivery_tag)
         if not connection.dirty:
             connection.mark_dirty()
-        self.delivered += 1
-        if not self.no_ack:
+        if lease.redelivered:
+            channel.redelivered += 1
+        if self.no_ack:
+            channel.delivered_no_ack += 1
+        else:
             channel.unacked[delivery_tag] = lease
             channel.outstanding += 1
             self.outstanding += 1

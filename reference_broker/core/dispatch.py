@@ -82,7 +82,7 @@ def _serve(queue: Queue, ring: deque[ConsumerPort]) -> None:
     take_content = queue.contents.pop
     leases = queue.leases
     number = queue.lease_number
-    redeliveries = 0
+    redeliveries = automatic = 0
     resting: list[ConsumerPort] = []
     many = len(ring) > 1
     while ring:
@@ -114,9 +114,11 @@ def _serve(queue: Queue, ring: deque[ConsumerPort]) -> None:
         consumer.deliver(lease)
         if consumer.no_ack:
             queue.ack(lease)
+            automatic += 1
         if many:
             ring.rotate(-1)
     ring.extend(resting)
     queue.delivered += number - queue.lease_number
+    queue.delivered_no_ack += automatic
     queue.redelivered_count += redeliveries
     queue.lease_number = number

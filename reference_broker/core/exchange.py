@@ -41,7 +41,8 @@ class Exchange:
     """One exchange of a virtual host. ``bindings`` are those *from* it, oldest first; only
     :meth:`add` and :meth:`remove` change them.
 
-    ``downstream`` counts the bindings to each exchange that it is bound to.
+    ``downstream`` counts the bindings to each exchange that it is bound to. ``published`` counts
+    the messages that came in from clients, ``routed`` the queues that each of them was routed to.
     """
 
     __slots__ = (
@@ -54,6 +55,8 @@ class Exchange:
         "durable",
         "internal",
         "name",
+        "published",
+        "routed",
         "type",
     )
 
@@ -76,6 +79,7 @@ class Exchange:
         self.alternate: str | None = self.arguments.get(ALTERNATE_EXCHANGE)
         self.bindings: dict[BindingIdentity, Binding] = {}
         self.downstream: dict[str, int] = {}
+        self.published = self.routed = 0
         self._matcher = _MATCHERS[type]()
 
     def __repr__(self) -> str:

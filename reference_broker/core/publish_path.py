@@ -120,7 +120,8 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
     this_publish = (_METHOD, number, PUBLISH)
     this_header = (_HEADER, number, _BASIC, 0)
     tail = channel.vhost.journal.tail
-    count = 0
+    count = counted = 0
+    target = None
     last_method = end - _METHOD_HEAD.size
     while position <= last_method:
         kind, frame_number, size, ids = method_head(data, position)
@@ -145,9 +146,12 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
             break
         method_at, position = position, after
         try:
-            target = targets.get(data[method_at + 11 : stop])
-            if target is None:
-                target = _new_target(channel, data[method_at + 7 : stop])
+            found = targets.get(data[method_at + 11 : stop])
+            if found is None:
+                found = _new_target(channel, data[method_at + 7 : stop])
+            if found is not target:
+                _note_routed(channel, target, count - counted)
+                target, counted = found, count
             body = data[header_stop + 8 : after - 1] if body_size else b""
             publish(channel, target, data[stop + 8 : header_stop], body)
         except (AmqpError, WireError) as error:
@@ -155,6 +159,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
             break
         count += 1
     if count:
+        _note_routed(channel, target, count - counted)
         _note_published(channel, count, tail)
     return position
 
@@ -183,7 +188,10 @@ def publish(
         if not enqueue(queues, content, facts, vhost) and confirms is not None:
             confirms.refuse()
     elif target.mandatory:
+        channel.returned += 1
         channel.send_content(_RETURN_NO_ROUTE + target.route, content)
+    else:
+        channel.unroutable += 1
 
 
 def begin_publish(channel: Channel, payload: bytes) -> None:
@@ -230,6 +238,7 @@ def take_content_frame(
         tail = channel.vhost.journal.tail
         try:
             publish(channel, assembly.target, assembly.header, assembly.take_body())
+            _note_routed(channel, assembly.target, 1)
         finally:
             _note_published(channel, 1, tail)
 
@@ -263,7 +272,9 @@ def _resolve(channel: Channel, target: PublishTarget, header: bytes) -> tuple[Qu
     vhost = channel.vhost
     exchange = vhost.exchange_for_publish(target.exchange)
     queues = vhost.resolve(exchange, target.routing_key, header)
-    if not vhost.depends_on_headers(exchange):
+    if vhost.depends_on_headers(exchange):
+        exchange.routed += len(queues)
+    else:
         target.queues = queues
         target.version = vhost.topology_version
     return queues
@@ -277,6 +288,15 @@ def _check_user_id(channel: Channel, user_id: bytes) -> None:
             f"user_id property set to '{user_id.decode(errors='replace')}'"
             f" but authenticated user was '{user}'",
         )
+
+
+def _note_routed(channel: Channel, target: PublishTarget | None, count: int) -> None:
+    """``count`` messages in a row had this target: the exchange's counters, once for all of them.
+    Routes that depend on each message's headers are counted as they are resolved."""
+    exchange = None if target is None else channel.vhost.exchanges.get(target.exchange)
+    if exchange is not None and target is not None:
+        exchange.published += count
+        exchange.routed += count * len(target.queues)
 
 
 def _note_published(channel: Channel, count: int, tail_before: int) -> None:

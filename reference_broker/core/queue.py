@@ -33,14 +33,16 @@ class Queue:
     """One queue of a virtual host. ``id`` is never reused, not even for the same name.
 
     ``owner`` is the connection of an exclusive queue. Counters only rise; ``delivered`` counts
-    every hand-out but those of :meth:`get` (``got``), ``dropped`` what a length limit removed,
+    every hand-out but those of :meth:`get` (``got``), each of which has its part without acks
+    (``delivered_no_ack``, ``got_no_ack``), ``acked`` both; ``dropped`` what a length limit removed,
     ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
     ``header_bytes`` are those of the messages in memory.
     """
 
     __slots__ = (
         "acked", "arguments", "auto_delete", "backlog", "contents", "deleted", "delivered",
-        "dirty", "dropped", "durable", "env", "expired", "expiry", "got", "header_bytes", "id",
+        "delivered_no_ack", "dirty", "dropped", "durable", "env", "expired", "expiry", "got",
+        "got_empty", "got_no_ack", "header_bytes", "id",
         "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
         "owner", "published",
         "purged", "redelivered_count", "refused", "rejected", "requeued", "rotation",
@@ -87,6 +89,7 @@ class Queue:
         self.length_limit = LengthLimit.of(limits)
 
         self.published = self.delivered = self.got = self.redelivered_count = 0
+        self.delivered_no_ack = self.got_no_ack = self.got_empty = 0
         self.acked = self.requeued = self.rejected = self.stale_settlements = 0
         self.expired = self.dropped = self.refused = self.purged = self.lost = 0
 

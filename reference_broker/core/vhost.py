@@ -45,6 +45,7 @@ from reference_broker.core.queue_declaration import (
 from reference_broker.core.router import Router
 from reference_broker.core.topology import Topology
 from reference_broker.core.topology_bounds import TopologyBounds
+from reference_broker.core.traffic import VHostTraffic
 from reference_broker.core.window import Window
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -85,6 +86,7 @@ class VHost:
         self.deadlines = deadlines
         self.window = window or Window()
         self.bounds = bounds or TopologyBounds()
+        self.traffic = VHostTraffic()
         self.topology_version = 0
         self._topology = Topology(name, journal, self._topology_changed)
         self.exchanges: Mapping[str, Exchange] = self._topology.exchanges
@@ -207,12 +209,15 @@ class VHost:
         if existing is not None:
             check_redeclared_queue(existing, wanted, self.name, durable=durable, owner=owner)
             existing.touch()
+            self.traffic.queues_declared += 1
             return existing
         self.bounds.check_queues(len(self.queues), name, self.name)
         name = name or GENERATED_PREFIX + self._ids.token()
         wanted = wanted._replace(id=self._ids.next(), name=name)
         queue = self._queue_of(wanted, durable, owner)
         self._topology.add_queue(queue)
+        self.traffic.queues_declared += 1
+        self.traffic.queues_created += 1
         if owner is not None:
             self._exclusive.setdefault(owner, {})[name] = queue
         return queue
@@ -272,6 +277,7 @@ class VHost:
         if self.queues.get(queue.name) is not queue:
             return
         self._topology.drop_queue(queue)
+        self.traffic.queues_deleted += 1
         if queue.owner is not None:
             owned = self._exclusive[queue.owner]
             del owned[queue.name]

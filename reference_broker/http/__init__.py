@@ -9,5 +9,6 @@ from __future__ import annotations
 from reference_broker.http.app import build_app
 from reference_broker.http.host import Host, Listening, Node
 from reference_broker.http.listener import HttpListener
+from reference_broker.http.sampler import Sampler
 
-__all__ = ["Host", "HttpListener", "Listening", "Node", "build_app"]
+__all__ = ["Host", "HttpListener", "Listening", "Node", "Sampler", "build_app"]

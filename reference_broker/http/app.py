@@ -34,6 +34,8 @@ from reference_broker.http.health import Health
 from reference_broker.http.host import Host
 from reference_broker.http.overview import Overview
 from reference_broker.http.queues import Queues
+from reference_broker.http.sampler import Sampler
+from reference_broker.http.statistics import Statistics
 from reference_broker.http.vhosts import VHosts
 
 
@@ -55,9 +57,10 @@ COMPRESSED_FROM = 1_000
 """Bytes of an answer from which gzip is worth it, where the client takes it."""
 
 
-def build_app(host: Host) -> Starlette:
-    """The management API of ``host``'s broker, which must be there already."""
-    routes = _routes(host)
+def build_app(host: Host, sampler: Sampler | None = None) -> Starlette:
+    """The management API of ``host``'s broker, which must be there already. Rates are those of
+    ``sampler``, which somebody has to run; without one they are 0."""
+    routes = _routes(host, sampler or Sampler(host))
     app = Starlette(
         routes=routes,
         middleware=[
@@ -77,23 +80,26 @@ def build_app(host: Host) -> Starlette:
     return app
 
 
-def _routes(host: Host) -> list[Route]:
+def _routes(host: Host, sampler: Sampler) -> list[Route]:
+    statistics = Statistics(sampler)
     return [
-        *_broker_routes(host),
+        *_broker_routes(host, Overview(host, statistics, sampler), VHosts(host, statistics)),
         *_health_routes(host),
-        *_connection_routes(host),
-        *_exchange_routes(host),
-        *_queue_routes(host),
+        *_connection_routes(Connections(host, statistics)),
+        *_exchange_routes(Exchanges(host, statistics)),
+        *_queue_routes(Queues(host, statistics)),
         *_binding_routes(host),
         *_definition_routes(host),
     ]
 
 
-def _broker_routes(host: Host) -> list[Route]:
-    overview, vhosts, cluster = Overview(host), VHosts(host), Cluster(host)
+def _broker_routes(host: Host, overview: Overview, vhosts: VHosts) -> list[Route]:
+    cluster = Cluster(host)
     enable = "/api/feature-flags/{flag:name}/enable"
     return [
         Route("/api/overview", overview.overview),
+        Route("/api/reset", overview.reset, methods=["DELETE"]),
+        Route("/api/reset/{node:name}", overview.reset, methods=["DELETE"]),
         Route("/api/whoami", overview.whoami),
         Route("/api/nodes", overview.nodes),
         Route("/api/nodes/{node:name}", overview.node),
@@ -131,8 +137,7 @@ def _health_routes(host: Host) -> list[Route]:
     ]
 
 
-def _connection_routes(host: Host) -> list[Route]:
-    connections = Connections(host)
+def _connection_routes(connections: Connections) -> list[Route]:
     connection = "/api/connections/{connection:name}"
     of_user = "/api/connections/username/{user:name}"
     return [
@@ -151,8 +156,7 @@ def _connection_routes(host: Host) -> list[Route]:
     ]
 
 
-def _exchange_routes(host: Host) -> list[Route]:
-    exchanges = Exchanges(host)
+def _exchange_routes(exchanges: Exchanges) -> list[Route]:
     exchange = "/api/exchanges/{vhost:name}/{exchange:name}"
     return [
         Route("/api/exchanges", exchanges.index),
@@ -166,8 +170,7 @@ def _exchange_routes(host: Host) -> list[Route]:
     ]
 
 
-def _queue_routes(host: Host) -> list[Route]:
-    queues = Queues(host)
+def _queue_routes(queues: Queues) -> list[Route]:
     queue = "/api/queues/{vhost:name}/{queue:name}"
     return [
         Route("/api/queues", queues.index),

@@ -12,7 +12,7 @@ from reference_broker.core.channel import Channel
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.connection import Connection
 from reference_broker.errors import ConnectionException, ReplyCode
-from reference_broker.http.answer import ApiError, not_found
+from reference_broker.http.answer import ApiError, Row, not_found
 from reference_broker.http.authentication import user_of
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host
@@ -25,6 +25,7 @@ from reference_broker.http.rendering import (
     consumer_row,
     tracked_row,
 )
+from reference_broker.http.statistics import Spans, Statistics
 from reference_broker.http.vhosts import vhosts_of
 
 _CLOSED_BY = "Closed via management plugin"
@@ -33,26 +34,34 @@ _CLOSED_BY = "Closed via management plugin"
 class Connections:
     """Who is connected. A connection is shown once it has chosen a virtual host."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, statistics: Statistics) -> None:
         self._host = host
+        self._statistics = statistics
         self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
         """All, or those of one virtual host."""
         node = self._host.node().name
-        row_of = tracked_row if stats_disabled(request) else connection_row
+        spans = Spans.parse(request.query_params)
+
+        def row_of(connection: Connection) -> Row:
+            if stats_disabled(request):
+                return tracked_row(connection, node)
+            row = connection_row(connection, node)
+            return self._statistics.of_connection(row, connection, spans)
+
         return await listed(
             request,
             self._open(request),
-            lambda connection: row_of(connection, node),
+            row_of,
             lambda connection: str(connection.peer),
             order=lambda connection: str(connection.peer),
         )
 
     async def show(self, request: Request) -> Response:
-        return shown_columns(
-            request, connection_row(self._connection(request), self._host.node().name)
-        )
+        connection, spans = self._connection(request), Spans.parse(request.query_params)
+        row = connection_row(connection, self._host.node().name)
+        return shown_columns(request, self._statistics.of_connection(row, connection, spans))
 
     async def close(self, request: Request) -> Response:
         """Close a connection (320). ``X-Reason`` is what its client is told. It is listed until
@@ -85,10 +94,11 @@ class Connections:
             connections: Sequence[Connection] = [self._connection(request)]
         else:
             connections = self._open(request)
+        spans = Spans.parse(request.query_params)
         return await listed(
             request,
             _channels_of(connections),
-            lambda channel: channel_row(channel, node),
+            lambda channel: self._statistics.of_channel(channel_row(channel, node), channel, spans),
             channel_name,
             order=channel_name,
         )
@@ -98,7 +108,9 @@ class Connections:
         name = request.path_params["channel"]
         for channel in _channels_of(self._open(request)):
             if channel_name(channel) == name:
-                return shown_columns(request, channel_detail_row(channel, self._host.node().name))
+                row = channel_detail_row(channel, self._host.node().name)
+                spans = Spans.parse(request.query_params)
+                return shown_columns(request, self._statistics.of_channel(row, channel, spans))
         raise not_found()
 
     async def consumers(self, request: Request) -> Response:

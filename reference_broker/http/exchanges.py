@@ -15,9 +15,10 @@ from reference_broker.core.enqueue import enqueue
 from reference_broker.core.exchange import Exchange
 from reference_broker.core.header import facts_of
 from reference_broker.core.sender_selected import resolve_all
+from reference_broker.core.traffic import Traffic
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import ChannelException, ReplyCode
-from reference_broker.http.answer import ApiError, bad_request, json_response, not_found
+from reference_broker.http.answer import ApiError, Row, bad_request, json_response, not_found
 from reference_broker.http.authentication import user_of
 from reference_broker.http.bindings import bindings_from, listable_row
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, body_bytes_max, read_object
@@ -32,10 +33,11 @@ from reference_broker.http.declaring import (
     wants,
 )
 from reference_broker.http.host import Host
-from reference_broker.http.listing import listed, shown_columns
+from reference_broker.http.listing import listed, shown_columns, stats_disabled
 from reference_broker.http.message import header_of, payload_from_json, properties_from_json
 from reference_broker.http.rendering import binding_row, exchange_row
-from reference_broker.http.vhosts import exchange_name, placed, vhost_of, vhosts_of
+from reference_broker.http.statistics import Spans, Statistics
+from reference_broker.http.vhosts import Placed, exchange_name, placed, vhost_of, vhosts_of
 
 PUBLISH_KEYS = ("routing_key", "properties", "payload", "payload_encoding")
 
@@ -65,25 +67,38 @@ class PublishRequest(NamedTuple):
 class Exchanges:
     """``/api/exchanges`` and what is below."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, statistics: Statistics) -> None:
         self._host = host
+        self._statistics = statistics
         self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
         exchanges = placed(
             vhosts_of(self._host.broker, request), lambda vhost: vhost.exchanges.values()
         )
+        spans = Spans.parse(request.query_params)
+
+        def row_of(each: Placed[Exchange]) -> Row:
+            row = exchange_row(each.item, each.vhost.name)
+            if stats_disabled(request):
+                return row
+            return self._statistics.of_exchange(row, each.item, spans)
+
         return await listed(
             request,
             exchanges,
-            lambda each: exchange_row(each.item, each.vhost.name),
+            row_of,
             lambda each: each.item.name,
             order=lambda each: (each.vhost.name, each.item.name),
         )
 
     async def show(self, request: Request) -> Response:
         vhost, exchange = self._exchange(request)
-        return shown_columns(request, exchange_row(exchange, vhost.name))
+        row = {**exchange_row(exchange, vhost.name), "incoming": [], "outgoing": []}
+        spans = Spans.parse(request.query_params)
+        if not stats_disabled(request):
+            row = self._statistics.of_exchange(row, exchange, spans)
+        return shown_columns(request, row)
 
     def _exchange(self, request: Request) -> tuple[VHost, Exchange]:
         vhost = vhost_of(self._host.broker, request)
@@ -163,6 +178,11 @@ def _publish(vhost: VHost, exchange_name: str, message: PublishRequest) -> tuple
     exchange = vhost.exchange_for_publish(exchange_name)
     routing_key = message.routing_key[1:].decode()
     queues, header = resolve_all(vhost, exchange, routing_key, message.header)
+    exchange.published += 1
+    exchange.routed += len(queues)
+    vhost.traffic.past = vhost.traffic.past.plus(
+        Traffic(publish=1, confirm=1, return_unroutable=0 if queues else 1)
+    )
     if not queues:
         return False, True
     content = Content(encode_shortstr(exchange.name) + message.routing_key, header, message.body)

@@ -3,81 +3,117 @@
 from __future__ import annotations
 
 import os
-import resource
-import shutil
-from pathlib import Path
+from http import HTTPStatus
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker
+from reference_broker.core.connection import Connection
 from reference_broker.core.exchange import ExchangeType
 from reference_broker.core.handshake import MECHANISMS, PRODUCT
 from reference_broker.http.answer import Row, json_response, not_found
 from reference_broker.http.authentication import user_of
 from reference_broker.http.host import Host, Node
-from reference_broker.http.listing import listed, shown_columns
+from reference_broker.http.listing import listed, only, shown_columns, stats_disabled
+from reference_broker.http.process import descriptors_max
+from reference_broker.http.sampler import Sampler
+from reference_broker.http.series import BASIC, GLOBAL
+from reference_broker.http.statistics import Spans, Statistics
 
 RABBITMQ_VERSION = "4.0.0"
 """The RabbitMQ whose behaviour and names are followed: tools choose by it what they ask for."""
 
-_STATM = Path("/proc/self/statm")
-_DESCRIPTORS = Path("/proc/self/fd")
+_RETENTION = {
+    "global": [level.step_ms * level.length // 1000 for level in GLOBAL],
+    "basic": [level.step_ms * level.length // 1000 for level in BASIC],
+    "detailed": [level.step_ms * level.length // 1000 for level in BASIC[:1]],
+}
 
 
 class Overview:
     """The answers about the broker itself."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, statistics: Statistics, sampler: Sampler) -> None:
         self._host = host
+        self._statistics = statistics
+        self._sampler = sampler
 
     async def overview(self, request: Request) -> Response:
-        row = overview_row(self._host.broker, self._host.node())
-        return shown_columns(request, row)
+        broker, node = self._host.broker, self._host.node()
+        spans = Spans.parse(request.query_params)
+        if stats_disabled(request):
+            return shown_columns(request, plain_overview_row(broker, node))
+        row = overview_row(broker, node)
+        return shown_columns(request, self._statistics.of_broker(row, broker, spans))
+
+    async def reset(self, request: Request) -> Response:
+        """Forget all samples: rates begin anew."""
+        if request.path_params.get("node", self._host.node().name) != self._host.node().name:
+            raise not_found()
+        self._sampler.forget()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def nodes(self, request: Request) -> Response:
-        return await listed(
-            request, [self._host.node()], lambda node: self._node_row(node), lambda node: node.name
-        )
+        spans, disabled = Spans.parse(request.query_params), stats_disabled(request)
+
+        def row_of(node: Node) -> Row:
+            row = self._node_row(node, spans)
+            return only(row, [("name",), ("type",), ("running",)]) if disabled else row
+
+        return await listed(request, [self._host.node()], row_of)
 
     async def node(self, request: Request) -> Response:
         node = self._host.node()
         if request.path_params["node"] != node.name:
             raise not_found()
-        return shown_columns(request, self._node_row(node))
+        spans = Spans.parse(request.query_params)
+        return shown_columns(request, self._node_row(node, spans))
 
     async def whoami(self, request: Request) -> Response:
         user = user_of(request)
         return json_response({"name": user.name, "tags": list(user.tags)})
 
-    def _node_row(self, node: Node) -> Row:
-        return node_row(self._host.broker, node, self._host.now()[1])
+    def _node_row(self, node: Node, spans: Spans) -> Row:
+        broker = self._host.broker
+        row = node_row(broker, node, self._host.now()[1])
+        return self._statistics.of_node(row, broker, node, spans)
+
+
+def plain_overview_row(broker: Broker, node: Node) -> Row:
+    """The broker without what has to be counted."""
+    vhosts = broker.vhosts.values()
+    return {
+        **_about(broker, node),
+        "disable_stats": True,
+        "object_totals": {
+            "queues": sum(len(vhost.queues) for vhost in vhosts),
+            "exchanges": sum(len(vhost.exchanges) for vhost in vhosts),
+            "connections": len(_open_connections(broker)),
+        },
+    }
 
 
 def overview_row(broker: Broker, node: Node) -> Row:
     """Totals over all virtual hosts."""
     vhosts = broker.vhosts.values()
     queues = [queue for vhost in vhosts for queue in vhost.queues.values()]
-    ready = sum(queue.ready for queue in queues)
-    unacked = sum(queue.unacked for queue in queues)
-    open_connections = [c for c in broker.connections.values() if c.vhost is not None]
+    open_connections = _open_connections(broker)
     return {
-        "product_name": PRODUCT,
-        "product_version": broker.version,
-        "rabbitmq_version": RABBITMQ_VERSION,
-        "management_version": RABBITMQ_VERSION,
-        "cluster_name": node.name,
-        "node": node.name,
-        "rates_mode": "none",
-        "disable_stats": False,
-        "enable_queue_totals": False,
-        "exchange_types": _exchange_types(),
+        **_about(broker, node),
+        "statistics_db_event_queue": 0,
         "listeners": [
-            {"node": node.name, "protocol": protocol, "ip_address": host, "port": port}
+            {
+                "node": node.name,
+                "protocol": protocol,
+                "ip_address": host,
+                "port": port,
+                "socket_opts": {"nodelay": True},
+            }
             for protocol, host, port in node.listening
         ],
-        "contexts": [],
+        "contexts": _contexts(node),
         "object_totals": {
             "connections": len(open_connections),
             "channels": sum(len(connection.channels) for connection in open_connections),
@@ -85,19 +121,53 @@ def overview_row(broker: Broker, node: Node) -> Row:
             "exchanges": sum(len(vhost.exchanges) for vhost in vhosts),
             "queues": len(queues),
         },
-        "queue_totals": {
-            "messages": ready + unacked,
-            "messages_ready": ready,
-            "messages_unacknowledged": unacked,
-        },
     }
 
 
+def _about(broker: Broker, node: Node) -> Row:
+    """There is no Erlang; but its version is a text that typed clients can't do without."""
+    return {
+        "product_name": PRODUCT,
+        "product_version": broker.version,
+        "rabbitmq_version": RABBITMQ_VERSION,
+        "management_version": RABBITMQ_VERSION,
+        "erlang_version": "",
+        "erlang_full_version": "",
+        "release_series_support_status": "supported",
+        "cluster_name": node.name,
+        "node": node.name,
+        "rates_mode": "basic",
+        "sample_retention_policies": _RETENTION,
+        "disable_stats": False,
+        "enable_queue_totals": False,
+        "exchange_types": _exchange_types(),
+    }
+
+
+def _open_connections(broker: Broker) -> list[Connection]:
+    return [each for each in broker.connections.values() if each.vhost is not None]
+
+
+def _contexts(node: Node) -> list[Row]:
+    """Where the management API is."""
+    return [
+        {
+            "node": node.name,
+            "description": "RabbitMQ Management",
+            "path": "/",
+            "ip": host,
+            "port": str(port),
+            "ssl_opts": [],
+        }
+        for protocol, host, port in node.listening
+        if protocol == "http"
+    ]
+
+
 def node_row(broker: Broker, node: Node, wall_ms: int) -> Row:
-    """The process. ``mem_used`` is its resident memory; the memory alarm goes by what is accounted
-    (see :class:`~reference_broker.core.alarms.MemoryWatermark`), which is less."""
+    """The process, without its statistics. The memory alarm goes by what is accounted (see
+    :class:`~reference_broker.core.alarms.MemoryWatermark`), which is less than ``mem_used``."""
     alarms = broker.alarms.on
-    descriptors_max, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return {
         "name": node.name,
         "type": "disc" if node.data_dir is not None else "ram",
@@ -105,30 +175,28 @@ def node_row(broker: Broker, node: Node, wall_ms: int) -> Row:
         "os_pid": str(os.getpid()),
         "uptime": wall_ms - node.started_at_ms,
         "processors": os.cpu_count() or 1,
-        "rates_mode": "none",
+        "rates_mode": "basic",
         "partitions": [],
         "being_drained": False,
-        "fd_used": _descriptors_used(),
-        "fd_total": descriptors_max,
-        "sockets_used": len(broker.connections),
+        "fd_total": descriptors_max(),
         "sockets_total": broker.limits.connections_max,
-        "mem_used": _resident_bytes(),
         "mem_limit": broker.limits.memory_high_watermark_bytes,
         "mem_alarm": Alarm.MEMORY in alarms,
         "mem_calculation_strategy": "rss",
-        "disk_free": _disk_free(node.data_dir),
         "disk_free_limit": broker.limits.disk_free_limit_bytes,
         "disk_free_alarm": Alarm.DISK in alarms,
         "db_dir": "" if node.data_dir is None else str(node.data_dir),
-        "io_sync_count": node.sync_count,
         "store_damage": node.store_damage._asdict(),
         "exchange_types": _exchange_types(),
         "auth_mechanisms": [
             {"name": name, "description": f"SASL {name}", "enabled": True}
             for name in MECHANISMS.split()
         ],
-        "applications": [],
-        "contexts": [],
+        "applications": [{"name": "mqkit", "description": PRODUCT, "version": broker.version}],
+        "cluster_links": [],
+        "config_files": [],
+        "contexts": _contexts(node),
+        "log_files": [],
         "enabled_plugins": ["rabbitmq_management"],
     }
 
@@ -138,22 +206,3 @@ def _exchange_types() -> list[Row]:
         {"name": type.value, "description": f"AMQP {type.value} exchange", "enabled": True}
         for type in ExchangeType
     ]
-
-
-def _resident_bytes() -> int:
-    try:
-        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:  # no /proc: the peak is the nearest that there is (in KiB on Linux and BSD)
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def _descriptors_used() -> int:
-    try:
-        return len(os.listdir(_DESCRIPTORS))
-    except OSError:
-        return 0
-
-
-def _disk_free(data_dir: Path | None) -> int:
-    """Where the log is, or would be."""
-    return shutil.disk_usage(data_dir or Path.cwd()).free

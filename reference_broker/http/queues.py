@@ -11,8 +11,9 @@ from starlette.responses import Response
 from reference_broker.core.lease import Lease
 from reference_broker.core.limits import MIB
 from reference_broker.core.queue import Queue
+from reference_broker.core.traffic import Traffic
 from reference_broker.errors import AmqpError, ReplyCode
-from reference_broker.http.answer import ApiError, bad_request, not_found
+from reference_broker.http.answer import ApiError, Row, bad_request, not_found
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.declaring import (
@@ -25,9 +26,15 @@ from reference_broker.http.declaring import (
     wants,
 )
 from reference_broker.http.host import Host
-from reference_broker.http.listing import listed, shown_columns
+from reference_broker.http.listing import listed, shown_columns, stats_disabled
 from reference_broker.http.message import message_row
-from reference_broker.http.rendering import binding_row, queue_detail_row, queue_row
+from reference_broker.http.rendering import (
+    binding_row,
+    plain_queue_row,
+    queue_detail_row,
+    queue_row,
+)
+from reference_broker.http.statistics import Spans, Statistics
 from reference_broker.http.vhosts import vhost_of, vhosts_of
 
 GET_MESSAGES_MAX = 5_000
@@ -80,8 +87,9 @@ class GetRequest(NamedTuple):
 class Queues:
     """``/api/queues`` and what is below."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, statistics: Statistics) -> None:
         self._host = host
+        self._statistics = statistics
         self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
@@ -91,17 +99,29 @@ class Queues:
             for vhost in vhosts_of(self._host.broker, request)
             for queue in vhost.queues.values()
         ]
+        spans = Spans.parse(request.query_params)
+        totals = request.query_params.get("enable_queue_totals") == "true"
+
+        def row_of(queue: Queue) -> Row:
+            if stats_disabled(request):
+                return plain_queue_row(queue, node, totals=totals)
+            return self._statistics.of_queue(queue_row(queue, node), queue, spans)
+
         return await listed(
             request,
             queues,
-            lambda queue: queue_row(queue, node),
+            row_of,
             lambda queue: queue.name,
             order=lambda queue: (queue.env.vhost_name, queue.name),
         )
 
     async def show(self, request: Request) -> Response:
-        row = queue_detail_row(self._queue(request), self._host.node().name)
-        return shown_columns(request, row)
+        queue, node = self._queue(request), self._host.node().name
+        spans = Spans.parse(request.query_params)
+        if stats_disabled(request):
+            return shown_columns(request, plain_queue_row(queue, node, totals=False))
+        row = queue_detail_row(queue, node)
+        return shown_columns(request, self._statistics.of_queue(row, queue, spans))
 
     async def put(self, request: Request) -> Response:
         """Declare a queue. Answered when its definition is on disk, if it is durable."""
@@ -158,6 +178,7 @@ class Queues:
         )
         wanted = GetRequest.parse(body)
         got = await self._get(request, wanted)
+        self._count(request, got)
         if got and not wanted.ack_mode.requeue:
             await self._inputs.on_disk()
         return await listed(
@@ -165,6 +186,13 @@ class Queues:
             got,
             lambda each: message_row(each[0], each[1], text=wanted.text, truncate=wanted.truncate),
         )
+
+    def _count(self, request: Request, got: list[tuple[Lease, int]]) -> None:
+        """A request has no channel that would count what it got."""
+        vhost = self._host.broker.vhosts.get(request.path_params["vhost"])
+        if vhost is not None:  # it may be gone by now
+            counted = Traffic(get=len(got), redeliver=sum(lease.redelivered for lease, _ in got))
+            vhost.traffic.past = vhost.traffic.past.plus(counted)
 
     async def _get(self, request: Request, wanted: GetRequest) -> list[tuple[Lease, int]]:
         """Take messages and settle them: in one input, unless some have to be read first."""

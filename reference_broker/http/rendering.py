@@ -1,7 +1,6 @@
 """Core objects as rows of an answer. Pure; the names are RabbitMQ's.
 
-Rates are left out: nobody samples the counters. Counters are those of the object's life in this
-process.
+Counters and rates are not here: :mod:`statistics` adds them.
 """
 
 from __future__ import annotations
@@ -21,10 +20,14 @@ if TYPE_CHECKING:
     from reference_broker.core.vhost import VHost
 
 
+_TLS_FIELDS = (
+    "ssl_protocol", "ssl_cipher", "ssl_hash", "ssl_key_exchange", "peer_cert_subject",
+    "peer_cert_issuer", "peer_cert_validity",
+)  # fmt: skip
+_NO_TLS = dict.fromkeys(_TLS_FIELDS, "")
+
+
 def vhost_row(vhost: VHost, node: str) -> Row:
-    """A virtual host, with the sums of its queues."""
-    ready = sum(queue.ready for queue in vhost.queues.values())
-    unacked = sum(queue.unacked for queue in vhost.queues.values())
     return {
         "name": vhost.name,
         "description": "",
@@ -33,9 +36,6 @@ def vhost_row(vhost: VHost, node: str) -> Row:
         "default_queue_type": "classic",
         "tracing": False,
         "cluster_state": {node: "running"},
-        "messages": ready + unacked,
-        "messages_ready": ready,
-        "messages_unacknowledged": unacked,
     }
 
 
@@ -52,23 +52,21 @@ def exchange_row(exchange: Exchange, vhost: str) -> Row:
 
 
 def queue_row(queue: Queue, node: str) -> Row:
-    """``ack`` counts deliveries to consumers without acks too: they are acked as they leave.
-
-    "Paged out" is every message whose body is on disk only. ``messages_lost`` is ours: those that
-    could not be read any more, or were found missing at the start (then it is an upper bound).
+    """What is "paged out" is every message whose body is on disk only. ``messages_lost`` is ours:
+    those that could not be read any more, or were missing at the start (then an upper bound).
     """
     ready, unacked = queue.ready, queue.unacked
     ready_bytes, unacked_bytes = queue.ready_bytes, queue.unacked_bytes
     absent, absent_bytes = queue.backlog.absent, queue.backlog.absent_bytes
     owner = queue.owner
-    return {
+    capacity = consumer_capacity(queue)
+    row = {
         "name": queue.name,
         "vhost": queue.env.vhost_name,
         "type": "classic",
         "durable": queue.durable,
         "auto_delete": queue.auto_delete,
         "exclusive": owner is not None,
-        "owner_pid_details": _peer_details(owner) if isinstance(owner, Connection) else None,
         "arguments": json_value(queue.arguments),
         "node": node,
         "state": "running",
@@ -87,20 +85,41 @@ def queue_row(queue: Queue, node: str) -> Row:
         "messages_lost": queue.lost,
         "memory": queue.memory_bytes,
         "consumers": len(queue.consumers),
+        "consumer_capacity": capacity,
+        "consumer_utilisation": capacity,
         "exclusive_consumer_tag": next((c.tag for c in queue.consumers if c.exclusive), None),
         "single_active_consumer_tag": _active_tag(queue),
         "policy": None,
         "operator_policy": None,
         "effective_policy_definition": {},
-        "message_stats": {
-            "publish": queue.published,
-            "deliver": queue.delivered,
-            "get": queue.got,
-            "deliver_get": queue.delivered + queue.got,
-            "redeliver": queue.redelivered_count,
-            "ack": queue.acked,
-        },
     }
+    if isinstance(owner, Connection):
+        row["owner_pid_details"] = _peer_details(owner)
+    return row
+
+
+_PLAIN = ("name", "vhost", "type", "durable", "auto_delete", "exclusive", "arguments", "node")
+_LENGTHS = ("state", "messages", "messages_ready", "messages_unacknowledged")
+
+
+def plain_queue_row(queue: Queue, node: str, *, totals: bool) -> Row:
+    """A queue without what has to be counted, but for its lengths where ``totals`` are wanted."""
+    row = queue_row(queue, node)
+    if totals:
+        return {name: row[name] for name in (*_PLAIN, *_LENGTHS)}
+    return {**{name: row[name] for name in _PLAIN}, "state": "live"}
+
+
+def consumer_capacity(queue: Queue) -> float:
+    """The share of a queue's consumers that could take a message just now; 0 for none. RabbitMQ
+    has the share of time instead, in which any could."""
+    consumers = [each for each in queue.consumers if isinstance(each, Consumer)]
+    free = [
+        each
+        for each in consumers
+        if each.no_ack or not each.prefetch or each.outstanding < each.prefetch
+    ]
+    return len(free) / len(consumers) if consumers else 0
 
 
 def queue_detail_row(queue: Queue, node: str) -> Row:
@@ -111,6 +130,7 @@ def queue_detail_row(queue: Queue, node: str) -> Row:
         for consumer in queue.consumers
         if isinstance(consumer, Consumer)
     ]
+    row["incoming"] = row["deliveries"] = []
     return row
 
 
@@ -146,6 +166,7 @@ def connection_row(connection: Connection, node: str) -> Row:
         "node": node,
         "vhost": connection.vhost.name,
         "user": connection.user_name,
+        "user_who_performed_action": connection.user_name,
         "state": "blocked" if connection.blocked else connection.state.value,
         "type": "network",
         "protocol": "AMQP 0-9-1",
@@ -154,13 +175,12 @@ def connection_row(connection: Connection, node: str) -> Row:
         "peer_host": peer.host,
         "peer_port": peer.port,
         "ssl": False,
+        **_NO_TLS,
         "connected_at": connection.connected_at_ms,
         "channels": len(connection.channels),
         "channel_max": connection.channel_max,
         "frame_max": connection.frame_max,
         "timeout": connection.heartbeat_s,
-        "recv_oct": connection.received_bytes,
-        "send_oct": connection.sent_bytes,
         "send_pend": connection.output_size,
         "client_properties": json_value(connection.client_properties),
     }
@@ -178,6 +198,7 @@ def channel_row(channel: Channel, node: str) -> Row:
         "node": node,
         "vhost": channel.vhost.name,
         "user": connection.user_name,
+        "user_who_performed_action": connection.user_name,
         "number": channel.number,
         "state": "blocked" if connection.blocked else channel.state.value,
         "connection_details": _peer_details(connection),
@@ -190,7 +211,7 @@ def channel_row(channel: Channel, node: str) -> Row:
         "acks_uncommitted": 0,
         "confirm": confirms is not None,
         "transactional": False,
-        "message_stats": {"publish": channel.published, "ack": channel.acked},
+        "pending_raft_commands": 0,
     }
 
 

@@ -11,10 +11,12 @@ from starlette.responses import Response
 from reference_broker.core.broker import Broker
 from reference_broker.core.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.vhost import VHost
-from reference_broker.http.answer import not_found
+from reference_broker.http.answer import Row, not_found
 from reference_broker.http.host import Host
-from reference_broker.http.listing import listed, shown_columns
+from reference_broker.http.listing import listed, shown_columns, stats_disabled
+from reference_broker.http.measures import totals_of
 from reference_broker.http.rendering import vhost_row
+from reference_broker.http.statistics import Spans, Statistics
 
 DEFAULT_EXCHANGE_ALIAS = "amq.default"
 """What paths call the exchange without a name."""
@@ -65,20 +67,33 @@ def exchange_name(request: Request, parameter: str) -> str:
 class VHosts:
     """``/api/vhosts``"""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, statistics: Statistics) -> None:
         self._host = host
+        self._statistics = statistics
 
     async def index(self, request: Request) -> Response:
         node = self._host.node().name
         vhosts = vhosts_of(self._host.broker, request)
+        totals = totals_of(self._host.broker)
+        spans = Spans.parse(request.query_params)
+
+        def row_of(vhost: VHost) -> Row:
+            row = vhost_row(vhost, node)
+            if stats_disabled(request):
+                return row
+            return self._statistics.of_vhost(row, vhost, totals[vhost.name], spans)
+
         return await listed(
             request,
             vhosts,
-            lambda vhost: vhost_row(vhost, node),
+            row_of,
             lambda vhost: vhost.name,
             order=lambda vhost: vhost.name,
         )
 
     async def show(self, request: Request) -> Response:
         vhost = vhost_of(self._host.broker, request)
-        return shown_columns(request, vhost_row(vhost, self._host.node().name))
+        totals = totals_of(self._host.broker)[vhost.name]
+        row = vhost_row(vhost, self._host.node().name)
+        spans = Spans.parse(request.query_params)
+        return shown_columns(request, self._statistics.of_vhost(row, vhost, totals, spans))

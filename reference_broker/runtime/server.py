@@ -22,7 +22,7 @@ from reference_broker.core.journal import Fetched
 from reference_broker.core.peer import Peer
 from reference_broker.core.users import User, UserStore, hash_password
 from reference_broker.errors import DiskFailed
-from reference_broker.http import HttpListener, Listening, Node, build_app
+from reference_broker.http import HttpListener, Listening, Node, Sampler, build_app
 from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.connection_protocol import ConnectionProtocol
 from reference_broker.runtime.journal_driver import DiskDriver, JournalDriver, MemoryDriver
@@ -66,6 +66,7 @@ class Server:
         self._disk_retry: asyncio.TimerHandle | None = None
         self._listener: asyncio.Server | None = None
         self._http: HttpListener | None = None
+        self._sampling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Recover what the data folder holds, and listen. Raises ``StoreError`` for a folder that
@@ -111,6 +112,8 @@ class Server:
         if listener is None:
             return
         listener.close()
+        if self._sampling is not None:
+            self._sampling.cancel()
         if self._http is not None:
             await self._http.stop()
         self.broker.close("shutdown", *self.now())
@@ -127,9 +130,11 @@ class Server:
         self._started_at_ms = self.now()[1]
         self.http_port = None
         if self.config.http is not None:
-            http = HttpListener(build_app(self))
+            sampler = Sampler(self)
+            http = HttpListener(build_app(self, sampler))
             await http.start(*self.config.http)
             self._http, self.http_port = http, http.port
+            self._sampling = self._loop.create_task(sampler.run(), name="sampler")
 
     # From the management API (Host)
 

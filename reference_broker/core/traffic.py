@@ -1,0 +1,90 @@
+"""How much went through: a channel's counts, and the sums of those that are gone.
+
+Nothing here is called for a message. The hot paths count in plain attributes of channels, queues
+and exchanges, most of which they need anyway; this puts them together when somebody asks, and adds
+a channel's to its virtual host when it ends, so that the virtual host's sums only rise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel import Channel
+
+
+class Traffic(NamedTuple):
+    """Counts that only rise, by RabbitMQ's names (the ``message_stats`` of a channel).
+
+    ``deliver`` and ``get`` are those with acknowledgements, ``ack`` the client's own; ``publish``
+    counts what was routed nowhere too.
+    """
+
+    publish: int = 0
+    confirm: int = 0
+    return_unroutable: int = 0
+    drop_unroutable: int = 0
+    ack: int = 0
+    deliver: int = 0
+    deliver_no_ack: int = 0
+    get: int = 0
+    get_no_ack: int = 0
+    get_empty: int = 0
+    redeliver: int = 0
+
+    def plus(self, other: Traffic) -> Traffic:
+        """Both together."""
+        return Traffic(*map(int.__add__, self, other))
+
+
+def traffic_of(channel: Channel) -> Traffic:
+    """What has gone through a channel so far."""
+    confirms = channel.confirms
+    got = channel.got + channel.got_no_ack
+    handed_out = channel.next_delivery_tag - 1
+    return Traffic(
+        publish=channel.published,
+        confirm=0 if confirms is None else confirms.confirmed,
+        return_unroutable=channel.returned,
+        drop_unroutable=channel.unroutable,
+        ack=channel.acked,
+        deliver=handed_out - got - channel.delivered_no_ack,
+        deliver_no_ack=channel.delivered_no_ack,
+        get=channel.got,
+        get_no_ack=channel.got_no_ack,
+        get_empty=channel.got_empty,
+        redeliver=channel.redelivered,
+    )
+
+
+class VHostTraffic:
+    """What has gone through a virtual host. ``past`` is that of channels that are gone, and of
+    requests of the management API, which have none.
+
+    Channels and queues are counted when they come and go. ``queues_declared`` counts those that
+    were there already as well.
+    """
+
+    __slots__ = (
+        "channels_closed", "channels_opened", "past", "queues_created", "queues_declared",
+        "queues_deleted", "received_bytes", "sent_bytes",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.past = Traffic()
+        self.channels_opened = self.channels_closed = 0
+        self.queues_declared = self.queues_created = self.queues_deleted = 0
+        self.received_bytes = self.sent_bytes = 0
+        """Of connections that are gone."""
+
+    def channel_ended(self, channel: Channel) -> None:
+        """To be called once for each channel."""
+        self.channels_closed += 1
+        self.past = self.past.plus(traffic_of(channel))
+
+    def absorb(self, other: VHostTraffic) -> None:
+        """Add the sums of a virtual host that is deleted."""
+        self.past = self.past.plus(other.past)
+        for name in self.__slots__:
+            if name != "past":
+                setattr(self, name, getattr(self, name) + getattr(other, name))

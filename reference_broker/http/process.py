@@ -1,0 +1,37 @@
+"""The process around the broker: what the operating system says of it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+from pathlib import Path
+
+_STATM = Path("/proc/self/statm")
+_DESCRIPTORS = Path("/proc/self/fd")
+
+
+def resident_bytes() -> int:
+    """Its resident memory."""
+    try:
+        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # no /proc: the peak is the nearest that there is (in KiB on Linux and BSD)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def descriptors_used() -> int:
+    """Its open files and sockets; 0 where nobody can tell."""
+    try:
+        return len(os.listdir(_DESCRIPTORS))
+    except OSError:
+        return 0
+
+
+def descriptors_max() -> int:
+    """How many it may open."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def disk_free(data_dir: Path | None) -> int:
+    """Bytes where the log is, or would be."""
+    return shutil.disk_usage(data_dir or Path.cwd()).free

@@ -2,6 +2,7 @@
 
     listen: 127.0.0.1:5672
     http: 127.0.0.1:15672
+    prometheus: 127.0.0.1:15692         # metrics without a login
     data_dir: data                      # relative to this file
     users:                              # instead of guest
       app: {password: secret, tags: [management], loopback_only: false}
@@ -22,7 +23,7 @@ from reference_broker.core.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 
-KEYS = ("listen", "http", "data_dir", "users", "limits")
+KEYS = ("listen", "http", "prometheus", "data_dir", "users", "limits")
 USER_KEYS = ("password", "tags", "loopback_only")
 LIMIT_MAX = 1 << 40
 """Above what any machine has; the broker's own bounds are what holds."""
@@ -57,6 +58,7 @@ def _read(top: Section, folder: Path) -> ServerConfig:
         config,
         amqp=_address(top, "listen") or config.amqp,
         http=_address(top, "http") or config.http,
+        prometheus=_address(top, "prometheus"),
         data_dir=None if data_dir is None else folder / data_dir,
         users=_users(top) if top.has("users") else config.users,
         limits=_limits(top, config.limits),

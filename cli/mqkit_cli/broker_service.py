@@ -68,6 +68,8 @@ def ready_line(server: Server) -> str:
     parts = [f"amqp={Address(server.config.amqp.host, server.amqp_port)}"]
     if server.config.http is not None and server.http_port is not None:
         parts.append(f"http={Address(server.config.http.host, server.http_port)}")
+    if server.config.prometheus is not None and server.prometheus_port is not None:
+        parts.append(f"prometheus={Address(server.config.prometheus.host, server.prometheus_port)}")
     return " ".join(("ready", *parts))
 
 
@@ -85,9 +87,12 @@ async def _start(server: Server) -> None:
             f"{error} (choose a folder that can be written, with --data-dir)"
         ) from None
     except OSError as error:
-        # The AMQP port is known as soon as that listens: then it was the other address.
-        is_http = hasattr(server, "amqp_port")
-        address, option = (config.http, "--http") if is_http else (config.amqp, "--listen")
+        # A port is known as soon as its listener is tried: it was the last one.
+        address, option = config.amqp, "--listen"
+        if hasattr(server, "prometheus_port"):
+            address, option = config.prometheus or address, "--prometheus"
+        elif hasattr(server, "amqp_port"):
+            address, option = config.http or address, "--http"
         raise CommandError(
             f"can't listen on {address}: {_reason(error)} (choose another address with {option};"
             " port 0 takes a free one)"

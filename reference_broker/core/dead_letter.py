@@ -8,11 +8,11 @@ consumer rejected it (RabbitMQ's rule for cycles).
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 from reference_broker.core.content import Content
-from reference_broker.core.death import Death
+from reference_broker.core.death import Death, DeathReason
 from reference_broker.core.enqueue import store
 from reference_broker.core.header import read_facts
 from reference_broker.core.x_death import cc_keys_of, is_cycle, with_x_death
@@ -26,12 +26,15 @@ class DeadLetters:
     """The work list of one virtual host. Queues :meth:`add`, and :meth:`drain` when they are at
     rest; a drain within a drain does nothing, as the outer one will come to it."""
 
-    __slots__ = ("_draining", "_env", "_waiting", "cycles", "sent", "unroutable")
+    __slots__ = ("_draining", "_env", "_waiting", "cycles", "deaths", "sent", "unroutable")
 
     def __init__(self, env: QueueEnvironment) -> None:
         self._env = env
         self._waiting: deque[Death] = deque()
         self._draining = False
+        self.deaths: Counter[tuple[DeathReason, bool]] = Counter()
+        """Messages that left by themselves, by reason, and whether their queue had a dead-letter
+        exchange. Purged and deleted ones don't count."""
         self.sent = 0
         """Dead letters that at least one queue took."""
         self.unroutable = 0
@@ -41,7 +44,12 @@ class DeadLetters:
 
     def add(self, death: Death) -> None:
         """Send ``death`` on at the next :meth:`drain`."""
+        self.deaths[death.reason, True] += 1
         self._waiting.append(death)
+
+    def dropped(self, reason: DeathReason) -> None:
+        """A message has gone for good: its queue has no dead-letter exchange."""
+        self.deaths[reason, False] += 1
 
     def drain(self) -> None:
         """Send what waits, and what that pushes out, until nothing waits."""

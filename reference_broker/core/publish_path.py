@@ -274,6 +274,7 @@ def _resolve(channel: Channel, target: PublishTarget, header: bytes) -> tuple[Qu
     queues = vhost.resolve(exchange, target.routing_key, header)
     if vhost.depends_on_headers(exchange):
         exchange.routed += len(queues)
+        vhost.traffic.routed += len(queues)
     else:
         target.queues = queues
         target.version = vhost.topology_version
@@ -297,6 +298,7 @@ def _note_routed(channel: Channel, target: PublishTarget | None, count: int) -> 
     if exchange is not None and target is not None:
         exchange.published += count
         exchange.routed += count * len(target.queues)
+        channel.vhost.traffic.routed += count * len(target.queues)
 
 
 def _note_published(channel: Channel, count: int, tail_before: int) -> None:

@@ -269,6 +269,7 @@ class Queue:
             index.put_back(sequence, redelivered)
             self.backlog.want_head()
             return False
+        self.env.dead_letters.dropped(reason)
         position, size, stored, _ = index.entry(sequence)
         self.release(sequence, position, stored)
         index.settle(sequence)
@@ -281,6 +282,7 @@ class Queue:
         if self.limits.dead_letter_exchange is not None:
             self.env.dead_letters.add(death)
             return
+        self.env.dead_letters.dropped(reason)
         if death.is_logged:
             self.env.journal.ack(self.id, sequence, content.position, content.stored)
         self.buried(death)

@@ -67,13 +67,15 @@ class VHostTraffic:
 
     __slots__ = (
         "channels_closed", "channels_opened", "past", "queues_created", "queues_declared",
-        "queues_deleted", "received_bytes", "sent_bytes",
+        "queues_deleted", "received_bytes", "routed", "sent_bytes",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.past = Traffic()
         self.channels_opened = self.channels_closed = 0
         self.queues_declared = self.queues_created = self.queues_deleted = 0
+        self.routed = 0
+        """Messages put into queues: one for each queue that a message was routed to."""
         self.received_bytes = self.sent_bytes = 0
         """Of connections that are gone."""
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 from reference_broker.http.app import build_app
 from reference_broker.http.host import Host, Listening, Node
 from reference_broker.http.listener import HttpListener
+from reference_broker.http.metrics import build_metrics_app
 from reference_broker.http.sampler import Sampler
 
-__all__ = ["Host", "HttpListener", "Listening", "Node", "Sampler", "build_app"]
+__all__ = [
+    "Host", "HttpListener", "Listening", "Node", "Sampler", "build_app", "build_metrics_app",
+]  # fmt: skip

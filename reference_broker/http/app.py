@@ -32,6 +32,7 @@ from reference_broker.http.exchanges import Exchanges
 from reference_broker.http.gate import Gate, Negotiation
 from reference_broker.http.health import Health
 from reference_broker.http.host import Host
+from reference_broker.http.metrics import MetricsDoor, build_metrics_app
 from reference_broker.http.overview import Overview
 from reference_broker.http.queues import Queues
 from reference_broker.http.sampler import Sampler
@@ -64,6 +65,7 @@ def build_app(host: Host, sampler: Sampler | None = None) -> Starlette:
     app = Starlette(
         routes=routes,
         middleware=[
+            Middleware(MetricsDoor, metrics=build_metrics_app(host)),
             Middleware(Gate, routes=routes),
             Middleware(Authentication, users=host.broker.users),
             Middleware(Negotiation),

@@ -180,6 +180,7 @@ def _publish(vhost: VHost, exchange_name: str, message: PublishRequest) -> tuple
     queues, header = resolve_all(vhost, exchange, routing_key, message.header)
     exchange.published += 1
     exchange.routed += len(queues)
+    vhost.traffic.routed += len(queues)
     vhost.traffic.past = vhost.traffic.past.plus(
         Traffic(publish=1, confirm=1, return_unroutable=0 if queues else 1)
     )

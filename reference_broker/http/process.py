@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 
 _STATM = Path("/proc/self/statm")
+_STAT = Path("/proc/self/stat")
+_KERNEL = Path("/proc/stat")
 _DESCRIPTORS = Path("/proc/self/fd")
 
 
@@ -30,6 +32,16 @@ def descriptors_used() -> int:
 def descriptors_max() -> int:
     """How many it may open."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def started_at_s() -> float | None:
+    """Since when it runs, in seconds since 1970; ``None`` where nobody can tell."""
+    try:
+        ticks = int(_STAT.read_text().rpartition(")")[2].split()[19])
+        booted = next(int(line.split()[1]) for line in _KERNEL.open() if line.startswith("btime "))
+    except (OSError, StopIteration):
+        return None
+    return booted + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def disk_free(data_dir: Path | None) -> int:

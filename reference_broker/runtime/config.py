@@ -80,12 +80,14 @@ class ServerConfig:
     """A server's whole configuration.
 
     ``data_dir`` is where messages and definitions are kept; ``None`` keeps them in memory only,
-    and a restart forgets them. ``http`` is for the management API; ``None`` is none. Raises
+    and a restart forgets them. ``http`` is for the management API; ``None`` is none.
+    ``prometheus`` is for metrics without a login (RabbitMQ's 15692). Raises
     :exc:`BadConfiguration` for a ``limits.message_size_max`` above ``MESSAGE_SIZE_MAX``.
     """
 
     amqp: Address = DEFAULT_AMQP
     http: Address | None = DEFAULT_HTTP
+    prometheus: Address | None = None
     data_dir: Path | None = None
     users: tuple[UserConfig, ...] = (GUEST,)
     limits: Limits = DEFAULT_LIMITS

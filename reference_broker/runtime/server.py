@@ -22,7 +22,14 @@ from reference_broker.core.journal import Fetched
 from reference_broker.core.peer import Peer
 from reference_broker.core.users import User, UserStore, hash_password
 from reference_broker.errors import DiskFailed
-from reference_broker.http import HttpListener, Listening, Node, Sampler, build_app
+from reference_broker.http import (
+    HttpListener,
+    Listening,
+    Node,
+    Sampler,
+    build_app,
+    build_metrics_app,
+)
 from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.connection_protocol import ConnectionProtocol
 from reference_broker.runtime.journal_driver import DiskDriver, JournalDriver, MemoryDriver
@@ -49,13 +56,15 @@ class Server:
     """A broker on the network. ``start`` it in a running loop, ``stop`` it in the same one.
 
     ``amqp_port`` is the port that it listens on, once started; ``http_port`` that of the
-    management API, or ``None`` where the configuration has none. ``failure`` is done when the disk
+    management API and ``prometheus_port`` that of the metrics, or ``None`` where the configuration
+    has none. ``failure`` is done when the disk
     failed: everything unconfirmed was nacked; stop the server, and exit with an error.
     """
 
     broker: Broker
     amqp_port: int
     http_port: int | None
+    prometheus_port: int | None
     failure: asyncio.Future[DiskFailed]
 
     def __init__(self, config: ServerConfig) -> None:
@@ -66,6 +75,7 @@ class Server:
         self._disk_retry: asyncio.TimerHandle | None = None
         self._listener: asyncio.Server | None = None
         self._http: HttpListener | None = None
+        self._metrics: HttpListener | None = None
         self._sampling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -114,8 +124,9 @@ class Server:
         listener.close()
         if self._sampling is not None:
             self._sampling.cancel()
-        if self._http is not None:
-            await self._http.stop()
+        for listener_of_http in (self._http, self._metrics):
+            if listener_of_http is not None:
+                await listener_of_http.stop()
         self.broker.close("shutdown", *self.now())
         self._flush()
         if self._protocols:
@@ -135,6 +146,11 @@ class Server:
             await http.start(*self.config.http)
             self._http, self.http_port = http, http.port
             self._sampling = self._loop.create_task(sampler.run(), name="sampler")
+        self.prometheus_port = None
+        if self.config.prometheus is not None:
+            metrics = HttpListener(build_metrics_app(self))
+            await metrics.start(*self.config.prometheus)
+            self._metrics, self.prometheus_port = metrics, metrics.port
 
     # From the management API (Host)
 
@@ -142,6 +158,9 @@ class Server:
         listening = [Listening("amqp", self.config.amqp.host, self.amqp_port)]
         if self.config.http is not None and self.http_port is not None:
             listening.append(Listening("http", self.config.http.host, self.http_port))
+        if self.config.prometheus is not None and self.prometheus_port is not None:
+            host = self.config.prometheus.host
+            listening.append(Listening("http/prometheus", host, self.prometheus_port))
         return Node(
             name=f"mqkit@{platform.node()}",
             started_at_ms=self._started_at_ms,

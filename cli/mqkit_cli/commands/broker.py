@@ -40,6 +40,14 @@ def run(
             help=f"Where to serve the management API. [default: {DEFAULT_HTTP}]",
         ),
     ] = None,
+    prometheus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Where to serve /metrics to everybody, without a login (RabbitMQ has it on port"
+            " 15692). Without it, /metrics is on the management port for this machine only.",
+        ),
+    ] = None,
     data_dir: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +76,8 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A YAML file with listen, http, data_dir, users and limits; options win over it.",
+            help="A YAML file with listen, http, prometheus, data_dir, users and limits;"
+            " options win over it.",
         ),
     ] = None,
 ) -> None:
@@ -82,6 +91,8 @@ def run(
         settings = replace(settings, amqp=Address.parse(listen))
     if http is not None:
         settings = replace(settings, http=Address.parse(http))
+    if prometheus is not None:
+        settings = replace(settings, prometheus=Address.parse(prometheus))
     if data_dir is not None:
         settings = replace(settings, data_dir=_folder(data_dir))
     settings = _limited(settings, disk_free_limit, message_size_max)

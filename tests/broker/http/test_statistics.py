@@ -103,8 +103,10 @@ async def test_counters_of_an_exchange_and_a_channel(
             await queue.bind(exchange, arguments={"x-match": "any", "a": 1})
         other = await channel.declare_exchange(f"{name}.d", "direct", auto_delete=True)
         await queues[0].bind(other, "k")
-        for headers in ({"a": 1}, {"a": 1}, {"a": 2}):
-            await exchange.publish(aio_pika.Message(b"x", headers=headers), "", mandatory=False)
+        for value in (1, 1, 2):
+            await exchange.publish(
+                aio_pika.Message(b"x", headers={"a": value}), "", mandatory=False
+            )
         await exchange.publish(aio_pika.Message(b"x"), "", mandatory=True)
         await other.publish(aio_pika.Message(b"x"), "k")
 

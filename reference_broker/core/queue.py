@@ -242,6 +242,11 @@ class Queue:
         self._bury(lease.sequence, lease.content, DeathReason.REJECTED)
         self.env.dead_letters.drain()
 
+    def give_up(self, lease: Lease) -> bool:
+        """The message is about to leave for another queue: its lease ends, and its entry stays
+        taken until :meth:`buried`. False, and counted, for a stale lease."""
+        return self._end(lease)
+
     def _end(self, lease: Lease) -> bool:
         """The lease ends here; false, and counted, when it is not the current one."""
         if self.leases.get(lease.sequence) is not lease:

@@ -35,6 +35,7 @@ from reference_broker.http.host import Host
 from reference_broker.http.metrics import MetricsDoor, build_metrics_app
 from reference_broker.http.overview import Overview
 from reference_broker.http.queues import Queues
+from reference_broker.http.reprocess import Reprocessing
 from reference_broker.http.sampler import Sampler
 from reference_broker.http.statistics import Statistics
 from reference_broker.http.vhosts import VHosts
@@ -89,7 +90,7 @@ def _routes(host: Host, sampler: Sampler) -> list[Route]:
         *_health_routes(host),
         *_connection_routes(Connections(host, statistics)),
         *_exchange_routes(Exchanges(host, statistics)),
-        *_queue_routes(Queues(host, statistics)),
+        *_queue_routes(Queues(host, statistics), Reprocessing(host)),
         *_binding_routes(host),
         *_definition_routes(host),
     ]
@@ -172,7 +173,7 @@ def _exchange_routes(exchanges: Exchanges) -> list[Route]:
     ]
 
 
-def _queue_routes(queues: Queues) -> list[Route]:
+def _queue_routes(queues: Queues, reprocessing: Reprocessing) -> list[Route]:
     queue = "/api/queues/{vhost:name}/{queue:name}"
     return [
         Route("/api/queues", queues.index),
@@ -184,6 +185,7 @@ def _queue_routes(queues: Queues) -> list[Route]:
         Route(queue + "/get", queues.get, methods=["POST"]),
         Route(queue + "/contents", queues.purge, methods=["DELETE"]),
         Route(queue + "/actions", queues.act, methods=["POST"]),
+        Route(queue + "/reprocess", reprocessing.post, methods=["POST"]),
     ]
 
 

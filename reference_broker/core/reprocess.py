@@ -1,0 +1,92 @@
+"""Dead letters go back to where they came from: the queue in which a message died first.
+
+Straight into that queue, and not through its exchange, whose other queues have had the message.
+Only if the queue is gone, the exchange and routing key of the first death decide. The way from
+queue to queue is one record of the log, so a crash leaves the message in exactly one of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mqkit.wire import EncodeError, encode_shortstr
+from reference_broker.core.content import Content
+from reference_broker.core.death import Death, DeathReason
+from reference_broker.core.enqueue import store
+from reference_broker.core.header import headers_of, read_facts
+from reference_broker.core.x_death import X_DEATH
+from reference_broker.errors import ConnectionException
+
+if TYPE_CHECKING:
+    from reference_broker.core.lease import Lease
+    from reference_broker.core.queue import Queue
+    from reference_broker.core.vhost import VHost
+
+
+class Origin(NamedTuple):
+    """Where a message died first, and how it had been published to there."""
+
+    queue: str
+    exchange: str
+    routing_key: str
+
+
+def origin_of(header: bytes) -> Origin | None:
+    """The first death that a content header tells of; ``None`` for one without."""
+    try:
+        headers = headers_of(header)
+    except ConnectionException:  # a table that can't be read
+        return None
+    deaths = headers.get(X_DEATH)
+    tables = [each for each in deaths if isinstance(each, dict)] if isinstance(deaths, list) else []
+    if not tables:
+        return None
+    first = headers.get("x-first-death-queue")
+    death = next((each for each in tables if each.get("queue") == first), tables[-1])
+    keys = death.get("routing-keys")
+    return Origin(
+        _text(death.get("queue")),
+        _text(death.get("exchange")),
+        _text(keys[0]) if isinstance(keys, list) and keys else "",
+    )
+
+
+def reprocess(lease: Lease, vhost: VHost) -> bool:
+    """Move the message of a lease, which somebody of the broker's own holds, back to its origin.
+
+    False, and nothing is changed, when it is no dead letter, or no queue would take it. It is safe
+    once the journal is synced up to its tail.
+    """
+    content = lease.content
+    origin = origin_of(content.header)
+    if origin is None:
+        return False
+    try:
+        route = encode_shortstr(origin.exchange) + encode_shortstr(origin.routing_key)
+    except (EncodeError, UnicodeEncodeError):
+        return False
+    letter = Content(route, content.header, content.body)
+    targets = _targets(origin, letter, vhost)
+    if not targets or not lease.queue.give_up(lease):
+        return False
+    # The reason is nobody's business here: a move says only that the entry is gone.
+    leaving = Death(lease.queue, lease.sequence, content, DeathReason.REJECTED)
+    store(targets, letter, read_facts(letter.header), vhost, leaving)
+    return True
+
+
+def _targets(origin: Origin, letter: Content, vhost: VHost) -> list[Queue]:
+    """None at all if one of them refuses: the others would get the message again next time."""
+    own = vhost.queues.get(origin.queue)
+    if own is not None:
+        queues: list[Queue] = [own]
+    else:
+        queues = list(vhost.route(origin.exchange, origin.routing_key, letter.header) or ())
+    for queue in queues:
+        if queue.length_limit is not None and queue.length_limit.refuses(queue, letter):
+            return []
+    return queues
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

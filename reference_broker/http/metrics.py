@@ -40,7 +40,7 @@ from reference_broker.http.rendering import channel_name
 
 CONTENT_TYPE = "text/plain; version=0.0.4"
 SLICE_SAMPLES = 500
-"""Samples that are made before the loop has its turn: about 3 ms."""
+"""Samples that are made before the loop has its turn: about 5 ms."""
 
 _PREFIX = "rabbitmq_"
 _DETAILED = "rabbitmq_detailed_"

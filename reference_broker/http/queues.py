@@ -128,7 +128,7 @@ class Queues:
         body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
         name, node = request.path_params["queue"], self._host.node().name
         check_name("queue", name)
-        if body.get("node", node) != node:
+        if body.get("node") not in (None, node):
             raise bad_request(f"Node {body['node']} could not be contacted")
         durable, auto_delete = flag(body, "durable"), flag(body, "auto_delete")
         with self._inputs.begin() as broker, refusals():

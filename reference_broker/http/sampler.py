@@ -15,9 +15,9 @@ from reference_broker.http import measures
 from reference_broker.http.host import Host
 from reference_broker.http.series import BASIC, GLOBAL, RATE_ONLY, STEP_MS, Level, Series
 
-HISTORIES_MAX = 1_000
+HISTORIES_MAX = 500
 """Objects with a history, of those that there are most of (queues, exchanges, connections and
-channels): one in which something happens all the time takes 50 KB."""
+channels): one in which everything moves all the time takes 110 KB."""
 
 SLICE_OBJECTS = 250
 """Objects that are read before the loop has its turn: about 2 ms of queues."""

@@ -24,6 +24,7 @@ def test_everything(tmp_path: Path) -> None:
             """
 listen: "[::1]:5000"
 http: 127.0.0.1:0
+prometheus: 127.0.0.1:15692
 data_dir: data
 users:
   app: {password: "1234", tags: [management], loopback_only: true}
@@ -34,6 +35,7 @@ limits: {channel_max: 7, message_size_max: 134217728}
     )
     assert config.amqp == Address("::1", 5000)
     assert config.http == Address("127.0.0.1", 0)
+    assert config.prometheus == Address("127.0.0.1", 15692)
     assert config.data_dir == tmp_path / "data"
     assert config.users == (
         UserConfig("app", "1234", ("management",), loopback_only=True),

@@ -102,6 +102,38 @@ def test_the_file_gives_users_and_an_option_wins_over_it(start: Start, tmp_path:
         connected(amqp)
 
 
+def test_metrics_have_a_port_of_their_own_where_one_is_given(
+    clean_environment: dict[str, str],
+) -> None:
+    command = [sys.executable, "-m", "mqkit_cli", "broker", "run", *FREE]
+    process = subprocess.Popen(
+        [*command, "--prometheus", "127.0.0.1:0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=clean_environment,
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip().rpartition(" prometheus=")[2]
+        answer = httpx.get(f"http://{address}/metrics", trust_env=False)
+        assert "rabbitmq_identity_info{" in answer.text
+        taken = subprocess.run(
+            [*command, "--prometheus", address],
+            capture_output=True,
+            text=True,
+            env=clean_environment,
+            timeout=6 * STOP_S,
+            check=False,
+        )
+        assert taken.returncode == 1
+        assert f"can't listen on {address}" in taken.stderr
+        assert "with --prometheus" in taken.stderr.replace("\n", " ")
+    finally:
+        process.terminate()
+        process.communicate(timeout=STOP_S)
+
+
 def test_less_free_disk_than_the_limit_is_an_alarm(start: Start, tmp_path: Path) -> None:
     folder = str(tmp_path / "data")
     _, amqp, http = start(*FREE, "--data-dir", folder, "--disk-free-limit", "900TB")

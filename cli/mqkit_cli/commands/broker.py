@@ -27,6 +27,24 @@ app = typer.Typer(
 )
 
 
+_Prometheus = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Where to serve /metrics to everybody, without a login (RabbitMQ has it on port"
+        " 15692). Without it, /metrics is on the management port for this machine only.",
+    ),
+]
+_DiskFreeLimit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Block publishers while less than this is free on the data folder's disk: bytes,"
+        " or with a unit, such as 50MB or 1GiB; 0 is no limit. [default: 50MB]",
+    ),
+]
+
+
 @app.command()
 def run(
     listen: Annotated[
@@ -40,14 +58,7 @@ def run(
             help=f"Where to serve the management API. [default: {DEFAULT_HTTP}]",
         ),
     ] = None,
-    prometheus: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Where to serve /metrics to everybody, without a login (RabbitMQ has it on port"
-            " 15692). Without it, /metrics is on the management port for this machine only.",
-        ),
-    ] = None,
+    prometheus: _Prometheus = None,
     data_dir: Annotated[
         str | None,
         typer.Option(
@@ -56,14 +67,7 @@ def run(
             " kept in memory, and end with the process.",
         ),
     ] = None,
-    disk_free_limit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Block publishers while less than this is free on the data folder's disk: bytes,"
-            " or with a unit, such as 50MB or 1GiB; 0 is no limit. [default: 50MB]",
-        ),
-    ] = None,
+    disk_free_limit: _DiskFreeLimit = None,
     message_size_max: Annotated[
         str | None,
         typer.Option(

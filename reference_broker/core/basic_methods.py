@@ -93,6 +93,10 @@ def _cancel(channel: Channel, method: BasicCancel) -> None:
         channel.reply(BasicCancelOk(consumer_tag=method.consumer_tag))
 
 
+def _cancel_ok(channel: Channel, method: BasicCancelOk) -> None:
+    """A client may answer the broker's own basic.cancel, which asks for no answer (RabbitMQ 4)."""
+
+
 def _get(channel: Channel, method: BasicGet) -> None:
     queue = channel.vhost.queue_for(named_queue(channel, method.queue), channel.connection)
     if not method.no_ack and len(channel.unacked) >= UNACKED_MAX:
@@ -142,6 +146,7 @@ BASIC_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
     BasicQos: _qos,
     BasicConsume: _consume,
     BasicCancel: _cancel,
+    BasicCancelOk: _cancel_ok,
     BasicGet: _get,
     BasicAck: _ack,
     BasicNack: _nack,

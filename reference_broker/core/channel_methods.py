@@ -1,4 +1,4 @@
-"""channel.*, confirm.* and tx.*: the methods that speak about the channel itself.
+"""channel.*, access.*, confirm.* and tx.*: the methods that speak about the channel itself.
 
 channel.open and channel.close-ok are not here: they make and end a channel, which is its
 connection's part (:mod:`reference_broker.core.connection`).
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mqkit.wire.methods import (
+    AccessRequest,
+    AccessRequestOk,
     ChannelClose,
     ChannelFlow,
     ChannelFlowOk,
@@ -35,6 +37,11 @@ def _flow(channel: Channel, method: ChannelFlow) -> None:
     channel.reply(ChannelFlowOk(active=True))
 
 
+def _access_request(channel: Channel, method: AccessRequest) -> None:
+    """Clients of AMQP 0-8 ask before all else; permissions are checked when something is done."""
+    channel.reply(AccessRequestOk())
+
+
 def _confirm_select(channel: Channel, method: ConfirmSelect) -> None:
     if channel.confirms is None:
         channel.confirms = ChannelConfirms(channel)
@@ -49,6 +56,7 @@ def _transaction(channel: Channel, method: Method) -> None:
 CHANNEL_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
     ChannelClose: _close,
     ChannelFlow: _flow,
+    AccessRequest: _access_request,
     ConfirmSelect: _confirm_select,
     TxSelect: _transaction,
     TxCommit: _transaction,

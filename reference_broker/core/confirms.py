@@ -59,9 +59,10 @@ class ChannelConfirms:
         return self.published - self.settled - len(self._nacked)
 
     def refuse(self) -> None:
-        """Nack the last publish, at once: not every queue took it."""
+        """Nack the last publish, at once: not every queue took it. The bit ``requeue`` says nothing
+        here, and is set as RabbitMQ sets it."""
         self._nacked.append(self.published)
-        self._send(BasicNack(delivery_tag=self.published, requeue=False))
+        self._send(BasicNack(delivery_tag=self.published))
 
     def ack_through(self, sequence: int) -> None:
         """Ack everything up to ``sequence`` that was not nacked."""
@@ -75,7 +76,7 @@ class ChannelConfirms:
         last = self._last_open(sequence)
         if last > self.settled:
             multiple = last - self.settled > 1
-            self._send(BasicNack(delivery_tag=last, multiple=multiple, requeue=False))
+            self._send(BasicNack(delivery_tag=last, multiple=multiple))
         self._settle(sequence)
 
     def _last_open(self, sequence: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mqkit.wire import FRAME_OVERHEAD, PROTOCOL_HEADER, WireError, method_frame
+from mqkit.wire import FRAME_OVERHEAD, PROTOCOL_HEADER, MalformedText, WireError, method_frame
 from mqkit.wire.methods import (
     ConnectionBlocked,
     ConnectionClose,
@@ -39,7 +39,7 @@ from reference_broker.errors import (
     AmqpError,
     ChannelException,
     ConnectionException,
-    ReplyCode,
+    FrameException,
 )
 
 if TYPE_CHECKING:
@@ -212,11 +212,14 @@ class Connection:
     ) -> None:
         """Answer a mistake of the client with channel.close or connection.close.
 
-        ``class_id`` and ``method_id`` are what was being handled; the error's own go first.
+        ``class_id`` and ``method_id`` are what was being handled; the error's own go first. A
+        :exc:`FrameException` has none (RabbitMQ).
         """
-        if isinstance(error, WireError):
-            error = ConnectionException(ReplyCode(error.reply_code), error.text)
-        if not error.method_id:
+        if isinstance(error, MalformedText):
+            error = FrameException(error.reply_code, error.text)
+        elif isinstance(error, WireError):
+            error = ConnectionException(error.reply_code, error.text)
+        if not error.method_id and not isinstance(error, FrameException):
             error.class_id, error.method_id = class_id, method_id
         if isinstance(error, ChannelException) and channel is not None:
             channel.fail(error)

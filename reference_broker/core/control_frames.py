@@ -26,7 +26,7 @@ from mqkit.wire.methods import (
     ConnectionUpdateSecretOk,
     Method,
 )
-from reference_broker.core import handshake
+from reference_broker.core import bad_frames, handshake
 from reference_broker.core.basic_methods import BASIC_METHODS
 from reference_broker.core.channel import Channel
 from reference_broker.core.channel_methods import CHANNEL_METHODS
@@ -54,10 +54,13 @@ def take_frame(connection: Connection, kind: int, number: int, payload: bytes) -
     """Handle one frame. Raises ``AmqpError`` and ``WireError`` for what the client did wrong."""
     if connection.state in (ConnectionState.CLOSING, ConnectionState.CLOSED):
         _take_last_frames(connection, kind, number, payload)
-    elif number == 0:
+        return
+    bad_frames.check_frame(kind, payload)
+    if number == 0:
         _take_connection_frame(connection, kind, payload)
     else:
-        _check_kind(kind, payload)
+        if kind == FrameType.HEARTBEAT:
+            raise bad_frames.misplaced(kind, payload)
         channel = connection.channels.get(number)
         if channel is None:
             _open_channel(connection, number, kind, payload)
@@ -89,14 +92,10 @@ def begin_handshake(connection: Connection) -> None:
 
 
 def _take_connection_frame(connection: Connection, kind: int, payload: bytes) -> None:
-    if kind == FrameType.HEARTBEAT and not payload:
+    if kind == FrameType.HEARTBEAT:
         return
-    if kind in (FrameType.HEADER, FrameType.BODY):
-        raise ConnectionException(
-            ReplyCode.UNEXPECTED_FRAME, f"type {kind}, {len(payload)} octets on channel 0"
-        )
     if kind != FrameType.METHOD:
-        raise _unknown_frame(kind, payload)
+        raise bad_frames.misplaced(kind, payload)
     method = decode_method(payload)
     if isinstance(method, ConnectionClose):
         connection.close()
@@ -170,18 +169,6 @@ def _take_last_frames(connection: Connection, kind: int, number: int, payload: b
 # Other channels
 
 
-def _check_kind(kind: int, payload: bytes) -> None:
-    if kind == FrameType.HEARTBEAT:
-        raise ConnectionException(ReplyCode.UNEXPECTED_FRAME, "type 8, all octets = <<>>")
-    if kind not in (FrameType.METHOD, FrameType.HEADER, FrameType.BODY):
-        raise _unknown_frame(kind, payload)
-
-
-def _unknown_frame(kind: int, payload: bytes) -> ConnectionException:
-    text = f"type {kind}, {len(payload)} octets: unknown_frame"
-    return ConnectionException(ReplyCode.FRAME_ERROR, text)
-
-
 def _open_channel(connection: Connection, number: int, kind: int, payload: bytes) -> None:
     vhost = connection.vhost
     if vhost is None or connection.state is not ConnectionState.OPEN:
@@ -189,7 +176,9 @@ def _open_channel(connection: Connection, number: int, kind: int, payload: bytes
             ReplyCode.CHANNEL_ERROR,
             f"unexpected frame in connection state {connection.state.value}",
         )
-    if kind != FrameType.METHOD or not isinstance(decode_method(payload), ChannelOpen):
+    if kind != FrameType.METHOD:
+        raise bad_frames.no_method()
+    if not isinstance(decode_method(payload), ChannelOpen):
         raise ConnectionException(ReplyCode.CHANNEL_ERROR, "expected 'channel.open'")
     if len(connection.channels) >= connection.channel_max:
         raise ConnectionException(
@@ -207,9 +196,7 @@ def _take_channel_frame(channel: Channel, kind: int, payload: bytes) -> None:
         take_content_frame(channel, channel.assembly, kind, payload)
         return
     if kind != FrameType.METHOD:
-        raise ConnectionException(
-            ReplyCode.UNEXPECTED_FRAME, "expected method frame, got non method frame instead"
-        )
+        raise bad_frames.no_method()
     if payload[:4] == PUBLISH:
         begin_publish(channel, payload)
         return

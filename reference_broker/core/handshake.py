@@ -26,6 +26,7 @@ CAPABILITIES: dict[str, bool] = {
     "consumer_priorities": True,
     "authentication_failure_close": True,
     "per_consumer_qos": True,
+    "direct_reply_to": True,
 }
 """What RabbitMQ announces too and what works here, and nothing else."""
 
@@ -123,7 +124,8 @@ def negotiated(tune_ok: ConnectionTuneOk, limits: Limits) -> Tuned:
 
 
 def _check(name: str, value: int, smallest: int, largest: int) -> None:
-    shown = f"{value} (no limit)" if value == 0 else str(value)
+    no_limit = value == 0 and name == "channel_max"  # RabbitMQ says it of this one only
+    shown = f"{value} (no limit)" if no_limit else str(value)
     if value and value < smallest:
         text = f"negotiated {name} = {shown} is lower than the minimum allowed value ({smallest})"
     elif value == 0 or value > largest:

@@ -17,8 +17,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from mqkit.wire import FrameType, WireError, decode_method, encode_shortstr
+from mqkit.wire import LENIENT, FrameType, WireError, decode_method, encode_shortstr
 from mqkit.wire.methods import BasicPublish
+from reference_broker.core.bad_frames import HEADER_FIXED_SIZE
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.content import Content
 from reference_broker.core.enqueue import enqueue
@@ -43,8 +44,6 @@ _METHOD_HEAD = struct.Struct(">BHI4s")
 _HEADER_HEAD = struct.Struct(">BHIHHQ")
 _CONTENT_FIXED = struct.Struct(">HHQ")
 _FRAME_HEAD = struct.Struct(">BHI")
-_HEADER_FIXED_SIZE = 14
-"""Class id, weight, body size and property flags: the least that a content header has."""
 _END = 0xCE
 
 _RETURN_NO_ROUTE = struct.pack(">HHH", 60, 50, ReplyCode.NO_ROUTE) + encode_shortstr("NO_ROUTE")
@@ -69,7 +68,7 @@ class PublishTarget:
     def __init__(self, method: BasicPublish) -> None:
         self.exchange = method.exchange
         self.routing_key = method.routing_key
-        self.route = encode_shortstr(method.exchange) + encode_shortstr(method.routing_key)
+        self.route = encode_shortstr(method.exchange) + encode_shortstr(method.routing_key, LENIENT)
         self.mandatory = method.mandatory
         self.queues: tuple[Queue, ...] = ()
         self.version = UNRESOLVED
@@ -137,7 +136,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
         if (
             (kind, frame_number, class_id, weight) != this_header
             or after > end
-            or not _HEADER_FIXED_SIZE <= size <= payload_max
+            or not HEADER_FIXED_SIZE <= size <= payload_max
             or body_size > body_max
             or not data[stop] == data[header_stop] == data[after - 1] == _END
             or (body_size and frame_head(data, header_stop + 1) != (_BODY, number, body_size))
@@ -238,8 +237,6 @@ def _take_header(channel: Channel, assembly: PublishAssembly, kind: int, payload
     expected = "expected content header for class 60, got "
     if kind != FrameType.HEADER:
         raise _unexpected(expected + "non content header frame instead")
-    if len(payload) < _HEADER_FIXED_SIZE:
-        raise ConnectionException(ReplyCode.FRAME_ERROR, "content header frame is too short")
     class_id, weight, body_size = _CONTENT_FIXED.unpack_from(payload)
     if weight:
         raise _unexpected(expected + "non content header frame instead")

@@ -6,6 +6,8 @@ import pytest
 
 from mqkit.wire import FrameType, Properties, encode_frame, method_frame
 from mqkit.wire.methods import (
+    AccessRequest,
+    AccessRequestOk,
     BasicAck,
     BasicConsume,
     BasicConsumeOk,
@@ -56,6 +58,12 @@ def test_open_and_close() -> None:
     assert list(client.connection.channels) == [1]
     client.send(2, ChannelOpen())
     assert client.methods() == [ChannelOpenOk()]
+
+
+def test_access_request_gets_a_ticket() -> None:
+    client = client_of()
+    client.send(1, AccessRequest("/data"))
+    assert client.methods() == [AccessRequestOk(1)]
 
 
 def test_a_second_open_closes_the_connection() -> None:

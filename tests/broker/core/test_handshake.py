@@ -164,7 +164,7 @@ def test_a_mechanism_that_was_not_offered() -> None:
         ((2047, 4095, 60), "frame_max = 4095 is lower than the minimum allowed value (4096)"),
         (
             (2047, 0, 60),
-            "frame_max = 0 (no limit) is higher than the maximum allowed value (131072)",
+            "frame_max = 0 is higher than the maximum allowed value (131072)",
         ),
         (
             (2047, 131_073, 60),

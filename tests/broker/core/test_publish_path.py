@@ -14,6 +14,7 @@ from mqkit.wire import Properties, content_frames, encode_frame, encode_header, 
 from mqkit.wire.methods import (
     BasicAck,
     BasicConsume,
+    BasicDeliver,
     BasicGet,
     BasicNack,
     BasicPublish,
@@ -75,7 +76,7 @@ Send = Callable[[LoneClient, list[bytes]], None]
         ([PUBLISH, header(3), header(3)], 505, "expected content body, got non content body frame"),
         ([PUBLISH, header(3), body(b"abcd")], 505, "exceeds remaining content size"),
         ([PUBLISH, header(3), body(b"ab"), body(b"cd")], 505, "exceeds remaining content size"),
-        ([PUBLISH, encode_frame(FrameType.HEADER, 1, b"\x00\x3c\x00")], 501, "too short"),
+        ([PUBLISH, encode_frame(FrameType.HEADER, 1, b"\x00\x3c\x00")], 501, "unknown_frame"),
         ([PUBLISH, header(3, tail=b"\x80\x00\xff"), body(b"abc")], 502, ""),
     ],
 )
@@ -88,7 +89,7 @@ def test_frames_that_do_not_make_a_message(
     assert isinstance(close, ConnectionClose)
     assert close.reply_code == code
     assert text in close.reply_text
-    assert (close.class_id, close.method_id) == (60, 40)
+    assert (close.class_id, close.method_id) == ((60, 40) if code != 501 else (0, 0))
     assert client.connection.broker.vhosts["/"].queues["q"].ready == 0
 
 
@@ -370,3 +371,18 @@ def _outcome(
     deliveries = [r for r in others[1] if r.method.NAME == "basic.deliver"]
     others[1] = [r for r in others[1] if r.method.NAME != "basic.deliver"]
     return others, acked, [content.body for content in kept] + [r.body for r in deliveries]
+
+
+@pytest.mark.parametrize("kind", ["direct", "topic"])
+def test_a_routing_key_that_is_no_text_comes_out_as_it_went_in(kind: str) -> None:
+    key = b"\xff.\xc3".decode(errors="surrogateescape")
+    client = LoneBroker().client()
+    client.send(1, ExchangeDeclare("x", kind), QueueDeclare("q", arguments={"x-max-length": 1}))
+    client.send(1, QueueBind("q", "x", key), BasicConsume("q", "tag"))
+    client.received()
+    client.publish(key, exchange="x")
+    client.publish(key, exchange="", mandatory=True)
+    deliver, returned = client.methods()
+    assert isinstance(deliver, BasicDeliver)
+    assert deliver.routing_key == key
+    assert returned == BasicReturn(312, "NO_ROUTE", "", key)

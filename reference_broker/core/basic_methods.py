@@ -24,7 +24,7 @@ from mqkit.wire.methods import (
     BasicReject,
     Method,
 )
-from reference_broker.core import settlement
+from reference_broker.core import direct_reply, settlement
 from reference_broker.core.channel import Channel
 from reference_broker.core.consumer import Consumer
 from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
@@ -51,8 +51,13 @@ def _qos(channel: Channel, method: BasicQos) -> None:
 def _consume(channel: Channel, method: BasicConsume) -> None:
     connection = channel.connection
     tag = method.consumer_tag or f"amq.ctag-{connection.broker.ids.token()}"
-    if tag in channel.consumers:
+    if tag in channel.consumers or _takes_replies(channel, tag, method.queue):
         raise ConnectionException(ReplyCode.NOT_ALLOWED, f"attempt to reuse consumer tag '{tag}'")
+    if method.queue == direct_reply.PSEUDO_QUEUE:
+        direct_reply.consume(channel, tag, no_ack=method.no_ack)
+        if not method.nowait:
+            channel.reply(BasicConsumeOk(consumer_tag=tag))
+        return
     if len(channel.consumers) >= CONSUMERS_MAX:
         raise ConnectionException(
             ReplyCode.NOT_ALLOWED, f"reached maximum ({CONSUMERS_MAX}) of consumers per channel"
@@ -74,6 +79,12 @@ def _consume(channel: Channel, method: BasicConsume) -> None:
         channel.reply(BasicConsumeOk(consumer_tag=tag))
 
 
+def _takes_replies(channel: Channel, tag: str, queue_name: str) -> bool:
+    """The channel's reply consumer has the tag. (A second one is refused for another reason.)"""
+    replies = channel.reply_consumer
+    return replies is not None and replies.tag == tag and queue_name != direct_reply.PSEUDO_QUEUE
+
+
 def _consumer_priority(channel: Channel, queue_name: str, arguments: dict[str, Any]) -> int:
     priority = arguments.get("x-priority", 0)
     if isinstance(priority, bool) or not isinstance(priority, int):
@@ -89,6 +100,8 @@ def _cancel(channel: Channel, method: BasicCancel) -> None:
     consumer = channel.consumers.pop(method.consumer_tag, None)
     if consumer is not None:
         consumer.queue.remove_consumer(consumer)
+    elif channel.reply_consumer is not None and channel.reply_consumer.tag == method.consumer_tag:
+        direct_reply.cancel(channel)
     if not method.nowait:
         channel.reply(BasicCancelOk(consumer_tag=method.consumer_tag))
 
@@ -99,7 +112,7 @@ def _cancel_ok(channel: Channel, method: BasicCancelOk) -> None:
 
 def _get(channel: Channel, method: BasicGet) -> None:
     queue = channel.vhost.queue_for(named_queue(channel, method.queue), channel.connection)
-    if not method.no_ack and len(channel.unacked) >= UNACKED_MAX:
+    if not method.no_ack and _unacked(channel) >= UNACKED_MAX:
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED,
             f"{UNACKED_MAX} deliveries are unacknowledged on this channel",
@@ -120,6 +133,12 @@ def _get(channel: Channel, method: BasicGet) -> None:
         queue.ack(lease)
     else:
         channel.unacked[delivery_tag] = lease
+
+
+def _unacked(channel: Channel) -> int:
+    """With what a transaction has settled: it may come back."""
+    held = 0 if channel.transaction is None else channel.transaction.unacked
+    return len(channel.unacked) + held
 
 
 def _ack(channel: Channel, method: BasicAck) -> None:

@@ -19,6 +19,7 @@ from reference_broker.core.alarms import Alarm, Alarms
 from reference_broker.core.confirms import ConfirmLedger
 from reference_broker.core.connection import Connection
 from reference_broker.core.deadlines import Deadline, Deadlines
+from reference_broker.core.direct_reply import DirectReplies
 from reference_broker.core.identity import Ids
 from reference_broker.core.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.limits import Limits
@@ -26,6 +27,7 @@ from reference_broker.core.memory import MemoryWatermark
 from reference_broker.core.moment import Moment
 from reference_broker.core.peer import Peer
 from reference_broker.core.queue import Queue
+from reference_broker.core.transactions import TransactionSpace
 from reference_broker.core.users import UserStore
 from reference_broker.core.vhost import VHost
 from reference_broker.core.window import Window
@@ -69,6 +71,8 @@ class Broker:
         self.timers = Deadlines()
         """In monotonic milliseconds: what a connection waits for."""
         self.ledger = ConfirmLedger(journal)
+        self.direct_replies = DirectReplies()
+        self.transactions = TransactionSpace(self.limits.memory_high_watermark_bytes)
         self.window = window or Window()
         self.alarms = Alarms(self)
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)

@@ -33,6 +33,10 @@ UNACKED_MAX = 65_535
 """Deliveries that one channel may hold unacknowledged: as many as basic.qos can ask for at all.
 A consumer without a prefetch gets no more than this before it acknowledges."""
 
+TRANSACTIONS_PER_WATERMARK = 4
+"""All uncommitted transactions together may hold this part of the memory watermark. (RabbitMQ has
+no bound, and a broker that is full of them stays blocked.)"""
+
 CONSUMERS_MAX = 4_096
 """Consumers of one channel: each is looked at whenever its queue has something to hand out."""
 

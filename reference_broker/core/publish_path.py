@@ -22,14 +22,17 @@ from mqkit.wire.methods import BasicPublish
 from reference_broker.core.bad_frames import HEADER_FIXED_SIZE
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.content import Content
+from reference_broker.core.direct_reply import address_of, addressed
 from reference_broker.core.enqueue import enqueue
-from reference_broker.core.header import facts_of
+from reference_broker.core.header import COPIES_MARK, USER_ID, facts_of, split_properties
 from reference_broker.core.limits import PUBLISH_TARGETS_MAX
-from reference_broker.core.sender_selected import MARK, resolve_all
+from reference_broker.core.placement import RETURN_NO_ROUTE, place
+from reference_broker.core.sender_selected import resolve_all
 from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel import Channel
+    from reference_broker.core.header import HeaderFacts
     from reference_broker.core.queue import Queue
 
 PUBLISH = b"\x00\x3c\x00\x28"
@@ -46,9 +49,6 @@ _CONTENT_FIXED = struct.Struct(">HHQ")
 _FRAME_HEAD = struct.Struct(">BHI")
 _END = 0xCE
 
-_RETURN_NO_ROUTE = struct.pack(">HHH", 60, 50, ReplyCode.NO_ROUTE) + encode_shortstr("NO_ROUTE")
-"""basic.return, up to the exchange name and routing key."""
-
 COPIED_BODY_BYTES_MAX = 65_536
 """A collected body up to this is copied out of its buffer, which may be larger by an eighth. That
 costs less than a read of the socket; above it the buffer itself becomes the body."""
@@ -60,16 +60,28 @@ UNRESOLVED = -1
 class PublishTarget:
     """Where the publishes with one set of method arguments go.
 
-    ``queues`` holds while ``version`` is the virtual host's ``topology_version``.
+    ``queues`` holds while ``version`` is the virtual host's ``topology_version``. A ``plain``
+    target is nothing but queues; others are a reply consumer's, or a transactional channel's.
     """
 
-    __slots__ = ("exchange", "mandatory", "queues", "route", "routing_key", "version")
+    __slots__ = (
+        "exchange",
+        "mandatory",
+        "plain",
+        "queues",
+        "reply_address",
+        "route",
+        "routing_key",
+        "version",
+    )
 
-    def __init__(self, method: BasicPublish) -> None:
+    def __init__(self, method: BasicPublish, *, transactional: bool) -> None:
         self.exchange = method.exchange
         self.routing_key = method.routing_key
         self.route = encode_shortstr(method.exchange) + encode_shortstr(method.routing_key, LENIENT)
         self.mandatory = method.mandatory
+        self.reply_address = address_of(method.exchange, method.routing_key)
+        self.plain = not transactional and not self.reply_address
         self.queues: tuple[Queue, ...] = ()
         self.version = UNRESOLVED
 
@@ -168,12 +180,14 @@ def publish(
         queues = target.queues
     else:
         queues = _resolve(channel, target, header)
-    facts = facts_of(header)
-    if facts.user_id is not None:
-        _check_user_id(channel, facts.user_id)
-    if facts.has_headers and MARK in header:
-        exchange = vhost.exchange_for_publish(target.exchange)
-        queues, header = resolve_all(vhost, exchange, target.routing_key, header)
+    try:
+        facts = facts_of(header)
+    except ChannelException:  # the expiration, which RabbitMQ looks at after these
+        _check_sender(channel, header)
+        raise
+    if not (facts.plain and target.plain):
+        _publish_with_care(channel, target, queues, header, body, facts)
+        return
     confirms = channel.confirms
     if confirms is not None:
         confirms.published += 1
@@ -182,7 +196,41 @@ def publish(
         if not enqueue(queues, content, facts, vhost) and confirms is not None:
             confirms.refuse()
     elif target.mandatory:
-        channel.send_content(_RETURN_NO_ROUTE + target.route, content)
+        channel.send_content(RETURN_NO_ROUTE + target.route, content)
+
+
+def _publish_with_care(
+    channel: Channel,
+    target: PublishTarget,
+    queues: tuple[Queue, ...],
+    header: bytes,
+    body: bytes | bytearray,
+    facts: HeaderFacts,
+) -> None:
+    """The second half of :func:`publish`, for what the hot path doesn't look for."""
+    if not facts.plain:
+        header = _check_sender(channel, header)
+        if facts.has_headers and COPIES_MARK in header:
+            exchange = channel.vhost.exchange_for_publish(target.exchange)
+            queues, header = resolve_all(channel.vhost, exchange, target.routing_key, header)
+    content = Content(target.route, header, body)
+    if channel.transaction is not None:
+        channel.transaction.publish(target, queues, content, facts)
+        return
+    confirms = channel.confirms
+    if confirms is not None:
+        confirms.published += 1
+    if not place(channel, target, queues, content, facts) and confirms is not None:
+        confirms.refuse()
+
+
+def _check_sender(channel: Channel, header: bytes) -> bytes:
+    """Whom the message asks to reply to, and whom it says it is from; the header to send on."""
+    header = addressed(channel, header)
+    user_id = split_properties(header).get(USER_ID)
+    if user_id is not None:
+        _check_user_id(channel, user_id[1:])
+    return header
 
 
 def begin_publish(channel: Channel, payload: bytes) -> None:
@@ -203,7 +251,8 @@ def _new_target(channel: Channel, payload: bytes) -> PublishTarget:
         raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "immediate=true")
     if len(channel.targets) >= PUBLISH_TARGETS_MAX:
         channel.targets.clear()
-    target = channel.targets[payload[4:]] = PublishTarget(method)
+    target = PublishTarget(method, transactional=channel.transaction is not None)
+    channel.targets[payload[4:]] = target
     return target
 
 

@@ -22,6 +22,7 @@ from mqkit.wire.methods import (
     QueueUnbind,
     QueueUnbindOk,
 )
+from reference_broker.core import direct_reply
 from reference_broker.core.channel import Channel
 from reference_broker.core.queue import Queue
 from reference_broker.errors import ChannelException, ReplyCode
@@ -38,6 +39,11 @@ def named_queue(channel: Channel, name: str) -> str:
 
 
 def _declare(channel: Channel, method: QueueDeclare) -> None:
+    if method.queue.startswith(direct_reply.PSEUDO_QUEUE):
+        answer = direct_reply.declared(channel, method.queue)
+        if not method.nowait:
+            channel.reply(answer)
+        return
     queue: Queue = channel.vhost.declare_queue(
         method.queue,
         passive=method.passive,

@@ -30,7 +30,6 @@ from mqkit.wire.methods import (
     Method,
     QueueDeclare,
     QueueDeclareOk,
-    TxSelect,
 )
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.limits import PARKED_BYTES_MAX
@@ -137,13 +136,6 @@ def test_flow() -> None:
     assert client.methods() == [ChannelFlowOk(True)]
     client.send(1, ChannelFlow(False))
     assert closed_connection(client) == (540, "NOT_IMPLEMENTED - active=false", 20, 20)
-
-
-def test_transactions_are_refused_and_not_ignored() -> None:
-    client = client_of()
-    client.send(1, TxSelect())
-    code, _, class_id, method_id = closed_connection(client)
-    assert (code, class_id, method_id) == (540, 90, 10)
 
 
 def test_confirm_select_twice_keeps_the_numbers() -> None:

@@ -5,9 +5,9 @@ reserved argument of the specification is a ``ClassVar`` with such an annotation
 on the wire, is sent as zero, is skipped when read, and nobody sees it.
 
 A long string is ``bytes``: the specification calls it binary, and SASL responses are. A key is a
-short string that need not be UTF-8: RabbitMQ compares routing keys as octets, and some clients put
-numbers or digests there. Octets that are no text become lone surrogates, and the same octets again
-(:data:`mqkit.wire.strings.LENIENT`).
+short string that need not be UTF-8: RabbitMQ looks at every name that it is given but those of
+basic.publish, and some clients put numbers or digests into routing keys. Octets that are no text
+become lone surrogates, and the same octets again (:data:`mqkit.wire.strings.LENIENT`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 from urllib.parse import quote_plus
 
-from mqkit.wire import LENIENT, EncodeError, encode_shortstr, encode_table
+from mqkit.wire import EncodeError, encode_shortstr, encode_table
 from reference_broker.errors import ChannelException, ReplyCode
 
 BindingIdentity: TypeAlias = tuple[str, bool, str, str, bytes]
@@ -77,7 +77,7 @@ class Binding:
         them follow (rabbit_mgmt_format:pack_binding_props). The hash differs from RabbitMQ's,
         which is Erlang's own; clients take it from a listing and hand it back.
         """
-        quoted_key = quote_plus(self.key, errors=LENIENT).replace("~", "%7E")
+        quoted_key = quote_plus(self.key).replace("~", "%7E")
         encoded = self.identity[4]
         if encoded == _NO_ARGUMENTS:
             return quoted_key or "~"
@@ -95,7 +95,7 @@ def identity_of(
 ) -> BindingIdentity:
     """The identity of such a binding. Raises as :class:`Binding` does."""
     try:
-        encode_shortstr(key, LENIENT)
+        encode_shortstr(key)
         encoded = encode_table(dict(sorted(arguments.items()))) if arguments else _NO_ARGUMENTS
     except EncodeError as error:
         raise ChannelException(

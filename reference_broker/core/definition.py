@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from mqkit.wire import (
-    LENIENT,
     EncodeError,
     WireError,
     decode_shortstr,
@@ -71,7 +70,7 @@ def binding_key(vhost_name: str, binding: Binding) -> str:
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     digest.update(b"q" if binding.destination_is_queue else b"e")
     for text in (binding.source, binding.destination, binding.key):
-        digest.update(encode_shortstr(text, LENIENT))
+        digest.update(encode_shortstr(text))
     digest.update(binding.identity[4])
     return key_prefix(BINDING, vhost_name) + digest.hexdigest()
 
@@ -102,7 +101,7 @@ def encode_binding(binding: Binding) -> bytes:
         _NUMBERED_HEAD.pack(VERSION, _TO_QUEUE * binding.destination_is_queue, binding.number)
         + encode_shortstr(binding.source)
         + encode_shortstr(binding.destination)
-        + encode_shortstr(binding.key, LENIENT)
+        + encode_shortstr(binding.key)
         + _table(binding.arguments)
     )
 
@@ -143,7 +142,7 @@ def decode_binding(value: bytes) -> Binding:
         _check_version(version)
         source, offset = decode_shortstr(value, _NUMBERED_HEAD.size)
         destination, offset = decode_shortstr(value, offset)
-        key, offset = decode_shortstr(value, offset, LENIENT)
+        key, offset = decode_shortstr(value, offset)
         arguments, _ = decode_table(value, offset)
         return Binding(
             source,

@@ -12,7 +12,7 @@ from reference_broker.core.channel import Channel
 from reference_broker.core.connection import Connection
 from reference_broker.core.consumer import Consumer
 from reference_broker.http.answer import Row
-from reference_broker.http.json_value import json_value, key_text
+from reference_broker.http.json_value import json_value
 
 if TYPE_CHECKING:
     from reference_broker.core.binding import Binding
@@ -120,7 +120,7 @@ def binding_row(binding: Binding, vhost: str) -> Row:
         "vhost": vhost,
         "destination": binding.destination,
         "destination_type": "queue" if binding.destination_is_queue else "exchange",
-        "routing_key": key_text(binding.key),
+        "routing_key": binding.key,
         "arguments": json_value(binding.arguments),
         "properties_key": binding.properties_key,
     }

@@ -23,7 +23,7 @@ def test_arguments_stand_in_wire_order_with_the_reserved_ones() -> None:
         ("reserved_1", Domain.SHORT, True),
         ("queue", Domain.SHORTSTR, False),
         ("exchange", Domain.SHORTSTR, False),
-        ("routing_key", Domain.KEY, False),
+        ("routing_key", Domain.SHORTSTR, False),
         ("arguments", Domain.TABLE, False),
     ]
 

@@ -101,7 +101,7 @@ class BasicPublish(BasicMethod):
     HAS_CONTENT = True
 
     reserved_1: ClassVar[Short] = 0
-    exchange: ShortStr = ""
+    exchange: Key = ""
     routing_key: Key = ""
     mandatory: Bit = False
     immediate: Bit = False

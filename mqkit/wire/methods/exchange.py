@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from mqkit.wire.domain import Bit, Key, Short, ShortStr, Table
+from mqkit.wire.domain import Bit, Short, ShortStr, Table
 from mqkit.wire.methods.method import Method
 from mqkit.wire.spec import ClassId
 
@@ -78,7 +78,7 @@ class ExchangeBind(ExchangeMethod):
     reserved_1: ClassVar[Short] = 0
     destination: ShortStr = ""
     source: ShortStr = ""
-    routing_key: Key = ""
+    routing_key: ShortStr = ""
     nowait: Bit = False
     arguments: Table = field(default_factory=dict)
 
@@ -101,7 +101,7 @@ class ExchangeUnbind(ExchangeMethod):
     reserved_1: ClassVar[Short] = 0
     destination: ShortStr = ""
     source: ShortStr = ""
-    routing_key: Key = ""
+    routing_key: ShortStr = ""
     nowait: Bit = False
     arguments: Table = field(default_factory=dict)
 

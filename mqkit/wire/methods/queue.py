@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from mqkit.wire.domain import Bit, Key, Long, Short, ShortStr, Table
+from mqkit.wire.domain import Bit, Long, Short, ShortStr, Table
 from mqkit.wire.methods.method import Method
 from mqkit.wire.spec import ClassId
 
@@ -60,7 +60,7 @@ class QueueBind(QueueMethod):
     reserved_1: ClassVar[Short] = 0
     queue: ShortStr = ""
     exchange: ShortStr = ""
-    routing_key: Key = ""
+    routing_key: ShortStr = ""
     nowait: Bit = False
     arguments: Table = field(default_factory=dict)
 
@@ -129,7 +129,7 @@ class QueueUnbind(QueueMethod):
     reserved_1: ClassVar[Short] = 0
     queue: ShortStr = ""
     exchange: ShortStr = ""
-    routing_key: Key = ""
+    routing_key: ShortStr = ""
     arguments: Table = field(default_factory=dict)
 
 

@@ -129,10 +129,3 @@ def test_arguments_that_no_table_holds_are_refused() -> None:
         definition.encode_queue(QueueDefinition(1, "q", False, arguments))
     with pytest.raises(ChannelException):
         definition.encode_exchange(Exchange("x", ExchangeType.FANOUT, arguments=arguments))
-
-
-def test_a_binding_keeps_a_key_that_is_no_text() -> None:
-    written = Binding("x", "q", b"\xff\x00k".decode(errors="surrogateescape"))
-    read = definition.decode_binding(definition.encode_binding(written))
-    assert read.identity == written.identity
-    assert read.properties_key == "%FF%00k"

@@ -16,8 +16,10 @@ from mqkit.wire.methods import (
     BasicConsume,
     BasicDeliver,
     BasicGet,
+    BasicGetOk,
     BasicNack,
     BasicPublish,
+    BasicReject,
     BasicReturn,
     ChannelClose,
     ConfirmSelect,
@@ -373,16 +375,36 @@ def _outcome(
     return others, acked, [content.body for content in kept] + [r.body for r in deliveries]
 
 
-@pytest.mark.parametrize("kind", ["direct", "topic"])
-def test_a_routing_key_that_is_no_text_comes_out_as_it_went_in(kind: str) -> None:
+def test_a_routing_key_that_is_no_text_comes_out_as_it_went_in() -> None:
     key = b"\xff.\xc3".decode(errors="surrogateescape")
     client = LoneBroker().client()
-    client.send(1, ExchangeDeclare("x", kind), QueueDeclare("q", arguments={"x-max-length": 1}))
-    client.send(1, QueueBind("q", "x", key), BasicConsume("q", "tag"))
+    dead_letters = {"x-dead-letter-exchange": "dead"}
+    client.send(1, ExchangeDeclare("x", "topic"), ExchangeDeclare("dead", "topic"))
+    client.send(1, QueueDeclare("q", arguments=dead_letters), QueueBind("q", "x", "*.*"))
+    client.send(1, QueueDeclare("d"), QueueBind("d", "dead", "#"), BasicConsume("q", "tag"))
     client.received()
     client.publish(key, exchange="x")
     client.publish(key, exchange="", mandatory=True)
-    deliver, returned = client.methods()
-    assert isinstance(deliver, BasicDeliver)
-    assert deliver.routing_key == key
-    assert returned == BasicReturn(312, "NO_ROUTE", "", key)
+    client.send(1, BasicReject(1, False), BasicGet("d"))
+    deliver, returned, got = client.received()
+    assert isinstance(deliver.method, BasicDeliver)
+    assert deliver.method.routing_key == key
+    assert returned.method == BasicReturn(312, "NO_ROUTE", "", key)
+    assert isinstance(got.method, BasicGetOk)
+    assert got.method.routing_key == key
+    assert b"routing-keysA\0\0\0\x08S\0\0\0\3\xff.\xc3" in got.header
+
+
+def test_an_exchange_that_is_no_text_is_one_that_is_not_there() -> None:
+    client = client_with_queue()
+    client.publish("k", exchange="\udcff")
+    text = "NOT_FOUND - no exchange '\ufffd' in vhost '/'"
+    assert client.methods() == [ChannelClose(404, text, 60, 40)]
+
+
+def test_a_binding_key_has_to_be_text() -> None:
+    client = client_with_queue()
+    frame = method_frame(1, QueueBind("q", "amq.direct", "KEY"))
+    client.send_bytes(frame.replace(b"KEY", b"K\xffY"))
+    text = "FRAME_ERROR - Malformed UTF-8 in shortstr"
+    assert client.methods() == [ConnectionClose(501, text, 0, 0)]

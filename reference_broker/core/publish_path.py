@@ -78,10 +78,8 @@ class PublishTarget:
     def __init__(self, method: BasicPublish, *, transactional: bool) -> None:
         self.exchange = method.exchange
         self.routing_key = method.routing_key
-        exchange, key = (
-            encode_shortstr(name, LENIENT) for name in (method.exchange, method.routing_key)
-        )
-        self.route = exchange + key
+        self.route = encode_shortstr(method.exchange, LENIENT)
+        self.route += encode_shortstr(method.routing_key, LENIENT)
         self.mandatory = method.mandatory
         self.reply_address = address_of(method.exchange, method.routing_key)
         self.plain = not transactional and not self.reply_address

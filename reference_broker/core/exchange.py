@@ -10,8 +10,15 @@ from enum import StrEnum
 from typing import Any
 
 from reference_broker.core.binding import Binding, BindingIdentity
+from reference_broker.core.hash_match import (
+    ConsistentHashMatcher,
+    HashSource,
+    ModulusHashMatcher,
+)
 from reference_broker.core.headers_match import HeadersMatcher
-from reference_broker.core.matcher import DirectMatcher, FanoutMatcher, Matcher, MessageHeaders
+from reference_broker.core.matcher import DirectMatcher, FanoutMatcher, Matcher
+from reference_broker.core.message_headers import MessageHeaders
+from reference_broker.core.random_match import RandomMatcher
 from reference_broker.core.topic_trie import TopicTrie
 
 ALTERNATE_EXCHANGE = "alternate-exchange"
@@ -27,13 +34,21 @@ class ExchangeType(StrEnum):
     FANOUT = "fanout"
     TOPIC = "topic"
     HEADERS = "headers"
+    CONSISTENT_HASH = "x-consistent-hash"
+    MODULUS_HASH = "x-modulus-hash"
+    RANDOM = "x-random"
 
 
-_MATCHERS: dict[ExchangeType, Callable[[], Matcher]] = {
-    ExchangeType.DIRECT: DirectMatcher,
-    ExchangeType.FANOUT: FanoutMatcher,
-    ExchangeType.TOPIC: TopicTrie,
-    ExchangeType.HEADERS: HeadersMatcher,
+_MATCHERS: dict[ExchangeType, Callable[[str, Mapping[str, Any]], Matcher]] = {
+    ExchangeType.DIRECT: lambda name, arguments: DirectMatcher(),
+    ExchangeType.FANOUT: lambda name, arguments: FanoutMatcher(),
+    ExchangeType.TOPIC: lambda name, arguments: TopicTrie(),
+    ExchangeType.HEADERS: lambda name, arguments: HeadersMatcher(),
+    ExchangeType.CONSISTENT_HASH: (
+        lambda name, arguments: ConsistentHashMatcher(HashSource.of(arguments))
+    ),
+    ExchangeType.MODULUS_HASH: lambda name, arguments: ModulusHashMatcher(),
+    ExchangeType.RANDOM: lambda name, arguments: RandomMatcher(name),
 }
 
 
@@ -76,10 +91,15 @@ class Exchange:
         self.alternate: str | None = self.arguments.get(ALTERNATE_EXCHANGE)
         self.bindings: dict[BindingIdentity, Binding] = {}
         self.downstream: dict[str, int] = {}
-        self._matcher = _MATCHERS[type]()
+        self._matcher = _MATCHERS[type](name, self.arguments)
 
     def __repr__(self) -> str:
         return f"<Exchange {self.name!r} {self.type} bindings={len(self.bindings)}>"
+
+    @property
+    def routes_by_key(self) -> bool:
+        """Messages with the same routing key go through the same bindings, while those are."""
+        return self._matcher.by_key_alone
 
     def add(self, binding: Binding) -> None:
         """``binding`` must not be here yet, and its arguments must suit the type."""

@@ -17,6 +17,7 @@ from reference_broker.core.exchange import (
     Exchange,
     ExchangeType,
 )
+from reference_broker.core.hash_match import check_hash_arguments
 from reference_broker.core.names import RESERVED_PREFIX, described, refuse_reserved
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -27,8 +28,9 @@ def exchange_type(name: str) -> ExchangeType:
     try:
         return ExchangeType(name)
     except ValueError:
+        adjective = "unknown" if name else "invalid"
         raise ChannelException(
-            ReplyCode.PRECONDITION_FAILED, f"unknown exchange type '{name}'"
+            ReplyCode.PRECONDITION_FAILED, f"{adjective} exchange type '{name}'"
         ) from None
 
 
@@ -41,9 +43,11 @@ def refuse_default(name: str) -> None:
 
 
 def check_new_exchange(wanted: Exchange, vhost_name: str) -> None:
-    """Raises :exc:`ChannelException`: 403 for a reserved name, 406 for an alternate exchange that
-    is not named by a string."""
+    """Raises :exc:`ChannelException`: 403 for a reserved name, 406 for arguments that its type
+    can't have, or an alternate exchange that is not named by a string."""
     refuse_reserved("exchange", wanted.name)
+    if wanted.type is ExchangeType.CONSISTENT_HASH:
+        check_hash_arguments(wanted.arguments)
     if ALTERNATE_EXCHANGE not in wanted.arguments:
         return
     alternate = wanted.arguments[ALTERNATE_EXCHANGE]

@@ -7,10 +7,10 @@ depends on nothing but the topology: the first exchange's queues first, then tho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
-from reference_broker.core.header import headers_of
+from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange
+from reference_broker.core.message_headers import MessageHeaders
 
 if TYPE_CHECKING:
     from reference_broker.core.queue import Queue
@@ -30,14 +30,14 @@ class Router:
     ) -> tuple[Queue, ...]:
         """The queues for a message that is published to ``exchange``.
 
-        ``header`` is the content header's payload, decoded only where a headers exchange is
-        reached; ``None`` counts as no headers. Raises :exc:`ConnectionException` 502 when it can't
-        be decoded.
+        ``header`` is the content header's payload, decoded only where an exchange is reached that
+        asks for more than the routing key; ``None`` counts as no headers. Raises
+        :exc:`ConnectionException` 502 when it can't be decoded.
         """
         if exchange.name == DEFAULT_EXCHANGE:
             queue = self._queues.get(routing_key)
             return () if queue is None else (queue,)
-        headers = _LazyHeaders(header)
+        headers = MessageHeaders(header)
         found: dict[str, Queue] = {}
         reached = {exchange.name: exchange}
         ahead = [exchange]
@@ -63,7 +63,7 @@ class Router:
         reached = {exchange.name: exchange}
         ahead = [exchange]
         for current in ahead:
-            if current.type is ExchangeType.HEADERS:
+            if not current.routes_by_key:
                 return True
             behind = [self._exchanges[name] for name in current.downstream]
             alternate = self._alternate(current)
@@ -80,19 +80,3 @@ class Router:
         default exchange has no bindings to match, so as an alternate it leads nowhere (RabbitMQ).
         """
         return None if exchange.alternate is None else self._exchanges.get(exchange.alternate)
-
-
-class _LazyHeaders:
-    """A message's header table, decoded at most once."""
-
-    __slots__ = ("_header", "_table")
-
-    def __init__(self, header: bytes | None) -> None:
-        self._header = header
-        self._table: Mapping[str, Any] | None = None if header else {}
-
-    def __call__(self) -> Mapping[str, Any]:
-        if self._table is None:
-            assert self._header is not None
-            self._table = headers_of(self._header)
-        return self._table

@@ -301,7 +301,7 @@ class VHost:
         connection's queue, 406 for arguments that the exchange can't take, or at ``max_bindings``.
         """
         ends = BindingEnds.named(source, destination, destination_is_queue)
-        durable = ends.check_bind(self._topology, arguments or {}, self.name, owner)
+        durable = ends.check_bind(self._topology, key, arguments or {}, self.name, owner)
         if self._topology.bindings.get(ends.identity(key, arguments)) is not None:
             return
         self.bounds.check_bindings(len(self._topology.bindings), ends.source, self.name)

@@ -168,3 +168,33 @@ def test_the_same_topology_gives_the_same_order(vhost: VHost) -> None:
                 host.bind("amq.topic", f"q{number}", key, destination_is_queue=True)
     for key in ("a.b.a", "a", "b.b.b.b"):
         assert names(vhost, "amq.topic", key) == names(other, "amq.topic", key)
+
+
+@pytest.mark.parametrize(
+    ("type", "arguments", "depends"),
+    [
+        ("x-consistent-hash", {}, False),
+        ("x-consistent-hash", {"hash-header": "id"}, True),
+        ("x-consistent-hash", {"hash-property": "message_id"}, True),
+        ("x-modulus-hash", {}, False),
+        ("x-random", {}, True),
+    ],
+)
+def test_a_route_is_kept_only_where_the_key_alone_decides(
+    vhost: VHost, to_exchange: Callable[..., None], type: str, arguments: Any, depends: bool
+) -> None:
+    vhost.declare_exchange("behind", type, arguments=arguments)
+    assert vhost.depends_on_headers(vhost.exchanges["behind"]) is depends
+    to_exchange("amq.direct", "behind", "k")
+    assert vhost.depends_on_headers(vhost.exchanges["amq.direct"]) is depends
+
+
+def test_one_of_several_queues_by_the_hash_of_a_header(
+    vhost: VHost, to_queue: Callable[..., None]
+) -> None:
+    vhost.declare_exchange("x", "x-consistent-hash", arguments={"hash-header": "id"})
+    for number in range(20):
+        to_queue("x", f"q{number}", "1")
+    found = [names(vhost, "x", f"key {n}", with_headers(id=n // 2)) for n in range(40)]
+    assert found[::2] == found[1::2]
+    assert len({queue for (queue,) in found}) > 5

@@ -68,7 +68,7 @@ class BindingEnds(NamedTuple):
             queue = None
             if self.destination not in topology.exchanges:
                 raise not_found("exchange", self.destination, vhost_name)
-        _check_type(source.type, key, arguments)
+        _check_type(source.routing_type, key, arguments)
         if queue is None:
             return source.durable and topology.exchanges[self.destination].durable
         require_access(queue, owner, vhost_name)

@@ -2,11 +2,13 @@
 
     exchange    | 1 | flags u8 | type shortstr | name shortstr | arguments table |
     queue       | 1 | flags u8 | id u64        | name shortstr | arguments table |
+    delayed     | 1 | flags u8 | id u64        | name shortstr | arguments table |
     binding     | 1 | flags u8 | number u64    | source, destination, key shortstr | arguments |
 
 The leading 1 is the version of the layout. Arguments are a field table, so that their types
 survive. A key is ``kind/virtual host/name``, with a digest in place of a binding's name: the same
-object always has the same key, and defining it again replaces what was there.
+object always has the same key, and defining it again replaces what was there. A delayed one is the
+queue of what a delayed exchange holds, under the exchange's name.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ VERSION = 1
 
 EXCHANGE = "exchange"
 QUEUE = "queue"
+DELAYED = "delayed"
 BINDING = "binding"
 
 _HEAD = struct.Struct(">BB")
@@ -64,6 +67,10 @@ def exchange_key(vhost_name: str, name: str) -> str:
 
 def queue_key(vhost_name: str, name: str) -> str:
     return key_prefix(QUEUE, vhost_name) + name
+
+
+def delayed_key(vhost_name: str, exchange_name: str) -> str:
+    return key_prefix(DELAYED, vhost_name) + exchange_name
 
 
 def binding_key(vhost_name: str, binding: Binding) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reference_broker.core.binding import Binding, BindingIdentity
 from reference_broker.core.hash_match import (
@@ -21,7 +21,11 @@ from reference_broker.core.message_headers import MessageHeaders
 from reference_broker.core.random_match import RandomMatcher
 from reference_broker.core.topic_trie import TopicTrie
 
+if TYPE_CHECKING:
+    from reference_broker.core.queue import Queue
+
 ALTERNATE_EXCHANGE = "alternate-exchange"
+DELAYED_TYPE = "x-delayed-type"
 
 DEFAULT_EXCHANGE = ""
 """The exchange without a name: it routes to the queue that the routing key names."""
@@ -37,6 +41,7 @@ class ExchangeType(StrEnum):
     CONSISTENT_HASH = "x-consistent-hash"
     MODULUS_HASH = "x-modulus-hash"
     RANDOM = "x-random"
+    DELAYED = "x-delayed-message"
 
 
 _MATCHERS: dict[ExchangeType, Callable[[str, Mapping[str, Any]], Matcher]] = {
@@ -56,7 +61,9 @@ class Exchange:
     """One exchange of a virtual host. ``bindings`` are those *from* it, oldest first; only
     :meth:`add` and :meth:`remove` change them.
 
-    ``downstream`` counts the bindings to each exchange that it is bound to.
+    ``downstream`` counts the bindings to each exchange that it is bound to. ``routing_type`` is the
+    type by which it matches: ``type``, or for a delayed exchange the one that it was declared with.
+    ``delays`` is what a delayed exchange holds back; its virtual host makes it.
     """
 
     __slots__ = (
@@ -65,10 +72,12 @@ class Exchange:
         "arguments",
         "auto_delete",
         "bindings",
+        "delays",
         "downstream",
         "durable",
         "internal",
         "name",
+        "routing_type",
         "type",
     )
 
@@ -91,7 +100,9 @@ class Exchange:
         self.alternate: str | None = self.arguments.get(ALTERNATE_EXCHANGE)
         self.bindings: dict[BindingIdentity, Binding] = {}
         self.downstream: dict[str, int] = {}
-        self._matcher = _MATCHERS[type](name, self.arguments)
+        self.delays: Queue | None = None
+        self.routing_type = _routing_type(type, self.arguments)
+        self._matcher = _MATCHERS[self.routing_type](name, self.arguments)
 
     def __repr__(self) -> str:
         return f"<Exchange {self.name!r} {self.type} bindings={len(self.bindings)}>"
@@ -99,7 +110,7 @@ class Exchange:
     @property
     def routes_by_key(self) -> bool:
         """Messages with the same routing key go through the same bindings, while those are."""
-        return self._matcher.by_key_alone
+        return self._matcher.by_key_alone and self.type is not ExchangeType.DELAYED
 
     def add(self, binding: Binding) -> None:
         """``binding`` must not be here yet, and its arguments must suit the type."""
@@ -121,6 +132,14 @@ class Exchange:
     def match(self, routing_key: str, headers: MessageHeaders) -> Iterable[Binding]:
         """The bindings that a message goes through, each once. Raises what ``headers`` raises."""
         return self._matcher.match(routing_key, headers)
+
+
+def _routing_type(type: ExchangeType, arguments: Mapping[str, Any]) -> ExchangeType:
+    """A delayed exchange whose arguments are bad is never more than compared with another."""
+    if type is not ExchangeType.DELAYED:
+        return type
+    inner = arguments.get(DELAYED_TYPE)
+    return ExchangeType(inner) if inner in _MATCHERS else ExchangeType.DIRECT
 
 
 def predeclared_exchanges() -> list[Exchange]:

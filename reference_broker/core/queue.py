@@ -18,7 +18,7 @@ from reference_broker.core.backlog import Backlog
 from reference_broker.core.content import NOT_STORED, Content
 from reference_broker.core.death import Death, DeathReason
 from reference_broker.core.dispatch import ConsumerRotation, hand_out
-from reference_broker.core.expiry import MessageExpiry, UnusedExpiry
+from reference_broker.core.expiry import Expiry, MessageExpiry, UnusedExpiry
 from reference_broker.core.index import QueueIndex
 from reference_broker.core.lease import Lease
 from reference_broker.core.overflow import LengthLimit
@@ -80,7 +80,7 @@ class Queue:
         self.header_bytes = 0
 
         self.rotation = ConsumerRotation(single_active=limits.single_active_consumer)
-        self.expiry = MessageExpiry(self)
+        self.expiry: Expiry = MessageExpiry(self)
         self.unused_expiry = (
             None if limits.expires_ms is None else UnusedExpiry(self, limits.expires_ms)
         )
@@ -382,9 +382,8 @@ class Queue:
             else:
                 index.begin_at(first_sequence(self.env.journal.epoch))
                 self.index = index
-            if index.has_expiries:
-                self.expiry.watching = True
         self.backlog.leave_all_out()
+        self.expiry.restored()
 
     def fetched(self, answers: Iterable[tuple[int, Content | None]]) -> None:
         """The answer to :meth:`Journal.fetch`. What waited for it goes on, at the end of the input

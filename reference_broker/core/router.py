@@ -1,7 +1,8 @@
 """From a message to queues: through exchanges bound to exchanges, and alternate exchanges.
 
 The law: every exchange is passed once (cycles end), every queue is named once, and the order
-depends on nothing but the topology: the first exchange's queues first, then those behind it.
+depends on nothing but the topology: the first exchange's queues first, then those behind it. What a
+delayed exchange holds back goes no further, and to the queue of what it holds.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from reference_broker.core.delay import delay_ms
 from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange
 from reference_broker.core.message_headers import MessageHeaders
 
@@ -35,19 +37,23 @@ class Router:
         :exc:`ConnectionException` 502 when it can't be decoded.
         """
         if exchange.name == DEFAULT_EXCHANGE:
-            queue = self._queues.get(routing_key)
-            return () if queue is None else (queue,)
+            named = self._queues.get(routing_key)
+            return () if named is None else (named,)
         headers = MessageHeaders(header)
-        found: dict[str, Queue] = {}
+        found: dict[int, Queue] = {}
         reached = {exchange.name: exchange}
         ahead = [exchange]
         for current in ahead:
+            if current.delays is not None and delay_ms(headers()):
+                found[current.delays.id] = current.delays
+                continue
             matched = False
             for binding in current.match(routing_key, headers):
                 matched = True
                 name = binding.destination
                 if binding.destination_is_queue:
-                    found[name] = self._queues[name]
+                    queue = self._queues[name]
+                    found[queue.id] = queue
                 elif name not in reached:
                     reached[name] = self._exchanges[name]
                     ahead.append(reached[name])

@@ -17,7 +17,12 @@ from reference_broker.core import definition
 from reference_broker.core.binding import Binding
 from reference_broker.core.binding_table import BindingTable
 from reference_broker.core.definition import QueueDefinition
-from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, predeclared_exchanges
+from reference_broker.core.exchange import (
+    DEFAULT_EXCHANGE,
+    Exchange,
+    ExchangeType,
+    predeclared_exchanges,
+)
 from reference_broker.core.journal import Journal
 from reference_broker.core.queue import Queue
 
@@ -47,7 +52,16 @@ class Topology:
             key = definition.exchange_key(self._vhost_name, exchange.name)
             self._journal.define(key, definition.encode_exchange(exchange))
         self.exchanges[exchange.name] = exchange
+        if exchange.delays is not None:
+            self._enter_delays(exchange, exchange.delays)
         self._changed()
+
+    def _enter_delays(self, exchange: Exchange, delays: Queue) -> None:
+        self.queues_by_id[delays.id] = delays
+        if exchange.durable:
+            held = QueueDefinition(delays.id, delays.name, False, {})
+            key = definition.delayed_key(self._vhost_name, exchange.name)
+            self._journal.define(key, definition.encode_queue(held))
 
     def add_queue(self, queue: Queue) -> None:
         """``queue`` is a new one, and its name is free."""
@@ -72,8 +86,8 @@ class Topology:
     # Removing
 
     def drop_exchange(self, exchange: Exchange) -> None:
-        """Remove it with every binding from it and to it, and the auto-delete exchanges that
-        those were the last bindings of."""
+        """Remove it with what it delays and every binding from it and to it, and the auto-delete
+        exchanges that those were the last bindings of."""
         self._drop_bindings(self._take_out(exchange))
         self._changed()
 
@@ -110,10 +124,16 @@ class Topology:
                 doomed.extend(self._take_out(source))
 
     def _take_out(self, exchange: Exchange) -> list[Binding]:
-        """Remove the exchange alone; the bindings that have lost an end by it."""
+        """Remove the exchange with what it delays; the bindings that have lost an end by it."""
         if exchange.durable:
             self._journal.define(definition.exchange_key(self._vhost_name, exchange.name), None)
         del self.exchanges[exchange.name]
+        if exchange.delays is not None:
+            if exchange.durable:
+                key = definition.delayed_key(self._vhost_name, exchange.name)
+                self._journal.define(key, None)
+            del self.queues_by_id[exchange.delays.id]
+            exchange.delays.delete()
         return [
             *exchange.bindings.values(),
             *self.bindings.to(exchange.name, is_queue=False),
@@ -143,16 +163,20 @@ class Topology:
     # Recovery
 
     def restore(
-        self, definitions: Mapping[str, bytes], make_queue: Callable[[QueueDefinition], Queue]
+        self,
+        definitions: Mapping[str, bytes],
+        make_queue: Callable[[QueueDefinition], Queue],
+        make_delays: Callable[[Exchange, int | None], Queue],
     ) -> None:
         """Take up what the journal holds of this virtual host, in the order in which it was
-        declared. Bindings without an end are removed from the journal.
+        declared. What has lost an end, or its exchange, is removed from the journal.
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
         for _, value in self._defined(definition.EXCHANGE, definitions):
             exchange = definition.decode_exchange(value)
             self.exchanges[exchange.name] = exchange
+        self._restore_delays(definitions, make_delays)
         queues = [
             definition.decode_queue(value)
             for _, value in self._defined(definition.QUEUE, definitions)
@@ -170,6 +194,28 @@ class Topology:
             else:
                 self._journal.define(key, None)
         self._changed()
+
+    def _restore_delays(
+        self,
+        definitions: Mapping[str, bytes],
+        make_delays: Callable[[Exchange, int | None], Queue],
+    ) -> None:
+        ids = {}
+        prefix = definition.key_prefix(definition.DELAYED, self._vhost_name)
+        for key, value in self._defined(definition.DELAYED, definitions):
+            exchange = self.exchanges.get(key.removeprefix(prefix))
+            if exchange is None or exchange.type is not ExchangeType.DELAYED:
+                self._journal.define(key, None)
+            else:
+                ids[exchange.name] = definition.decode_queue(value).id
+        for exchange in self.exchanges.values():
+            if exchange.type is ExchangeType.DELAYED:
+                id = ids.get(exchange.name)
+                exchange.delays = make_delays(exchange, id)
+                if id is None:
+                    self._enter_delays(exchange, exchange.delays)
+                else:
+                    self.queues_by_id[id] = exchange.delays
 
     def _defined(self, kind: str, definitions: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
         """The entries of one kind, in order of their keys: how the journal orders them, and

@@ -17,7 +17,8 @@ from reference_broker.core.binding_declaration import BindingEnds
 from reference_broker.core.dead_letter import DeadLetters
 from reference_broker.core.deadlines import Deadlines
 from reference_broker.core.definition import QueueDefinition
-from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange
+from reference_broker.core.delayed import delayed_messages
+from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
 from reference_broker.core.exchange_declaration import (
     check_exchange_deletion,
     check_new_exchange,
@@ -138,11 +139,14 @@ class VHost:
             return existing
         check_new_exchange(wanted, self.name)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
+        if wanted.type is ExchangeType.DELAYED:
+            wanted.delays = self._delays_of(wanted, None)
         self._topology.add_exchange(wanted)
         return wanted
 
     def delete_exchange(self, name: str, *, if_unused: bool = False) -> None:
-        """Delete the exchange and every binding from it and to it; one that is not there is fine.
+        """Delete the exchange, what it delays, and every binding from it and to it; one that is not
+        there is fine.
 
         Raises :exc:`ChannelException`: 403 for the broker's own, 406 with ``if_unused`` while
         something is bound to it (what it is bound to does not count).
@@ -157,6 +161,9 @@ class VHost:
                 ReplyCode.PRECONDITION_FAILED, f"{described('exchange', name, self.name)} in use"
             )
         self._topology.drop_exchange(exchange)
+
+    def _delays_of(self, exchange: Exchange, id: int | None) -> Queue:
+        return delayed_messages(exchange, self._ids.next() if id is None else id, self)
 
     def exchange_for_publish(self, name: str) -> Exchange:
         """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
@@ -409,4 +416,6 @@ class VHost:
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
-        self._topology.restore(definitions, lambda wanted: self._queue_of(wanted, True, None))
+        self._topology.restore(
+            definitions, lambda wanted: self._queue_of(wanted, True, None), self._delays_of
+        )

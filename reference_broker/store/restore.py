@@ -21,7 +21,7 @@ def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
     the broker's first input and after its clock was set: the indexes are the broker's then."""
     broker.restore(recovered.definitions)
     queues = {
-        queue.id: queue for vhost in broker.vhosts.values() for queue in vhost.queues.values()
+        id: queue for vhost in broker.vhosts.values() for id, queue in vhost.queues_by_id.items()
     }
     orphans = recovered.retain(queues)
     messages = 0

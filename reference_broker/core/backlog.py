@@ -104,6 +104,14 @@ class Backlog:
             queue.header_bytes -= len(content.header)
             self.leave_out(sequence, size)
 
+    def taken(self, sequence: int, content: Content) -> None:
+        """The ready message of that sequence, which is ``content``, is about to be taken, whether
+        it is in memory or not."""
+        queue = self._queue
+        if queue.contents.pop(sequence, None) is None:
+            queue.header_bytes += len(content.header)
+            self.gone(len(content.body))
+
     def keep(self, sequence: int, content: Content) -> None:
         """The ready message of that sequence, which is ``content``, is in memory from now on, if
         the window has room for it."""

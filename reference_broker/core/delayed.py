@@ -59,6 +59,7 @@ class HeldUntilDue:
     are due, whatever their place, for the queues that the exchange then routes them to."""
 
     __slots__ = ("_deadline", "_exchange_name", "_fresh", "_order", "_queue", "watching")
+    wants_all = False
 
     def __init__(self, queue: Queue, exchange_name: str) -> None:
         self._queue = queue

@@ -41,8 +41,11 @@ def enqueue(
         taking = [
             q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, content)
         ]
+        if len(taking) < len(queues):
+            store([q for q in taking if not q.expiry.wants_all], content, facts, env)
+            return False
         store(taking, content, facts, env)
-        return len(taking) == len(queues)
+        return True
 
     # The hot path: one queue, no list built, no call that can be spared.
     queue = queues[0]

@@ -23,6 +23,7 @@ from reference_broker.core.topic_trie import TopicTrie
 
 if TYPE_CHECKING:
     from reference_broker.core.queue import Queue
+    from reference_broker.core.seen_keys import SeenKeys
 
 ALTERNATE_EXCHANGE = "alternate-exchange"
 DELAYED_TYPE = "x-delayed-type"
@@ -42,6 +43,7 @@ class ExchangeType(StrEnum):
     MODULUS_HASH = "x-modulus-hash"
     RANDOM = "x-random"
     DELAYED = "x-delayed-message"
+    DEDUPLICATION = "x-message-deduplication"
 
 
 _MATCHERS: dict[ExchangeType, Callable[[str, Mapping[str, Any]], Matcher]] = {
@@ -54,6 +56,7 @@ _MATCHERS: dict[ExchangeType, Callable[[str, Mapping[str, Any]], Matcher]] = {
     ),
     ExchangeType.MODULUS_HASH: lambda name, arguments: ModulusHashMatcher(),
     ExchangeType.RANDOM: lambda name, arguments: RandomMatcher(name),
+    ExchangeType.DEDUPLICATION: lambda name, arguments: FanoutMatcher(),
 }
 
 
@@ -63,7 +66,8 @@ class Exchange:
 
     ``downstream`` counts the bindings to each exchange that it is bound to. ``routing_type`` is the
     type by which it matches: ``type``, or for a delayed exchange the one that it was declared with.
-    ``delays`` is what a delayed exchange holds back; its virtual host makes it.
+    ``delays`` is what a delayed exchange holds back, ``seen`` what one remembers that lets each
+    message through once; the virtual host makes both.
     """
 
     __slots__ = (
@@ -78,6 +82,7 @@ class Exchange:
         "internal",
         "name",
         "routing_type",
+        "seen",
         "type",
     )
 
@@ -101,6 +106,7 @@ class Exchange:
         self.bindings: dict[BindingIdentity, Binding] = {}
         self.downstream: dict[str, int] = {}
         self.delays: Queue | None = None
+        self.seen: SeenKeys | None = None
         self.routing_type = _routing_type(type, self.arguments)
         self._matcher = _MATCHERS[self.routing_type](name, self.arguments)
 
@@ -110,7 +116,16 @@ class Exchange:
     @property
     def routes_by_key(self) -> bool:
         """Messages with the same routing key go through the same bindings, while those are."""
-        return self._matcher.by_key_alone and self.type is not ExchangeType.DELAYED
+        return self._matcher.by_key_alone and self.delays is None and self.seen is None
+
+    def inner_queues(self) -> dict[str, Queue]:
+        """The queues that are part of the exchange, by the kind of their definition."""
+        inner = {}
+        if self.delays is not None:
+            inner["delayed"] = self.delays
+        if self.seen is not None:
+            inner["seen"] = self.seen.queue
+        return inner
 
     def add(self, binding: Binding) -> None:
         """``binding`` must not be here yet, and its arguments must suit the type."""

@@ -22,6 +22,7 @@ from reference_broker.core.exchange import (
 )
 from reference_broker.core.hash_match import check_hash_arguments
 from reference_broker.core.names import RESERVED_PREFIX, described, refuse_reserved
+from reference_broker.core.seen_rule import SeenRule
 from reference_broker.errors import ChannelException, ReplyCode
 
 
@@ -60,6 +61,7 @@ def check_new_exchange(wanted: Exchange, vhost_name: str) -> None:
         _check_delayed_type(wanted.arguments.get(DELAYED_TYPE))
     if wanted.routing_type is ExchangeType.CONSISTENT_HASH:
         check_hash_arguments(wanted.arguments)
+    SeenRule.of(wanted.type, wanted.arguments)
 
 
 def _check_delayed_type(value: Any) -> None:

@@ -30,6 +30,8 @@ class Expiry(Protocol):
     """What time does to the messages of a queue. It is asked only about those that have one: their
     own expiration, or the queue's message TTL."""
 
+    wants_all: bool
+    """The queue takes a message only if every other queue that it is for takes it too."""
     watching: bool
     """There may be something to do with time. Cheap to ask, before every delivery."""
 
@@ -63,6 +65,7 @@ class MessageExpiry:
     """
 
     __slots__ = ("_deadline", "_queue", "watching")
+    wants_all = False
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue

@@ -266,6 +266,9 @@ def _resolve(channel: Channel, target: PublishTarget, header: bytes) -> tuple[Qu
     if not vhost.depends_on_headers(exchange):
         target.queues = queues
         target.version = vhost.topology_version
+    elif not queues and channel.confirms is not None:
+        # It may be one that was seen before: confirmed when that is on disk, nacked if it fails.
+        channel.confirms.position = vhost.journal.tail
     return queues
 
 

@@ -2,7 +2,8 @@
 
 The law: every exchange is passed once (cycles end), every queue is named once, and the order
 depends on nothing but the topology: the first exchange's queues first, then those behind it. What a
-delayed exchange holds back goes no further, and to the queue of what it holds.
+delayed exchange holds back goes no further, and to the queue of what it holds. What an exchange has
+seen before goes no further either; what is new goes to its window too, if it goes anywhere.
 """
 
 from __future__ import annotations
@@ -41,12 +42,20 @@ class Router:
             return () if named is None else (named,)
         headers = MessageHeaders(header)
         found: dict[int, Queue] = {}
+        windows: dict[int, Queue] = {}
         reached = {exchange.name: exchange}
         ahead = [exchange]
         for current in ahead:
             if current.delays is not None and delay_ms(headers()):
                 found[current.delays.id] = current.delays
                 continue
+            seen = current.seen
+            if seen is not None:
+                known = seen.knows(headers)
+                if known:
+                    continue
+                if known is False:
+                    windows[seen.queue.id] = seen.queue
             matched = False
             for binding in current.match(routing_key, headers):
                 matched = True
@@ -62,6 +71,8 @@ class Router:
                 if alternate is not None and alternate.name not in reached:
                     reached[alternate.name] = alternate
                     ahead.append(alternate)
+        if windows and found:
+            found |= windows
         return tuple(found.values())
 
     def depends_on_headers(self, exchange: Exchange) -> bool:

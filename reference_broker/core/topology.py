@@ -20,7 +20,6 @@ from reference_broker.core.definition import QueueDefinition
 from reference_broker.core.exchange import (
     DEFAULT_EXCHANGE,
     Exchange,
-    ExchangeType,
     predeclared_exchanges,
 )
 from reference_broker.core.journal import Journal
@@ -52,16 +51,16 @@ class Topology:
             key = definition.exchange_key(self._vhost_name, exchange.name)
             self._journal.define(key, definition.encode_exchange(exchange))
         self.exchanges[exchange.name] = exchange
-        if exchange.delays is not None:
-            self._enter_delays(exchange, exchange.delays)
+        for kind, queue in exchange.inner_queues().items():
+            self._define_inner(kind, exchange, queue)
         self._changed()
 
-    def _enter_delays(self, exchange: Exchange, delays: Queue) -> None:
-        self.queues_by_id[delays.id] = delays
-        if exchange.durable:
-            held = QueueDefinition(delays.id, delays.name, False, {})
-            key = definition.delayed_key(self._vhost_name, exchange.name)
-            self._journal.define(key, definition.encode_queue(held))
+    def _define_inner(self, kind: str, exchange: Exchange, queue: Queue) -> None:
+        self.queues_by_id[queue.id] = queue
+        if queue.durable:
+            inner = QueueDefinition(queue.id, queue.name, False, {})
+            key = definition.inner_queue_key(kind, self._vhost_name, exchange.name)
+            self._journal.define(key, definition.encode_queue(inner))
 
     def add_queue(self, queue: Queue) -> None:
         """``queue`` is a new one, and its name is free."""
@@ -86,7 +85,7 @@ class Topology:
     # Removing
 
     def drop_exchange(self, exchange: Exchange) -> None:
-        """Remove it with what it delays and every binding from it and to it, and the auto-delete
+        """Remove it with its inner queues and every binding from it and to it, and the auto-delete
         exchanges that those were the last bindings of."""
         self._drop_bindings(self._take_out(exchange))
         self._changed()
@@ -124,16 +123,16 @@ class Topology:
                 doomed.extend(self._take_out(source))
 
     def _take_out(self, exchange: Exchange) -> list[Binding]:
-        """Remove the exchange with what it delays; the bindings that have lost an end by it."""
+        """Remove the exchange with its inner queues; the bindings that have lost an end by it."""
         if exchange.durable:
             self._journal.define(definition.exchange_key(self._vhost_name, exchange.name), None)
         del self.exchanges[exchange.name]
-        if exchange.delays is not None:
-            if exchange.durable:
-                key = definition.delayed_key(self._vhost_name, exchange.name)
+        for kind, queue in exchange.inner_queues().items():
+            if queue.durable:
+                key = definition.inner_queue_key(kind, self._vhost_name, exchange.name)
                 self._journal.define(key, None)
-            del self.queues_by_id[exchange.delays.id]
-            exchange.delays.delete()
+            del self.queues_by_id[queue.id]
+            queue.delete()
         return [
             *exchange.bindings.values(),
             *self.bindings.to(exchange.name, is_queue=False),
@@ -166,7 +165,7 @@ class Topology:
         self,
         definitions: Mapping[str, bytes],
         make_queue: Callable[[QueueDefinition], Queue],
-        make_delays: Callable[[Exchange, int | None], Queue],
+        make_inner: Callable[[Exchange, Mapping[str, int]], None],
     ) -> None:
         """Take up what the journal holds of this virtual host, in the order in which it was
         declared. What has lost an end, or its exchange, is removed from the journal.
@@ -176,7 +175,7 @@ class Topology:
         for _, value in self._defined(definition.EXCHANGE, definitions):
             exchange = definition.decode_exchange(value)
             self.exchanges[exchange.name] = exchange
-        self._restore_delays(definitions, make_delays)
+        self._restore_inner(definitions, make_inner)
         queues = [
             definition.decode_queue(value)
             for _, value in self._defined(definition.QUEUE, definitions)
@@ -195,27 +194,30 @@ class Topology:
                 self._journal.define(key, None)
         self._changed()
 
-    def _restore_delays(
+    def _restore_inner(
         self,
         definitions: Mapping[str, bytes],
-        make_delays: Callable[[Exchange, int | None], Queue],
+        make_inner: Callable[[Exchange, Mapping[str, int]], None],
     ) -> None:
-        ids = {}
-        prefix = definition.key_prefix(definition.DELAYED, self._vhost_name)
-        for key, value in self._defined(definition.DELAYED, definitions):
-            exchange = self.exchanges.get(key.removeprefix(prefix))
-            if exchange is None or exchange.type is not ExchangeType.DELAYED:
-                self._journal.define(key, None)
-            else:
-                ids[exchange.name] = definition.decode_queue(value).id
+        ids: dict[str, dict[str, int]] = {}
+        for kind in definition.INNER_QUEUES:
+            prefix = definition.key_prefix(kind, self._vhost_name)
+            for key, value in self._defined(kind, definitions):
+                owner = ids.setdefault(key.removeprefix(prefix), {})
+                owner[kind] = definition.decode_queue(value).id
         for exchange in self.exchanges.values():
-            if exchange.type is ExchangeType.DELAYED:
-                id = ids.get(exchange.name)
-                exchange.delays = make_delays(exchange, id)
-                if id is None:
-                    self._enter_delays(exchange, exchange.delays)
+            known = ids.pop(exchange.name, {})
+            make_inner(exchange, known)
+            for kind, queue in exchange.inner_queues().items():
+                if queue.id == known.pop(kind, None):
+                    self.queues_by_id[queue.id] = queue
                 else:
-                    self.queues_by_id[id] = exchange.delays
+                    self._define_inner(kind, exchange, queue)
+            ids[exchange.name] = known
+        for name, left in ids.items():
+            for kind in left:
+                key = definition.inner_queue_key(kind, self._vhost_name, name)
+                self._journal.define(key, None)
 
     def _defined(self, kind: str, definitions: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
         """The entries of one kind, in order of their keys: how the journal orders them, and

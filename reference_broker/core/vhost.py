@@ -16,7 +16,7 @@ from reference_broker.core.binding import Binding
 from reference_broker.core.binding_declaration import BindingEnds
 from reference_broker.core.dead_letter import DeadLetters
 from reference_broker.core.deadlines import Deadlines
-from reference_broker.core.definition import QueueDefinition
+from reference_broker.core.definition import DELAYED, SEEN, QueueDefinition
 from reference_broker.core.delayed import delayed_messages
 from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
 from reference_broker.core.exchange_declaration import (
@@ -44,6 +44,8 @@ from reference_broker.core.queue_declaration import (
     require_access,
 )
 from reference_broker.core.router import Router
+from reference_broker.core.seen_keys import SeenKeys
+from reference_broker.core.seen_rule import SeenRule
 from reference_broker.core.topology import Topology
 from reference_broker.core.topology_bounds import TopologyBounds
 from reference_broker.core.window import Window
@@ -139,14 +141,13 @@ class VHost:
             return existing
         check_new_exchange(wanted, self.name)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
-        if wanted.type is ExchangeType.DELAYED:
-            wanted.delays = self._delays_of(wanted, None)
+        self._add_inner_queues(wanted, {})
         self._topology.add_exchange(wanted)
         return wanted
 
     def delete_exchange(self, name: str, *, if_unused: bool = False) -> None:
-        """Delete the exchange, what it delays, and every binding from it and to it; one that is not
-        there is fine.
+        """Delete the exchange, what it holds and has seen, and every binding from it and to it; one
+        that is not there is fine.
 
         Raises :exc:`ChannelException`: 403 for the broker's own, 406 with ``if_unused`` while
         something is bound to it (what it is bound to does not count).
@@ -162,8 +163,21 @@ class VHost:
             )
         self._topology.drop_exchange(exchange)
 
-    def _delays_of(self, exchange: Exchange, id: int | None) -> Queue:
-        return delayed_messages(exchange, self._ids.next() if id is None else id, self)
+    def _add_inner_queues(self, exchange: Exchange, ids: Mapping[str, int]) -> None:
+        """Give the exchange the queues that its type and arguments ask for; ``ids`` are those that
+        were given before, by kind."""
+        if exchange.type is ExchangeType.DELAYED:
+            id = ids.get(DELAYED) or self._ids.next()
+            exchange.delays = delayed_messages(exchange, id, self)
+        rule = SeenRule.of(exchange.type, exchange.arguments)
+        if rule is not None:
+            id = ids.get(SEEN) or self._ids.next()
+            exchange.seen = SeenKeys(exchange, rule, id, self)
+
+    @property
+    def loading(self) -> bool:
+        """Recovery is not over: an exchange does not know yet all that it has seen."""
+        return any(x.seen is not None and x.seen.loading for x in self.exchanges.values())
 
     def exchange_for_publish(self, name: str) -> Exchange:
         """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
@@ -417,5 +431,5 @@ class VHost:
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
         self._topology.restore(
-            definitions, lambda wanted: self._queue_of(wanted, True, None), self._delays_of
+            definitions, lambda wanted: self._queue_of(wanted, True, None), self._add_inner_queues
         )

@@ -54,6 +54,14 @@ def exchange_row(exchange: Exchange, vhost: str) -> Row:
         row["messages_delayed"] = exchange.delays.ready
         row["message_bytes_delayed"] = exchange.delays.ready_bytes
         row["memory"] = exchange.delays.memory_bytes
+    if exchange.seen is not None:
+        rule = exchange.seen.rule
+        row["message_window"] = {
+            "entries": len(exchange.seen),
+            "size": rule.size,
+            "ttl": rule.ttl_ms,
+            "memory": exchange.seen.queue.memory_bytes,
+        }
     return row
 
 

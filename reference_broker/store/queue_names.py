@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from reference_broker.core.definition import (
-    DELAYED,
+    INNER_QUEUES,
     QUEUE,
     QueueDefinition,
     decode_queue,
@@ -32,7 +32,7 @@ def queue_names(definitions: Mapping[str, bytes]) -> dict[int, QueueName]:
     names = {}
     for key, value in definitions.items():
         kind, _, rest = key.partition("/")
-        if kind in (QUEUE, DELAYED):
+        if kind in (QUEUE, *INNER_QUEUES):
             try:
                 queue = decode_queue(value)
             except Corrupt:

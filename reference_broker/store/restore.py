@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from reference_broker.core.broker import Broker
+from reference_broker.store.log import Log
+from reference_broker.store.ports import Disk
+from reference_broker.store.reading import perform, take_reads
 from reference_broker.store.recovered import RecoveredLog
 
 
@@ -37,3 +40,12 @@ def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
     recovered.queues.clear()
     broker.finish()
     return Restored(len(queues), messages, orphans)
+
+
+def read_windows(broker: Broker, log: Log, disk: Disk) -> None:
+    """Have exchanges know again what they have seen. Call it after :func:`restore`, before the
+    first client: what is published until then may be a repetition that nobody notices. Raises
+    ``OSError`` as the disk gives it."""
+    while any(vhost.loading for vhost in broker.vhosts.values()):
+        answers = [perform(disk, job).fetched for job in take_reads(log)]
+        broker.fetched(answers, broker.moment.mono_s, broker.moment.wall_ms)

@@ -13,7 +13,7 @@ from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.store import Log, open_log
 from reference_broker.store.queue_names import queue_names
 from reference_broker.store.reading import perform, take_reads
-from reference_broker.store.restore import Restored, restore
+from reference_broker.store.restore import Restored, read_windows, restore
 
 NOW_MS = 1_700_000_000_000
 
@@ -185,3 +185,77 @@ def publish_later(broker: Broker, body: bytes, delay: int, delivery_mode: int = 
     queues = vhost.resolve(vhost.exchanges["later"], "k", header)
     assert enqueue(queues, Content(b"\x05later\x01k", header, body), facts_of(header), vhost)
     broker.finish()
+
+
+def test_what_an_exchange_has_seen_comes_back_without_the_messages() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    declare_once(broker)
+    for number in range(5):
+        publish_once(broker, str(number))
+    publish_once(broker, "short", ttl_ms=100)
+    broker.vhosts["/"].queues["q"].purge()
+    write(log, disk)
+    publish_once(broker, "not on disk")
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log, NOW_MS + 200)
+    restore(broker, recovered)
+    assert broker.vhosts["/"].loading
+    read_windows(broker, log, disk)
+    assert not broker.vhosts["/"].loading
+    queue = broker.vhosts["/"].queues["q"]
+    for number in range(5):
+        publish_once(broker, str(number))
+    assert queue.ready == 0
+    for key in ("short", "not on disk", "new", "new"):
+        publish_once(broker, key)
+    assert queue.ready == 3
+
+
+def test_a_crash_before_the_key_stands_alone_loses_neither() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    declare_once(broker)
+    publish_once(broker, "a", finish=False)  # its entry is not moved yet
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    restore(broker, recovered)
+    read_windows(broker, log, disk)
+    publish_once(broker, "a")
+    queue = broker.vhosts["/"].queues["q"]
+    assert queue.ready == 1
+    queue.purge()
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    assert sum(index[0].held_bytes for index in recovered.queues.values()) == 0
+    broker = broker_on(log)
+    restore(broker, recovered)
+    read_windows(broker, log, disk)
+    publish_once(broker, "a")
+    assert broker.vhosts["/"].queues["q"].ready == 0
+
+
+def declare_once(broker: Broker) -> None:
+    vhost = broker.vhosts["/"]
+    arguments = {"x-cache-size": 100, "x-cache-ttl": 60_000}
+    vhost.declare_exchange("once", "x-message-deduplication", durable=True, arguments=arguments)
+    vhost.declare_queue("q", durable=True)
+    vhost.bind("once", "q", "", destination_is_queue=True)
+
+
+def publish_once(
+    broker: Broker, key: str, ttl_ms: int | None = None, *, finish: bool = True
+) -> None:
+    vhost = broker.vhosts["/"]
+    headers = {"x-deduplication-header": key} | ({} if ttl_ms is None else {"x-cache-ttl": ttl_ms})
+    header = encode_header(4, Properties(delivery_mode=2, headers=headers))
+    queues = vhost.resolve(vhost.exchanges["once"], "", header)
+    assert enqueue(queues, Content(b"\x04once\x00", header, b"body"), facts_of(header), vhost)
+    if finish:
+        broker.finish()

@@ -263,7 +263,7 @@ def _resolve(channel: Channel, target: PublishTarget, header: bytes) -> tuple[Qu
     vhost = channel.vhost
     exchange = vhost.exchange_for_publish(target.exchange)
     queues = vhost.resolve(exchange, target.routing_key, header)
-    if not vhost.depends_on_headers(exchange):
+    if not vhost.depends_on_headers(exchange, target.routing_key):
         target.queues = queues
         target.version = vhost.topology_version
     elif not queues and channel.confirms is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from reference_broker.core.delay import delay_ms
 from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange
-from reference_broker.core.message_headers import MessageHeaders
+from reference_broker.core.message_headers import NO_HEADERS, MessageHeaders
 
 if TYPE_CHECKING:
     from reference_broker.core.queue import Queue
@@ -37,10 +37,24 @@ class Router:
         asks for more than the routing key; ``None`` counts as no headers. Raises
         :exc:`ConnectionException` 502 when it can't be decoded.
         """
+        headers = MessageHeaders(header)
+        found = self._reach(exchange, routing_key, headers)
+        for queue in list(found.values()):
+            if queue.seen is not None:
+                known = queue.seen.knows(headers)
+                if known:
+                    del found[queue.id]
+                elif known is False:
+                    found[queue.seen.queue.id] = queue.seen.queue
+        return tuple(found.values())
+
+    def _reach(
+        self, exchange: Exchange, routing_key: str, headers: MessageHeaders
+    ) -> dict[int, Queue]:
+        """By id, whatever the queues themselves have seen."""
         if exchange.name == DEFAULT_EXCHANGE:
             named = self._queues.get(routing_key)
-            return () if named is None else (named,)
-        headers = MessageHeaders(header)
+            return {} if named is None else {named.id: named}
         found: dict[int, Queue] = {}
         windows: dict[int, Queue] = {}
         reached = {exchange.name: exchange}
@@ -73,9 +87,9 @@ class Router:
                     ahead.append(alternate)
         if windows and found:
             found |= windows
-        return tuple(found.values())
+        return found
 
-    def depends_on_headers(self, exchange: Exchange) -> bool:
+    def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
         """Could the route of a message to ``exchange`` depend on more than its routing key?"""
         reached = {exchange.name: exchange}
         ahead = [exchange]
@@ -90,7 +104,8 @@ class Router:
                 if exchange_behind.name not in reached:
                     reached[exchange_behind.name] = exchange_behind
                     ahead.append(exchange_behind)
-        return False
+        queues = self._reach(exchange, routing_key, NO_HEADERS).values()
+        return any(queue.seen is not None for queue in queues)
 
     def _alternate(self, exchange: Exchange) -> Exchange | None:
         """Where messages go that match no binding. It may not exist, which is no error. The

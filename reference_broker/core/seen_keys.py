@@ -1,4 +1,4 @@
-"""Which messages an exchange has seen: a window of keys, bounded in number and in time.
+"""Which messages an exchange or a queue has seen: a window of keys, bounded in number and in time.
 
 The window is a queue that nobody can name. A message that is new goes to it beside the queues that
 it is for, so that one record of the log has both or neither. At the end of the input its entry is
@@ -22,14 +22,12 @@ from reference_broker.core.death import Death, DeathReason
 from reference_broker.core.enqueue import store
 from reference_broker.core.header import MESSAGE_ID, HeaderFacts
 from reference_broker.core.message_headers import MessageHeaders
-from reference_broker.core.names import described
 from reference_broker.core.queue import Queue
 from reference_broker.core.queue_arguments import QueueArguments
 from reference_broker.core.seen_rule import SeenRule
 
 if TYPE_CHECKING:
     from reference_broker.core.deadlines import Deadline
-    from reference_broker.core.exchange import Exchange
     from reference_broker.core.ports import QueueEnvironment
 
 LOADED_AT_ONCE = 1_000
@@ -39,20 +37,23 @@ _EVERY_KEY_HAS_A_TIME = QueueArguments(message_ttl_ms=0)
 
 
 class SeenKeys:
-    """The window of one exchange, and the :class:`~reference_broker.core.expiry.Expiry` of its
-    ``queue``."""
+    """The window of one exchange or queue, and the
+    :class:`~reference_broker.core.expiry.Expiry` of the ``queue`` that it is."""
 
     __slots__ = (
         "_deadline", "_fresh", "_moving", "_sequences", "_unread", "queue", "rule", "watching"
     )  # fmt: skip
     wants_all = True
 
-    def __init__(self, exchange: Exchange, rule: SeenRule, id: int, env: QueueEnvironment) -> None:
+    def __init__(
+        self, owner: str, rule: SeenRule, id: int, env: QueueEnvironment, *, durable: bool
+    ) -> None:
+        """``owner`` is whose window it is, in words; it is in the log if that is ``durable``."""
         self.rule = rule
         self.queue = Queue(
             id=id,
-            name=f"seen by {described('exchange', exchange.name, env.vhost_name)}",
-            durable=exchange.durable and rule.in_log,
+            name=f"seen by {owner}",
+            durable=durable and rule.in_log,
             auto_delete=False,
             owner=None,
             arguments={},
@@ -129,7 +130,7 @@ class SeenKeys:
         self._forget_the_oldest()
 
     def cancel(self) -> None:
-        """The exchange is deleted."""
+        """Its owner is deleted."""
         self.watching = False
         self._sequences.clear()
         if self._deadline is not None:

@@ -1,8 +1,8 @@
-"""What makes two messages the same to an exchange, and for how long it remembers.
+"""What makes two messages the same to an exchange or a queue, and for how long it remembers.
 
 An ``x-message-deduplication`` exchange (rabbitmq-message-deduplication) knows a message by its
 header ``x-deduplication-header``, and takes ``x-cache-size``, ``x-cache-ttl`` and
-``x-cache-persistence``. Any other may have a window of message ids, which is ours:
+``x-cache-persistence``. Any other, and any queue, may have a window of message ids, which is ours:
 ``x-message-id-window`` (how many) and ``x-message-id-window-ms`` (how long).
 """
 
@@ -58,6 +58,11 @@ class SeenRule(NamedTuple):
                 _number(arguments, CACHE_TTL, "Invalid argument", MAX_EXPIRY_MS, MAX_EXPIRY_MS),
                 _is_in_log(arguments),
             )
+        return cls.of_queue(arguments)
+
+    @classmethod
+    def of_queue(cls, arguments: Mapping[str, Any]) -> SeenRule | None:
+        """What a queue's arguments ask for; the same way."""
         if ID_WINDOW not in arguments and ID_WINDOW_MS not in arguments:
             return None
         invalid = "Invalid argument"

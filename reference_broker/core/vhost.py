@@ -172,12 +172,15 @@ class VHost:
         rule = SeenRule.of(exchange.type, exchange.arguments)
         if rule is not None:
             id = ids.get(SEEN) or self._ids.next()
-            exchange.seen = SeenKeys(exchange, rule, id, self)
+            owner = described("exchange", exchange.name, self.name)
+            exchange.seen = SeenKeys(owner, rule, id, self, durable=exchange.durable)
 
     @property
     def loading(self) -> bool:
-        """Recovery is not over: an exchange does not know yet all that it has seen."""
-        return any(x.seen is not None and x.seen.loading for x in self.exchanges.values())
+        """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
+        windows = [exchange.seen for exchange in self.exchanges.values()]
+        windows += [queue.seen for queue in self.queues.values()]
+        return any(window is not None and window.loading for window in windows)
 
     def exchange_for_publish(self, name: str) -> Exchange:
         """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
@@ -276,8 +279,15 @@ class VHost:
         for queue in list(self._exclusive.get(owner, {}).values()):
             self._drop_queue(queue)
 
-    def _queue_of(self, wanted: QueueDefinition, durable: bool, owner: object | None) -> Queue:
-        return Queue(
+    def _queue_of(
+        self,
+        wanted: QueueDefinition,
+        durable: bool,
+        owner: object | None,
+        seen_id: int | None = None,
+    ) -> Queue:
+        """``seen_id`` is what the queue's window was given before."""
+        queue = Queue(
             id=wanted.id,
             name=wanted.name,
             durable=durable,
@@ -287,6 +297,14 @@ class VHost:
             limits=QueueArguments.parse(wanted.arguments, wanted.name, self.name),
             env=self,
         )
+        rule = SeenRule.of_queue(wanted.arguments)
+        if rule is not None:
+            described_queue = described("queue", wanted.name, self.name)
+            id = seen_id or self._ids.next()
+            queue.seen = SeenKeys(
+                described_queue, rule, id, self, durable=durable and owner is None
+            )
+        return queue
 
     def _drop_queue(self, queue: Queue) -> None:
         """Consumers are told last: then everything is as they will find it."""
@@ -384,9 +402,9 @@ class VHost:
         """The queues for a message, each once; see :meth:`Router.resolve`."""
         return self._router.resolve(exchange, routing_key, header)
 
-    def depends_on_headers(self, exchange: Exchange) -> bool:
+    def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
         """True when a route from ``exchange`` must be resolved for each message anew."""
-        return self._router.depends_on_headers(exchange)
+        return self._router.depends_on_headers(exchange, routing_key)
 
     def route(
         self, exchange_name: str, routing_key: str, header: bytes
@@ -431,5 +449,7 @@ class VHost:
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
         self._topology.restore(
-            definitions, lambda wanted: self._queue_of(wanted, True, None), self._add_inner_queues
+            definitions,
+            lambda wanted, seen_id: self._queue_of(wanted, True, None, seen_id),
+            self._add_inner_queues,
         )

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from reference_broker.core.definition import (
     INNER_QUEUES,
     QUEUE,
+    QUEUE_SEEN,
     QueueDefinition,
     decode_queue,
     encode_queue,
@@ -32,7 +33,7 @@ def queue_names(definitions: Mapping[str, bytes]) -> dict[int, QueueName]:
     names = {}
     for key, value in definitions.items():
         kind, _, rest = key.partition("/")
-        if kind in (QUEUE, *INNER_QUEUES):
+        if kind in (QUEUE, QUEUE_SEEN, *INNER_QUEUES):
             try:
                 queue = decode_queue(value)
             except Corrupt:

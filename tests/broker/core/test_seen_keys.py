@@ -10,6 +10,7 @@ from mqkit.wire import Properties
 from mqkit.wire.methods import BasicAck, BasicNack, BasicReturn
 from reference_broker.core.seen_keys import SeenKeys
 from reference_broker.core.vhost import VHost
+from reference_broker.errors import ChannelException
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal
 
@@ -212,3 +213,46 @@ def test_in_memory_alone(client: LoneClient, vhost: VHost, journal: RecordingJou
     assert ready(vhost) == 1
     assert len(journal.live()) == 1
     assert seen(vhost, "m").queue.memory_bytes < 1000
+
+
+WINDOW = {"x-message-id-window": 3, "x-message-id-window-ms": 10_000}
+
+
+def test_of_a_queue(client: LoneClient, vhost: VHost, journal: RecordingJournal) -> None:
+    vhost.declare_queue("w", durable=True, arguments=WINDOW)
+    vhost.bind("amq.fanout", "w", "", destination_is_queue=True)
+    vhost.bind("amq.fanout", "q", "", destination_is_queue=True)
+    properties = [Properties(delivery_mode=2, message_id=name) for name in "aab"]
+    for each in (*properties, Properties()):
+        client.publish("w", b"body", properties=each)
+        client.publish("", b"body", exchange="amq.fanout", properties=each)
+    assert (ready(vhost, "w"), ready(vhost)) == (4, 4)
+    assert vhost.depends_on_headers(vhost.exchanges[""], "w")
+    assert not vhost.depends_on_headers(vhost.exchanges[""], "q")
+
+    window = vhost.queues["w"].seen
+    assert window is not None
+    assert (len(window), window.queue.id in vhost.queues_by_id) == (2, True)
+    vhost.delete_queue("w")
+    assert window.queue.id not in vhost.queues_by_id
+    assert {queue_id for queue_id, _ in journal.live()} == {vhost.queues["q"].id}
+    defined = {record[1]: record[2] for record in journal.records if record[0] == "define"}
+    assert defined["queue-seen/%2F/w"] is None
+
+
+def test_a_queue_that_is_full_has_not_seen_it(client: LoneClient, vhost: VHost) -> None:
+    arguments = WINDOW | {"x-max-length": 1, "x-overflow": "reject-publish"}
+    vhost.declare_queue("w", arguments=arguments)
+    for name in "ab":
+        client.publish("w", b"body", properties=Properties(message_id=name))
+    assert (ready(vhost, "w"), len(client.methods())) == (1, 2)
+    vhost.queues["w"].purge()
+    for name in "ab":
+        client.publish("w", b"body", properties=Properties(message_id=name))
+    assert ready(vhost, "w") == 1
+
+
+def test_a_bad_window_is_refused(vhost: VHost) -> None:
+    with pytest.raises(ChannelException, match="'x-message-id-window' must be an integer"):
+        vhost.declare_queue("bad", arguments={"x-message-id-window": "x"})
+    assert "bad" not in vhost.queues

@@ -259,3 +259,32 @@ def publish_once(
     assert enqueue(queues, Content(b"\x04once\x00", header, b"body"), facts_of(header), vhost)
     if finish:
         broker.finish()
+
+
+def test_what_a_queue_has_seen_comes_back() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    broker.vhosts["/"].declare_queue("w", durable=True, arguments={"x-message-id-window": 5})
+    publish_with_id(broker, "a")
+    log.define("queue-seen/%2F/gone", encode_queue(QueueDefinition(77, "gone", False, {})))
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    restore(broker, recovered)
+    read_windows(broker, log, disk)
+    for message_id in "ab":
+        publish_with_id(broker, message_id)
+    assert broker.vhosts["/"].queues["w"].ready == 2
+    write(log, disk)
+    _, recovered = open_log(disk)
+    assert [key for key in recovered.definitions if "seen" in key] == ["queue-seen/%2F/w"]
+
+
+def publish_with_id(broker: Broker, message_id: str) -> None:
+    vhost = broker.vhosts["/"]
+    header = encode_header(4, Properties(delivery_mode=2, message_id=message_id))
+    queues = vhost.resolve(vhost.exchanges[""], "w", header)
+    enqueue(queues, Content(b"\x00\x01w", header, b"body"), facts_of(header), vhost)
+    broker.finish()

@@ -46,6 +46,7 @@ def read_windows(broker: Broker, log: Log, disk: Disk) -> None:
     """Have exchanges know again what they have seen. Call it after :func:`restore`, before the
     first client: what is published until then may be a repetition that nobody notices. Raises
     ``OSError`` as the disk gives it."""
-    while any(vhost.loading for vhost in broker.vhosts.values()):
-        answers = [perform(disk, job).fetched for job in take_reads(log)]
+    vhosts = broker.vhosts.values()
+    while any(vhost.loading for vhost in vhosts) and (jobs := take_reads(log)):
+        answers = [perform(disk, job).fetched for job in jobs]
         broker.fetched(answers, broker.moment.mono_s, broker.moment.wall_ms)

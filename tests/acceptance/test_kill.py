@@ -231,3 +231,27 @@ def test_delayed_messages_survive_with_their_time(broker_process: Broker) -> Non
                 assert await asyncio.wait_for(arrived.get(), WAIT_S) == expected
 
     asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_what_was_seen_is_known_after_it(broker_process: Broker) -> None:
+    async def story() -> None:
+        arguments: dict[str, Any] = {"x-message-id-window": 100}
+        for round_number in range(3):
+            connection = await aio_pika.connect(broker_process.start())
+            channel = await connection.channel()
+            exchange = await channel.declare_exchange(
+                "once", "fanout", durable=True, arguments=arguments
+            )
+            queue = await channel.declare_queue("seen", durable=True)
+            await queue.bind(exchange)
+            for number in range(10):
+                message = aio_pika.Message(b"x", delivery_mode=2, message_id=f"id-{number}")
+                await exchange.publish(message, "", mandatory=False)
+            purged = await queue.purge()
+            assert purged.message_count == (0 if round_number else 10)
+            broker_process.kill()
+            with contextlib.suppress(*LOST):
+                await connection.close()
+
+    asyncio.run(story())

@@ -56,7 +56,7 @@ class DeadLetters:
 
     def _send(self, death: Death) -> None:
         env, limits, content = self._env, death.queue.limits, death.content
-        exchange, routing_key = _split_route(content.route)
+        exchange, routing_key = split_route(content.route)
         own_key = limits.dead_letter_routing_key
         header, deaths = with_x_death(
             content.header,
@@ -96,7 +96,7 @@ class DeadLetters:
         return list(queues.values())
 
 
-def _split_route(route: bytes) -> tuple[bytes, bytes]:
+def split_route(route: bytes) -> tuple[bytes, bytes]:
     """Exchange name and routing key of :attr:`Content.route`."""
     end = 1 + route[0]
     return route[1:end], route[end + 1 :]

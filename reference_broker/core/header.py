@@ -34,8 +34,11 @@ PROPERTIES = 14
 HEADERS = 0x2000
 DELIVERY_MODE = 0x1000
 PRIORITY = 0x0800
+CORRELATION_ID = 0x0400
 REPLY_TO = 0x0200
 EXPIRATION = 0x0100
+MESSAGE_ID = 0x0080
+TIMESTAMP = 0x0040
 USER_ID = 0x0010
 
 # Every property, in the order in which they follow the flags, with the width of its value:

@@ -126,4 +126,4 @@ def held_bytes(broker: Broker) -> int:
 
 
 def _queues(broker: Broker) -> list[Queue]:
-    return [queue for vhost in broker.vhosts.values() for queue in vhost.queues.values()]
+    return [queue for vhost in broker.vhosts.values() for queue in vhost.queues_by_id.values()]

@@ -310,9 +310,12 @@ def _resolve(channel: Channel, target: PublishTarget, header: bytes) -> tuple[Qu
     vhost = channel.vhost
     exchange = vhost.exchange_for_publish(target.exchange)
     queues = vhost.resolve(exchange, target.routing_key, header)
-    if not vhost.depends_on_headers(exchange):
+    if not vhost.depends_on_headers(exchange, target.routing_key):
         target.queues = queues
         target.version = vhost.topology_version
+    elif not queues and channel.confirms is not None:
+        # It may be one that was seen before: confirmed when that is on disk, nacked if it fails.
+        channel.confirms.position = vhost.journal.tail
     return queues
 
 

@@ -12,13 +12,13 @@ journal has it, and :mod:`backlog` reads it when its turn comes. What is handed 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reference_broker.core.backlog import Backlog
 from reference_broker.core.content import NOT_STORED, Content
 from reference_broker.core.death import Death, DeathReason
 from reference_broker.core.dispatch import ConsumerRotation, hand_out
-from reference_broker.core.expiry import MessageExpiry, UnusedExpiry
+from reference_broker.core.expiry import Expiry, MessageExpiry, UnusedExpiry
 from reference_broker.core.index import QueueIndex
 from reference_broker.core.lease import Lease
 from reference_broker.core.overflow import LengthLimit
@@ -28,6 +28,9 @@ from reference_broker.core.queue_arguments import QueueArguments
 from reference_broker.core.window import INDEX_ENTRY_BYTES, MESSAGE_OVERHEAD_BYTES
 from reference_broker.errors import ChannelException, ReplyCode
 
+if TYPE_CHECKING:
+    from reference_broker.core.seen_keys import SeenKeys
+
 
 class Queue:
     """One queue of a virtual host. ``id`` is never reused, not even for the same name.
@@ -35,6 +38,7 @@ class Queue:
     ``owner`` is the connection of an exclusive queue. Counters only rise; ``delivered`` counts
     every hand-out but those of :meth:`get` (``got``), ``dropped`` what a length limit removed,
     ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
+    ``seen`` is set by the virtual host of a queue that takes each message once.
     ``header_bytes`` are those of the messages in memory.
     """
 
@@ -43,7 +47,7 @@ class Queue:
         "dirty", "dropped", "durable", "env", "expired", "expiry", "got", "header_bytes", "id",
         "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
         "owner", "published",
-        "purged", "redelivered_count", "refused", "rejected", "requeued", "rotation",
+        "purged", "redelivered_count", "refused", "rejected", "requeued", "rotation", "seen",
         "stale_settlements", "unused_expiry",
     )  # fmt: skip
 
@@ -80,11 +84,12 @@ class Queue:
         self.header_bytes = 0
 
         self.rotation = ConsumerRotation(single_active=limits.single_active_consumer)
-        self.expiry = MessageExpiry(self)
+        self.expiry: Expiry = MessageExpiry(self)
         self.unused_expiry = (
             None if limits.expires_ms is None else UnusedExpiry(self, limits.expires_ms)
         )
         self.length_limit = LengthLimit.of(limits)
+        self.seen: SeenKeys | None = None
 
         self.published = self.delivered = self.got = self.redelivered_count = 0
         self.acked = self.requeued = self.rejected = self.stale_settlements = 0
@@ -382,9 +387,8 @@ class Queue:
             else:
                 index.begin_at(first_sequence(self.env.journal.epoch))
                 self.index = index
-            if index.has_expiries:
-                self.expiry.watching = True
         self.backlog.leave_all_out()
+        self.expiry.restored()
 
     def fetched(self, answers: Iterable[tuple[int, Content | None]]) -> None:
         """The answer to :meth:`Journal.fetch`. What waited for it goes on, at the end of the input

@@ -16,8 +16,9 @@ from reference_broker.core.binding import Binding
 from reference_broker.core.binding_declaration import BindingEnds
 from reference_broker.core.dead_letter import DeadLetters
 from reference_broker.core.deadlines import Deadlines
-from reference_broker.core.definition import QueueDefinition
-from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange
+from reference_broker.core.definition import DELAYED, SEEN, QueueDefinition
+from reference_broker.core.delayed import delayed_messages
+from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
 from reference_broker.core.exchange_declaration import (
     check_exchange_deletion,
     check_new_exchange,
@@ -43,6 +44,8 @@ from reference_broker.core.queue_declaration import (
     require_access,
 )
 from reference_broker.core.router import Router
+from reference_broker.core.seen_keys import SeenKeys
+from reference_broker.core.seen_rule import SeenRule
 from reference_broker.core.topology import Topology
 from reference_broker.core.topology_bounds import TopologyBounds
 from reference_broker.core.window import Window
@@ -138,11 +141,13 @@ class VHost:
             return existing
         check_new_exchange(wanted, self.name)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
+        self._add_inner_queues(wanted, {})
         self._topology.add_exchange(wanted)
         return wanted
 
     def delete_exchange(self, name: str, *, if_unused: bool = False) -> None:
-        """Delete the exchange and every binding from it and to it; one that is not there is fine.
+        """Delete the exchange, what it holds and has seen, and every binding from it and to it; one
+        that is not there is fine.
 
         Raises :exc:`ChannelException`: 403 for the broker's own, 406 with ``if_unused`` while
         something is bound to it (what it is bound to does not count).
@@ -157,6 +162,25 @@ class VHost:
                 ReplyCode.PRECONDITION_FAILED, f"{described('exchange', name, self.name)} in use"
             )
         self._topology.drop_exchange(exchange)
+
+    def _add_inner_queues(self, exchange: Exchange, ids: Mapping[str, int]) -> None:
+        """Give the exchange the queues that its type and arguments ask for; ``ids`` are those that
+        were given before, by kind."""
+        if exchange.type is ExchangeType.DELAYED:
+            id = ids.get(DELAYED) or self._ids.next()
+            exchange.delays = delayed_messages(exchange, id, self)
+        rule = SeenRule.of(exchange.type, exchange.arguments)
+        if rule is not None:
+            id = ids.get(SEEN) or self._ids.next()
+            owner = described("exchange", exchange.name, self.name)
+            exchange.seen = SeenKeys(owner, rule, id, self, durable=exchange.durable)
+
+    @property
+    def loading(self) -> bool:
+        """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
+        windows = [exchange.seen for exchange in self.exchanges.values()]
+        windows += [queue.seen for queue in self.queues.values()]
+        return any(window is not None and window.loading for window in windows)
 
     def exchange_for_publish(self, name: str) -> Exchange:
         """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
@@ -255,8 +279,15 @@ class VHost:
         for queue in list(self._exclusive.get(owner, {}).values()):
             self._drop_queue(queue)
 
-    def _queue_of(self, wanted: QueueDefinition, durable: bool, owner: object | None) -> Queue:
-        return Queue(
+    def _queue_of(
+        self,
+        wanted: QueueDefinition,
+        durable: bool,
+        owner: object | None,
+        seen_id: int | None = None,
+    ) -> Queue:
+        """``seen_id`` is what the queue's window was given before."""
+        queue = Queue(
             id=wanted.id,
             name=wanted.name,
             durable=durable,
@@ -266,6 +297,14 @@ class VHost:
             limits=QueueArguments.parse(wanted.arguments, wanted.name, self.name),
             env=self,
         )
+        rule = SeenRule.of_queue(wanted.arguments)
+        if rule is not None:
+            described_queue = described("queue", wanted.name, self.name)
+            id = seen_id or self._ids.next()
+            queue.seen = SeenKeys(
+                described_queue, rule, id, self, durable=durable and owner is None
+            )
+        return queue
 
     def _drop_queue(self, queue: Queue) -> None:
         """Consumers are told last: then everything is as they will find it."""
@@ -301,7 +340,7 @@ class VHost:
         connection's queue, 406 for arguments that the exchange can't take, or at ``max_bindings``.
         """
         ends = BindingEnds.named(source, destination, destination_is_queue)
-        durable = ends.check_bind(self._topology, arguments or {}, self.name, owner)
+        durable = ends.check_bind(self._topology, key, arguments or {}, self.name, owner)
         if self._topology.bindings.get(ends.identity(key, arguments)) is not None:
             return
         self.bounds.check_bindings(len(self._topology.bindings), ends.source, self.name)
@@ -363,9 +402,9 @@ class VHost:
         """The queues for a message, each once; see :meth:`Router.resolve`."""
         return self._router.resolve(exchange, routing_key, header)
 
-    def depends_on_headers(self, exchange: Exchange) -> bool:
+    def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
         """True when a route from ``exchange`` must be resolved for each message anew."""
-        return self._router.depends_on_headers(exchange)
+        return self._router.depends_on_headers(exchange, routing_key)
 
     def route(
         self, exchange_name: str, routing_key: str, header: bytes
@@ -409,4 +448,8 @@ class VHost:
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
-        self._topology.restore(definitions, lambda wanted: self._queue_of(wanted, True, None))
+        self._topology.restore(
+            definitions,
+            lambda wanted, seen_id: self._queue_of(wanted, True, None, seen_id),
+            self._add_inner_queues,
+        )

@@ -40,7 +40,8 @@ def vhost_row(vhost: VHost, node: str) -> Row:
 
 
 def exchange_row(exchange: Exchange, vhost: str) -> Row:
-    return {
+    """What a delayed exchange holds is counted under the plugin's name; the other two are ours."""
+    row: Row = {
         "name": exchange.name,
         "vhost": vhost,
         "type": exchange.type.value,
@@ -49,6 +50,19 @@ def exchange_row(exchange: Exchange, vhost: str) -> Row:
         "internal": exchange.internal,
         "arguments": json_value(exchange.arguments),
     }
+    if exchange.delays is not None:
+        row["messages_delayed"] = exchange.delays.ready
+        row["message_bytes_delayed"] = exchange.delays.ready_bytes
+        row["memory"] = exchange.delays.memory_bytes
+    if exchange.seen is not None:
+        rule = exchange.seen.rule
+        row["message_window"] = {
+            "entries": len(exchange.seen),
+            "size": rule.size,
+            "ttl": rule.ttl_ms,
+            "memory": exchange.seen.queue.memory_bytes,
+        }
+    return row
 
 
 def queue_row(queue: Queue, node: str) -> Row:

@@ -3,6 +3,7 @@
     exchange    | 1 | flags u8 | type shortstr | name shortstr | arguments table |
     queue       | 1 | flags u8 | id u64        | name shortstr | arguments table |
     binding     | 1 | flags u8 | number u64    | source, destination, key shortstr | arguments |
+    count       see reference_broker.core.delivery_counts
 
 The leading 1 is the version of the layout. Arguments are a field table, so that their types
 survive. A key is ``kind/virtual host/name``, with a digest in place of a binding's name: the same
@@ -34,6 +35,7 @@ VERSION = 1
 EXCHANGE = "exchange"
 QUEUE = "queue"
 BINDING = "binding"
+COUNT = "count"
 
 _HEAD = struct.Struct(">BB")
 _NUMBERED_HEAD = struct.Struct(">BBQ")

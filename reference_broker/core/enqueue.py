@@ -59,7 +59,7 @@ def enqueue(
         expires_at = expires_at_ms(env.moment.wall_ms, ttl_ms, facts.expiration_ms)
         queue.expiry.watching = True
     size = len(content.body)
-    if queue.durable and facts.persistent:
+    if queue.durable and (facts.persistent or queue.stores_all):
         entry = _new_entry(Entry, (queue.id, index.tail, expires_at, priority))
         env.journal.publish((entry,), content)
         position = content.position
@@ -112,7 +112,7 @@ def store(
             env.moment.wall_ms, queue.limits.message_ttl_ms, facts.expiration_ms
         )
         places.append((queue, index, expires_at))
-        if queue.durable and facts.persistent:
+        if queue.durable and (facts.persistent or queue.stores_all):
             entries.append(Entry(queue.id, index.tail, expires_at, priority))
     moved = _journal(entries, len(entries) == len(places), content, env, source)
     for queue, index, expires_at in places:

@@ -132,6 +132,17 @@ class QueueIndex:
         self.ready_bytes -= chunk.sizes[offset]
         return chunk.base + offset, redelivered
 
+    def take_out(self, sequence: int) -> None:
+        """Take this ready entry, wherever it stands: :meth:`put_back` makes it ready again."""
+        chunk, offset = self._find(sequence)
+        state = chunk.states[offset]
+        if state > REDELIVERED:
+            raise IllegalTransition(f"take of {sequence}, state {self.state_of(sequence)!r}")
+        chunk.returned -= state == REDELIVERED
+        chunk.states[offset] = TAKEN
+        self.ready -= 1
+        self.ready_bytes -= chunk.sizes[offset]
+
     def settle(self, sequence: int) -> None:
         """A taken entry is gone for good."""
         try:

@@ -17,6 +17,7 @@ from reference_broker.core.binding_declaration import BindingEnds
 from reference_broker.core.dead_letter import DeadLetters
 from reference_broker.core.deadlines import Deadlines
 from reference_broker.core.definition import QueueDefinition
+from reference_broker.core.delivery_counts import restore_counts
 from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange
 from reference_broker.core.exchange_declaration import (
     check_exchange_deletion,
@@ -41,6 +42,11 @@ from reference_broker.core.queue_declaration import (
     check_queue_deletion,
     check_redeclared_queue,
     require_access,
+)
+from reference_broker.core.queue_type import (
+    check_conditional_deletion,
+    check_properties,
+    check_server_named,
 )
 from reference_broker.core.router import Router
 from reference_broker.core.topology import Topology
@@ -193,7 +199,8 @@ class VHost:
 
         Raises :exc:`ChannelException`: 403 for a reserved name, 404 where a passive one is not
         there, 405 where it is another connection's or ``exclusive`` differs, 406 for a bad
-        argument, a difference from the queue that is there, or at ``max_queues``.
+        argument, a difference from the queue that is there, or at ``max_queues``;
+        :exc:`ConnectionException` 540 for a stream.
         """
         name = cleaned(name)
         if passive:
@@ -208,10 +215,20 @@ class VHost:
             check_redeclared_queue(existing, wanted, self.name, durable=durable, owner=owner)
             existing.touch()
             return existing
+        if not name:
+            check_server_named(wanted.arguments.get("x-queue-type"))
         self.bounds.check_queues(len(self.queues), name, self.name)
         name = name or GENERATED_PREFIX + self._ids.token()
         wanted = wanted._replace(id=self._ids.next(), name=name)
         queue = self._queue_of(wanted, durable, owner)
+        check_properties(
+            queue.limits.queue_type,
+            name,
+            self.name,
+            durable=durable,
+            exclusive=exclusive,
+            auto_delete=auto_delete,
+        )
         self._topology.add_queue(queue)
         if owner is not None:
             self._exclusive.setdefault(owner, {})[name] = queue
@@ -229,11 +246,14 @@ class VHost:
         messages were ready; 0 for a queue that is not there, which is fine.
 
         Raises :exc:`ChannelException`: 405 for another connection's, 406 when a condition is not
-        met.
+        met; :exc:`ConnectionException` 540 for a condition on a quorum queue.
         """
         queue = self.queues.get(cleaned(name))
         if queue is None:
             return 0
+        check_conditional_deletion(
+            queue.limits.queue_type, queue.name, self.name, if_unused=if_unused, if_empty=if_empty
+        )
         queue.dispatch()  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
         count = queue.ready
@@ -410,3 +430,4 @@ class VHost:
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
         self._topology.restore(definitions, lambda wanted: self._queue_of(wanted, True, None))
+        restore_counts(definitions, self.name, self.queues_by_id, self.journal)

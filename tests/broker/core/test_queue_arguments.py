@@ -11,11 +11,11 @@ import pytest
 from reference_broker.core.queue_arguments import (
     MAX_EXPIRY_MS,
     MAX_PRIORITY,
-    NOT_OF_CLASSIC_QUEUES,
     Overflow,
     QueueArguments,
 )
-from reference_broker.errors import ChannelException, ReplyCode
+from reference_broker.core.queue_type import NOT_OF_CLASSIC_QUEUES, NOT_OF_QUORUM_QUEUES
+from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 INVALID: list[tuple[dict[str, Any], str, str]] = [
     ({"x-message-ttl": "5"}, "x-message-ttl", '"expected integer, got longstr"'),
@@ -61,8 +61,6 @@ INVALID: list[tuple[dict[str, Any], str, str]] = [
         "routing_key_but_no_dlx_defined",
     ),
     ({"x-queue-type": "bad"}, "x-queue-type", "\"unsupported queue type 'bad'\""),
-    ({"x-queue-type": "quorum"}, "x-queue-type", "\"unsupported queue type 'quorum'\""),
-    ({"x-queue-type": "stream"}, "x-queue-type", "\"unsupported queue type 'stream'\""),
     ({"x-queue-type": 5}, "x-queue-type", "{unacceptable_type,signedint}"),
     ({"x-queue-mode": "bad"}, "x-queue-mode", "\"unsupported queue mode 'bad'\""),
     ({"x-queue-version": 3}, "x-queue-version", "\"unsupported queue version '3'\""),
@@ -96,13 +94,68 @@ def test_a_dead_letter_exchange_that_is_no_text_has_a_text_of_its_own(
     )
 
 
+RIGHT_VALUES: dict[str, Any] = {
+    "x-dead-letter-strategy": "at-most-once",
+    "x-queue-leader-locator": "balanced",
+    "x-queue-mode": "lazy",
+}
+
+
 @pytest.mark.parametrize("name", NOT_OF_CLASSIC_QUEUES)
 def test_arguments_of_other_queue_types_are_refused(name: str) -> None:
     with pytest.raises(ChannelException) as refusal:
-        QueueArguments.parse({name: 1}, "q", "/")
+        QueueArguments.parse({name: RIGHT_VALUES.get(name, 1)}, "q", "/")
     assert refusal.value.text == (
         f"invalid arg '{name}' for queue 'q' in vhost '/' of queue type rabbit_classic_queue"
     )
+
+
+QUORUM: dict[str, Any] = {"x-queue-type": "quorum"}
+
+
+@pytest.mark.parametrize("name", NOT_OF_QUORUM_QUEUES)
+def test_a_quorum_queue_refuses_what_only_others_have(name: str) -> None:
+    with pytest.raises(ChannelException) as refusal:
+        QueueArguments.parse({name: RIGHT_VALUES.get(name, 1), **QUORUM}, "q", "/")
+    assert refusal.value.text == (
+        f"invalid arg '{name}' for queue 'q' in vhost '/' of queue type rabbit_quorum_queue"
+    )
+
+
+INVALID_FOR_QUORUM: list[tuple[str, object, str]] = [
+    ("x-delivery-limit", "5", '"expected integer, got longstr"'),
+    ("x-delivery-limit", True, '"expected integer, got bool"'),
+    ("x-dead-letter-strategy", "foo", "invalid_dlx_strategy"),
+    ("x-dead-letter-strategy", 1, "{unacceptable_type,signedint}"),
+    ("x-quorum-initial-group-size", 0, "{value_zero,0}"),
+    ("x-quorum-initial-group-size", -1, "{value_negative,-1}"),
+    ("x-quorum-initial-group-size", "a", '"expected integer, got longstr"'),
+    ("x-max-in-memory-length", -1, "{value_negative,-1}"),
+    ("x-max-in-memory-bytes", -1, "{value_negative,-1}"),
+    ("x-queue-leader-locator", "foo", "invalid_queue_locator_arg"),
+    ("x-queue-leader-locator", 1, "{unacceptable_type,signedint}"),
+    ("x-consumer-timeout", 0, "{value_zero,0}"),
+    ("x-consumer-timeout", "1", '"expected integer, got longstr"'),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "why"), INVALID_FOR_QUORUM)
+def test_what_a_quorum_queue_has_is_checked(name: str, value: object, why: str) -> None:
+    with pytest.raises(ChannelException) as refusal:
+        QueueArguments.parse({name: value, **QUORUM}, "q", "/")
+    assert refusal.value.text == f"invalid arg '{name}' for queue 'q' in vhost '/': {why}"
+
+
+@pytest.mark.parametrize(("asked", "limit"), [(None, 20), (5, 5), (0, 0), (-1, None)])
+def test_the_delivery_limit_of_a_quorum_queue(asked: int | None, limit: int | None) -> None:
+    arguments = QUORUM if asked is None else {"x-delivery-limit": asked, **QUORUM}
+    assert QueueArguments.parse(arguments, "q", "/").delivery_limit == limit
+    assert QueueArguments.parse({}, "q", "/").delivery_limit is None
+
+
+def test_a_stream_ends_the_connection() -> None:
+    with pytest.raises(ConnectionException, match=r"NOT_IMPLEMENTED.*'stream'"):
+        QueueArguments.parse({"x-queue-type": "stream"}, "q", "/")
 
 
 CHECKED_IN_ORDER: list[dict[str, Any]] = [

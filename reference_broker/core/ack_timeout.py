@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.consumer import Consumer
 from reference_broker.core.content import Content
-from reference_broker.core.settlement import requeue_all
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
@@ -150,7 +149,11 @@ def reclaim(channel: Channel, overdue: list[tuple[Lease, int]]) -> None:
         elif channel.consumers.get(consumer.tag) is consumer:
             consumer.queue.remove_consumer(consumer)
             consumer.cancelled_by_broker()
-    requeue_all(leases, failed=False)
+    by_queue: dict[Queue, list[Lease]] = {}
+    for lease in leases:
+        by_queue.setdefault(lease.queue, []).append(lease)
+    for queue, its_leases in by_queue.items():
+        queue.requeue(its_leases, failed=False)
     for lease in leases:
         lease.content = _RECLAIMED
     if not can_be_told:

@@ -42,7 +42,7 @@ class DelayedReturns:
 
     def hold(self, index: QueueIndex, sequence: int, content: Content, delay_ms: int) -> None:
         """Keep a ready message back. Its header is accounted for by the queue until now."""
-        index.take_out(sequence)
+        index.take_at(sequence)
         if content.position < 0:
             self._contents[sequence] = content
         else:

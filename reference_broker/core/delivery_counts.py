@@ -22,6 +22,7 @@ from reference_broker.core.content import Content
 from reference_broker.core.entry_state import EntryState
 from reference_broker.core.header import HEADERS, join_properties, split_properties
 from reference_broker.core.priority import LEVEL_SHIFT
+from reference_broker.core.queue_type import DEFAULT_DELIVERY_LIMIT
 from reference_broker.core.x_death import readable_table
 from reference_broker.errors import Corrupt
 
@@ -68,7 +69,9 @@ class DeliveryCounts:
         again."""
         before = self.of(sequence)
         limit = self._queue.limits.delivery_limit
-        if failed and limit is not None and before.failed >= limit:
+        if limit is None:
+            limit = DEFAULT_DELIVERY_LIMIT
+        if failed and 0 <= limit <= before.failed:
             return False
         self._keep(
             sequence,

@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 from mqkit.wire import table_type_name
 from reference_broker.core.queue_type import (
-    DEFAULT_DELIVERY_LIMIT,
     QueueType,
     named_type,
     refuse_foreign_arguments,
@@ -42,9 +41,9 @@ class QueueArguments:
 
     ``max_priority`` 0 is a queue without levels. The two ``max_length`` bounds count ready
     messages and their body bytes only, never unacked ones (rabbitmq.com/docs/maxlength).
-    ``delivery_limit`` is how many failed deliveries a message of a quorum queue survives, and
-    ``consumer_timeout_ms`` how long a consumer may hold one; ``requeue`` is where what comes back
-    goes.
+    ``delivery_limit`` is how many failed deliveries a message of a quorum queue survives, where not
+    given 20, and where negative any number; ``consumer_timeout_ms`` is how long a consumer may hold
+    one, and ``requeue`` where what comes back goes.
     """
 
     message_ttl_ms: int | None = None
@@ -84,7 +83,7 @@ class QueueArguments:
             overflow=check.overflow(),
             single_active_consumer=check.storage_and_single_active_consumer(),
             queue_type=queue_type,
-            delivery_limit=check.delivery_limit(queue_type),
+            delivery_limit=check.delivery_limit(),
             consumer_timeout_ms=check.positive("x-consumer-timeout"),
             requeue=RequeueRule.parse(arguments, check.where),
         )
@@ -180,14 +179,8 @@ class _Check:
             )
         return value
 
-    def delivery_limit(self, queue_type: QueueType) -> int | None:
-        """A negative limit is none (RabbitMQ 4). A classic queue has none, whatever is asked."""
-        if queue_type is not QueueType.QUORUM:
-            return None
-        value = self._integer("x-delivery-limit")
-        if value is None:
-            return DEFAULT_DELIVERY_LIMIT
-        return None if value < 0 else value
+    def delivery_limit(self) -> int | None:
+        return self._integer("x-delivery-limit")
 
     def positive(self, name: str) -> int | None:
         value = self.not_negative(name)

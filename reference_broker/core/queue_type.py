@@ -30,7 +30,7 @@ class QueueType(StrEnum):
 STREAM = "stream"
 
 DEFAULT_DELIVERY_LIMIT = 20
-"""Of a quorum queue that asks for none (RabbitMQ 4)."""
+"""Of a quorum queue for which neither argument nor policy says another (RabbitMQ 4)."""
 
 NOT_OF_CLASSIC_QUEUES = (
     "x-delivery-limit",

@@ -92,11 +92,10 @@ def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
     return [tag for tag in channel.unacked if tag <= delivery_tag]
 
 
-def requeue_all(leases: list[Lease], *, failed: bool = True) -> None:
-    """Give leases back, queue by queue, each queue's in their order; as ``failed`` deliveries, or
-    not (:meth:`Queue.requeue`)."""
+def requeue_all(leases: list[Lease]) -> None:
+    """Give leases back, queue by queue, each queue's in their order."""
     by_queue: dict[Queue, list[Lease]] = {}
     for lease in leases:
         by_queue.setdefault(lease.queue, []).append(lease)
     for queue, its_leases in by_queue.items():
-        queue.requeue(its_leases, failed=failed)
+        queue.requeue(its_leases)

@@ -119,6 +119,14 @@ def test_the_default_is_twenty_and_what_did_not_fail_does_not_count(host: QueueH
     assert queue.ready == 0
 
 
+def test_a_negative_limit_is_none(host: QueueHost) -> None:
+    queue = quorum(host, delivery_limit=-1)
+    host.publish(queue, b"x", header=HEADER)
+    for _ in range(100):
+        queue.requeue([got(queue)])
+    assert queue.ready == 1
+
+
 def test_a_restart_keeps_them(host: QueueHost) -> None:
     queue = quorum(host)
     host.publish(queue, b"a", b"b", header=HEADER)

@@ -146,13 +146,6 @@ def test_what_a_quorum_queue_has_is_checked(name: str, value: object, why: str) 
     assert refusal.value.text == f"invalid arg '{name}' for queue 'q' in vhost '/': {why}"
 
 
-@pytest.mark.parametrize(("asked", "limit"), [(None, 20), (5, 5), (0, 0), (-1, None)])
-def test_the_delivery_limit_of_a_quorum_queue(asked: int | None, limit: int | None) -> None:
-    arguments = QUORUM if asked is None else {"x-delivery-limit": asked, **QUORUM}
-    assert QueueArguments.parse(arguments, "q", "/").delivery_limit == limit
-    assert QueueArguments.parse({}, "q", "/").delivery_limit is None
-
-
 def test_a_stream_ends_the_connection() -> None:
     with pytest.raises(ConnectionException, match=r"NOT_IMPLEMENTED.*'stream'"):
         QueueArguments.parse({"x-queue-type": "stream"}, "q", "/")

@@ -95,3 +95,56 @@ def test_what_is_lost_is_counted_by_its_queue() -> None:
     broker = broker_on(log)
     assert restore(broker, recovered).messages == 2
     assert broker.vhosts["/"].queues["q"].lost == 1
+
+
+def test_what_was_put_to_the_front_and_counted_is_found_there() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    arguments = {"x-queue-type": "quorum", "x-requeue-position": "front"}
+    queue = broker.vhosts["/"].declare_queue("q", durable=True, arguments=arguments)
+    for body in (b"a", b"b", b"c"):
+        publish(broker, "q", body)
+    leases = [lease for _ in range(3) if (lease := queue.get(None)) is not None]
+    queue.requeue(leases[2:])
+    queue.requeue(leases[:1])
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    assert restore(broker, recovered) == Restored(queues=1, messages=3, orphans=0)
+    queue = broker.vhosts["/"].queues["q"]
+    assert queue.get(None) is None, "it has to be read first"
+    read(log, disk, broker)
+    found = [lease for _ in range(3) if (lease := queue.get(None)) is not None]
+    assert [lease.content.body for lease in found] == [b"c", b"a", b"b"]
+    assert queue.delivery_counts is not None
+    counts = [queue.delivery_counts.of(lease.sequence) for lease in found]
+    assert counts == [(1, 1), (1, 1), (0, 0)]
+    for lease in found:
+        queue.ack(lease)
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    assert restore(broker_on(log), recovered).messages == 0
+
+
+def test_counts_of_a_queue_that_is_gone_are_dropped() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    vhost = broker.vhosts["/"]
+    queue = vhost.declare_queue("q", durable=True, arguments={"x-queue-type": "quorum"})
+    publish(broker, "q", b"a")
+    lease = queue.get(None)
+    assert lease is not None
+    queue.requeue([lease])
+    # A crash between the two: the queue is gone, and its counts are still there.
+    log.define("queue/%2F/q", None)
+    write(log, disk)
+    log, recovered = open_log(disk)
+    assert any(key.startswith("count/") for key in recovered.definitions)
+    restore(broker_on(log), recovered)
+    write(log, disk)
+    _, recovered = open_log(disk)
+    assert recovered.definitions == {}

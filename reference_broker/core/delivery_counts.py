@@ -35,6 +35,9 @@ VERSION = 1
 SWEEP_ABOVE = 16
 """Counts whose messages may be gone before a sweep is worth it, beside as many as are not."""
 
+COUNT_BYTES = 512
+"""Accounted for each: its key, and its places in two dictionaries and in the log's definitions."""
+
 _LAYOUT = struct.Struct(">BII")
 _COUNT_MAX = (1 << 32) - 1
 
@@ -59,6 +62,11 @@ class DeliveryCounts:
     def __len__(self) -> int:
         """Counts that are kept, of messages that are gone too."""
         return len(self._by_sequence)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What they are accounted for."""
+        return len(self._by_sequence) * COUNT_BYTES
 
     def of(self, sequence: int) -> Counts:
         """The counts of a message, none where it never came back."""

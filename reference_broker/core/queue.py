@@ -167,6 +167,8 @@ class Queue:
         bodies_and_headers = held + self.header_bytes
         overhead = self.unacked * MESSAGE_OVERHEAD_BYTES
         index = (self.ready + self.unacked) * INDEX_ENTRY_BYTES
+        if self.delivery_counts is not None:
+            index += self.delivery_counts.memory_bytes
         return self.backlog.resident_bytes + bodies_and_headers + overhead + index
 
     @property

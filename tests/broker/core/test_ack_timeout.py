@@ -245,3 +245,27 @@ def test_a_suspended_channel_is_not_closed_in_the_middle(lone: LoneBroker) -> No
     channel.go_on()
     lone.pass_time(LATE_S)
     assert kinds(client)[-1] is ChannelClose
+
+
+def test_a_short_time_beside_a_long_one_shortens_nothing(lone: LoneBroker) -> None:
+    client = with_messages(lone, 2)
+    client.send(1, BasicQos(prefetch_count=1))
+    client.send(1, BasicConsume("q", consumer_tag="long"))
+    client.send(1, BasicConsume("q", consumer_tag="short", arguments={"x-consumer-timeout": 2_000}))
+    client.received()
+    lone.pass_time(3)
+    assert client.methods() == [BasicCancel("short", True)]
+    assert queue_of(lone).ready == 1
+    lone.pass_time(TIMEOUT_S - 3)
+    assert client.methods() == []
+    lone.pass_time(LATE_S)
+    assert client.methods() == [BasicCancel("long", True)]
+
+
+def test_what_was_taken_back_is_not_held_nor_looked_at_again(lone: LoneBroker) -> None:
+    client = with_messages(lone)
+    client.send(1, BasicConsume("q"))
+    lone.pass_time(10 * TIMEOUT_S)
+    (lease,) = client.connection.channels[1].unacked.values()
+    assert lease.content.body == b""
+    assert queue_of(lone).stale_settlements == 0

@@ -8,6 +8,7 @@ import pytest
 
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.delivery_counts import (
+    COUNT_BYTES,
     SWEEP_ABOVE,
     Counts,
     DeliveryCounts,
@@ -187,5 +188,7 @@ def test_a_deleted_queue_leaves_none(host: QueueHost) -> None:
     queue = quorum(host)
     host.publish(queue, b"a", b"b", header=HEADER)
     queue.requeue([got(queue), got(queue)])
+    assert queue.memory_bytes > 2 * COUNT_BYTES
     queue.delete()
     assert definitions(host) == {}
+    assert queue.memory_bytes == 0

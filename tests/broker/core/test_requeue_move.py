@@ -180,3 +180,14 @@ def test_behind_a_backlog_it_waits_on_disk(host: QueueHost) -> None:
     host.settle()
     host.answer_fetches()
     assert consumer.bodies == [b"1", b"2", b"3", b"4", b"5", b"0"]
+
+
+def test_other_queues_keep_theirs(host: QueueHost) -> None:
+    queue, other = declared(host, "back"), host.declare("other")
+    host.publish([queue, other], b"x", header=HEADER)
+    (here,), (there,) = take(queue, 1), take(other, 1)
+    queue.requeue([here])
+    assert isinstance(host.journal, RecordingJournal)
+    assert there.content.position == 0
+    other.ack(there)
+    assert host.journal.live() == [(queue.id, here.sequence + 1)]

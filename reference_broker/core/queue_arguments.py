@@ -17,7 +17,13 @@ from reference_broker.core.queue_type import (
     named_type,
     refuse_foreign_arguments,
 )
-from reference_broker.core.requeue_position import AT_ITS_PLACE, RequeueRule
+from reference_broker.core.requeue_position import (
+    AT_ITS_PLACE,
+    DELAY,
+    LOWER_PRIORITY,
+    POSITION,
+    RequeueRule,
+)
 from reference_broker.errors import ChannelException, ReplyCode
 
 MAX_EXPIRY_MS = 315_360_000_000
@@ -33,6 +39,10 @@ class Overflow(StrEnum):
     DROP_HEAD = "drop-head"
     REJECT_PUBLISH = "reject-publish"
     REJECT_PUBLISH_DLX = "reject-publish-dlx"
+
+
+_ONCE_UNKNOWN = ("x-consumer-timeout", POSITION, LOWER_PRIORITY, DELAY)
+"""Arguments of classic queues that the first version of this broker kept and ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +100,16 @@ class QueueArguments:
         check.replication()
         refuse_foreign_arguments(queue_type, arguments, check.where)
         return parsed
+
+
+def parse_stored(arguments: Mapping[str, Any], queue_name: str, vhost_name: str) -> QueueArguments:
+    """:meth:`QueueArguments.parse` of a queue that the log has. What an earlier version took
+    without looking at it counts as not given where it is wrong: the queue must still be there."""
+    try:
+        return QueueArguments.parse(arguments, queue_name, vhost_name)
+    except ChannelException:
+        known = {name: arguments[name] for name in arguments if name not in _ONCE_UNKNOWN}
+        return QueueArguments.parse(known, queue_name, vhost_name)
 
 
 class _Check:

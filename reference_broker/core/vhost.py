@@ -37,7 +37,7 @@ from reference_broker.core.names import (
     refuse_reserved,
 )
 from reference_broker.core.queue import Queue
-from reference_broker.core.queue_arguments import QueueArguments
+from reference_broker.core.queue_arguments import QueueArguments, parse_stored
 from reference_broker.core.queue_declaration import (
     check_queue_deletion,
     check_redeclared_queue,
@@ -275,7 +275,10 @@ class VHost:
         for queue in list(self._exclusive.get(owner, {}).values()):
             self._drop_queue(queue)
 
-    def _queue_of(self, wanted: QueueDefinition, durable: bool, owner: object | None) -> Queue:
+    def _queue_of(
+        self, wanted: QueueDefinition, durable: bool, owner: object | None, stored: bool = False
+    ) -> Queue:
+        parse = parse_stored if stored else QueueArguments.parse
         return Queue(
             id=wanted.id,
             name=wanted.name,
@@ -283,7 +286,7 @@ class VHost:
             auto_delete=wanted.auto_delete,
             owner=owner,
             arguments=wanted.arguments,
-            limits=QueueArguments.parse(wanted.arguments, wanted.name, self.name),
+            limits=parse(wanted.arguments, wanted.name, self.name),
             env=self,
         )
 
@@ -429,5 +432,5 @@ class VHost:
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
-        self._topology.restore(definitions, lambda wanted: self._queue_of(wanted, True, None))
+        self._topology.restore(definitions, lambda wanted: self._queue_of(wanted, True, None, True))
         restore_counts(definitions, self.name, self.queues_by_id, self.journal)

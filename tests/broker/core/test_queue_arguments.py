@@ -13,6 +13,7 @@ from reference_broker.core.queue_arguments import (
     MAX_PRIORITY,
     Overflow,
     QueueArguments,
+    parse_stored,
 )
 from reference_broker.core.queue_type import NOT_OF_CLASSIC_QUEUES, NOT_OF_QUORUM_QUEUES
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
@@ -205,3 +206,22 @@ def test_everything_that_is_allowed_is_kept() -> None:
 
 def test_no_arguments_are_no_limits() -> None:
     assert QueueArguments.parse({}, "q", "/") == QueueArguments()
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        {"x-consumer-timeout": "a"},
+        {"x-consumer-timeout": -1},
+        {"x-requeue-position": 5},
+        {"x-requeue-delay": 1},
+    ],
+)
+def test_what_an_earlier_version_did_not_look_at_is_no_reason_to_lose_a_queue(
+    unseen: dict[str, Any],
+) -> None:
+    with pytest.raises(ChannelException):
+        QueueArguments.parse({"x-expires": 5, **unseen}, "q", "/")
+    assert parse_stored({"x-expires": 5, **unseen}, "q", "/") == QueueArguments(expires_ms=5)
+    with pytest.raises(ChannelException):
+        parse_stored({"x-expires": "a"}, "q", "/")

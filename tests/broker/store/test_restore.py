@@ -7,6 +7,7 @@ import pytest
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.broker import Broker
 from reference_broker.core.content import Content
+from reference_broker.core.definition import QueueDefinition, encode_queue
 from reference_broker.core.enqueue import enqueue
 from reference_broker.core.header import facts_of
 from reference_broker.core.users import UserStore
@@ -155,3 +156,16 @@ def test_counts_of_a_queue_that_is_gone_are_dropped() -> None:
     write(log, disk)
     _, recovered = open_log(disk)
     assert recovered.definitions == {}
+
+
+def test_a_queue_of_an_earlier_version_with_an_argument_that_is_refused_now() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    wanted = QueueDefinition(7, "q", False, {"x-consumer-timeout": "a"})
+    broker_on(log)
+    log.define("queue/%2F/q", encode_queue(wanted))
+    write(log, disk)
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    assert restore(broker, recovered).queues == 1
+    assert broker.vhosts["/"].queues["q"].arguments == {"x-consumer-timeout": "a"}

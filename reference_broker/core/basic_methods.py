@@ -6,7 +6,6 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from mqkit.wire import table_type_name
 from mqkit.wire.methods import (
     BasicAck,
     BasicCancel,
@@ -25,8 +24,10 @@ from mqkit.wire.methods import (
     Method,
 )
 from reference_broker.core import direct_reply, settlement
+from reference_broker.core.ack_timeout import timeout_of
 from reference_broker.core.channel import Channel
-from reference_broker.core.consumer import Consumer
+from reference_broker.core.consumption import consume
+from reference_broker.core.delivery_counts import shown_content
 from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
 from reference_broker.core.queue_methods import named_queue
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
@@ -63,18 +64,7 @@ def _consume(channel: Channel, method: BasicConsume) -> None:
             ReplyCode.NOT_ALLOWED, f"reached maximum ({CONSUMERS_MAX}) of consumers per channel"
         )
     queue = channel.vhost.queue_for(named_queue(channel, method.queue), connection)
-    consumer = Consumer(
-        channel,
-        queue,
-        tag,
-        no_ack=method.no_ack,
-        exclusive=method.exclusive,
-        priority=_consumer_priority(channel, queue.name, method.arguments),
-        prefetch=channel.consumer_prefetch,
-        arguments=method.arguments,
-    )
-    queue.add_consumer(consumer)
-    channel.consumers[tag] = consumer
+    consume(channel, queue, tag, method)
     if not method.nowait:
         channel.reply(BasicConsumeOk(consumer_tag=tag))
 
@@ -83,17 +73,6 @@ def _takes_replies(channel: Channel, tag: str, queue_name: str) -> bool:
     """The channel's reply consumer has the tag. (A second one is refused for another reason.)"""
     replies = channel.reply_consumer
     return replies is not None and replies.tag == tag and queue_name != direct_reply.PSEUDO_QUEUE
-
-
-def _consumer_priority(channel: Channel, queue_name: str, arguments: dict[str, Any]) -> int:
-    priority = arguments.get("x-priority", 0)
-    if isinstance(priority, bool) or not isinstance(priority, int):
-        raise ChannelException(
-            ReplyCode.PRECONDITION_FAILED,
-            f"invalid arg 'x-priority' for queue '{queue_name}' in vhost"
-            f" '{channel.vhost.name}': \"expected integer, got {table_type_name(priority)}\"",
-        )
-    return priority
 
 
 def _cancel(channel: Channel, method: BasicCancel) -> None:
@@ -126,13 +105,14 @@ def _get(channel: Channel, method: BasicGet) -> None:
         return
     delivery_tag = channel.next_delivery_tag
     channel.next_delivery_tag = delivery_tag + 1
-    content = lease.content
+    content = shown_content(lease)
     got = _GET_OK.pack(60, 71, delivery_tag, lease.redelivered)
     channel.send_content(got + content.route + _COUNT.pack(queue.ready), content)
     if method.no_ack:
         queue.ack(lease)
     else:
         channel.unacked[delivery_tag] = lease
+        channel.ack_timeout.watch(timeout_of(channel, channel, queue))
 
 
 def _unacked(channel: Channel) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mqkit.wire import FrameType, encode_method, method_frame
 from mqkit.wire.methods import ChannelClose, ChannelCloseOk, Method
 from reference_broker.core import direct_reply, settlement
+from reference_broker.core.ack_timeout import AckTimeout
 from reference_broker.core.channel_state import CHANNEL_TRANSITIONS, ChannelEvent, ChannelState
 from reference_broker.core.confirms import ChannelConfirms
 from reference_broker.core.consumer import UNLIMITED, Consumer
@@ -41,6 +42,7 @@ class Channel:
     """
 
     __slots__ = (
+        "ack_timeout",
         "acked",
         "assembly",
         "confirms",
@@ -88,6 +90,7 @@ class Channel:
         self.last_queue_name = ""
         self.published = 0
         self.acked = 0
+        self.ack_timeout = AckTimeout(self)
 
     # Answers
 
@@ -205,6 +208,7 @@ class Channel:
 
     def _release(self) -> None:
         """Give everything back: consumers first, so that nothing is handed to them again."""
+        self.ack_timeout.stop()
         consumers, self.consumers = self.consumers, {}
         for consumer in consumers.values():
             consumer.queue.remove_consumer(consumer)

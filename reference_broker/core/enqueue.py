@@ -60,7 +60,7 @@ def enqueue(
     if ttl_ms is not None or facts.expiration_ms is not None:
         expires_at = queue.expiry.stamp(content, facts, index.tail)
     size = len(content.body)
-    if queue.durable and facts.persistent:
+    if queue.durable and (facts.persistent or queue.stores_all):
         entry = _new_entry(Entry, (queue.id, index.tail, expires_at, priority))
         env.journal.publish((entry,), content)
         position = content.position
@@ -113,7 +113,7 @@ def store(
         if queue.limits.message_ttl_ms is not None or facts.expiration_ms is not None:
             expires_at = queue.expiry.stamp(content, facts, index.tail)
         places.append((queue, index, expires_at))
-        if queue.durable and facts.persistent:
+        if queue.durable and (facts.persistent or queue.stores_all):
             entries.append(Entry(queue.id, index.tail, expires_at, priority))
     moved = _journal(entries, len(entries) == len(places), content, env, source)
     for queue, index, expires_at in places:

@@ -76,5 +76,8 @@ class Limits:
     """Bytes of one message's body."""
     memory_high_watermark_bytes: int = 1_024 * MIB
     """Bytes of messages that the broker holds before it stops reading from publishers."""
+    consumer_timeout_ms: int = 1_800_000
+    """How long a client may hold a message without settling it, where neither its consumer nor the
+    queue says another time. 0 is for ever."""
     disk_free_limit_bytes: int = 50_000_000
     """Free on the data folder's disk before it stops reading from publishers. 0 is no limit."""

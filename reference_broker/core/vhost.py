@@ -18,6 +18,7 @@ from reference_broker.core.dead_letter import DeadLetters
 from reference_broker.core.deadlines import Deadlines
 from reference_broker.core.definition import DELAYED, SEEN, QueueDefinition
 from reference_broker.core.delayed import delayed_messages
+from reference_broker.core.delivery_counts import restore_counts
 from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
 from reference_broker.core.exchange_declaration import (
     check_exchange_deletion,
@@ -36,12 +37,18 @@ from reference_broker.core.names import (
     not_found,
     refuse_reserved,
 )
+from reference_broker.core.policies import Policies
 from reference_broker.core.queue import Queue
-from reference_broker.core.queue_arguments import QueueArguments
+from reference_broker.core.queue_arguments import QueueArguments, parse_stored
 from reference_broker.core.queue_declaration import (
     check_queue_deletion,
     check_redeclared_queue,
     require_access,
+)
+from reference_broker.core.queue_type import (
+    check_conditional_deletion,
+    check_properties,
+    check_server_named,
 )
 from reference_broker.core.router import Router
 from reference_broker.core.seen_keys import SeenKeys
@@ -94,6 +101,7 @@ class VHost:
         self.queues: Mapping[str, Queue] = self._topology.queues
         self.queues_by_id: Mapping[int, Queue] = self._topology.queues_by_id
         self.dead_letters = DeadLetters(self)
+        self.policies = Policies(self, ids, self._topology_changed)
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
         self._exclusive: dict[object, dict[str, Queue]] = {}
@@ -142,6 +150,7 @@ class VHost:
         check_new_exchange(wanted, self.name)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
         self._add_inner_queues(wanted, {})
+        self.policies.adopt_exchange(wanted)
         self._topology.add_exchange(wanted)
         return wanted
 
@@ -217,7 +226,8 @@ class VHost:
 
         Raises :exc:`ChannelException`: 403 for a reserved name, 404 where a passive one is not
         there, 405 where it is another connection's or ``exclusive`` differs, 406 for a bad
-        argument, a difference from the queue that is there, or at ``max_queues``.
+        argument, a difference from the queue that is there, or at ``max_queues``;
+        :exc:`ConnectionException` 540 for a stream.
         """
         name = cleaned(name)
         if passive:
@@ -232,10 +242,20 @@ class VHost:
             check_redeclared_queue(existing, wanted, self.name, durable=durable, owner=owner)
             existing.touch()
             return existing
+        if not name:
+            check_server_named(wanted.arguments.get("x-queue-type"))
         self.bounds.check_queues(len(self.queues), name, self.name)
         name = name or GENERATED_PREFIX + self._ids.token()
         wanted = wanted._replace(id=self._ids.next(), name=name)
         queue = self._queue_of(wanted, durable, owner)
+        check_properties(
+            queue.limits.queue_type,
+            name,
+            self.name,
+            durable=durable,
+            exclusive=exclusive,
+            auto_delete=auto_delete,
+        )
         self._topology.add_queue(queue)
         if owner is not None:
             self._exclusive.setdefault(owner, {})[name] = queue
@@ -253,11 +273,14 @@ class VHost:
         messages were ready; 0 for a queue that is not there, which is fine.
 
         Raises :exc:`ChannelException`: 405 for another connection's, 406 when a condition is not
-        met.
+        met; :exc:`ConnectionException` 540 for a condition on a quorum queue.
         """
         queue = self.queues.get(cleaned(name))
         if queue is None:
             return 0
+        check_conditional_deletion(
+            queue.limits.queue_type, queue.name, self.name, if_unused=if_unused, if_empty=if_empty
+        )
         queue.dispatch()  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
         count = queue.ready
@@ -284,9 +307,12 @@ class VHost:
         wanted: QueueDefinition,
         durable: bool,
         owner: object | None,
+        *,
+        stored: bool = False,
         seen_id: int | None = None,
     ) -> Queue:
         """``seen_id`` is what the queue's window was given before."""
+        parse = parse_stored if stored else QueueArguments.parse
         queue = Queue(
             id=wanted.id,
             name=wanted.name,
@@ -294,7 +320,7 @@ class VHost:
             auto_delete=wanted.auto_delete,
             owner=owner,
             arguments=wanted.arguments,
-            limits=QueueArguments.parse(wanted.arguments, wanted.name, self.name),
+            limits=parse(wanted.arguments, wanted.name, self.name),
             env=self,
         )
         rule = SeenRule.of_queue(wanted.arguments)
@@ -304,6 +330,7 @@ class VHost:
             queue.seen = SeenKeys(
                 described_queue, rule, id, self, durable=durable and owner is None
             )
+        self.policies.adopt_queue(queue)
         return queue
 
     def _drop_queue(self, queue: Queue) -> None:
@@ -448,8 +475,14 @@ class VHost:
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
+        self.policies.restore(definitions)
         self._topology.restore(
             definitions,
-            lambda wanted, seen_id: self._queue_of(wanted, True, None, seen_id),
+            lambda wanted, seen_id: self._queue_of(
+                wanted, True, None, stored=True, seen_id=seen_id
+            ),
             self._add_inner_queues,
         )
+        restore_counts(definitions, self.name, self.queues_by_id, self.journal)
+        for exchange in self.exchanges.values():
+            self.policies.adopt_exchange(exchange)

@@ -15,6 +15,7 @@ from mqkit.wire import (
     decode_shortstr,
     encode_header,
 )
+from reference_broker.core.delivery_counts import shown_content
 from reference_broker.core.lease import Lease
 from reference_broker.http.answer import Row, bad_request
 from reference_broker.http.json_value import json_value, key_text
@@ -79,7 +80,7 @@ def message_row(lease: Lease, message_count: int, *, text: bool, truncate: int |
     With ``text`` a payload that is UTF-8 is shown as it is, and everything else in base64.
     ``truncate`` cuts the payload, not ``payload_bytes``.
     """
-    content = lease.content
+    content = shown_content(lease)
     exchange, offset = decode_shortstr(content.route, 0)
     routing_key, _ = decode_shortstr(content.route, offset, LENIENT)
     payload, encoding = _payload_to_json(content.body[:truncate], text=text)

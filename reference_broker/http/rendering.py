@@ -78,7 +78,7 @@ def queue_row(queue: Queue, node: str) -> Row:
     return {
         "name": queue.name,
         "vhost": queue.env.vhost_name,
-        "type": "classic",
+        "type": queue.limits.queue_type.value,
         "durable": queue.durable,
         "auto_delete": queue.auto_delete,
         "exclusive": owner is not None,
@@ -201,7 +201,7 @@ def consumer_row(consumer: Consumer, node: str) -> Row:
     channel, queue = consumer.channel, consumer.queue
     connection = channel.connection
     single = queue.limits.single_active_consumer
-    active = not single or queue.consumers[:1] == [consumer]
+    active = not single or consumer is queue.rotation.active
     return {
         "consumer_tag": consumer.tag,
         "queue": {"name": queue.name, "vhost": channel.vhost.name},
@@ -233,6 +233,5 @@ def _peer_details(connection: Connection) -> Row:
 
 
 def _active_tag(queue: Queue) -> str | None:
-    if queue.limits.single_active_consumer and queue.consumers:
-        return queue.consumers[0].tag
-    return None
+    active = queue.rotation.active
+    return None if active is None else active.tag

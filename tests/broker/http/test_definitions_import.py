@@ -97,8 +97,12 @@ def test_it_is_declared_in_order_and_nothing_twice(broker: Broker, vhost: VHost)
         ),
         ({"queues": [queue("mine")]}, "queue 'mine': RESOURCE_LOCKED"),
         (
-            {"queues": [queue("n", arguments={"x-queue-type": "quorum"})]},
+            {"queues": [queue("n", arguments={"x-queue-type": "new"})]},
             "queue 'n': PRECONDITION_FAILED - invalid arg 'x-queue-type' for queue 'n'",
+        ),
+        (
+            {"queues": [queue("n", arguments={"x-queue-type": "stream"})]},
+            "queue 'n': NOT_IMPLEMENTED - queue type 'stream' is not supported",
         ),
         ({"queues": [queue("n", vhost="shop")]}, "queue 'n': there is no vhost 'shop'"),
         (

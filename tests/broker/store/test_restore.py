@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.broker import Broker
 from reference_broker.core.content import Content
 from reference_broker.core.definition import QueueDefinition, encode_queue
 from reference_broker.core.enqueue import enqueue
 from reference_broker.core.header import facts_of
+from reference_broker.core.policy import PolicyKind
+from reference_broker.core.policy_validation import PolicyWish
 from reference_broker.core.users import UserStore
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.store import Log, open_log
@@ -261,6 +265,64 @@ def publish_once(
         broker.finish()
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+def test_what_was_put_to_the_front_and_counted_is_found_there(stopped: bool) -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    arguments = {"x-queue-type": "quorum", "x-requeue-position": "front"}
+    queue = broker.vhosts["/"].declare_queue("q", durable=True, arguments=arguments)
+    for body in (b"a", b"b", b"c"):
+        publish(broker, "q", body)
+    leases = [lease for _ in range(3) if (lease := queue.get(None)) is not None]
+    queue.requeue(leases[2:])
+    queue.requeue(leases[:1])
+    if stopped:  # then a start reads the footer, and no record
+        queue.requeue(leases[1:2])
+        log.close()
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    assert recovered.clean is stopped
+    broker = broker_on(log)
+    assert restore(broker, recovered) == Restored(queues=1, messages=3, orphans=0)
+    queue = broker.vhosts["/"].queues["q"]
+    assert queue.get(None) is None, "it has to be read first"
+    read(log, disk, broker)
+    found = [lease for _ in range(3) if (lease := queue.get(None)) is not None]
+    assert [lease.content.body for lease in found] == [b"c", b"a", b"b"]
+    assert queue.delivery_counts is not None
+    counts = [queue.delivery_counts.of(lease.sequence) for lease in found]
+    assert counts == [(1, 1), (1, 1), (1, 1) if stopped else (0, 0)]
+    for lease in found:
+        queue.ack(lease)
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    assert restore(broker_on(log), recovered).messages == 0
+
+
+def test_counts_of_a_queue_that_is_gone_are_dropped() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    vhost = broker.vhosts["/"]
+    queue = vhost.declare_queue("q", durable=True, arguments={"x-queue-type": "quorum"})
+    publish(broker, "q", b"a")
+    lease = queue.get(None)
+    assert lease is not None
+    queue.requeue([lease])
+    # A crash between the two: the queue is gone, and its counts are still there.
+    log.define("queue/%2F/q", None)
+    write(log, disk)
+    log, recovered = open_log(disk)
+    assert any(key.startswith("count/") for key in recovered.definitions)
+    restore(broker_on(log), recovered)
+    write(log, disk)
+    _, recovered = open_log(disk)
+    assert recovered.definitions == {}
+
+
 def test_what_a_queue_has_seen_comes_back() -> None:
     disk = SimulatedDisk()
     log, _ = open_log(disk)
@@ -288,3 +350,38 @@ def publish_with_id(broker: Broker, message_id: str) -> None:
     queues = vhost.resolve(vhost.exchanges[""], "w", header)
     enqueue(queues, Content(b"\x00\x01w", header, b"body"), facts_of(header), vhost)
     broker.finish()
+
+
+def test_a_queue_of_an_earlier_version_with_an_argument_that_is_refused_now() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    wanted = QueueDefinition(7, "q", False, {"x-consumer-timeout": "a"})
+    broker_on(log)
+    log.define("queue/%2F/q", encode_queue(wanted))
+    write(log, disk)
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    assert restore(broker, recovered).queues == 1
+    assert broker.vhosts["/"].queues["q"].arguments == {"x-consumer-timeout": "a"}
+
+
+def test_what_a_policy_should_have_cut_is_cut_at_the_start() -> None:
+    """The policy was stored, and the process died before what it cut off was."""
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    vhost = broker.vhosts["/"]
+    vhost.declare_queue("q", durable=True)
+    for body in (b"1", b"2", b"3"):
+        publish(broker, "q", body)
+    write(log, disk)
+    value = {"pattern": "^q$", "definition": {"max-length": 1}}
+    wish = PolicyWish.parse(PolicyKind.USER, "p", value)
+    log.ack = lambda *ack: None  # type: ignore[method-assign]
+    vhost.policies.set(PolicyKind.USER, "p", wish)
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    restore(broker, recovered)
+    assert broker.vhosts["/"].queues["q"].ready == 1

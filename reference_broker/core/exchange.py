@@ -12,6 +12,7 @@ from typing import Any
 from reference_broker.core.binding import Binding, BindingIdentity
 from reference_broker.core.headers_match import HeadersMatcher
 from reference_broker.core.matcher import DirectMatcher, FanoutMatcher, Matcher, MessageHeaders
+from reference_broker.core.policy import NO_POLICIES, AppliedPolicies
 from reference_broker.core.topic_trie import TopicTrie
 
 ALTERNATE_EXCHANGE = "alternate-exchange"
@@ -41,7 +42,8 @@ class Exchange:
     """One exchange of a virtual host. ``bindings`` are those *from* it, oldest first; only
     :meth:`add` and :meth:`remove` change them.
 
-    ``downstream`` counts the bindings to each exchange that it is bound to.
+    ``downstream`` counts the bindings to each exchange that it is bound to. ``alternate`` is what
+    the arguments and ``policies`` say (see :mod:`policy_effect`).
     """
 
     __slots__ = (
@@ -54,6 +56,7 @@ class Exchange:
         "durable",
         "internal",
         "name",
+        "policies",
         "type",
     )
 
@@ -74,6 +77,7 @@ class Exchange:
         self.internal = internal
         self.arguments = dict(arguments or {})
         self.alternate: str | None = self.arguments.get(ALTERNATE_EXCHANGE)
+        self.policies: AppliedPolicies = NO_POLICIES
         self.bindings: dict[BindingIdentity, Binding] = {}
         self.downstream: dict[str, int] = {}
         self._matcher = _MATCHERS[type]()

@@ -22,6 +22,7 @@ from reference_broker.core.expiry import MessageExpiry, UnusedExpiry
 from reference_broker.core.index import QueueIndex
 from reference_broker.core.lease import Lease
 from reference_broker.core.overflow import LengthLimit
+from reference_broker.core.policy import NO_POLICIES, AppliedPolicies
 from reference_broker.core.ports import ConsumerPort, QueueEnvironment
 from reference_broker.core.priority import PriorityLevels, first_sequence
 from reference_broker.core.queue_arguments import QueueArguments
@@ -35,14 +36,15 @@ class Queue:
     ``owner`` is the connection of an exclusive queue. Counters only rise; ``delivered`` counts
     every hand-out but those of :meth:`get` (``got``), ``dropped`` what a length limit removed,
     ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
-    ``header_bytes`` are those of the messages in memory.
+    ``header_bytes`` are those of the messages in memory. ``own_limits`` is what the arguments came
+    to, and ``limits`` what holds, with ``policies`` (see :mod:`policy_effect`).
     """
 
     __slots__ = (
         "acked", "arguments", "auto_delete", "backlog", "contents", "deleted", "delivered",
         "dirty", "dropped", "durable", "env", "expired", "expiry", "got", "header_bytes", "id",
         "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
-        "owner", "published",
+        "own_limits", "owner", "policies", "published",
         "purged", "redelivered_count", "refused", "rejected", "requeued", "rotation",
         "stale_settlements", "unused_expiry",
     )  # fmt: skip
@@ -65,7 +67,8 @@ class Queue:
         self.auto_delete = auto_delete
         self.owner = owner
         self.arguments = dict(arguments)
-        self.limits = limits
+        self.own_limits = self.limits = limits
+        self.policies: AppliedPolicies = NO_POLICIES
         self.env = env
         self.dirty = False
         self.deleted = False

@@ -35,6 +35,7 @@ from reference_broker.core.names import (
     not_found,
     refuse_reserved,
 )
+from reference_broker.core.policies import Policies
 from reference_broker.core.queue import Queue
 from reference_broker.core.queue_arguments import QueueArguments
 from reference_broker.core.queue_declaration import (
@@ -91,6 +92,7 @@ class VHost:
         self.queues: Mapping[str, Queue] = self._topology.queues
         self.queues_by_id: Mapping[int, Queue] = self._topology.queues_by_id
         self.dead_letters = DeadLetters(self)
+        self.policies = Policies(self, ids, self._topology_changed)
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
         self._exclusive: dict[object, dict[str, Queue]] = {}
@@ -138,6 +140,7 @@ class VHost:
             return existing
         check_new_exchange(wanted, self.name)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
+        self.policies.adopt_exchange(wanted)
         self._topology.add_exchange(wanted)
         return wanted
 
@@ -256,7 +259,7 @@ class VHost:
             self._drop_queue(queue)
 
     def _queue_of(self, wanted: QueueDefinition, durable: bool, owner: object | None) -> Queue:
-        return Queue(
+        queue = Queue(
             id=wanted.id,
             name=wanted.name,
             durable=durable,
@@ -266,6 +269,8 @@ class VHost:
             limits=QueueArguments.parse(wanted.arguments, wanted.name, self.name),
             env=self,
         )
+        self.policies.adopt_queue(queue)
+        return queue
 
     def _drop_queue(self, queue: Queue) -> None:
         """Consumers are told last: then everything is as they will find it."""
@@ -409,4 +414,7 @@ class VHost:
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
+        self.policies.restore(definitions)
         self._topology.restore(definitions, lambda wanted: self._queue_of(wanted, True, None))
+        for exchange in self.exchanges.values():
+            self.policies.adopt_exchange(exchange)

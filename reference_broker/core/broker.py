@@ -19,6 +19,7 @@ from reference_broker.core.alarms import Alarm, Alarms
 from reference_broker.core.confirms import ConfirmLedger
 from reference_broker.core.connection import Connection
 from reference_broker.core.deadlines import Deadline, Deadlines
+from reference_broker.core.global_parameters import GlobalParameters
 from reference_broker.core.identity import Ids
 from reference_broker.core.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.limits import Limits
@@ -74,6 +75,7 @@ class Broker:
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
         self.connections: dict[int, Connection] = {}
         self.dirty_connections: list[Connection] = []
+        self.global_parameters = GlobalParameters(journal)
         self.vhosts: dict[str, VHost] = {}
         self.add_vhost(DEFAULT_VHOST)
         self._connections_made = 0
@@ -95,6 +97,7 @@ class Broker:
     def restore(self, definitions: Mapping[str, bytes]) -> None:
         """Recovery, before anything else: exchanges, queues and bindings as the log has them. The
         messages follow, through :meth:`~reference_broker.core.queue.Queue.restore`."""
+        self.global_parameters.restore(definitions)
         self.vhosts[DEFAULT_VHOST].restore(definitions)
 
     # Inputs

@@ -17,7 +17,10 @@ from reference_broker.core.queue import Queue
 
 SLICE_WORK = 1_000
 """Objects that are looked at within one input, where a message that a new limit cuts off counts as
-one too: some milliseconds."""
+one too, and an object that is given its policies anew as ``REFRESH_WORK``: some milliseconds."""
+
+REFRESH_WORK = 8
+"""A new match with all policies and new limits take so many times what one look takes."""
 
 SWEEPS_MAX = 16
 """Changes that may be under way at once. One more, and all become one sweep that looks at
@@ -35,7 +38,7 @@ class SweepPort(Protocol):
         ...
 
     def refresh(self, subject: Subject) -> int:
-        """Give it what the policies say now, if it is still there; how much work that was."""
+        """Give it what the policies say now, if it is still there; how many messages went."""
         ...
 
     def swept(self) -> None:
@@ -79,7 +82,7 @@ class PolicySweep:
                 continue
             work -= 1
             if sweeps[0].concerns(subject):
-                work -= self._port.refresh(subject)
+                work -= REFRESH_WORK + self._port.refresh(subject)
         self._port.swept()
         if sweeps:
             self._waiting = True

@@ -6,6 +6,7 @@ keys are told, all of them, when the values of the known ones are right.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -19,6 +20,10 @@ from reference_broker.errors import ReferenceBrokerError
 
 NAME_BYTES_MAX = 255
 """Of a policy's name: as long as any other name."""
+
+
+DEFINITION_BYTES_MAX = 64 * 1024
+"""Of a definition as JSON: only a list of nodes could make it longer."""
 
 
 class PolicyRefused(ReferenceBrokerError):
@@ -93,6 +98,8 @@ def _definition_fault(kind: PolicyKind, definition: Any) -> str | None:
             unknown.append(f"{{{erlang_term(key)},{erlang_term(value)}}}")
         elif not known.valid(value):
             return f"{erlang_term(value)} {known.fault}"
+    if len(json.dumps(definition)) > DEFINITION_BYTES_MAX:
+        return f"a definition is at most {DEFINITION_BYTES_MAX} bytes of JSON"
     if kind is PolicyKind.USER and (fault := mirroring_fault(definition)) is not None:
         return fault
     if unknown:

@@ -43,10 +43,10 @@ def _term(value: Any, depth: int) -> str:
 
 
 def _float(value: float) -> str:
-    mantissa, exponent_sign, exponent = repr(value).partition("e")
-    if "." not in mantissa and mantissa.lstrip("-").isdigit():
-        mantissa += ".0"
-    return f"{mantissa}{exponent_sign}{exponent.removeprefix('+')}"
+    mantissa, _, exponent = repr(value).partition("e")
+    if not exponent:
+        return mantissa
+    return f"{mantissa}{'' if '.' in mantissa else '.0'}e{int(exponent)}"
 
 
 def _binary(text: str) -> str:

@@ -42,20 +42,13 @@ class GlobalParameters:
         """The value. Raises :exc:`KeyError`."""
         return self._values[name]
 
-    def check(self, name: str, value: Any) -> None:
-        """Raises :exc:`GlobalParameterRefused` when :meth:`set` would."""
-        if name not in self._values and len(self._values) >= MAX_GLOBAL_PARAMETERS:
-            raise GlobalParameterRefused(f"there are at most {MAX_GLOBAL_PARAMETERS} of them")
-        if len(name.encode(errors="surrogatepass")) > NAME_BYTES_MAX:
-            raise GlobalParameterRefused(f"a name is at most {NAME_BYTES_MAX} bytes long")
-        if len(_encoded(value)) > VALUE_BYTES_MAX:
-            raise GlobalParameterRefused(f"a value is at most {VALUE_BYTES_MAX} bytes of JSON")
-
     def set(self, name: str, value: Any) -> bool:
         """Keep ``value``; true for a new name. Whoever asked is answered when the journal is
         synced. Raises :exc:`GlobalParameterRefused`."""
-        self.check(name, value)
+        check_global_parameter(name, value)
         is_new = name not in self._values
+        if is_new and len(self._values) >= MAX_GLOBAL_PARAMETERS:
+            raise GlobalParameterRefused(f"there are at most {MAX_GLOBAL_PARAMETERS} of them")
         self._journal.define(_KEY_PREFIX + name, _encoded(value))
         self._values[name] = value
         return is_new
@@ -76,6 +69,14 @@ class GlobalParameters:
                     self._values[key.removeprefix(_KEY_PREFIX)] = json.loads(value)
                 except ValueError as error:
                     raise Corrupt(f"the definition {key!r} can't be read: {error}") from error
+
+
+def check_global_parameter(name: str, value: Any) -> None:
+    """Raises :exc:`GlobalParameterRefused` for a name or a value that is too long."""
+    if len(name.encode(errors="surrogatepass")) > NAME_BYTES_MAX:
+        raise GlobalParameterRefused(f"a name is at most {NAME_BYTES_MAX} bytes long")
+    if len(_encoded(value)) > VALUE_BYTES_MAX:
+        raise GlobalParameterRefused(f"a value is at most {VALUE_BYTES_MAX} bytes of JSON")
 
 
 def _encoded(value: Any) -> bytes:

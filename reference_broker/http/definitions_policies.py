@@ -10,7 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from reference_broker.core.broker import Broker
-from reference_broker.core.global_parameters import GlobalParameterRefused, GlobalParameters
+from reference_broker.core.global_parameters import (
+    MAX_GLOBAL_PARAMETERS,
+    GlobalParameterRefused,
+    GlobalParameters,
+    check_global_parameter,
+)
 from reference_broker.core.policies import MAX_POLICIES
 from reference_broker.core.policy import PolicyKind
 from reference_broker.core.policy_validation import PolicyRefused, PolicyWish
@@ -82,10 +87,15 @@ class PoliciesOfFile:
                 if "value" not in row:
                     raise ItemFault("value is missing")
                 if not name.startswith(CLUSTER_IDENTITY):
-                    self._broker.global_parameters.check(name, row["value"])
+                    check_global_parameter(name, row["value"])
                     self._values[name] = row["value"]
             except (ItemFault, GlobalParameterRefused) as fault:
                 self.faults.append(f"{section}, item {number}: {fault}")
+        count = len({**dict(self._broker.global_parameters.items()), **self._values})
+        if count > MAX_GLOBAL_PARAMETERS:
+            self.faults.append(
+                f"it would have {count} global parameters, and {MAX_GLOBAL_PARAMETERS} is the most"
+            )
 
 
 def _policy_of_row(row: Row, vhost: str) -> _PolicyItem:

@@ -40,7 +40,8 @@ class Host:
     """A virtual host with its journal and its clock."""
 
     def __init__(self, before: Host | None = None) -> None:
-        self.journal = DefinitionJournal(1 if before is None else before.journal.epoch + 1)
+        epoch: int = 1 if before is None else before.journal.epoch + 1
+        self.journal: DefinitionJournal = DefinitionJournal(epoch)
         self.moment, self.deadlines = Moment(), Deadlines()
         self.vhost = VHost(
             "/",
@@ -68,7 +69,7 @@ class Host:
 
     def applied(self, queue: str) -> tuple[str | None, str | None]:
         user, operator = self.vhost.queues[queue].policies
-        return user and user.name, operator and operator.name
+        return user.name if user else None, operator.name if operator else None
 
 
 @pytest.fixture

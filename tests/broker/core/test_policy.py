@@ -10,8 +10,10 @@ from reference_broker.core.policy import NO_POLICIES, AppliedPolicies, Policy, P
 from reference_broker.core.policy_validation import PolicyWish
 
 
-def policy(definition: dict[str, Any], kind: PolicyKind = PolicyKind.USER, **more: Any) -> Policy:
-    value = {"pattern": "^q", "definition": definition, **more}
+def policy(
+    definition: dict[str, Any], kind: PolicyKind = PolicyKind.USER, apply_to: str = "all"
+) -> Policy:
+    value = {"pattern": "^q", "definition": definition, "apply-to": apply_to}
     return Policy("p", *PolicyWish.parse(kind, "p", value), 1)
 
 
@@ -27,7 +29,7 @@ def policy(definition: dict[str, Any], kind: PolicyKind = PolicyKind.USER, **mor
     ],
 )
 def test_what_it_is_for(apply_to: str, classic: bool, quorum: bool, exchange: bool) -> None:
-    made = policy({"max-length": 5}, **{"apply-to": apply_to})
+    made = policy({"max-length": 5}, apply_to=apply_to)
     assert made.covers_queue(b"q", "classic") is classic
     assert made.covers_queue(b"q", "quorum") is quorum
     assert made.covers_exchange(b"q") is exchange

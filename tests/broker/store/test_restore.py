@@ -7,6 +7,8 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.content import Content
 from reference_broker.core.enqueue import enqueue
 from reference_broker.core.header import facts_of
+from reference_broker.core.policy import PolicyKind
+from reference_broker.core.policy_validation import PolicyWish
 from reference_broker.core.users import UserStore
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.store import Log, open_log
@@ -95,3 +97,25 @@ def test_what_is_lost_is_counted_by_its_queue() -> None:
     broker = broker_on(log)
     assert restore(broker, recovered).messages == 2
     assert broker.vhosts["/"].queues["q"].lost == 1
+
+
+def test_what_a_policy_should_have_cut_is_cut_at_the_start() -> None:
+    """The policy was stored, and the process died before what it cut off was."""
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    vhost = broker.vhosts["/"]
+    vhost.declare_queue("q", durable=True)
+    for body in (b"1", b"2", b"3"):
+        publish(broker, "q", body)
+    write(log, disk)
+    value = {"pattern": "^q$", "definition": {"max-length": 1}}
+    wish = PolicyWish.parse(PolicyKind.USER, "p", value)
+    log.ack = lambda *ack: None  # type: ignore[method-assign]
+    vhost.policies.set(PolicyKind.USER, "p", wish)
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    restore(broker, recovered)
+    assert broker.vhosts["/"].queues["q"].ready == 1

@@ -51,8 +51,8 @@ def effective_limits(
             value = definition[key]
             if key in _TIMES:
                 value = min(value, MAX_EXPIRY_MS)
-            mine = getattr(own, field)
-            changes[field] = value if mine is None else min(mine, value)
+            is_mine = f"x-{key}" in arguments  # and not a default, which a policy may raise
+            changes[field] = min(getattr(own, field), value) if is_mine else value
     for key, field in _ARGUMENT_WINS.items():
         if key in definition and f"x-{key}" not in arguments:
             changes[field] = definition[key]

@@ -84,6 +84,11 @@ def test_what_policies_do_not_speak_of_stays() -> None:
     assert (limited.max_priority, limited.single_active_consumer) == (5, True)
 
 
+def test_a_default_is_no_argument() -> None:
+    by_default = QueueArguments(max_length=20)
+    assert effective_limits(by_default, {}, {"max-length": 100}).max_length == 100
+
+
 def test_a_time_beyond_all_bounds_is_as_good_as_ten_years(host: QueueHost) -> None:
     queue = host.declare("q")
     apply_to_queue(queue, applied(message_ttl=10**30, expires=10**30))

@@ -20,6 +20,7 @@ from reference_broker.core.confirms import ConfirmLedger
 from reference_broker.core.connection import Connection
 from reference_broker.core.deadlines import Deadline, Deadlines
 from reference_broker.core.direct_reply import DirectReplies
+from reference_broker.core.global_parameters import GlobalParameters
 from reference_broker.core.identity import Ids
 from reference_broker.core.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.limits import Limits
@@ -78,6 +79,7 @@ class Broker:
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
         self.connections: dict[int, Connection] = {}
         self.dirty_connections: list[Connection] = []
+        self.global_parameters = GlobalParameters(journal)
         self.vhosts: dict[str, VHost] = {}
         self.add_vhost(DEFAULT_VHOST)
         self._connections_made = 0
@@ -99,6 +101,7 @@ class Broker:
     def restore(self, definitions: Mapping[str, bytes]) -> None:
         """Recovery, before anything else: exchanges, queues and bindings as the log has them. The
         messages follow, through :meth:`~reference_broker.core.queue.Queue.restore`."""
+        self.global_parameters.restore(definitions)
         self.vhosts[DEFAULT_VHOST].restore(definitions)
 
     # Inputs

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from reference_broker.core.ports import QueueEnvironment
     from reference_broker.core.queue import Queue
 
+SHORTSTR_BYTES_MAX = 255
+"""Of a name or a routing key on the wire. An argument is a longstr, and may be longer."""
+
 
 class DeadLetters:
     """The work list of one virtual host. Queues :meth:`add`, and :meth:`drain` when they are at
@@ -103,4 +106,7 @@ def split_route(route: bytes) -> tuple[bytes, bytes]:
 
 
 def _shortstr(octets: bytes) -> bytes:
+    """Cut where it is too long. An argument may name an exchange that cannot be, which leads
+    nowhere, or a key that no delivery can show whole."""
+    octets = octets[:SHORTSTR_BYTES_MAX]
     return bytes((len(octets),)) + octets

@@ -18,6 +18,7 @@ from reference_broker.core.hash_match import (
 from reference_broker.core.headers_match import HeadersMatcher
 from reference_broker.core.matcher import DirectMatcher, FanoutMatcher, Matcher
 from reference_broker.core.message_headers import MessageHeaders
+from reference_broker.core.policy import NO_POLICIES, AppliedPolicies
 from reference_broker.core.random_match import RandomMatcher
 from reference_broker.core.topic_trie import TopicTrie
 
@@ -64,8 +65,9 @@ class Exchange:
     """One exchange of a virtual host. ``bindings`` are those *from* it, oldest first; only
     :meth:`add` and :meth:`remove` change them.
 
-    ``downstream`` counts the bindings to each exchange that it is bound to. ``routing_type`` is the
-    type by which it matches: ``type``, or for a delayed exchange the one that it was declared with.
+    ``downstream`` counts the bindings to each exchange that it is bound to. ``alternate`` is what
+    the arguments and ``policies`` say (see :mod:`policy_effect`). ``routing_type`` is the type by
+    which it matches: ``type``, or for a delayed exchange the one that it was declared with.
     ``delays`` is what a delayed exchange holds back, ``seen`` what one remembers that lets each
     message through once; the virtual host makes both.
     """
@@ -81,6 +83,7 @@ class Exchange:
         "durable",
         "internal",
         "name",
+        "policies",
         "routing_type",
         "seen",
         "type",
@@ -103,6 +106,7 @@ class Exchange:
         self.internal = internal
         self.arguments = dict(arguments or {})
         self.alternate: str | None = self.arguments.get(ALTERNATE_EXCHANGE)
+        self.policies: AppliedPolicies = NO_POLICIES
         self.bindings: dict[BindingIdentity, Binding] = {}
         self.downstream: dict[str, int] = {}
         self.delays: Queue | None = None

@@ -24,6 +24,7 @@ from reference_broker.core.expiry import Expiry, MessageExpiry, UnusedExpiry
 from reference_broker.core.index import QueueIndex
 from reference_broker.core.lease import Lease
 from reference_broker.core.overflow import LengthLimit
+from reference_broker.core.policy import NO_POLICIES, AppliedPolicies
 from reference_broker.core.ports import ConsumerPort, QueueEnvironment
 from reference_broker.core.priority import PriorityLevels, first_sequence
 from reference_broker.core.queue_arguments import QueueArguments
@@ -44,16 +45,17 @@ class Queue:
     every hand-out but those of :meth:`get` (``got``), ``dropped`` what a length limit removed,
     ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
     ``seen`` is set by the virtual host of a queue that takes each message once.
-    ``header_bytes`` are those of the messages in memory.
+    ``header_bytes`` are those of the messages in memory. ``own_limits`` is what the arguments came
+    to, and ``limits`` what holds, with ``policies`` (see :mod:`policy_effect`).
     """
 
     __slots__ = (
         "acked", "arguments", "auto_delete", "backlog", "contents", "delayed", "deleted",
         "delivered", "delivery_counts", "dirty", "dropped", "durable", "env", "expired", "expiry",
         "got", "header_bytes", "id", "index", "lease_number", "leases", "length_limit", "levels",
-        "limits", "lost", "name", "owner", "published", "purged", "redelivered_count", "refused",
-        "rejected", "requeued", "rotation", "seen", "stale_settlements", "stores_all",
-        "unused_expiry",
+        "limits", "lost", "name", "own_limits", "owner", "policies", "published", "purged",
+        "redelivered_count", "refused", "rejected", "requeued", "rotation", "seen",
+        "stale_settlements", "stores_all", "unused_expiry",
     )  # fmt: skip
 
     def __init__(
@@ -74,7 +76,8 @@ class Queue:
         self.auto_delete = auto_delete
         self.owner = owner
         self.arguments = dict(arguments)
-        self.limits = limits
+        self.own_limits = self.limits = limits
+        self.policies: AppliedPolicies = NO_POLICIES
         self.env = env
         self.dirty = False
         self.deleted = False

@@ -30,6 +30,7 @@ from reference_broker.http.definitions import Definitions
 from reference_broker.http.exchanges import Exchanges
 from reference_broker.http.host import Host
 from reference_broker.http.overview import Overview
+from reference_broker.http.policy_routes import policy_routes
 from reference_broker.http.queues import Queues
 from reference_broker.http.vhosts import VHosts
 
@@ -121,4 +122,5 @@ def _routes(host: Host) -> list[Route]:
         Route("/api/definitions", definitions.load, methods=["POST"]),
         Route("/api/definitions/{vhost:name}", definitions.export),
         Route("/api/definitions/{vhost:name}", definitions.load, methods=["POST"]),
+        *policy_routes(host),
     ]

@@ -20,6 +20,7 @@ from reference_broker.http.definitions_beside import Surroundings
 from reference_broker.http.definitions_export import exported, exported_vhost
 from reference_broker.http.definitions_file import DefinitionsFile, Faults
 from reference_broker.http.definitions_import import DefinitionsImport
+from reference_broker.http.definitions_policies import PoliciesOfFile
 from reference_broker.http.host import Host
 from reference_broker.http.vhosts import vhost_of
 
@@ -64,9 +65,11 @@ class Definitions:
             vhost = vhost_of(broker, request).name if "vhost" in request.path_params else None
             beside = Surroundings(broker.vhosts, broker.users.all()).faults_of(body)
             file = DefinitionsFile.parse(body, vhost)
+            policies = PoliciesOfFile(body, vhost, broker)
             loading = DefinitionsImport(file, broker.vhosts)
-            if beside or loading.faults:
-                raise bad_request(_told([*beside, *loading.faults]))
+            if beside or policies.faults or loading.faults:
+                raise bad_request(_told([*beside, *policies.faults, *loading.faults]))
+            policies.apply()
             loading.apply()
         await self._inputs.on_disk()
         if file.skipped:

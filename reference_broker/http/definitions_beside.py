@@ -1,8 +1,8 @@
-"""What a definitions file holds besides exchanges, queues and bindings. Pure.
+"""What a definitions file holds besides exchanges, queues, bindings and policies. Pure.
 
-Users come from this broker's configuration, and it has no policies, parameters or permissions. So
-an import takes what is the same here anyway, and refuses the rest by name: nothing is left out
-without a word, and nobody believes in a limit that nothing enforces.
+Users come from this broker's configuration, and it has no permissions. So an import takes what is
+the same here anyway, and refuses the rest by name: nothing is left out without a word, and nobody
+believes in a limit that nothing enforces.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ from collections.abc import Callable, Collection, Iterable
 from reference_broker.core.users import User
 from reference_broker.http.answer import Row
 from reference_broker.http.definitions_file import CLASSIC, Faults, ItemFault, rows, shown, text_of
+from reference_broker.http.definitions_policies import SECTIONS
 
-READ_ELSEWHERE = ("exchanges", "queues", "bindings")
+READ_ELSEWHERE = ("exchanges", "queues", "bindings", *SECTIONS)
 EVERYTHING = ".*"
 """The pattern that allows every name."""
-
-CLUSTER_IDENTITY = ("internal", "cluster_name")
-"""Prefixes of global parameters that say which cluster wrote the file. RabbitMQ 3.10 exports its
-``internal_cluster_id``; later ones leave out what begins with ``internal``, as is done here."""
 
 _DEFAULT_QUEUE_TYPES = (None, "", "undefined", CLASSIC)
 
@@ -34,7 +31,6 @@ class Surroundings:
             "vhosts": ("name", self._check_vhost),
             "users": ("name", self._check_user),
             "permissions": ("user", self._check_permission),
-            "global_parameters": ("name", _check_global_parameter),
         }
 
     def faults_of(self, body: Row) -> Faults:
@@ -101,11 +97,6 @@ class Surroundings:
                 "this broker has no such user (add it to `users` in the broker's configuration)"
             )
         return user
-
-
-def _check_global_parameter(row: Row) -> None:
-    if not text_of(row, "name").startswith(CLUSTER_IDENTITY):
-        raise ItemFault("this broker has no global parameters")
 
 
 def _faults_of_metadata(section: str, value: object) -> Faults:

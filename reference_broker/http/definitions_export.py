@@ -22,6 +22,10 @@ from reference_broker.core.users import User
 from reference_broker.core.vhost import VHost
 from reference_broker.http.answer import Row, encode
 from reference_broker.http.definitions_beside import EVERYTHING
+from reference_broker.http.definitions_policies import (
+    exported_global_parameters,
+    exported_policies,
+)
 from reference_broker.http.json_value import json_value
 from reference_broker.http.listing import SLICE_ROWS
 from reference_broker.http.overview import RABBITMQ_VERSION
@@ -47,7 +51,7 @@ def exported(broker: Broker) -> AsyncIterator[bytes]:
 
 def exported_vhost(vhost: VHost) -> AsyncIterator[bytes]:
     """One virtual host. Its items don't name it, so that the file fits any other."""
-    head: Row = {"rabbit_version": RABBITMQ_VERSION, "parameters": [], "policies": []}
+    head: Row = {"rabbit_version": RABBITMQ_VERSION, **exported_policies([vhost])}
     return _pieces(head, _sections([vhost], without=("vhost", *_OF_NO_FILE)))
 
 
@@ -72,9 +76,8 @@ def _head(broker: Broker) -> Row:
             for vhost in broker.vhosts
         ],
         "topic_permissions": [],
-        "parameters": [],
-        "global_parameters": [],
-        "policies": [],
+        **exported_global_parameters(broker.global_parameters),
+        **exported_policies(list(broker.vhosts.values())),
     }
 
 

@@ -49,6 +49,7 @@ def exchange_row(exchange: Exchange, vhost: str) -> Row:
         "auto_delete": exchange.auto_delete,
         "internal": exchange.internal,
         "arguments": json_value(exchange.arguments),
+        **({"policy": exchange.policies.user.name} if exchange.policies.user else {}),
     }
     if exchange.delays is not None:
         row["messages_delayed"] = exchange.delays.ready
@@ -74,7 +75,7 @@ def queue_row(queue: Queue, node: str) -> Row:
     ready, unacked = queue.ready, queue.unacked
     ready_bytes, unacked_bytes = queue.ready_bytes, queue.unacked_bytes
     absent, absent_bytes = queue.backlog.absent, queue.backlog.absent_bytes
-    owner = queue.owner
+    owner, policies = queue.owner, queue.policies
     return {
         "name": queue.name,
         "vhost": queue.env.vhost_name,
@@ -103,9 +104,9 @@ def queue_row(queue: Queue, node: str) -> Row:
         "consumers": len(queue.consumers),
         "exclusive_consumer_tag": next((c.tag for c in queue.consumers if c.exclusive), None),
         "single_active_consumer_tag": _active_tag(queue),
-        "policy": None,
-        "operator_policy": None,
-        "effective_policy_definition": {},
+        "policy": policies.user.name if policies.user else None,
+        "operator_policy": policies.operator.name if policies.operator else None,
+        "effective_policy_definition": policies.definition(),
         "message_stats": {
             "publish": queue.published,
             "deliver": queue.delivered,

@@ -38,6 +38,11 @@ def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
         if queue_id in queues:
             queues[queue_id].lost += lost
     recovered.queues.clear()
+    for queue in queues.values():
+        # A policy may have been stored in the instant before, and what it cut off not.
+        if queue.length_limit is not None:
+            queue.length_limit.enforce(queue)
+            queue.env.dead_letters.drain()
     broker.finish()
     return Restored(len(queues), messages, orphans)
 

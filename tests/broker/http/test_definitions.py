@@ -201,10 +201,11 @@ async def test_what_is_skipped_is_told(shell: Shell) -> None:
 
 
 async def test_many_faults_are_counted(shell: Shell) -> None:
-    wanted = {"policies": [{"name": str(number)} for number in range(FAULTS_SHOWN_MAX + 5)]}
+    rows = [{"user": str(number)} for number in range(FAULTS_SHOWN_MAX + 5)]
     async with shell.client() as client:
-        reason = (await client.post(ALL, json=wanted)).json()["reason"]
-    assert reason.endswith(f"'{FAULTS_SHOWN_MAX - 1}': this broker has no policies; and 5 more")
+        reason = (await client.post(ALL, json={"topic_permissions": rows})).json()["reason"]
+    last = f"'{FAULTS_SHOWN_MAX - 1}': this broker has no topic permissions; and 5 more"
+    assert reason.endswith(last)
 
 
 async def test_only_administrators(shell: Shell) -> None:

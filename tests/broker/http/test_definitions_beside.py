@@ -1,4 +1,4 @@
-"""Users, permissions, policies and the like: the same here, or refused by name."""
+"""Users, permissions and the like: the same here, or refused by name."""
 
 from __future__ import annotations
 
@@ -102,12 +102,6 @@ def test_what_later_and_earlier_versions_write(here: Surroundings) -> None:
             "permissions, 'guest': write is '^app', and this broker can't hold anybody to it",
         ),
         (
-            {"global_parameters": [{"name": "mqtt_port_to_vhost_mapping", "value": {}}]},
-            "global_parameters, 'mqtt_port_to_vhost_mapping': this broker has no global parameters",
-        ),
-        ({"policies": [{"name": "ha"}]}, "policies, 'ha': this broker has no policies"),
-        ({"parameters": [{"name": "up"}]}, "parameters, 'up': this broker has no parameters"),
-        (
             {"topic_permissions": [{"user": "guest"}]},
             "topic_permissions, 'guest': this broker has no topic permissions",
         ),
@@ -121,5 +115,8 @@ def test_the_rest_is_refused_by_name(here: Surroundings, body: dict[str, Any], f
 
 
 def test_every_item_is_named(here: Surroundings) -> None:
-    body = {"policies": [{"name": "a"}, {"name": "b"}], "users": [{"name": "c"}, {"name": "d"}]}
+    body = {
+        "topic_permissions": [{"user": "a"}, {"user": "b"}],
+        "users": [{"name": "c"}, {"name": "d"}],
+    }
     assert len(here.faults_of(body)) == 4

@@ -29,6 +29,7 @@ _SMALLEST = {
     "expires": "expires_ms",
     "max-length": "max_length",
     "max-length-bytes": "max_length_bytes",
+    "delivery-limit": "delivery_limit",
 }
 """Keys of which the smallest value holds, and the field of :class:`QueueArguments` for each."""
 
@@ -52,7 +53,9 @@ def effective_limits(
             if key in _TIMES:
                 value = min(value, MAX_EXPIRY_MS)
             is_mine = f"x-{key}" in arguments  # and not a default, which a policy may raise
-            changes[field] = min(getattr(own, field), value) if is_mine else value
+            mine = getattr(own, field)
+            # A negative delivery limit is none.
+            changes[field] = min(mine, value) if is_mine and mine >= 0 else value
     for key, field in _ARGUMENT_WINS.items():
         if key in definition and f"x-{key}" not in arguments:
             changes[field] = definition[key]

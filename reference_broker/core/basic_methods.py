@@ -28,6 +28,7 @@ from reference_broker.core import settlement
 from reference_broker.core.channel import Channel
 from reference_broker.core.consumer import Consumer
 from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
+from reference_broker.core.permission import Action
 from reference_broker.core.queue_methods import named_queue
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
@@ -57,7 +58,9 @@ def _consume(channel: Channel, method: BasicConsume) -> None:
         raise ConnectionException(
             ReplyCode.NOT_ALLOWED, f"reached maximum ({CONSUMERS_MAX}) of consumers per channel"
         )
-    queue = channel.vhost.queue_for(named_queue(channel, method.queue), connection)
+    name = named_queue(channel, method.queue)
+    connection.access.require(Action.READ, "queue", name)
+    queue = channel.vhost.queue_for(name, connection)
     consumer = Consumer(
         channel,
         queue,
@@ -94,7 +97,9 @@ def _cancel(channel: Channel, method: BasicCancel) -> None:
 
 
 def _get(channel: Channel, method: BasicGet) -> None:
-    queue = channel.vhost.queue_for(named_queue(channel, method.queue), channel.connection)
+    name = named_queue(channel, method.queue)
+    channel.connection.access.require(Action.READ, "queue", name)
+    queue = channel.vhost.queue_for(name, channel.connection)
     if not method.no_ack and len(channel.unacked) >= UNACKED_MAX:
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED,

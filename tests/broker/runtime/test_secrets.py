@@ -39,8 +39,9 @@ async def server(anyio_backend: str, tmp_path: Any) -> Any:
 
 
 async def amqp_login(server: Server, name: str, password: str) -> None:
-    login = {"host": "127.0.0.1", "port": server.amqp_port, "login": name, "password": password}
-    connection = await aio_pika.connect(**login)
+    connection = await aio_pika.connect(
+        host="127.0.0.1", port=server.amqp_port, login=name, password=password
+    )
     await connection.close()
 
 

@@ -29,6 +29,7 @@ from reference_broker.core.channel import Channel
 from reference_broker.core.consumption import consume
 from reference_broker.core.delivery_counts import shown_content
 from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
+from reference_broker.core.permission import Action
 from reference_broker.core.queue_methods import named_queue
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
@@ -63,7 +64,9 @@ def _consume(channel: Channel, method: BasicConsume) -> None:
         raise ConnectionException(
             ReplyCode.NOT_ALLOWED, f"reached maximum ({CONSUMERS_MAX}) of consumers per channel"
         )
-    queue = channel.vhost.queue_for(named_queue(channel, method.queue), connection)
+    name = named_queue(channel, method.queue)
+    connection.access.require(Action.READ, "queue", name)
+    queue = channel.vhost.queue_for(name, connection)
     consume(channel, queue, tag, method)
     if not method.nowait:
         channel.reply(BasicConsumeOk(consumer_tag=tag))
@@ -90,7 +93,9 @@ def _cancel_ok(channel: Channel, method: BasicCancelOk) -> None:
 
 
 def _get(channel: Channel, method: BasicGet) -> None:
-    queue = channel.vhost.queue_for(named_queue(channel, method.queue), channel.connection)
+    name = named_queue(channel, method.queue)
+    channel.connection.access.require(Action.READ, "queue", name)
+    queue = channel.vhost.queue_for(name, channel.connection)
     if not method.no_ack and _unacked(channel) >= UNACKED_MAX:
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED,

@@ -18,6 +18,7 @@ from mqkit.wire.methods import (
     Method,
 )
 from reference_broker.core import control_frames
+from reference_broker.core.access import Access
 from reference_broker.core.channel import Channel
 from reference_broker.core.connection_state import (
     CONNECTION_TRANSITIONS,
@@ -31,6 +32,7 @@ from reference_broker.core.limits import (
     DELIVERY_OUTPUT_BYTES_MAX,
     FRAME_SIZE_BEFORE_TUNE,
     HANDSHAKE_S,
+    LOGIN_REFUSED_S,
     PARKED_BYTES_MAX,
     REPLY_OUTPUT_BYTES_MAX,
 )
@@ -62,6 +64,9 @@ class Connection:
     come with ``payload_max`` octets in it, which is ``frame_max``: some clients forget the eight
     around them, and RabbitMQ lets them. It goes with ``body_frame_max`` at most.
     """
+
+    access: Access
+    """What its user may do in its virtual host. Set when the connection is open."""
 
     def __init__(self, broker: Broker, id: int, peer: Peer) -> None:
         self.broker = broker
@@ -110,7 +115,9 @@ class Connection:
         self.received_bytes += len(data)
         if self.heartbeat is not None:
             self.heartbeat.received = True
-        if not self._deaf and self.state is not ConnectionState.CLOSED:
+        if self.state is ConnectionState.SECURING and not self._deaf:
+            self._rest += data
+        elif not self._deaf and self.state is not ConnectionState.CLOSED:
             self._take_bytes(self._rest + data if self._rest else data)
         broker.finish()
         broker.memory.received(len(data))
@@ -174,9 +181,10 @@ class Connection:
     @property
     def wants_reading(self) -> bool:
         """Whether the shell should read from the socket. Not while publishers are blocked, nor
-        while more waits, in either direction, than its bound."""
+        while a login is checked or more waits, in either direction, than its bound."""
         return not (
             self.blocked
+            or (self.state is ConnectionState.SECURING and not self._deaf)
             or self.parked_bytes > PARKED_BYTES_MAX
             or self.output_size > REPLY_OUTPUT_BYTES_MAX
         )
@@ -237,6 +245,10 @@ class Connection:
                 return
             data = data[len(PROTOCOL_HEADER) :]
             control_frames.begin_handshake(self)
+        self._rest = b""
+        self._take_frames(data)
+
+    def _take_frames(self, data: bytes) -> None:
         try:
             self._rest = data[take_frames(self, data) :]
         except ConnectionException as error:
@@ -250,6 +262,24 @@ class Connection:
         """Take one step of the state table."""
         self.state = CONNECTION_TRANSITIONS.after(self.state, event)
 
+    def secured(self, user: User) -> None:
+        """The login is right. What the client sent meanwhile is looked at now."""
+        self.user = user
+        self.move(ConnectionEvent.LOGGED_IN)
+        control_frames.offer_limits(self)
+        rest, self._rest = self._rest, b""
+        if rest:
+            self._take_frames(rest)
+
+    def refuse_login(self, error: ConnectionException) -> None:
+        """The login is wrong: a client that can be told is told so now, and the socket is closed
+        :data:`LOGIN_REFUSED_S` later in any case."""
+        if self.client_can("authentication_failure_close"):
+            self.fail(error)
+        self._deaf = True
+        self._limit_time(self.broker.after(LOGIN_REFUSED_S, self._login_was_refused))
+        self.mark_dirty()
+
     def tuned(self, tuned: Tuned) -> None:
         """Both sides agreed on limits: they hold from the next frame on."""
         self.channel_max, self.frame_max, self.heartbeat_s = tuned
@@ -260,6 +290,7 @@ class Connection:
     def opened(self, vhost: VHost) -> None:
         """The handshake is over."""
         self.vhost = vhost
+        self.access = Access(self.broker.access, self.user_name, vhost.name)
         self._limit_time(None)
 
     # Blocking
@@ -342,6 +373,9 @@ class Connection:
 
     def _handshake_expired(self) -> None:
         self.drop("handshake timeout")
+
+    def _login_was_refused(self) -> None:
+        self.drop("login refused")
 
     def _close_ok_expired(self) -> None:
         self.drop("no close-ok from the client")

@@ -8,6 +8,7 @@ everything else. A method that only a broker may send, or that this one doesn't 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mqkit.wire import FrameType, decode_method
@@ -26,7 +27,7 @@ from mqkit.wire.methods import (
     ConnectionUpdateSecretOk,
     Method,
 )
-from reference_broker.core import bad_frames, handshake
+from reference_broker.core import admission, bad_frames, handshake
 from reference_broker.core.basic_methods import BASIC_METHODS
 from reference_broker.core.channel import Channel
 from reference_broker.core.channel_methods import CHANNEL_METHODS
@@ -36,6 +37,7 @@ from reference_broker.core.exchange_methods import EXCHANGE_METHODS
 from reference_broker.core.limits import REPLY_OUTPUT_BYTES_MAX
 from reference_broker.core.publish_path import PUBLISH, begin_publish, take_content_frame
 from reference_broker.core.queue_methods import QUEUE_METHODS
+from reference_broker.core.users import Refusal, User
 from reference_broker.errors import ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
@@ -114,15 +116,25 @@ def _start_ok(connection: Connection, method: ConnectionStartOk) -> None:
     connection.client_properties = method.client_properties
     connection.client_capabilities = handshake.capabilities(method.client_properties)
     name, password = handshake.credentials(method)
-    user = broker.users.authenticate(name, password, connection.peer)
-    if user is None:
-        if connection.client_can("authentication_failure_close"):
-            raise handshake.login_refused(method.mechanism)
-        connection.drop("login refused")
-        return
-    connection.user = user
     connection.move(ConnectionEvent.START_OK)
-    connection.send(handshake.tune(broker.limits))
+    answer = partial(_login_checked, connection, method.mechanism)
+    broker.users.authenticate(name, password, connection.peer, answer)
+
+
+def _login_checked(connection: Connection, mechanism: str, login: User | Refusal) -> None:
+    if connection.state is not ConnectionState.SECURING:
+        return  # it ended while its password was checked
+    if isinstance(login, User):
+        connection.secured(login)
+    elif login is Refusal.BUSY:
+        connection.drop(login.value)
+    else:
+        connection.refuse_login(handshake.login_refused(mechanism))
+
+
+def offer_limits(connection: Connection) -> None:
+    """The client has logged in."""
+    connection.send(handshake.tune(connection.broker.limits))
 
 
 def _tune_ok(connection: Connection, method: ConnectionTuneOk) -> None:
@@ -132,9 +144,7 @@ def _tune_ok(connection: Connection, method: ConnectionTuneOk) -> None:
 
 
 def _open(connection: Connection, method: ConnectionOpen) -> None:
-    vhost = connection.broker.vhosts.get(method.virtual_host)
-    if vhost is None:
-        raise ConnectionException(ReplyCode.NOT_ALLOWED, f"vhost {method.virtual_host} not found")
+    vhost = admission.admitted(connection, method.virtual_host)
     connection.move(ConnectionEvent.OPEN)
     connection.opened(vhost)
     connection.send(ConnectionOpenOk())
@@ -180,12 +190,8 @@ def _open_channel(connection: Connection, number: int, kind: int, payload: bytes
         raise bad_frames.no_method()
     if not isinstance(decode_method(payload), ChannelOpen):
         raise ConnectionException(ReplyCode.CHANNEL_ERROR, "expected 'channel.open'")
-    if len(connection.channels) >= connection.channel_max:
-        raise ConnectionException(
-            ReplyCode.NOT_ALLOWED,
-            f"number of channels opened ({len(connection.channels)}) has reached the negotiated"
-            f" channel_max ({connection.channel_max})",
-        )
+    if not admission.may_open_channel(connection):
+        return
     channel = Channel(connection, number, vhost)
     connection.channels[number] = channel
     channel.reply(ChannelOpenOk())

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from mqkit.wire import FRAME_END, FRAME_HEADER_SIZE
 from reference_broker.core import bad_frames
 from reference_broker.core.channel_state import ChannelState
+from reference_broker.core.connection_state import ConnectionState
 from reference_broker.core.publish_path import PUBLISH, take_publishes
 from reference_broker.core.settlement import ack
 from reference_broker.errors import ChannelException
@@ -35,7 +36,8 @@ _ACK_ARGUMENTS = struct.Struct(">QB")
 
 
 def take_frames(connection: Connection, data: bytes) -> int:
-    """Handle every complete frame of ``data``; returns how many bytes they were.
+    """Handle every complete frame of ``data``; returns how many bytes they were. What follows a
+    login that is being checked is left.
 
     Raises ``FrameException`` (501) where the bytes are no frame: one that is larger than the
     connection's ``payload_max`` (as soon as its head is seen), or does not end in 0xCE. Where the
@@ -82,4 +84,6 @@ def take_frames(connection: Connection, data: bytes) -> int:
         payload = data[position + FRAME_HEADER_SIZE : stop]
         position = stop + 1
         connection.take_frame(kind, number, payload)
+        if connection.state is ConnectionState.SECURING:
+            break
     return position

@@ -87,9 +87,10 @@ def credentials(start_ok: ConnectionStartOk) -> Credentials:
 
 
 def _plain(response: bytes) -> Credentials:
-    """RFC 4616: authorisation identity, NUL, name, NUL, password."""
+    """RFC 4616: authorisation identity, NUL, name, NUL, password. Nobody may act for somebody else,
+    so the first has to be empty (RabbitMQ)."""
     parts = response.split(b"\x00")
-    if len(parts) != 3:
+    if len(parts) != 3 or parts[0]:
         return Credentials("", b"")
     return Credentials(parts[1].decode(errors="replace"), parts[2])
 

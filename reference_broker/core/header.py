@@ -183,6 +183,12 @@ def read_facts(header: bytes) -> HeaderFacts:
     )
 
 
+def user_id_of(header: bytes) -> bytes | None:
+    """The user-id property alone. Raises :exc:`ConnectionException` 502 where it can't be read."""
+    user_id = split_properties(header).get(USER_ID)
+    return None if user_id is None else user_id[1:]
+
+
 def headers_of(header: bytes) -> dict[str, Any]:
     """The header table, decoded; empty when there is none.
 

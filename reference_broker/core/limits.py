@@ -19,6 +19,10 @@ FRAME_SIZE_MIN = 4096
 HANDSHAKE_S = 10.0
 """From the accepted socket to connection.open, in all and not per read (as RabbitMQ)."""
 
+LOGIN_REFUSED_S = 3.0
+"""From a refused login to the end of the socket, whatever the client does: guessing is slow, and
+what was wrong is not told by the time it takes (RabbitMQ's silent_close_delay)."""
+
 CLOSE_OK_S = 10.0
 """How long the broker waits for close-ok after its own connection.close."""
 

@@ -24,10 +24,12 @@ from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.content import Content
 from reference_broker.core.direct_reply import address_of, addressed
 from reference_broker.core.enqueue import enqueue
-from reference_broker.core.header import COPIES_MARK, USER_ID, facts_of, split_properties
+from reference_broker.core.header import COPIES_MARK, facts_of, user_id_of
 from reference_broker.core.limits import PUBLISH_TARGETS_MAX
+from reference_broker.core.permission import Action
 from reference_broker.core.placement import RETURN_NO_ROUTE, place
 from reference_broker.core.sender_selected import resolve_all
+from reference_broker.core.user_id import check_user_id
 from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
@@ -174,7 +176,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
 def publish(
     channel: Channel, target: PublishTarget, header: bytes, body: bytes | bytearray
 ) -> None:
-    """Route one message and put it into its queues. Raises ``ChannelException``: 404 or 403 for
+    """Route one message and put it into its queues. Raises ``ChannelException``: 403 or 404 for
     the exchange, 406 for a property that can't be used."""
     vhost = channel.vhost
     if target.version == vhost.topology_version:
@@ -228,9 +230,7 @@ def _publish_with_care(
 def _check_sender(channel: Channel, header: bytes) -> bytes:
     """Whom the message asks to reply to, and whom it says it is from; the header to send on."""
     header = addressed(channel, header)
-    user_id = split_properties(header).get(USER_ID)
-    if user_id is not None:
-        _check_user_id(channel, user_id[1:])
+    _check_user_id(channel, user_id_of(header))
     return header
 
 
@@ -308,7 +308,10 @@ def _unexpected(text: str) -> ConnectionException:
 
 def _resolve(channel: Channel, target: PublishTarget, header: bytes) -> tuple[Queue, ...]:
     vhost = channel.vhost
+    access = channel.connection.access
+    access.require_publish(target.exchange)
     exchange = vhost.exchange_for_publish(target.exchange)
+    access.require_topic(Action.WRITE, exchange, target.routing_key)
     queues = vhost.resolve(exchange, target.routing_key, header)
     if not vhost.depends_on_headers(exchange, target.routing_key):
         target.queues = queues
@@ -319,14 +322,10 @@ def _resolve(channel: Channel, target: PublishTarget, header: bytes) -> tuple[Qu
     return queues
 
 
-def _check_user_id(channel: Channel, user_id: bytes) -> None:
-    user = channel.connection.user_name
-    if user_id != user.encode():
-        raise ChannelException(
-            ReplyCode.PRECONDITION_FAILED,
-            f"user_id property set to '{user_id.decode(errors='replace')}'"
-            f" but authenticated user was '{user}'",
-        )
+def _check_user_id(channel: Channel, user_id: bytes | None) -> None:
+    user = channel.connection.user
+    assert user is not None
+    check_user_id(user, user_id)
 
 
 def _note_published(channel: Channel, count: int, tail_before: int) -> None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
+from reference_broker.core.access import UNRESTRICTED, DeclareAccess
 from reference_broker.core.binding import Binding
 from reference_broker.core.binding_declaration import BindingEnds
 from reference_broker.core.dead_letter import DeadLetters
@@ -37,7 +39,9 @@ from reference_broker.core.names import (
     not_found,
     refuse_reserved,
 )
+from reference_broker.core.permission import Action
 from reference_broker.core.policies import Policies
+from reference_broker.core.policy import PolicyKind
 from reference_broker.core.queue import Queue
 from reference_broker.core.queue_arguments import QueueArguments, parse_stored
 from reference_broker.core.queue_declaration import (
@@ -55,6 +59,7 @@ from reference_broker.core.seen_keys import SeenKeys
 from reference_broker.core.seen_rule import SeenRule
 from reference_broker.core.topology import Topology
 from reference_broker.core.topology_bounds import TopologyBounds
+from reference_broker.core.vhost_info import MAX_QUEUES, VHostInfo
 from reference_broker.core.window import Window
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -94,7 +99,8 @@ class VHost:
         self.moment = moment
         self.deadlines = deadlines
         self.window = window or Window()
-        self.bounds = bounds or TopologyBounds()
+        self.bounds = self._own_bounds = bounds or TopologyBounds()
+        self.info = VHostInfo()
         self.topology_version = 0
         self._topology = Topology(name, journal, self._topology_changed)
         self.exchanges: Mapping[str, Exchange] = self._topology.exchanges
@@ -110,6 +116,28 @@ class VHost:
     def __repr__(self) -> str:
         return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
 
+    def describe(self, info: VHostInfo) -> None:
+        """Take over labels and limits. A limit holds for what is declared from now on."""
+        self.info = info
+        most = info.limit(MAX_QUEUES)
+        own = self._own_bounds
+        self.bounds = own if most is None else replace(own, max_queues=min(most, own.max_queues))
+
+    def delete_everything(self) -> None:
+        """Delete every policy, queue, exchange and binding: the virtual host is about to go."""
+        for kind in PolicyKind:
+            for policy in list(self.policies.of(kind)):
+                self.policies.remove(kind, policy.name)
+        for queue in list(self.queues.values()):
+            self._drop_queue(queue)
+        for exchange in list(self.exchanges.values()):
+            self._topology.drop_exchange(exchange)
+        self.dispatch_dirty()
+
+    def reroute(self) -> None:
+        """Routes that were resolved, or allowed to somebody, must be asked for again."""
+        self._topology_changed()
+
     # Exchanges
 
     def declare_exchange(
@@ -122,13 +150,14 @@ class VHost:
         auto_delete: bool = False,
         internal: bool = False,
         arguments: Mapping[str, Any] | None = None,
+        access: DeclareAccess = UNRESTRICTED,
     ) -> Exchange:
         """The exchange of that name, made if it is not there. With ``passive`` only the name
         counts. If it is durable, the client's -ok must wait for the journal.
 
-        Raises :exc:`ChannelException`: 403 for a name that is not the client's to give, 404 where
-        a passive one is not there, 406 for an unknown type, a bad argument, a difference from the
-        exchange that is there, or at ``max_exchanges``.
+        Raises :exc:`ChannelException`: 403 for a name that is not the client's to give or that
+        ``access`` refuses, 404 where a passive one is not there, 406 for an unknown type, a bad
+        argument, a difference from the exchange that is there, or at ``max_exchanges``.
         """
         name = cleaned(name)
         if passive:
@@ -143,26 +172,31 @@ class VHost:
             arguments=arguments,
         )
         refuse_default(name)
+        access.require(Action.CONFIGURE, "exchange", name)
         existing = self.exchanges.get(name)
         if existing is not None:
             check_redeclared_exchange(existing, wanted, self.name)
             return existing
         check_new_exchange(wanted, self.name)
+        access.require_alternate(name, wanted.arguments)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
         self._add_inner_queues(wanted, {})
         self.policies.adopt_exchange(wanted)
         self._topology.add_exchange(wanted)
         return wanted
 
-    def delete_exchange(self, name: str, *, if_unused: bool = False) -> None:
+    def delete_exchange(
+        self, name: str, *, if_unused: bool = False, access: DeclareAccess = UNRESTRICTED
+    ) -> None:
         """Delete the exchange, what it holds and has seen, and every binding from it and to it; one
         that is not there is fine.
 
-        Raises :exc:`ChannelException`: 403 for the broker's own, 406 with ``if_unused`` while
-        something is bound to it (what it is bound to does not count).
+        Raises :exc:`ChannelException`: 403 for the broker's own or what ``access`` refuses, 406
+        with ``if_unused`` while something is bound to it (what it is bound to does not count).
         """
         name = cleaned(name)
         check_exchange_deletion(name, self.name)
+        access.require(Action.CONFIGURE, "exchange", name)
         exchange = self.exchanges.get(name)
         if exchange is None:
             return
@@ -219,15 +253,16 @@ class VHost:
         auto_delete: bool = False,
         arguments: Mapping[str, Any] | None = None,
         owner: object | None = None,
+        access: DeclareAccess = UNRESTRICTED,
     ) -> Queue:
         """The queue of that name, made if it is not there; an empty name asks for a new one. With
         ``passive`` only the name counts. If it is durable, the client's -ok must wait for the
         journal. Declaring counts as use (x-expires).
 
-        Raises :exc:`ChannelException`: 403 for a reserved name, 404 where a passive one is not
-        there, 405 where it is another connection's or ``exclusive`` differs, 406 for a bad
-        argument, a difference from the queue that is there, or at ``max_queues``;
-        :exc:`ConnectionException` 540 for a stream.
+        Raises :exc:`ChannelException`: 403 for a reserved name or one that ``access`` refuses, 404
+        where a passive one is not there, 405 where it is another connection's or ``exclusive``
+        differs, 406 for a bad argument, a difference from the queue that is there, or at
+        ``max_queues``; :exc:`ConnectionException` 540 for a stream.
         """
         name = cleaned(name)
         if passive:
@@ -235,6 +270,10 @@ class VHost:
             queue.touch()
             return queue
         refuse_reserved("queue", name)
+        if not name:
+            check_server_named((arguments or {}).get("x-queue-type"))
+            name = GENERATED_PREFIX + self._ids.token()
+        access.require(Action.CONFIGURE, "queue", name)
         wanted = QueueDefinition(0, name, auto_delete, dict(arguments or {}))
         owner = owner if exclusive else None
         existing = self.queues.get(name)
@@ -242,11 +281,9 @@ class VHost:
             check_redeclared_queue(existing, wanted, self.name, durable=durable, owner=owner)
             existing.touch()
             return existing
-        if not name:
-            check_server_named(wanted.arguments.get("x-queue-type"))
         self.bounds.check_queues(len(self.queues), name, self.name)
-        name = name or GENERATED_PREFIX + self._ids.token()
-        wanted = wanted._replace(id=self._ids.next(), name=name)
+        access.require_dead_lettering(name, wanted.arguments)
+        wanted = wanted._replace(id=self._ids.next())
         queue = self._queue_of(wanted, durable, owner)
         check_properties(
             queue.limits.queue_type,

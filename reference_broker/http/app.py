@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reference_broker.errors import AmqpError
+from reference_broker.http.access_limits import UserLimits, VHostLimits
 from reference_broker.http.answer import (
     ApiError,
     answer_amqp_error,
@@ -23,15 +24,17 @@ from reference_broker.http.answer import (
     answer_http_exception,
     answer_mistake,
 )
-from reference_broker.http.authentication import Authentication
+from reference_broker.http.authorization import guarded
 from reference_broker.http.bindings import Bindings
 from reference_broker.http.connections import Connections
 from reference_broker.http.definitions import Definitions
 from reference_broker.http.exchanges import Exchanges
 from reference_broker.http.host import Host
 from reference_broker.http.overview import Overview
+from reference_broker.http.permissions import Permissions, TopicPermissions
 from reference_broker.http.policy_routes import policy_routes
 from reference_broker.http.queues import Queues
+from reference_broker.http.users import Users
 from reference_broker.http.vhosts import VHosts
 
 
@@ -64,11 +67,8 @@ class _RawPath:
 def build_app(host: Host) -> Starlette:
     """The management API of ``host``'s broker, which must be there already."""
     app = Starlette(
-        routes=_routes(host),
-        middleware=[
-            Middleware(Authentication, users=host.broker.users),
-            Middleware(_RawPath),
-        ],
+        routes=guarded([*_routes(host), *_access_routes(host)], lambda: host.broker),
+        middleware=[Middleware(_RawPath)],
         exception_handlers={
             ApiError: answer_api_error,
             AmqpError: answer_amqp_error,
@@ -123,4 +123,49 @@ def _routes(host: Host) -> list[Route]:
         Route("/api/definitions/{vhost:name}", definitions.export),
         Route("/api/definitions/{vhost:name}", definitions.load, methods=["POST"]),
         *policy_routes(host),
+    ]
+
+
+def _access_routes(host: Host) -> list[Route]:
+    """Users, virtual hosts, permissions and limits."""
+    users, vhosts = Users(host), VHosts(host)
+    permissions, topics = Permissions(host), TopicPermissions(host)
+    vhost_limits, user_limits = VHostLimits(host), UserLimits(host)
+    user, vhost = "/api/users/{user:name}", "/api/vhosts/{vhost:name}"
+    permission = "/api/permissions/{vhost:name}/{user:name}"
+    topic = "/api/topic-permissions/{vhost:name}/{user:name}"
+    vhost_limit = "/api/vhost-limits/{vhost:name}/{name:name}"
+    user_limit = "/api/user-limits/{user:name}/{name:name}"
+    return [
+        Route("/api/users", users.index),
+        Route("/api/users/without-permissions", users.without_permissions),
+        Route("/api/users/bulk-delete", users.bulk_delete, methods=["POST"]),
+        Route(user, users.show),
+        Route(user, users.put, methods=["PUT"]),
+        Route(user, users.delete, methods=["DELETE"]),
+        Route(user + "/permissions", users.permissions),
+        Route(user + "/topic-permissions", users.topic_permissions),
+        Route(vhost, vhosts.put, methods=["PUT"]),
+        Route(vhost, vhosts.delete, methods=["DELETE"]),
+        Route(vhost + "/start/{node:name}", vhosts.start, methods=["POST"]),
+        Route(vhost + "/permissions", permissions.of_vhost),
+        Route(vhost + "/topic-permissions", topics.of_vhost),
+        Route("/api/permissions", permissions.index),
+        Route(permission, permissions.show),
+        Route(permission, permissions.put, methods=["PUT"]),
+        Route(permission, permissions.delete, methods=["DELETE"]),
+        Route("/api/topic-permissions", topics.index),
+        Route(topic, topics.show),
+        Route(topic, topics.put, methods=["PUT"]),
+        Route(topic, topics.delete, methods=["DELETE"]),
+        Route(topic + "/{exchange:name}", topics.show),
+        Route(topic + "/{exchange:name}", topics.delete, methods=["DELETE"]),
+        Route("/api/vhost-limits", vhost_limits.index),
+        Route("/api/vhost-limits/{vhost:name}", vhost_limits.index),
+        Route(vhost_limit, vhost_limits.put, methods=["PUT"]),
+        Route(vhost_limit, vhost_limits.delete, methods=["DELETE"]),
+        Route("/api/user-limits", user_limits.index),
+        Route("/api/user-limits/{user:name}", user_limits.index),
+        Route(user_limit, user_limits.put, methods=["PUT"]),
+        Route(user_limit, user_limits.delete, methods=["DELETE"]),
     ]

@@ -21,6 +21,7 @@ from reference_broker.core.policy import PolicyKind
 from reference_broker.core.policy_validation import PolicyRefused, PolicyWish
 from reference_broker.core.vhost import VHost
 from reference_broker.http.answer import ApiError, Row
+from reference_broker.http.definitions_access import LIMITS_COMPONENT
 from reference_broker.http.definitions_file import Faults, ItemFault, rows, shown, text_of
 from reference_broker.http.global_parameters import global_parameter_row
 from reference_broker.http.parameters import operator_policy_value
@@ -43,18 +44,22 @@ class _PolicyItem(NamedTuple):
 
 class PoliciesOfFile:
     """What a file has of them: ask for :attr:`faults`, and :meth:`apply` if there are none. Nothing
-    else may happen to the broker in between. With ``vhost`` all policies go there."""
+    else may happen to the broker in between, but that the file's virtual hosts are made: ``vhosts``
+    has a stand-in for each of these. With ``vhost`` all policies go there."""
 
-    def __init__(self, body: Row, vhost: str | None, broker: Broker) -> None:
+    def __init__(
+        self, body: Row, vhost: str | None, vhosts: Mapping[str, VHost], broker: Broker
+    ) -> None:
         self.faults: Faults = []
         self._broker = broker
         self._vhost = vhost
+        self._vhosts = vhosts
         self._policies: list[_PolicyItem] = []
         self._values: dict[str, Any] = {}
         self._read(body, "policies")
         self._read(body, "parameters")
         self._read_global(body)
-        self.faults += _faults_of_number(self._policies, broker.vhosts)
+        self.faults += _faults_of_number(self._policies, vhosts)
 
     def apply(self) -> None:
         """Set everything. Before queues are declared, which costs them no second look."""
@@ -66,10 +71,12 @@ class PoliciesOfFile:
     def _read(self, body: Row, section: str) -> None:
         read = _policy_of_row if section == "policies" else _policy_of_parameter
         for number, row in rows(body, section, self.faults):
+            if row.get("component") == LIMITS_COMPONENT:
+                continue  # :mod:`definitions_access` reads them
             label = shown(row["name"]) if isinstance(row.get("name"), str) else f"item {number}"
             try:
                 vhost = text_of(row, "vhost") if self._vhost is None else self._vhost
-                if vhost not in self._broker.vhosts:
+                if vhost not in self._vhosts:
                     raise ItemFault(f"there is no vhost {vhost!r}")
                 self._policies.append(read(row, vhost))
             except ItemFault as fault:

@@ -10,9 +10,12 @@ from starlette.responses import Response
 
 from reference_broker.core.lease import Lease
 from reference_broker.core.limits import MIB
+from reference_broker.core.permission import Action
 from reference_broker.core.queue import Queue
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.answer import ApiError, bad_request, not_found
+from reference_broker.http.authentication import not_authorised
+from reference_broker.http.authorization import access_of, require_access
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host
@@ -116,11 +119,15 @@ class Queues:
         """Take messages and settle them: in one input, unless some have to be read first."""
         with self._inputs.begin() as broker:
             vhost = vhost_of(broker, request)
+            name = request.path_params["queue"]
             try:
-                queue = vhost.queue_for(request.path_params["queue"], None)
+                access_of(broker, request, vhost).require(Action.READ, "queue", name)
+                queue = vhost.queue_for(name, None)
             except AmqpError as error:
                 if error.code is ReplyCode.NOT_FOUND:
                     raise ApiError(HTTPStatus.NOT_FOUND, "not_found", error.reply_text) from error
+                if error.code is ReplyCode.ACCESS_REFUSED:
+                    raise not_authorised(error.reply_text) from error
                 raise
             getting = _Getting(queue, wanted.limit)
             getting.take()
@@ -146,6 +153,7 @@ class Queues:
         with self._inputs.begin() as broker:
             vhost = vhost_of(broker, request)
             name = self._queue(request).name
+            require_access(broker, request, vhost, Action.READ, name)
             queue = vhost.queue_for(name, None)
             queue.purge()
         if queue.durable:

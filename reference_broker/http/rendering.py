@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 def vhost_row(vhost: VHost, node: str) -> Row:
     """A virtual host, with the sums of its queues."""
+    info = vhost.info
     ready = sum(queue.ready for queue in vhost.queues.values())
     unacked = sum(queue.unacked for queue in vhost.queues.values())
     return {
         "name": vhost.name,
-        "description": "",
-        "tags": [],
-        "metadata": {"description": "", "tags": []},
-        "default_queue_type": "classic",
-        "tracing": False,
+        "description": info.description,
+        "tags": list(info.tags),
+        "metadata": {"description": info.description, "tags": list(info.tags)},
+        "default_queue_type": info.default_queue_type,
+        "tracing": info.tracing,
         "cluster_state": {node: "running"},
         "messages": ready + unacked,
         "messages_ready": ready,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from typing import Generic, TypeVar
 
 from starlette.requests import Request
@@ -11,10 +12,16 @@ from starlette.responses import Response
 from reference_broker.core.broker import Broker
 from reference_broker.core.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.vhost import VHost
-from reference_broker.http.answer import not_found
+from reference_broker.http.answer import bad_request, not_found
+from reference_broker.http.authentication import user_of
+from reference_broker.http.authorization import is_monitoring, visible_vhosts
+from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
+from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host
 from reference_broker.http.listing import listed, shown_columns
 from reference_broker.http.rendering import vhost_row
+from reference_broker.http.user_request import checked_name
+from reference_broker.http.vhost_request import vhost_info
 
 DEFAULT_EXCHANGE_ALIAS = "amq.default"
 """What paths call the exchange without a name."""
@@ -41,10 +48,11 @@ def vhost_of(broker: Broker, request: Request) -> VHost:
 
 
 def vhosts_of(broker: Broker, request: Request) -> list[VHost]:
-    """The virtual host in the path, or all where it names none. Raises :exc:`ApiError` 404."""
+    """The virtual host in the path, or all that the user may enter where it names none. Raises
+    :exc:`ApiError` 404."""
     if "vhost" in request.path_params:
         return [vhost_of(broker, request)]
-    return list(broker.vhosts.values())
+    return visible_vhosts(broker, user_of(request))
 
 
 def placed(vhosts: Iterable[VHost], of: Callable[[VHost], Iterable[Item]]) -> list[Placed[Item]]:
@@ -63,10 +71,14 @@ class VHosts:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
         node = self._host.node().name
-        vhosts = vhosts_of(self._host.broker, request)
+        broker, user = self._host.broker, user_of(request)
+        vhosts = (
+            list(broker.vhosts.values()) if is_monitoring(user) else visible_vhosts(broker, user)
+        )
         return await listed(
             request, vhosts, lambda vhost: vhost_row(vhost, node), lambda vhost: vhost.name
         )
@@ -74,3 +86,31 @@ class VHosts:
     async def show(self, request: Request) -> Response:
         vhost = vhost_of(self._host.broker, request)
         return shown_columns(request, vhost_row(vhost, self._host.node().name))
+
+    async def put(self, request: Request) -> Response:
+        """Make a virtual host (201), which whoever makes it may do everything in; or change what is
+        kept of one (204)."""
+        name = checked_name(request.path_params["vhost"], "vhost")
+        body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
+        with self._inputs.begin() as broker:
+            existing = broker.vhosts.get(name)
+            broker.add_vhost(name, vhost_info(body, None if existing is None else existing.info))
+            if existing is None:
+                broker.access.allow_everything(user_of(request).name, name)
+        await self._inputs.on_disk()
+        created = existing is None
+        return Response(status_code=HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete it with all that is in it; connections to it are closed (320)."""
+        with self._inputs.begin() as broker:
+            broker.delete_vhost(vhost_of(broker, request).name)
+        await self._inputs.on_disk()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def start(self, request: Request) -> Response:
+        """A virtual host is never down here, so there is nothing to start."""
+        name, node = request.path_params["vhost"], request.path_params["node"]
+        if name not in self._host.broker.vhosts:
+            raise bad_request(f'Request to node {node} failed with {{no_such_vhost,<<"{name}">>}}')
+        return Response(status_code=HTTPStatus.NO_CONTENT)

@@ -5,6 +5,7 @@
       reply code, the scope, and the class and method id of what was refused
         * :exc:`ChannelException` - closes the channel (the "soft errors" of the spec)
         * :exc:`ConnectionException` - closes the connection (the "hard errors")
+            * :exc:`FrameException` - no method is to blame: what came is not one
     * :exc:`StoreError` - the data folder can't be used or can't be trusted
         * :exc:`DataDirectoryLocked` - another process has it
         * :exc:`DiskFailed` - a write or fdatasync failed: nothing may be confirmed after this
@@ -55,8 +56,10 @@ class AmqpError(ReferenceBrokerError):
         """What goes on the wire. A shortstr holds 255 bytes: a longer text is cut, as RabbitMQ
         does, to 252 and three dots."""
         text = f"{self.code.name} - {self.text}"
-        octets = text.encode()
-        return text if len(octets) <= 255 else octets[:252].decode(errors="ignore") + "..."
+        octets = text.encode(errors="surrogateescape")  # a routing key may be in it
+        if len(octets) > 255:
+            return octets[:252].decode(errors="ignore") + "..."
+        return octets.decode(errors="replace")
 
 
 class ChannelException(AmqpError):
@@ -69,6 +72,11 @@ class ConnectionException(AmqpError):
     """Closes the whole connection."""
 
     scope = Scope.CONNECTION
+
+
+class FrameException(ConnectionException):
+    """Closes the connection for octets that are no frame, no text, or no frame that may come here.
+    Class and method id stay 0, whatever was being handled."""
 
 
 class StoreError(ReferenceBrokerError):

@@ -45,6 +45,7 @@ async def embedded_broker(vhost: str = DEFAULT_VHOST) -> AsyncIterator[Target]:
     try:
         if vhost != DEFAULT_VHOST:
             server.broker.add_vhost(vhost)
+            server.broker.access.allow_everything("guest", vhost)
         endpoint = Endpoint(host=LOOPBACK, port=server.amqp_port, vhost=vhost)
         yield Target(endpoint, f"http://guest:guest@{LOOPBACK}:{server.http_port}")
     finally:

@@ -31,6 +31,13 @@ WRAPPER_FOLDER = "/usr/sbin"
 
 PACKAGE_USER = "rabbitmq"
 
+PLUGINS = (
+    "rabbitmq_management",
+    "rabbitmq_consistent_hash_exchange",
+    "rabbitmq_random_exchange",
+)
+"""All of them come with every RabbitMQ since 3.7: its exchange types, and its management API."""
+
 POLL_INTERVAL_S = 0.1
 
 STOP_TIMEOUT_S = 20.0
@@ -109,7 +116,7 @@ def _write_configuration(folder: Path, amqp_port: int, management_port: int) -> 
         f"management.tcp.ip = 127.0.0.1\n"
         f"management.tcp.port = {management_port}\n"
     )
-    (folder / "enabled_plugins").write_text("[rabbitmq_management].\n")
+    (folder / "enabled_plugins").write_text(f"[{','.join(PLUGINS)}].\n")
 
 
 def _as_package_user(folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from mqkit.wire import methods
 from mqkit.wire.content import MAX_BODY_SIZE, Command, ContentAssembler
-from mqkit.wire.errors import EncodeError, WireError
+from mqkit.wire.errors import EncodeError, MalformedText, WireError
 from mqkit.wire.field_table import decode_table
 from mqkit.wire.field_table_encoder import encode_table, table_type_name
 from mqkit.wire.field_type import MAX_TABLE_DEPTH, MAX_TABLE_ITEMS, Typed
@@ -37,7 +37,13 @@ from mqkit.wire.spec import (
     FrameType,
     ReplyCode,
 )
-from mqkit.wire.strings import decode_longstr, decode_shortstr, encode_longstr, encode_shortstr
+from mqkit.wire.strings import (
+    LENIENT,
+    decode_longstr,
+    decode_shortstr,
+    encode_longstr,
+    encode_shortstr,
+)
 
 __all__ = [
     "FRAME_END",
@@ -46,6 +52,7 @@ __all__ = [
     "FRAME_MIN_SIZE",
     "FRAME_OVERHEAD",
     "HEARTBEAT_FRAME",
+    "LENIENT",
     "MAX_BODY_SIZE",
     "MAX_TABLE_DEPTH",
     "MAX_TABLE_ITEMS",
@@ -58,6 +65,7 @@ __all__ = [
     "Frame",
     "FrameParser",
     "FrameType",
+    "MalformedText",
     "Properties",
     "ReplyCode",
     "Typed",

@@ -4,7 +4,10 @@ A method's dataclass is its layout: fields in wire order, each annotated with on
 reserved argument of the specification is a ``ClassVar`` with such an annotation: it has its place
 on the wire, is sent as zero, is skipped when read, and nobody sees it.
 
-A long string is ``bytes``: the specification calls it binary, and SASL responses are.
+A long string is ``bytes``: the specification calls it binary, and SASL responses are. A key is a
+short string that need not be UTF-8: RabbitMQ looks at every name that it is given but those of
+basic.publish, and some clients put numbers or digests into routing keys. Octets that are no text
+become lone surrogates, and the same octets again (:data:`mqkit.wire.strings.LENIENT`).
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ class Domain(Enum):
     LONGLONG = "Q"
     BIT = "bit"
     SHORTSTR = "shortstr"
+    KEY = "key"
     LONGSTR = "longstr"
     TABLE = "table"
 
@@ -32,5 +36,6 @@ Long = Annotated[int, Domain.LONG]
 LongLong = Annotated[int, Domain.LONGLONG]
 Bit = Annotated[bool, Domain.BIT]
 ShortStr = Annotated[str, Domain.SHORTSTR]
+Key = Annotated[str, Domain.KEY]
 LongStr = Annotated[bytes, Domain.LONGSTR]
 Table = Annotated[dict[str, Any], Domain.TABLE]

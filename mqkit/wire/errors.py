@@ -1,7 +1,8 @@
-"""The codec's two errors.
+"""The codec's errors.
 
 * :exc:`WireError` - the *peer's* bytes are not AMQP 0-9-1, or cross one of our bounds. It is the
-  only exception that anything which decodes may raise, whatever the bytes.
+  only exception that anything which decodes may raise, whatever the bytes. :exc:`MalformedText` is
+  the one of them that blames no method.
 * :exc:`EncodeError` - *our* value can't be put on the wire. It is the only exception that anything
   which encodes raises for a value; nothing was produced.
 """
@@ -27,6 +28,14 @@ class WireError(Exception):
         self.text = text
         self.class_id = class_id
         self.method_id = method_id
+
+
+class MalformedText(WireError):
+    """A name is not UTF-8. RabbitMQ reads names before it knows whose they are: its
+    connection.close has no class and method id then, and neither has this."""
+
+    def __init__(self) -> None:
+        super().__init__(ReplyCode.FRAME_ERROR, "Malformed UTF-8 in shortstr")
 
 
 class EncodeError(ValueError):

@@ -12,10 +12,10 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from mqkit.wire.errors import EncodeError, WireError
+from mqkit.wire.errors import EncodeError, MalformedText, WireError
 from mqkit.wire.method_layout import steps_of
 from mqkit.wire.methods import ALL_METHODS, Method
-from mqkit.wire.spec import ReplyCode
+from mqkit.wire.spec import MAX_SHORTSTR_SIZE, ReplyCode
 
 _IDS = struct.Struct(">HH")
 
@@ -39,9 +39,7 @@ class _MethodCodec:
         for step in self._steps:
             offset = step.decode(payload, offset, values)
         if offset != len(payload):
-            name = self._method_class.NAME
-            text = f"cannot decode {name}: {len(payload) - offset} octets too many"
-            raise WireError(ReplyCode.FRAME_ERROR, text)
+            raise WireError(ReplyCode.FRAME_ERROR, "octets are left over")
         return self._method_class(*values)
 
 
@@ -66,8 +64,9 @@ def decode_method(payload: bytes | memoryview) -> Method:
     """The method in a method frame's payload.
 
     Raises :exc:`WireError`, which names class and method: 501 for arguments that are cut short or
-    too long, or text that is not UTF-8, 502 for a table that can't be read (RabbitMQ just drops the
-    connection then), 503 for a method that does not exist (the same).
+    too long, in RabbitMQ's words, 502 for a table that can't be read (RabbitMQ just drops the
+    connection then), 503 for a method that does not exist (the same). :exc:`MalformedText` for a
+    name that is not UTF-8 names neither.
     """
     if len(payload) < _IDS.size:
         raise WireError(ReplyCode.FRAME_ERROR, "method frame is too short for a method")
@@ -77,11 +76,20 @@ def decode_method(payload: bytes | memoryview) -> Method:
         raise WireError(ReplyCode.COMMAND_INVALID, f"unknown method {ids[0]}.{ids[1]}", *ids)
     try:
         return codec.decode(payload)
+    except MalformedText:
+        raise
     except struct.error as error:
-        text = f"cannot decode {_NAMES[ids]}: arguments are cut short"
-        raise WireError(ReplyCode.FRAME_ERROR, text, *ids) from error
+        raise WireError(ReplyCode.FRAME_ERROR, _cannot_decode(payload), *ids) from error
     except WireError as error:
-        raise WireError(error.reply_code, error.text, *ids) from error
+        own = error.reply_code is not ReplyCode.FRAME_ERROR
+        text = error.text if own else _cannot_decode(payload)
+        raise WireError(error.reply_code, text, *ids) from error
+
+
+def _cannot_decode(payload: bytes | memoryview) -> str:
+    """The arguments as Erlang prints a binary; no reply text has room for more of them."""
+    arguments = bytes(payload[_IDS.size : _IDS.size + MAX_SHORTSTR_SIZE])
+    return f"cannot decode <<{','.join(map(str, arguments))}>>"
 
 
 def method_name(class_id: int, method_id: int) -> str:

@@ -20,18 +20,44 @@ from typing import (
 )
 
 from mqkit.wire.domain import Domain
+from mqkit.wire.errors import WireError
 from mqkit.wire.field_table import decode_table
 from mqkit.wire.field_table_encoder import encode_table
 from mqkit.wire.methods import Method
-from mqkit.wire.strings import decode_longstr, decode_shortstr, encode_longstr, encode_shortstr
+from mqkit.wire.spec import ReplyCode
+from mqkit.wire.strings import (
+    LENIENT,
+    decode_longstr,
+    decode_shortstr,
+    encode_longstr,
+    encode_shortstr,
+)
 
 Encoder = Callable[[Any], bytes]
 Decoder = Callable[[bytes | memoryview, int], tuple[Any, int]]
 
+
+def _encode_key(key: str) -> bytes:
+    return encode_shortstr(key, LENIENT)
+
+
+def _decode_key(data: bytes | memoryview, offset: int) -> tuple[str, int]:
+    return decode_shortstr(data, offset, LENIENT)
+
+
+def _decode_table(data: bytes | memoryview, offset: int) -> tuple[dict[str, Any], int]:
+    """A table that is longer than its frame is the frame's fault (501), and not the table's."""
+    start = offset + 4
+    if start > len(data) or start + int.from_bytes(data[offset:start], "big") > len(data):
+        raise WireError(ReplyCode.FRAME_ERROR, "table is longer than what holds it")
+    return decode_table(data, offset)
+
+
 _VARIABLE: dict[Domain, tuple[Encoder, Decoder]] = {
     Domain.SHORTSTR: (encode_shortstr, decode_shortstr),
+    Domain.KEY: (_encode_key, _decode_key),
     Domain.LONGSTR: (encode_longstr, decode_longstr),
-    Domain.TABLE: (encode_table, decode_table),
+    Domain.TABLE: (encode_table, _decode_table),
 }
 
 _RESERVED_VALUES: dict[Domain, Any] = {Domain.SHORTSTR: "", Domain.LONGSTR: b""}

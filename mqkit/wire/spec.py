@@ -41,6 +41,7 @@ class ClassId(IntEnum):
 
     CONNECTION = 10
     CHANNEL = 20
+    ACCESS = 30
     EXCHANGE = 40
     QUEUE = 50
     BASIC = 60

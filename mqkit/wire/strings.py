@@ -5,13 +5,13 @@ A length is always checked against the data before it is used.
 
 from __future__ import annotations
 
-from mqkit.wire.errors import EncodeError, WireError
+from mqkit.wire.errors import EncodeError, MalformedText, WireError
 from mqkit.wire.spec import MAX_SHORTSTR_SIZE, ReplyCode
 
 LENIENT = "surrogateescape"
-"""For property values and table keys, which RabbitMQ hands on without looking: octets that are not
-UTF-8 become lone surrogates, and the same octets again when encoded. A consumer that refused such
-a message would be sent it again for ever."""
+"""For property values, table keys and routing keys, which RabbitMQ hands on without looking: octets
+that are not UTF-8 become lone surrogates, and the same octets again when encoded. A consumer that
+refused such a message would be sent it again for ever."""
 
 
 def encode_shortstr(text: str, errors: str = "strict") -> bytes:
@@ -43,7 +43,7 @@ def decode_shortstr(
     try:
         return str(data[start:end], "utf-8", errors), end
     except UnicodeDecodeError as error:
-        raise WireError(ReplyCode.FRAME_ERROR, "Malformed UTF-8 in shortstr") from error
+        raise MalformedText from error
 
 
 def encode_longstr(octets: bytes | bytearray | memoryview) -> bytes:

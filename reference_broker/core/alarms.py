@@ -22,6 +22,9 @@ class Alarm(Enum):
     DISK = "low on disk"
 
 
+_LOW_ON = "low on "
+
+
 class Alarms:
     """The alarms that are on, and the connections that are blocked for it."""
 
@@ -50,4 +53,9 @@ class Alarms:
     def check(self, connection: Connection) -> None:
         """The connection may have become a publisher."""
         if self._on and connection.has_published:
-            connection.block(next(iter(self._on)).value)
+            connection.block(self._reason())
+
+    def _reason(self) -> str:
+        """``low on memory``, or ``low on disk & memory`` for both."""
+        shortages = sorted(alarm.value.removeprefix(_LOW_ON) for alarm in self._on)
+        return _LOW_ON + " & ".join(shortages)

@@ -92,6 +92,35 @@ class Backlog:
         """No message is ready any more."""
         self.absent = self.absent_bytes = 0
 
+    def let_go(self, sequence: int) -> None:
+        """The ready message of that sequence leaves memory, if it is there and the log has it."""
+        queue = self._queue
+        content = queue.contents.get(sequence)
+        if content is None:
+            return
+        position, size, _, _ = queue.index_of(sequence).entry(sequence)
+        if position >= 0:
+            del queue.contents[sequence]
+            queue.header_bytes -= len(content.header)
+            self.leave_out(sequence, size)
+
+    def taken(self, sequence: int, content: Content) -> None:
+        """The ready message of that sequence, which is ``content``, is about to be taken, whether
+        it is in memory or not."""
+        queue = self._queue
+        if queue.contents.pop(sequence, None) is None:
+            queue.header_bytes += len(content.header)
+            self.gone(len(content.body))
+
+    def keep(self, sequence: int, content: Content) -> None:
+        """The ready message of that sequence, which is ``content``, is in memory from now on, if
+        the window has room for it."""
+        queue = self._queue
+        if sequence not in queue.contents and self.has_room():
+            queue.contents[sequence] = content
+            queue.header_bytes += len(content.header)
+            self.gone(len(content.body))
+
     def shed(self, wanted_bytes: int, *, paging: bool) -> int:
         """Have messages beyond the window leave memory, those that came last first, until about
         ``wanted_bytes`` are free; how many are. With ``paging`` one that isn't stored goes to a
@@ -147,6 +176,19 @@ class Backlog:
             return
         if 2 * self.resident_bytes < self._queue.env.window.size_bytes:
             self._fetch()
+
+    def fetch(self, sequences: array[int]) -> None:
+        """Have the absent ones of these messages read, up to what one fetch may. Nothing may be
+        under way."""
+        queue = self._queue
+        wanted = _Wanted(queue.env.window.largest_bytes)
+        for sequence in sequences:
+            entry = queue.index_of(sequence).ready_entry(sequence)
+            if entry is not None and sequence not in queue.contents and not wanted.enough:
+                wanted.take((sequence,), (entry[0],), (entry[1],))
+        if wanted.sequences:
+            self.fetching = True
+            queue.env.journal.fetch(queue.id, wanted.sequences, wanted.positions)
 
     def want_head(self) -> None:
         """The next message is absent, and somebody waits for it. Whoever asks is called again:

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from mqkit.wire import table_type_name
 from mqkit.wire.methods import (
     BasicAck,
     BasicCancel,
@@ -24,10 +23,13 @@ from mqkit.wire.methods import (
     BasicReject,
     Method,
 )
-from reference_broker.core import settlement
+from reference_broker.core import direct_reply, settlement
+from reference_broker.core.ack_timeout import timeout_of
 from reference_broker.core.channel import Channel
-from reference_broker.core.consumer import Consumer
+from reference_broker.core.consumption import consume
+from reference_broker.core.delivery_counts import shown_content
 from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
+from reference_broker.core.permission import Action
 from reference_broker.core.queue_methods import named_queue
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
@@ -51,51 +53,50 @@ def _qos(channel: Channel, method: BasicQos) -> None:
 def _consume(channel: Channel, method: BasicConsume) -> None:
     connection = channel.connection
     tag = method.consumer_tag or f"amq.ctag-{connection.broker.ids.token()}"
-    if tag in channel.consumers:
+    if tag in channel.consumers or _takes_replies(channel, tag, method.queue):
         raise ConnectionException(ReplyCode.NOT_ALLOWED, f"attempt to reuse consumer tag '{tag}'")
+    if method.queue == direct_reply.PSEUDO_QUEUE:
+        direct_reply.consume(channel, tag, no_ack=method.no_ack)
+        if not method.nowait:
+            channel.reply(BasicConsumeOk(consumer_tag=tag))
+        return
     if len(channel.consumers) >= CONSUMERS_MAX:
         raise ConnectionException(
             ReplyCode.NOT_ALLOWED, f"reached maximum ({CONSUMERS_MAX}) of consumers per channel"
         )
-    queue = channel.vhost.queue_for(named_queue(channel, method.queue), connection)
-    consumer = Consumer(
-        channel,
-        queue,
-        tag,
-        no_ack=method.no_ack,
-        exclusive=method.exclusive,
-        priority=_consumer_priority(channel, queue.name, method.arguments),
-        prefetch=channel.consumer_prefetch,
-        arguments=method.arguments,
-    )
-    queue.add_consumer(consumer)
-    channel.consumers[tag] = consumer
+    name = named_queue(channel, method.queue)
+    connection.access.require(Action.READ, "queue", name)
+    queue = channel.vhost.queue_for(name, connection)
+    consume(channel, queue, tag, method)
     if not method.nowait:
         channel.reply(BasicConsumeOk(consumer_tag=tag))
 
 
-def _consumer_priority(channel: Channel, queue_name: str, arguments: dict[str, Any]) -> int:
-    priority = arguments.get("x-priority", 0)
-    if isinstance(priority, bool) or not isinstance(priority, int):
-        raise ChannelException(
-            ReplyCode.PRECONDITION_FAILED,
-            f"invalid arg 'x-priority' for queue '{queue_name}' in vhost"
-            f" '{channel.vhost.name}': \"expected integer, got {table_type_name(priority)}\"",
-        )
-    return priority
+def _takes_replies(channel: Channel, tag: str, queue_name: str) -> bool:
+    """The channel's reply consumer has the tag. (A second one is refused for another reason.)"""
+    replies = channel.reply_consumer
+    return replies is not None and replies.tag == tag and queue_name != direct_reply.PSEUDO_QUEUE
 
 
 def _cancel(channel: Channel, method: BasicCancel) -> None:
     consumer = channel.consumers.pop(method.consumer_tag, None)
     if consumer is not None:
         consumer.queue.remove_consumer(consumer)
+    elif channel.reply_consumer is not None and channel.reply_consumer.tag == method.consumer_tag:
+        direct_reply.cancel(channel)
     if not method.nowait:
         channel.reply(BasicCancelOk(consumer_tag=method.consumer_tag))
 
 
+def _cancel_ok(channel: Channel, method: BasicCancelOk) -> None:
+    """A client may answer the broker's own basic.cancel, which asks for no answer (RabbitMQ 4)."""
+
+
 def _get(channel: Channel, method: BasicGet) -> None:
-    queue = channel.vhost.queue_for(named_queue(channel, method.queue), channel.connection)
-    if not method.no_ack and len(channel.unacked) >= UNACKED_MAX:
+    name = named_queue(channel, method.queue)
+    channel.connection.access.require(Action.READ, "queue", name)
+    queue = channel.vhost.queue_for(name, channel.connection)
+    if not method.no_ack and _unacked(channel) >= UNACKED_MAX:
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED,
             f"{UNACKED_MAX} deliveries are unacknowledged on this channel",
@@ -111,7 +112,7 @@ def _get(channel: Channel, method: BasicGet) -> None:
         return
     delivery_tag = channel.next_delivery_tag
     channel.next_delivery_tag = delivery_tag + 1
-    content = lease.content
+    content = shown_content(lease)
     got = _GET_OK.pack(60, 71, delivery_tag, lease.redelivered)
     channel.send_content(got + content.route + _COUNT.pack(queue.ready), content)
     channel.redelivered += lease.redelivered
@@ -122,6 +123,13 @@ def _get(channel: Channel, method: BasicGet) -> None:
     else:
         channel.got += 1
         channel.unacked[delivery_tag] = lease
+        channel.ack_timeout.watch(timeout_of(channel, channel, queue))
+
+
+def _unacked(channel: Channel) -> int:
+    """With what a transaction has settled: it may come back."""
+    held = 0 if channel.transaction is None else channel.transaction.unacked
+    return len(channel.unacked) + held
 
 
 def _ack(channel: Channel, method: BasicAck) -> None:
@@ -148,6 +156,7 @@ BASIC_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
     BasicQos: _qos,
     BasicConsume: _consume,
     BasicCancel: _cancel,
+    BasicCancelOk: _cancel_ok,
     BasicGet: _get,
     BasicAck: _ack,
     BasicNack: _nack,

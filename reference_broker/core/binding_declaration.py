@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from reference_broker.core.binding import BindingIdentity, identity_of
 from reference_broker.core.exchange import ExchangeType
 from reference_broker.core.exchange_declaration import refuse_default
+from reference_broker.core.hash_match import check_weight
 from reference_broker.core.headers_match import check_x_match
 from reference_broker.core.names import cleaned, not_found
 from reference_broker.core.queue_declaration import require_access
@@ -46,14 +47,15 @@ class BindingEnds(NamedTuple):
     def check_bind(
         self,
         topology: Topology,
+        key: str,
         arguments: Mapping[str, Any],
         vhost_name: str,
         owner: object | None,
     ) -> bool:
         """Whether both ends survive a restart.
 
-        Raises :exc:`ChannelException`: 404 for the source, then for the destination, 406 for
-        arguments that the source can't take, 405 for another connection's queue.
+        Raises :exc:`ChannelException`: 404 for the source, then for the destination, 406 for a key
+        or arguments that the source can't take, 405 for another connection's queue.
         """
         source = topology.exchanges.get(self.source)
         if source is None:
@@ -66,9 +68,16 @@ class BindingEnds(NamedTuple):
             queue = None
             if self.destination not in topology.exchanges:
                 raise not_found("exchange", self.destination, vhost_name)
-        if source.type is ExchangeType.HEADERS:
-            check_x_match(arguments)
+        _check_type(source.routing_type, key, arguments)
         if queue is None:
             return source.durable and topology.exchanges[self.destination].durable
         require_access(queue, owner, vhost_name)
         return source.durable and survives_restart(queue)
+
+
+def _check_type(type: ExchangeType, key: str, arguments: Mapping[str, Any]) -> None:
+    """Raises :exc:`ChannelException` 406 for what an exchange of the type can't take."""
+    if type is ExchangeType.HEADERS:
+        check_x_match(arguments)
+    elif type is ExchangeType.CONSISTENT_HASH:
+        check_weight(key)

@@ -15,10 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from reference_broker.core import access_definition
+from reference_broker.core.access_control import AccessControl
 from reference_broker.core.alarms import Alarm, Alarms
 from reference_broker.core.confirms import ConfirmLedger
 from reference_broker.core.connection import Connection
 from reference_broker.core.deadlines import Deadline, Deadlines
+from reference_broker.core.direct_reply import DirectReplies
+from reference_broker.core.global_parameters import GlobalParameters
 from reference_broker.core.identity import Ids
 from reference_broker.core.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.limits import Limits
@@ -27,12 +31,14 @@ from reference_broker.core.moment import Moment
 from reference_broker.core.peer import Peer
 from reference_broker.core.queue import Queue
 from reference_broker.core.traffic import VHostTraffic
+from reference_broker.core.transactions import TransactionSpace
 from reference_broker.core.users import UserStore
 from reference_broker.core.vhost import VHost
+from reference_broker.core.vhost_info import VHostInfo
+from reference_broker.core.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
+from reference_broker.core.virtual_hosts import VirtualHosts
 from reference_broker.core.window import Window
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
-
-DEFAULT_VHOST = "/"
 
 
 class TooManyConnections(ReferenceBrokerError):
@@ -43,7 +49,9 @@ class Broker:
     """The whole core. Its caller is the shell: a runtime with sockets, or a simulator.
 
     All inputs are methods here and on :class:`Connection`; none is called from within another.
-    ``window`` is the broker's from now on; without one it has the default size.
+    The ``users`` that it is handed may do everything in the default virtual host, until
+    :meth:`restore` finds others in the journal: whoever hands them in makes them durable, if at
+    all. ``window`` is the broker's from now on; without one it has the default size.
     ``version`` is what clients are told; ``secret`` is what makes generated names hard to guess
     (see :class:`Ids`).
     """
@@ -70,13 +78,20 @@ class Broker:
         self.timers = Deadlines()
         """In monotonic milliseconds: what a connection waits for."""
         self.ledger = ConfirmLedger(journal)
+        self.direct_replies = DirectReplies()
+        self.transactions = TransactionSpace(self.limits.memory_high_watermark_bytes)
         self.window = window or Window()
         self.alarms = Alarms(self)
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
         self.connections: dict[int, Connection] = {}
         self.dirty_connections: list[Connection] = []
-        self.vhosts: dict[str, VHost] = {}
-        self.add_vhost(DEFAULT_VHOST)
+        self.global_parameters = GlobalParameters(journal)
+        self._virtual_hosts = VirtualHosts(journal, self._make_vhost)
+        self.vhosts: Mapping[str, VHost] = self._virtual_hosts.by_name
+        self.access = AccessControl(users, journal, self._access_changed)
+        self.access.assume(DEFAULT_VHOST)
+        self.is_new = True
+        """The journal holds no user and no virtual host: nobody has set this broker up yet."""
         self._connections_made = 0
         self.connections_opened = self.connections_closed = 0
         """Those that have, or had, chosen a virtual host."""
@@ -84,9 +99,8 @@ class Broker:
         """Of virtual hosts that are gone."""
         self._disk_low = False
 
-    def add_vhost(self, name: str) -> VHost:
-        """Make a virtual host of that name, with its pre-declared exchanges."""
-        vhost = VHost(
+    def _make_vhost(self, name: str) -> VHost:
+        return VHost(
             name,
             journal=self.journal,
             moment=self.moment,
@@ -94,13 +108,47 @@ class Broker:
             ids=self.ids,
             window=self.window,
         )
-        self.vhosts[name] = vhost
-        return vhost
+
+    def _access_changed(self) -> None:
+        for vhost in self.vhosts.values():
+            vhost.reroute()
 
     def restore(self, definitions: Mapping[str, bytes]) -> None:
-        """Recovery, before anything else: exchanges, queues and bindings as the log has them. The
-        messages follow, through :meth:`~reference_broker.core.queue.Queue.restore`."""
-        self.vhosts[DEFAULT_VHOST].restore(definitions)
+        """Recovery, before anything else: virtual hosts, users, permissions, exchanges, queues and
+        bindings as the log has them. The messages follow, through
+        :meth:`~reference_broker.core.queue.Queue.restore`. Raises :exc:`Corrupt`."""
+        self.global_parameters.restore(definitions)
+        self._virtual_hosts.restore(definitions)
+        setup = (access_definition.VHOST + "/", access_definition.USER + "/")
+        self.is_new = not any(key.startswith(setup) for key in definitions)
+        if not self.is_new:
+            self.access.restore(definitions)
+
+    # Administration. Each within an input of whoever asks: between begin and finish.
+
+    def add_vhost(self, name: str, info: VHostInfo | None = None) -> VHost:
+        """Make a virtual host of that name, with its pre-declared exchanges, or change what is kept
+        of it. Durable."""
+        return self._virtual_hosts.put(name, info or VHostInfo())
+
+    def delete_vhost(self, name: str) -> None:
+        """Close every connection to the virtual host (320), and delete it with everything in it.
+        It must be there."""
+        vhost = self.vhosts[name]
+        for connection in list(self.connections.values()):
+            if connection.vhost is vhost:
+                connection.fail(_forced(f"vhost '{name}' is deleted"))
+        self.access.forget_vhost(name)
+        self._virtual_hosts.remove(vhost)
+        self.past.absorb(vhost.traffic)
+
+    def delete_user(self, name: str) -> None:
+        """Close every connection of the user (320), and forget user and permissions. The user must
+        be there."""
+        for connection in list(self.connections.values()):
+            if connection.user_name == name:
+                connection.fail(_forced(f"user '{name}' is deleted"))
+        self.access.delete_user(name)
 
     # Inputs
 
@@ -190,10 +238,7 @@ class Broker:
     def close(self, reason: str, now: float, wall_ms: int) -> None:
         """The broker stops: tell every client (320). The shell flushes, and closes the sockets."""
         self.begin(now, wall_ms)
-        error = ConnectionException(
-            ReplyCode.CONNECTION_FORCED,
-            f"broker forced connection closure with reason '{reason}'",
-        )
+        error = _forced(f"broker forced connection closure with reason '{reason}'")
         for connection in list(self.connections.values()):
             connection.fail(error)
         self.finish()
@@ -246,5 +291,11 @@ class Broker:
         known = self.connections.pop(connection.id, None)
         if known is not None and known.vhost is not None:
             self.connections_closed += 1
-            known.vhost.traffic.received_bytes += known.received_bytes
-            known.vhost.traffic.sent_bytes += known.sent_bytes
+            deleted = self.vhosts.get(known.vhost.name) is not known.vhost
+            traffic = self.past if deleted else known.vhost.traffic
+            traffic.received_bytes += known.received_bytes
+            traffic.sent_bytes += known.sent_bytes
+
+
+def _forced(text: str) -> ConnectionException:
+    return ConnectionException(ReplyCode.CONNECTION_FORCED, text)

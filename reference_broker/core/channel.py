@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from mqkit.wire import FrameType, encode_method, method_frame
 from mqkit.wire.methods import ChannelClose, ChannelCloseOk, Method
-from reference_broker.core import settlement
+from reference_broker.core import direct_reply, settlement
+from reference_broker.core.ack_timeout import AckTimeout
 from reference_broker.core.channel_state import CHANNEL_TRANSITIONS, ChannelEvent, ChannelState
 from reference_broker.core.confirms import ChannelConfirms
 from reference_broker.core.consumer import UNLIMITED, Consumer
@@ -25,9 +26,11 @@ from reference_broker.errors import ChannelException, ConnectionException, Reply
 if TYPE_CHECKING:
     from reference_broker.core.connection import Connection
     from reference_broker.core.content import Content
+    from reference_broker.core.direct_reply import ReplyConsumer
     from reference_broker.core.lease import Lease
     from reference_broker.core.publish_path import PublishAssembly, PublishTarget
     from reference_broker.core.queue import Queue
+    from reference_broker.core.transactions import Transaction
     from reference_broker.core.vhost import VHost
 
 
@@ -39,6 +42,7 @@ class Channel:
     """
 
     __slots__ = (
+        "ack_timeout",
         "acked",
         "assembly",
         "confirms",
@@ -60,9 +64,11 @@ class Channel:
         "parked",
         "published",
         "redelivered",
+        "reply_consumer",
         "returned",
         "state",
         "targets",
+        "transaction",
         "unacked",
         "unroutable",
         "vhost",
@@ -82,6 +88,8 @@ class Channel:
         self.consumer_prefetch = 0
         self.global_prefetch = 0
         self.confirms: ChannelConfirms | None = None
+        self.transaction: Transaction | None = None
+        self.reply_consumer: ReplyConsumer | None = None
         self.assembly: PublishAssembly | None = None
         self.targets: dict[bytes, PublishTarget] = {}
         self.parked: deque[tuple[int, bytes]] = deque()
@@ -91,6 +99,7 @@ class Channel:
         self.returned = self.unroutable = 0
         self.delivered_no_ack = 0
         self.got = self.got_no_ack = self.got_empty = 0
+        self.ack_timeout = AckTimeout(self)
         vhost.traffic.channels_opened += 1
 
     # Answers
@@ -209,9 +218,13 @@ class Channel:
 
     def _release(self) -> None:
         """Give everything back: consumers first, so that nothing is handed to them again."""
+        self.ack_timeout.stop()
         consumers, self.consumers = self.consumers, {}
         for consumer in consumers.values():
             consumer.queue.remove_consumer(consumer)
+        direct_reply.cancel(self)
+        if self.transaction is not None:
+            self.transaction.rollback()
         settlement.recover(self)
         self.connection.parked_bytes -= sum(
             len(payload) + PARKED_FRAME_OVERHEAD_BYTES for _, payload in self.parked

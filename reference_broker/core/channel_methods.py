@@ -1,4 +1,4 @@
-"""channel.*, confirm.* and tx.*: the methods that speak about the channel itself.
+"""channel.*, access.*, confirm.* and tx.*: the methods that speak about the channel itself.
 
 channel.open and channel.close-ok are not here: they make and end a channel, which is its
 connection's part (:mod:`reference_broker.core.connection`).
@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mqkit.wire.methods import (
+    AccessRequest,
+    AccessRequestOk,
     ChannelClose,
     ChannelFlow,
     ChannelFlowOk,
@@ -17,12 +19,16 @@ from mqkit.wire.methods import (
     ConfirmSelectOk,
     Method,
     TxCommit,
+    TxCommitOk,
     TxRollback,
+    TxRollbackOk,
     TxSelect,
+    TxSelectOk,
 )
 from reference_broker.core.channel import Channel
 from reference_broker.core.confirms import ChannelConfirms
-from reference_broker.errors import ConnectionException, ReplyCode
+from reference_broker.core.transactions import Transaction
+from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 
 def _close(channel: Channel, method: ChannelClose) -> None:
@@ -35,22 +41,58 @@ def _flow(channel: Channel, method: ChannelFlow) -> None:
     channel.reply(ChannelFlowOk(active=True))
 
 
+def _access_request(channel: Channel, method: AccessRequest) -> None:
+    """Clients of AMQP 0-8 ask before all else; permissions are checked when something is done."""
+    channel.reply(AccessRequestOk())
+
+
 def _confirm_select(channel: Channel, method: ConfirmSelect) -> None:
+    if channel.transaction is not None:
+        raise _refusal("cannot switch from tx to confirm mode")
     if channel.confirms is None:
         channel.confirms = ChannelConfirms(channel)
     if not method.nowait:
         channel.reply(ConfirmSelectOk())
 
 
-def _transaction(channel: Channel, method: Method) -> None:
-    raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "transactions: use publisher confirms")
+def _tx_select(channel: Channel, method: TxSelect) -> None:
+    if channel.confirms is not None:
+        raise _refusal("cannot switch from confirm to tx mode")
+    if channel.transaction is None:
+        channel.transaction = Transaction(channel)
+        channel.targets.clear()  # those of a transactional channel are others
+    channel.reply(TxSelectOk())
+
+
+def _transaction(channel: Channel) -> Transaction:
+    if channel.transaction is None:
+        raise _refusal("channel is not transactional")
+    return channel.transaction
+
+
+def _tx_commit(channel: Channel, method: TxCommit) -> None:
+    transaction = _transaction(channel)
+    journal = channel.vhost.journal
+    tail = journal.tail
+    transaction.commit()
+    channel.reply_defined(TxCommitOk(), durable=journal.tail != tail)
+
+
+def _tx_rollback(channel: Channel, method: TxRollback) -> None:
+    _transaction(channel).rollback()
+    channel.reply(TxRollbackOk())
+
+
+def _refusal(text: str) -> ChannelException:
+    return ChannelException(ReplyCode.PRECONDITION_FAILED, text)
 
 
 CHANNEL_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
     ChannelClose: _close,
     ChannelFlow: _flow,
+    AccessRequest: _access_request,
     ConfirmSelect: _confirm_select,
-    TxSelect: _transaction,
-    TxCommit: _transaction,
-    TxRollback: _transaction,
+    TxSelect: _tx_select,
+    TxCommit: _tx_commit,
+    TxRollback: _tx_rollback,
 }

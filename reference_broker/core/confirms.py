@@ -65,10 +65,11 @@ class ChannelConfirms:
         return self.published - self.outstanding - self._refused
 
     def refuse(self) -> None:
-        """Nack the last publish, at once: not every queue took it."""
+        """Nack the last publish, at once: not every queue took it. The bit ``requeue`` says nothing
+        here, and is set as RabbitMQ sets it."""
         self._refused += 1
         self._nacked.append(self.published)
-        self._send(BasicNack(delivery_tag=self.published, requeue=False))
+        self._send(BasicNack(delivery_tag=self.published))
 
     def ack_through(self, sequence: int) -> None:
         """Ack everything up to ``sequence`` that was not nacked."""
@@ -84,7 +85,7 @@ class ChannelConfirms:
             multiple = last - self.settled > 1
             alone = sum(self.settled < number <= sequence for number in self._nacked)
             self._refused += sequence - self.settled - alone
-            self._send(BasicNack(delivery_tag=last, multiple=multiple, requeue=False))
+            self._send(BasicNack(delivery_tag=last, multiple=multiple))
         self._settle(sequence)
 
     def _last_open(self, sequence: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mqkit.wire import FRAME_OVERHEAD, PROTOCOL_HEADER, WireError, method_frame
+from mqkit.wire import FRAME_OVERHEAD, PROTOCOL_HEADER, MalformedText, WireError, method_frame
 from mqkit.wire.methods import (
     ConnectionBlocked,
     ConnectionClose,
@@ -18,6 +18,7 @@ from mqkit.wire.methods import (
     Method,
 )
 from reference_broker.core import control_frames
+from reference_broker.core.access import Access
 from reference_broker.core.channel import Channel
 from reference_broker.core.connection_state import (
     CONNECTION_TRANSITIONS,
@@ -31,6 +32,7 @@ from reference_broker.core.limits import (
     DELIVERY_OUTPUT_BYTES_MAX,
     FRAME_SIZE_BEFORE_TUNE,
     HANDSHAKE_S,
+    LOGIN_REFUSED_S,
     PARKED_BYTES_MAX,
     REPLY_OUTPUT_BYTES_MAX,
 )
@@ -39,7 +41,7 @@ from reference_broker.errors import (
     AmqpError,
     ChannelException,
     ConnectionException,
-    ReplyCode,
+    FrameException,
 )
 
 if TYPE_CHECKING:
@@ -62,6 +64,9 @@ class Connection:
     come with ``payload_max`` octets in it, which is ``frame_max``: some clients forget the eight
     around them, and RabbitMQ lets them. It goes with ``body_frame_max`` at most.
     """
+
+    access: Access
+    """What its user may do in its virtual host. Set when the connection is open."""
 
     def __init__(self, broker: Broker, id: int, peer: Peer) -> None:
         self.broker = broker
@@ -110,7 +115,9 @@ class Connection:
         self.received_bytes += len(data)
         if self.heartbeat is not None:
             self.heartbeat.received = True
-        if not self._deaf and self.state is not ConnectionState.CLOSED:
+        if self.state is ConnectionState.SECURING and not self._deaf:
+            self._rest += data
+        elif not self._deaf and self.state is not ConnectionState.CLOSED:
             self._take_bytes(self._rest + data if self._rest else data)
         broker.finish()
         broker.memory.received(len(data))
@@ -174,9 +181,10 @@ class Connection:
     @property
     def wants_reading(self) -> bool:
         """Whether the shell should read from the socket. Not while publishers are blocked, nor
-        while more waits, in either direction, than its bound."""
+        while a login is checked or more waits, in either direction, than its bound."""
         return not (
             self.blocked
+            or (self.state is ConnectionState.SECURING and not self._deaf)
             or self.parked_bytes > PARKED_BYTES_MAX
             or self.output_size > REPLY_OUTPUT_BYTES_MAX
         )
@@ -212,11 +220,14 @@ class Connection:
     ) -> None:
         """Answer a mistake of the client with channel.close or connection.close.
 
-        ``class_id`` and ``method_id`` are what was being handled; the error's own go first.
+        ``class_id`` and ``method_id`` are what was being handled; the error's own go first. A
+        :exc:`FrameException` has none (RabbitMQ).
         """
-        if isinstance(error, WireError):
-            error = ConnectionException(ReplyCode(error.reply_code), error.text)
-        if not error.method_id:
+        if isinstance(error, MalformedText):
+            error = FrameException(error.reply_code, error.text)
+        elif isinstance(error, WireError):
+            error = ConnectionException(error.reply_code, error.text)
+        if not error.method_id and not isinstance(error, FrameException):
             error.class_id, error.method_id = class_id, method_id
         if isinstance(error, ChannelException) and channel is not None:
             channel.fail(error)
@@ -234,6 +245,10 @@ class Connection:
                 return
             data = data[len(PROTOCOL_HEADER) :]
             control_frames.begin_handshake(self)
+        self._rest = b""
+        self._take_frames(data)
+
+    def _take_frames(self, data: bytes) -> None:
         try:
             self._rest = data[take_frames(self, data) :]
         except ConnectionException as error:
@@ -247,6 +262,24 @@ class Connection:
         """Take one step of the state table."""
         self.state = CONNECTION_TRANSITIONS.after(self.state, event)
 
+    def secured(self, user: User) -> None:
+        """The login is right. What the client sent meanwhile is looked at now."""
+        self.user = user
+        self.move(ConnectionEvent.LOGGED_IN)
+        control_frames.offer_limits(self)
+        rest, self._rest = self._rest, b""
+        if rest:
+            self._take_frames(rest)
+
+    def refuse_login(self, error: ConnectionException) -> None:
+        """The login is wrong: a client that can be told is told so now, and the socket is closed
+        :data:`LOGIN_REFUSED_S` later in any case."""
+        if self.client_can("authentication_failure_close"):
+            self.fail(error)
+        self._deaf = True
+        self._limit_time(self.broker.after(LOGIN_REFUSED_S, self._login_was_refused))
+        self.mark_dirty()
+
     def tuned(self, tuned: Tuned) -> None:
         """Both sides agreed on limits: they hold from the next frame on."""
         self.channel_max, self.frame_max, self.heartbeat_s = tuned
@@ -258,6 +291,7 @@ class Connection:
         """The handshake is over."""
         self.vhost = vhost
         self.broker.connections_opened += 1
+        self.access = Access(self.broker.access, self.user_name, vhost.name)
         self._limit_time(None)
 
     # Blocking
@@ -340,6 +374,9 @@ class Connection:
 
     def _handshake_expired(self) -> None:
         self.drop("handshake timeout")
+
+    def _login_was_refused(self) -> None:
+        self.drop("login refused")
 
     def _close_ok_expired(self) -> None:
         self.drop("no close-ok from the client")

@@ -2,7 +2,8 @@
 
 client                                   broker
 AMQP 0 0 9 1        AWAIT_HEADER  ->     connection.start
-connection.start-ok STARTING      ->     connection.tune
+connection.start-ok STARTING
+                    SECURING      ->     connection.tune, once the password is checked
 connection.tune-ok  TUNING
 connection.open     OPENING       ->     connection.open-ok
 ...                 OPEN                 ...
@@ -23,6 +24,7 @@ class ConnectionState(Enum):
 
     AWAIT_HEADER = "pre_init"
     STARTING = "starting"
+    SECURING = "securing"
     TUNING = "tuning"
     OPENING = "opening"
     OPEN = "running"
@@ -35,7 +37,8 @@ class ConnectionEvent(Enum):
     """What moves a connection from one state to the next."""
 
     HEADER = "the client's protocol header is ours"
-    START_OK = "the client logged in"
+    START_OK = "the client gave name and password"
+    LOGGED_IN = "they were checked, and are right"
     TUNE_OK = "the client accepted the limits"
     OPEN = "the client chose a virtual host"
     CLOSE = "the client closes: close-ok was sent"
@@ -53,11 +56,15 @@ CONNECTION_TRANSITIONS: TransitionTable[ConnectionState, ConnectionEvent] = Tran
         (_S.AWAIT_HEADER, _E.HEADER): _S.STARTING,
         (_S.AWAIT_HEADER, _E.DROP): _S.CLOSED,
         (_S.AWAIT_HEADER, _E.LOST): _S.CLOSED,
-        (_S.STARTING, _E.START_OK): _S.TUNING,
+        (_S.STARTING, _E.START_OK): _S.SECURING,
         (_S.STARTING, _E.CLOSE): _S.CLOSED,
         (_S.STARTING, _E.FAIL): _S.CLOSING,
         (_S.STARTING, _E.DROP): _S.CLOSED,
         (_S.STARTING, _E.LOST): _S.CLOSED,
+        (_S.SECURING, _E.LOGGED_IN): _S.TUNING,
+        (_S.SECURING, _E.FAIL): _S.CLOSING,
+        (_S.SECURING, _E.DROP): _S.CLOSED,
+        (_S.SECURING, _E.LOST): _S.CLOSED,
         (_S.TUNING, _E.TUNE_OK): _S.OPENING,
         (_S.TUNING, _E.CLOSE): _S.CLOSED,
         (_S.TUNING, _E.FAIL): _S.CLOSING,

@@ -23,6 +23,7 @@ from reference_broker.core.content_frames import FRAME_END, FRAME_OVERHEAD, appe
 
 if TYPE_CHECKING:
     from reference_broker.core.channel import Channel
+    from reference_broker.core.consume_arguments import ConsumeArguments
     from reference_broker.core.lease import Lease
     from reference_broker.core.queue import Queue
 
@@ -41,6 +42,7 @@ class Consumer:
     """One basic.consume. Its queue sees it as a :class:`~reference_broker.core.ports.ConsumerPort`.
 
     ``outstanding`` counts its unacknowledged deliveries, at most ``prefetch`` (0 is no limit).
+    ``arguments`` are those of basic.consume, and ``asked`` what they come to.
     """
 
     __slots__ = (
@@ -59,7 +61,10 @@ class Consumer:
         "prefetch",
         "priority",
         "queue",
+        "requeue",
         "tag",
+        "timeout_ms",
+        "weight",
     )
 
     def __init__(
@@ -70,9 +75,9 @@ class Consumer:
         *,
         no_ack: bool,
         exclusive: bool,
-        priority: int,
         prefetch: int,
         arguments: dict[str, Any],
+        asked: ConsumeArguments,
     ) -> None:
         self.channel = channel
         self.connection = channel.connection
@@ -81,7 +86,10 @@ class Consumer:
         self.tag = tag
         self.no_ack = no_ack
         self.exclusive = exclusive
-        self.priority = priority
+        self.priority = asked.priority
+        self.weight = asked.weight
+        self.timeout_ms = asked.timeout_ms
+        self.requeue = asked.requeue
         self.prefetch = prefetch
         self.arguments = arguments
         self.outstanding = 0

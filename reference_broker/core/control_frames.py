@@ -8,6 +8,7 @@ everything else. A method that only a broker may send, or that this one doesn't 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mqkit.wire import FrameType, decode_method
@@ -26,7 +27,7 @@ from mqkit.wire.methods import (
     ConnectionUpdateSecretOk,
     Method,
 )
-from reference_broker.core import handshake
+from reference_broker.core import admission, bad_frames, handshake
 from reference_broker.core.basic_methods import BASIC_METHODS
 from reference_broker.core.channel import Channel
 from reference_broker.core.channel_methods import CHANNEL_METHODS
@@ -36,6 +37,7 @@ from reference_broker.core.exchange_methods import EXCHANGE_METHODS
 from reference_broker.core.limits import REPLY_OUTPUT_BYTES_MAX
 from reference_broker.core.publish_path import PUBLISH, begin_publish, take_content_frame
 from reference_broker.core.queue_methods import QUEUE_METHODS
+from reference_broker.core.users import Refusal, User
 from reference_broker.errors import ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
@@ -54,10 +56,13 @@ def take_frame(connection: Connection, kind: int, number: int, payload: bytes) -
     """Handle one frame. Raises ``AmqpError`` and ``WireError`` for what the client did wrong."""
     if connection.state in (ConnectionState.CLOSING, ConnectionState.CLOSED):
         _take_last_frames(connection, kind, number, payload)
-    elif number == 0:
+        return
+    bad_frames.check_frame(kind, payload)
+    if number == 0:
         _take_connection_frame(connection, kind, payload)
     else:
-        _check_kind(kind, payload)
+        if kind == FrameType.HEARTBEAT:
+            raise bad_frames.misplaced(kind, payload)
         channel = connection.channels.get(number)
         if channel is None:
             _open_channel(connection, number, kind, payload)
@@ -89,14 +94,10 @@ def begin_handshake(connection: Connection) -> None:
 
 
 def _take_connection_frame(connection: Connection, kind: int, payload: bytes) -> None:
-    if kind == FrameType.HEARTBEAT and not payload:
+    if kind == FrameType.HEARTBEAT:
         return
-    if kind in (FrameType.HEADER, FrameType.BODY):
-        raise ConnectionException(
-            ReplyCode.UNEXPECTED_FRAME, f"type {kind}, {len(payload)} octets on channel 0"
-        )
     if kind != FrameType.METHOD:
-        raise _unknown_frame(kind, payload)
+        raise bad_frames.misplaced(kind, payload)
     method = decode_method(payload)
     if isinstance(method, ConnectionClose):
         connection.close()
@@ -115,15 +116,25 @@ def _start_ok(connection: Connection, method: ConnectionStartOk) -> None:
     connection.client_properties = method.client_properties
     connection.client_capabilities = handshake.capabilities(method.client_properties)
     name, password = handshake.credentials(method)
-    user = broker.users.authenticate(name, password, connection.peer)
-    if user is None:
-        if connection.client_can("authentication_failure_close"):
-            raise handshake.login_refused(method.mechanism)
-        connection.drop("login refused")
-        return
-    connection.user = user
     connection.move(ConnectionEvent.START_OK)
-    connection.send(handshake.tune(broker.limits))
+    answer = partial(_login_checked, connection, method.mechanism)
+    broker.users.authenticate(name, password, connection.peer, answer)
+
+
+def _login_checked(connection: Connection, mechanism: str, login: User | Refusal) -> None:
+    if connection.state is not ConnectionState.SECURING:
+        return  # it ended while its password was checked
+    if isinstance(login, User):
+        connection.secured(login)
+    elif login is Refusal.BUSY:
+        connection.drop(login.value)
+    else:
+        connection.refuse_login(handshake.login_refused(mechanism))
+
+
+def offer_limits(connection: Connection) -> None:
+    """The client has logged in."""
+    connection.send(handshake.tune(connection.broker.limits))
 
 
 def _tune_ok(connection: Connection, method: ConnectionTuneOk) -> None:
@@ -133,9 +144,7 @@ def _tune_ok(connection: Connection, method: ConnectionTuneOk) -> None:
 
 
 def _open(connection: Connection, method: ConnectionOpen) -> None:
-    vhost = connection.broker.vhosts.get(method.virtual_host)
-    if vhost is None:
-        raise ConnectionException(ReplyCode.NOT_ALLOWED, f"vhost {method.virtual_host} not found")
+    vhost = admission.admitted(connection, method.virtual_host)
     connection.move(ConnectionEvent.OPEN)
     connection.opened(vhost)
     connection.send(ConnectionOpenOk())
@@ -170,18 +179,6 @@ def _take_last_frames(connection: Connection, kind: int, number: int, payload: b
 # Other channels
 
 
-def _check_kind(kind: int, payload: bytes) -> None:
-    if kind == FrameType.HEARTBEAT:
-        raise ConnectionException(ReplyCode.UNEXPECTED_FRAME, "type 8, all octets = <<>>")
-    if kind not in (FrameType.METHOD, FrameType.HEADER, FrameType.BODY):
-        raise _unknown_frame(kind, payload)
-
-
-def _unknown_frame(kind: int, payload: bytes) -> ConnectionException:
-    text = f"type {kind}, {len(payload)} octets: unknown_frame"
-    return ConnectionException(ReplyCode.FRAME_ERROR, text)
-
-
 def _open_channel(connection: Connection, number: int, kind: int, payload: bytes) -> None:
     vhost = connection.vhost
     if vhost is None or connection.state is not ConnectionState.OPEN:
@@ -189,14 +186,12 @@ def _open_channel(connection: Connection, number: int, kind: int, payload: bytes
             ReplyCode.CHANNEL_ERROR,
             f"unexpected frame in connection state {connection.state.value}",
         )
-    if kind != FrameType.METHOD or not isinstance(decode_method(payload), ChannelOpen):
+    if kind != FrameType.METHOD:
+        raise bad_frames.no_method()
+    if not isinstance(decode_method(payload), ChannelOpen):
         raise ConnectionException(ReplyCode.CHANNEL_ERROR, "expected 'channel.open'")
-    if len(connection.channels) >= connection.channel_max:
-        raise ConnectionException(
-            ReplyCode.NOT_ALLOWED,
-            f"number of channels opened ({len(connection.channels)}) has reached the negotiated"
-            f" channel_max ({connection.channel_max})",
-        )
+    if not admission.may_open_channel(connection):
+        return
     channel = Channel(connection, number, vhost)
     connection.channels[number] = channel
     channel.reply(ChannelOpenOk())
@@ -207,9 +202,7 @@ def _take_channel_frame(channel: Channel, kind: int, payload: bytes) -> None:
         take_content_frame(channel, channel.assembly, kind, payload)
         return
     if kind != FrameType.METHOD:
-        raise ConnectionException(
-            ReplyCode.UNEXPECTED_FRAME, "expected method frame, got non method frame instead"
-        )
+        raise bad_frames.no_method()
     if payload[:4] == PUBLISH:
         begin_publish(channel, payload)
         return

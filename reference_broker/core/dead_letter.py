@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from reference_broker.core.ports import QueueEnvironment
     from reference_broker.core.queue import Queue
 
+SHORTSTR_BYTES_MAX = 255
+"""Of a name or a routing key on the wire. An argument is a longstr, and may be longer."""
+
 
 class DeadLetters:
     """The work list of one virtual host. Queues :meth:`add`, and :meth:`drain` when they are at
@@ -64,7 +67,7 @@ class DeadLetters:
 
     def _send(self, death: Death) -> None:
         env, limits, content = self._env, death.queue.limits, death.content
-        exchange, routing_key = _split_route(content.route)
+        exchange, routing_key = split_route(content.route)
         own_key = limits.dead_letter_routing_key
         header, deaths = with_x_death(
             content.header,
@@ -104,11 +107,14 @@ class DeadLetters:
         return list(queues.values())
 
 
-def _split_route(route: bytes) -> tuple[bytes, bytes]:
+def split_route(route: bytes) -> tuple[bytes, bytes]:
     """Exchange name and routing key of :attr:`Content.route`."""
     end = 1 + route[0]
     return route[1:end], route[end + 1 :]
 
 
 def _shortstr(octets: bytes) -> bytes:
+    """Cut where it is too long. An argument may name an exchange that cannot be, which leads
+    nowhere, or a key that no delivery can show whole."""
+    octets = octets[:SHORTSTR_BYTES_MAX]
     return bytes((len(octets),)) + octets

@@ -16,6 +16,7 @@ class DeathReason(StrEnum):
     EXPIRED = "expired"
     MAXLEN = "maxlen"
     REJECTED = "rejected"
+    DELIVERY_LIMIT = "delivery_limit"
 
 
 class Death(NamedTuple):

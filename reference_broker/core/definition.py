@@ -2,11 +2,17 @@
 
     exchange    | 1 | flags u8 | type shortstr | name shortstr | arguments table |
     queue       | 1 | flags u8 | id u64        | name shortstr | arguments table |
+    delayed     | 1 | flags u8 | id u64        | name shortstr | arguments table |
+    seen        | 1 | flags u8 | id u64        | name shortstr | arguments table |
+    queue-seen  | 1 | flags u8 | id u64        | name shortstr | arguments table |
     binding     | 1 | flags u8 | number u64    | source, destination, key shortstr | arguments |
+    count       see reference_broker.core.delivery_counts
 
 The leading 1 is the version of the layout. Arguments are a field table, so that their types
 survive. A key is ``kind/virtual host/name``, with a digest in place of a binding's name: the same
-object always has the same key, and defining it again replaces what was there.
+object always has the same key, and defining it again replaces what was there. "delayed" and "seen"
+are queues that are part of an exchange, and have its name in their key; "queue-seen" is part of a
+queue.
 """
 
 from __future__ import annotations
@@ -33,7 +39,14 @@ VERSION = 1
 
 EXCHANGE = "exchange"
 QUEUE = "queue"
+DELAYED = "delayed"
+SEEN = "seen"
+INNER_QUEUES = (DELAYED, SEEN)
+"""Queues that are part of an exchange: what it delays, and what it has seen."""
+QUEUE_SEEN = "queue-seen"
+"""What a queue has seen."""
 BINDING = "binding"
+COUNT = "count"
 
 _HEAD = struct.Struct(">BB")
 _NUMBERED_HEAD = struct.Struct(">BBQ")
@@ -64,6 +77,11 @@ def exchange_key(vhost_name: str, name: str) -> str:
 
 def queue_key(vhost_name: str, name: str) -> str:
     return key_prefix(QUEUE, vhost_name) + name
+
+
+def inner_queue_key(kind: str, vhost_name: str, owner_name: str) -> str:
+    """``kind`` is one of :data:`INNER_QUEUES`, or :data:`QUEUE_SEEN` for a queue's name."""
+    return key_prefix(kind, vhost_name) + owner_name
 
 
 def binding_key(vhost_name: str, binding: Binding) -> str:

@@ -2,15 +2,18 @@
 
 Consumers of a higher ``x-priority`` are served while any of them has capacity. A consumer without
 capacity is asked once a round and then rests until the next one, so that many of them cost a round
-one question each, and a message nothing.
+one question each, and a message nothing. Consumers of one priority share equally, unless one of
+them has a weight (:mod:`weighted_ring`).
 """
 
 from __future__ import annotations
 
 from collections import deque
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from reference_broker.core.lease import Lease
+from reference_broker.core.weighted_ring import Ring, WeightedRing
 
 if TYPE_CHECKING:
     from reference_broker.core.ports import ConsumerPort
@@ -20,16 +23,19 @@ if TYPE_CHECKING:
 class ConsumerRotation:
     """The consumers of one queue: ``consumers`` in order of arrival, ``rings`` as they are served.
 
-    With ``single_active`` only the one that has been here longest is served (RabbitMQ's
-    ``x-single-active-consumer``); the next takes over when it goes.
+    With ``single_active`` only one is served, :attr:`active` (RabbitMQ's
+    ``x-single-active-consumer``): the first one, until it goes. Then the one of the highest
+    priority takes over, of several the one that has been here longest.
     """
 
-    __slots__ = ("_single_active", "consumers", "rings")
+    __slots__ = ("_single_active", "active", "consumers", "rings")
 
     def __init__(self, *, single_active: bool = False) -> None:
         self._single_active = single_active
         self.consumers: list[ConsumerPort] = []
-        self.rings: list[deque[ConsumerPort]] = []
+        self.active: ConsumerPort | None = None
+        """The single active consumer; ``None`` where there is no such thing."""
+        self.rings: list[Ring] = []
         """One ring per priority, highest first; the consumer whose turn it is, is in front."""
 
     def refuses(self, consumer: ConsumerPort) -> bool:
@@ -41,16 +47,19 @@ class ConsumerRotation:
     def add(self, consumer: ConsumerPort) -> None:
         self.consumers.append(consumer)
         if self._single_active:
-            self.rings = [deque(self.consumers[:1])]
+            if self.active is None:
+                self._activate(consumer)
             return
         for place, ring in enumerate(self.rings):
             if ring[0].priority == consumer.priority:
+                if consumer.weight != 1 and not isinstance(ring, WeightedRing):
+                    self.rings[place] = ring = WeightedRing(ring)
                 ring.append(consumer)
                 return
             if ring[0].priority < consumer.priority:
-                self.rings.insert(place, deque((consumer,)))
+                self.rings.insert(place, _ring_of(consumer))
                 return
-        self.rings.append(deque((consumer,)))
+        self.rings.append(_ring_of(consumer))
 
     def remove(self, consumer: ConsumerPort) -> bool:
         """Take a consumer out; false when it was not here."""
@@ -58,13 +67,24 @@ class ConsumerRotation:
             return False
         self.consumers.remove(consumer)
         if self._single_active:
-            self.rings = [deque(self.consumers[:1])] if self.consumers else []
+            if consumer is self.active:
+                # The first of the highest: max keeps the order of arrival.
+                waiting = self.consumers
+                self._activate(max(waiting, key=attrgetter("priority")) if waiting else None)
             return True
         for ring in self.rings:
             if consumer in ring:
                 ring.remove(consumer)
         self.rings = [ring for ring in self.rings if ring]
         return True
+
+    def _activate(self, consumer: ConsumerPort | None) -> None:
+        self.active = consumer
+        self.rings = [] if consumer is None else [deque((consumer,))]
+
+
+def _ring_of(consumer: ConsumerPort) -> Ring:
+    return deque((consumer,)) if consumer.weight == 1 else WeightedRing((consumer,))
 
 
 def hand_out(queue: Queue) -> None:
@@ -74,7 +94,7 @@ def hand_out(queue: Queue) -> None:
         _serve(queue, ring)
 
 
-def _serve(queue: Queue, ring: deque[ConsumerPort]) -> None:
+def _serve(queue: Queue, ring: Ring) -> None:
     """Deliver to the consumers of one priority. The hot loop: everything it needs is a local."""
     index = queue.index
     levels = queue.levels

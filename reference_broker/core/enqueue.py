@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reference_broker.core.content import NOT_STORED
-from reference_broker.core.expiry import expires_at_ms
 from reference_broker.core.journal import Entry
 from reference_broker.core.window import MESSAGE_OVERHEAD_BYTES
 
@@ -42,8 +41,11 @@ def enqueue(
         taking = [
             q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, content)
         ]
+        if len(taking) < len(queues):
+            store([q for q in taking if not q.expiry.wants_all], content, facts, env)
+            return False
         store(taking, content, facts, env)
-        return len(taking) == len(queues)
+        return True
 
     # The hot path: one queue, no list built, no call that can be spared.
     queue = queues[0]
@@ -56,10 +58,9 @@ def enqueue(
         index = queue.levels.index_for(priority)
     ttl_ms = queue.limits.message_ttl_ms
     if ttl_ms is not None or facts.expiration_ms is not None:
-        expires_at = expires_at_ms(env.moment.wall_ms, ttl_ms, facts.expiration_ms)
-        queue.expiry.watching = True
+        expires_at = queue.expiry.stamp(content, facts, index.tail)
     size = len(content.body)
-    if queue.durable and facts.persistent:
+    if queue.durable and (facts.persistent or queue.stores_all):
         entry = _new_entry(Entry, (queue.id, index.tail, expires_at, priority))
         env.journal.publish((entry,), content)
         position = content.position
@@ -108,17 +109,15 @@ def store(
         if queue.levels is not None:
             priority = queue.levels.level_of(facts.priority)
             index = queue.levels.index_for(priority)
-        expires_at = expires_at_ms(
-            env.moment.wall_ms, queue.limits.message_ttl_ms, facts.expiration_ms
-        )
+        expires_at = 0
+        if queue.limits.message_ttl_ms is not None or facts.expiration_ms is not None:
+            expires_at = queue.expiry.stamp(content, facts, index.tail)
         places.append((queue, index, expires_at))
-        if queue.durable and facts.persistent:
+        if queue.durable and (facts.persistent or queue.stores_all):
             entries.append(Entry(queue.id, index.tail, expires_at, priority))
     moved = _journal(entries, len(entries) == len(places), content, env, source)
     for queue, index, expires_at in places:
         _append(queue, index, content, expires_at)
-        if expires_at:
-            queue.expiry.watching = True
         env.mark_dirty(queue)
     if source is not None and source.sequence >= 0:
         if source.is_logged and not moved:

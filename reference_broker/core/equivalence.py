@@ -31,8 +31,14 @@ QUEUE_ARGUMENTS = (
     "x-single-active-consumer",
     "x-queue-type",
     "x-queue-master-locator",
+    "x-delivery-limit",
+    "x-dead-letter-strategy",
+    "x-max-in-memory-length",
+    "x-max-in-memory-bytes",
+    "x-quorum-initial-group-size",
+    "x-queue-leader-locator",
 )
-"""The arguments of a classic queue that RabbitMQ compares."""
+"""The arguments of a queue that RabbitMQ compares; the last six are those of quorum queues."""
 
 _QUEUE_TYPE = "x-queue-type"
 _DEFAULT_QUEUE_TYPE = "classic"

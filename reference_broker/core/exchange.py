@@ -7,14 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reference_broker.core.binding import Binding, BindingIdentity
+from reference_broker.core.hash_match import (
+    ConsistentHashMatcher,
+    HashSource,
+    ModulusHashMatcher,
+)
 from reference_broker.core.headers_match import HeadersMatcher
-from reference_broker.core.matcher import DirectMatcher, FanoutMatcher, Matcher, MessageHeaders
+from reference_broker.core.matcher import DirectMatcher, FanoutMatcher, Matcher
+from reference_broker.core.message_headers import MessageHeaders
+from reference_broker.core.policy import NO_POLICIES, AppliedPolicies
+from reference_broker.core.random_match import RandomMatcher
 from reference_broker.core.topic_trie import TopicTrie
 
+if TYPE_CHECKING:
+    from reference_broker.core.queue import Queue
+    from reference_broker.core.seen_keys import SeenKeys
+
 ALTERNATE_EXCHANGE = "alternate-exchange"
+DELAYED_TYPE = "x-delayed-type"
 
 DEFAULT_EXCHANGE = ""
 """The exchange without a name: it routes to the queue that the routing key names."""
@@ -27,13 +40,24 @@ class ExchangeType(StrEnum):
     FANOUT = "fanout"
     TOPIC = "topic"
     HEADERS = "headers"
+    CONSISTENT_HASH = "x-consistent-hash"
+    MODULUS_HASH = "x-modulus-hash"
+    RANDOM = "x-random"
+    DELAYED = "x-delayed-message"
+    DEDUPLICATION = "x-message-deduplication"
 
 
-_MATCHERS: dict[ExchangeType, Callable[[], Matcher]] = {
-    ExchangeType.DIRECT: DirectMatcher,
-    ExchangeType.FANOUT: FanoutMatcher,
-    ExchangeType.TOPIC: TopicTrie,
-    ExchangeType.HEADERS: HeadersMatcher,
+_MATCHERS: dict[ExchangeType, Callable[[str, Mapping[str, Any]], Matcher]] = {
+    ExchangeType.DIRECT: lambda name, arguments: DirectMatcher(),
+    ExchangeType.FANOUT: lambda name, arguments: FanoutMatcher(),
+    ExchangeType.TOPIC: lambda name, arguments: TopicTrie(),
+    ExchangeType.HEADERS: lambda name, arguments: HeadersMatcher(),
+    ExchangeType.CONSISTENT_HASH: (
+        lambda name, arguments: ConsistentHashMatcher(HashSource.of(arguments))
+    ),
+    ExchangeType.MODULUS_HASH: lambda name, arguments: ModulusHashMatcher(),
+    ExchangeType.RANDOM: lambda name, arguments: RandomMatcher(name),
+    ExchangeType.DEDUPLICATION: lambda name, arguments: FanoutMatcher(),
 }
 
 
@@ -41,8 +65,12 @@ class Exchange:
     """One exchange of a virtual host. ``bindings`` are those *from* it, oldest first; only
     :meth:`add` and :meth:`remove` change them.
 
-    ``downstream`` counts the bindings to each exchange that it is bound to. ``published`` counts
-    the messages that came in from clients, ``routed`` the queues that each of them was routed to.
+    ``downstream`` counts the bindings to each exchange that it is bound to. ``alternate`` is what
+    the arguments and ``policies`` say (see :mod:`policy_effect`). ``routing_type`` is the type by
+    which it matches: ``type``, or for a delayed exchange the one that it was declared with.
+    ``delays`` is what a delayed exchange holds back, ``seen`` what one remembers that lets each
+    message through once; the virtual host makes both. ``published`` counts the messages that came
+    in from clients, ``routed`` the queues that each of them was routed to.
     """
 
     __slots__ = (
@@ -51,12 +79,16 @@ class Exchange:
         "arguments",
         "auto_delete",
         "bindings",
+        "delays",
         "downstream",
         "durable",
         "internal",
         "name",
+        "policies",
         "published",
         "routed",
+        "routing_type",
+        "seen",
         "type",
     )
 
@@ -77,13 +109,31 @@ class Exchange:
         self.internal = internal
         self.arguments = dict(arguments or {})
         self.alternate: str | None = self.arguments.get(ALTERNATE_EXCHANGE)
+        self.policies: AppliedPolicies = NO_POLICIES
         self.bindings: dict[BindingIdentity, Binding] = {}
         self.downstream: dict[str, int] = {}
         self.published = self.routed = 0
-        self._matcher = _MATCHERS[type]()
+        self.delays: Queue | None = None
+        self.seen: SeenKeys | None = None
+        self.routing_type = _routing_type(type, self.arguments)
+        self._matcher = _MATCHERS[self.routing_type](name, self.arguments)
 
     def __repr__(self) -> str:
         return f"<Exchange {self.name!r} {self.type} bindings={len(self.bindings)}>"
+
+    @property
+    def routes_by_key(self) -> bool:
+        """Messages with the same routing key go through the same bindings, while those are."""
+        return self._matcher.by_key_alone and self.delays is None and self.seen is None
+
+    def inner_queues(self) -> dict[str, Queue]:
+        """The queues that are part of the exchange, by the kind of their definition."""
+        inner = {}
+        if self.delays is not None:
+            inner["delayed"] = self.delays
+        if self.seen is not None:
+            inner["seen"] = self.seen.queue
+        return inner
 
     def add(self, binding: Binding) -> None:
         """``binding`` must not be here yet, and its arguments must suit the type."""
@@ -105,6 +155,14 @@ class Exchange:
     def match(self, routing_key: str, headers: MessageHeaders) -> Iterable[Binding]:
         """The bindings that a message goes through, each once. Raises what ``headers`` raises."""
         return self._matcher.match(routing_key, headers)
+
+
+def _routing_type(type: ExchangeType, arguments: Mapping[str, Any]) -> ExchangeType:
+    """A delayed exchange whose arguments are bad is never more than compared with another."""
+    if type is not ExchangeType.DELAYED:
+        return type
+    inner = arguments.get(DELAYED_TYPE)
+    return ExchangeType(inner) if inner in _MATCHERS else ExchangeType.DIRECT
 
 
 def predeclared_exchanges() -> list[Exchange]:

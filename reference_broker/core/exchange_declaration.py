@@ -5,6 +5,8 @@ They raise, or change nothing.
 
 from __future__ import annotations
 
+from typing import Any
+
 from mqkit.wire import table_type_name
 from reference_broker.core.equivalence import (
     EXCHANGE_ARGUMENTS,
@@ -14,10 +16,13 @@ from reference_broker.core.equivalence import (
 from reference_broker.core.exchange import (
     ALTERNATE_EXCHANGE,
     DEFAULT_EXCHANGE,
+    DELAYED_TYPE,
     Exchange,
     ExchangeType,
 )
+from reference_broker.core.hash_match import check_hash_arguments
 from reference_broker.core.names import RESERVED_PREFIX, described, refuse_reserved
+from reference_broker.core.seen_rule import SeenRule
 from reference_broker.errors import ChannelException, ReplyCode
 
 
@@ -27,8 +32,9 @@ def exchange_type(name: str) -> ExchangeType:
     try:
         return ExchangeType(name)
     except ValueError:
+        adjective = "unknown" if name else "invalid"
         raise ChannelException(
-            ReplyCode.PRECONDITION_FAILED, f"unknown exchange type '{name}'"
+            ReplyCode.PRECONDITION_FAILED, f"{adjective} exchange type '{name}'"
         ) from None
 
 
@@ -42,16 +48,28 @@ def refuse_default(name: str) -> None:
 
 def check_new_exchange(wanted: Exchange, vhost_name: str) -> None:
     """Raises :exc:`ChannelException`: 403 for a reserved name, 406 for an alternate exchange that
-    is not named by a string."""
+    is not named by a string, or arguments that its type can't have."""
     refuse_reserved("exchange", wanted.name)
-    if ALTERNATE_EXCHANGE not in wanted.arguments:
-        return
-    alternate = wanted.arguments[ALTERNATE_EXCHANGE]
+    alternate = wanted.arguments.get(ALTERNATE_EXCHANGE, "")
     if not isinstance(alternate, str):
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED,
             f"invalid type '{table_type_name(alternate)}' for arg '{ALTERNATE_EXCHANGE}'"
             f" in {described('exchange', wanted.name, vhost_name)}",
+        )
+    if wanted.type is ExchangeType.DELAYED:
+        _check_delayed_type(wanted.arguments.get(DELAYED_TYPE))
+    if wanted.routing_type is ExchangeType.CONSISTENT_HASH:
+        check_hash_arguments(wanted.arguments)
+    SeenRule.of(wanted.type, wanted.arguments)
+
+
+def _check_delayed_type(value: Any) -> None:
+    """Raises :exc:`ChannelException` 406, with the plugin's text, typing errors included."""
+    if not isinstance(value, str) or exchange_type(value) is ExchangeType.DELAYED:
+        raise ChannelException(
+            ReplyCode.PRECONDITION_FAILED,
+            f"Invalid argument, '{DELAYED_TYPE}' must bean existing exchnage type",
         )
 
 

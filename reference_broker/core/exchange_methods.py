@@ -28,6 +28,7 @@ def _declare(channel: Channel, method: ExchangeDeclare) -> None:
         auto_delete=method.auto_delete,
         internal=method.internal,
         arguments=method.arguments,
+        access=channel.connection.access,
     )
     if not method.nowait:
         durable = exchange.durable and not method.passive
@@ -42,12 +43,21 @@ def _is_durable(channel: Channel, name: str) -> bool:
 
 def _delete(channel: Channel, method: ExchangeDelete) -> None:
     durable = _is_durable(channel, method.exchange)
-    channel.vhost.delete_exchange(method.exchange, if_unused=method.if_unused)
+    channel.vhost.delete_exchange(
+        method.exchange, if_unused=method.if_unused, access=channel.connection.access
+    )
     if not method.nowait:
         channel.reply_defined(ExchangeDeleteOk(), durable=durable)
 
 
+def _require_binding(channel: Channel, method: ExchangeBind | ExchangeUnbind) -> None:
+    channel.connection.access.require_binding(
+        channel.vhost, method.source, method.destination, method.routing_key, to_queue=False
+    )
+
+
 def _bind(channel: Channel, method: ExchangeBind) -> None:
+    _require_binding(channel, method)
     channel.vhost.bind(
         method.source,
         method.destination,
@@ -61,6 +71,7 @@ def _bind(channel: Channel, method: ExchangeBind) -> None:
 
 
 def _unbind(channel: Channel, method: ExchangeUnbind) -> None:
+    _require_binding(channel, method)
     channel.vhost.unbind(
         method.source,
         method.destination,

@@ -6,12 +6,14 @@ one deadline, that of its head, however many messages wait behind it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from reference_broker.core.death import DeathReason
 
 if TYPE_CHECKING:
+    from reference_broker.core.content import Content
     from reference_broker.core.deadlines import Deadline
+    from reference_broker.core.header import HeaderFacts
     from reference_broker.core.queue import Queue
 
 
@@ -24,6 +26,37 @@ def expires_at_ms(wall_ms: int, queue_ttl_ms: int | None, message_ttl_ms: int | 
     return wall_ms + message_ttl_ms
 
 
+class Expiry(Protocol):
+    """What time does to the messages of a queue. It is asked only about those that have one: their
+    own expiration, or the queue's message TTL."""
+
+    wants_all: bool
+    """The queue takes a message only if every other queue that it is for takes it too."""
+    watching: bool
+    """There may be something to do with time. Cheap to ask, before every delivery."""
+
+    def stamp(self, content: Content, facts: HeaderFacts, sequence: int) -> int:
+        """The wall ms that the entry of a new message is to have, 0 for none. It is going to be
+        appended with ``sequence``."""
+        ...
+
+    def restored(self) -> None:
+        """Recovery: the queue has its messages."""
+        ...
+
+    def drop_overdue(self) -> None:
+        """Before a delivery."""
+        ...
+
+    def drop_due(self) -> None:
+        """After a round. The caller drains the dead letters."""
+        ...
+
+    def cancel(self) -> None:
+        """The queue is deleted."""
+        ...
+
+
 class MessageExpiry:
     """Expiry at the head of one queue.
 
@@ -32,11 +65,22 @@ class MessageExpiry:
     """
 
     __slots__ = ("_deadline", "_queue", "watching")
+    wants_all = False
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
         self._deadline: Deadline | None = None
         self.watching = False
+
+    def stamp(self, content: Content, facts: HeaderFacts, sequence: int) -> int:
+        queue = self._queue
+        ttl_ms = queue.limits.message_ttl_ms
+        self.watching = True
+        return expires_at_ms(queue.env.moment.wall_ms, ttl_ms, facts.expiration_ms)
+
+    def restored(self) -> None:
+        if any(index.has_expiries for index in self._queue.indexes()):
+            self.watching = True
 
     def drop_overdue(self) -> None:
         """Before a delivery: the head must not be one whose time was over before this instant.

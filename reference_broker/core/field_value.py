@@ -88,6 +88,8 @@ def _listed(values: Any, printed_one: Callable[[Any], str]) -> str:
 
 
 def _binary(text: str) -> str:
+    if not text:
+        return "<<>>"
     if not text.isprintable():
         return _bytes(text.encode("utf-8", "surrogatepass"))
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

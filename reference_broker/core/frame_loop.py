@@ -18,10 +18,12 @@ import struct
 from typing import TYPE_CHECKING
 
 from mqkit.wire import FRAME_END, FRAME_HEADER_SIZE
+from reference_broker.core import bad_frames
 from reference_broker.core.channel_state import ChannelState
+from reference_broker.core.connection_state import ConnectionState
 from reference_broker.core.publish_path import PUBLISH, take_publishes
 from reference_broker.core.settlement import ack
-from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+from reference_broker.errors import ChannelException
 
 if TYPE_CHECKING:
     from reference_broker.core.connection import Connection
@@ -34,9 +36,10 @@ _ACK_ARGUMENTS = struct.Struct(">QB")
 
 
 def take_frames(connection: Connection, data: bytes) -> int:
-    """Handle every complete frame of ``data``; returns how many bytes they were.
+    """Handle every complete frame of ``data``; returns how many bytes they were. What follows a
+    login that is being checked is left.
 
-    Raises ``ConnectionException`` (501) where the bytes are no frame: one that is larger than the
+    Raises ``FrameException`` (501) where the bytes are no frame: one that is larger than the
     connection's ``payload_max`` (as soon as its head is seen), or does not end in 0xCE. Where the
     next frame would begin is not known after that.
     """
@@ -50,12 +53,13 @@ def take_frames(connection: Connection, data: bytes) -> int:
     while position <= last_header:
         kind, number, size = unpack_from(data, position)
         if size > connection.payload_max:
-            raise _too_large(kind, size, connection.payload_max)
+            raise bad_frames.too_large(kind, size, connection.frame_max)
         stop = position + FRAME_HEADER_SIZE + size
         if stop >= end:
             break
         if data[stop] != FRAME_END:
-            raise _bad_end(kind, data[stop])
+            payload = data[position + FRAME_HEADER_SIZE : stop]
+            raise bad_frames.bad_end(kind, payload, data[stop])
         channel = channels.get(number)
         if (
             kind == _METHOD
@@ -80,14 +84,6 @@ def take_frames(connection: Connection, data: bytes) -> int:
         payload = data[position + FRAME_HEADER_SIZE : stop]
         position = stop + 1
         connection.take_frame(kind, number, payload)
+        if connection.state is ConnectionState.SECURING:
+            break
     return position
-
-
-def _too_large(kind: int, size: int, payload_max: int) -> ConnectionException:
-    text = f"type {kind}, all octets = <<>>: {{frame_too_large,{size},{payload_max}}}"
-    return ConnectionException(ReplyCode.FRAME_ERROR, text)
-
-
-def _bad_end(kind: int, octet: int) -> ConnectionException:
-    text = f"type {kind}: {{invalid_frame_end_marker,{octet}}}"
-    return ConnectionException(ReplyCode.FRAME_ERROR, text)

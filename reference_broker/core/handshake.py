@@ -26,6 +26,7 @@ CAPABILITIES: dict[str, bool] = {
     "consumer_priorities": True,
     "authentication_failure_close": True,
     "per_consumer_qos": True,
+    "direct_reply_to": True,
 }
 """What RabbitMQ announces too and what works here, and nothing else."""
 
@@ -86,9 +87,10 @@ def credentials(start_ok: ConnectionStartOk) -> Credentials:
 
 
 def _plain(response: bytes) -> Credentials:
-    """RFC 4616: authorisation identity, NUL, name, NUL, password."""
+    """RFC 4616: authorisation identity, NUL, name, NUL, password. Nobody may act for somebody else,
+    so the first has to be empty (RabbitMQ)."""
     parts = response.split(b"\x00")
-    if len(parts) != 3:
+    if len(parts) != 3 or parts[0]:
         return Credentials("", b"")
     return Credentials(parts[1].decode(errors="replace"), parts[2])
 
@@ -123,7 +125,8 @@ def negotiated(tune_ok: ConnectionTuneOk, limits: Limits) -> Tuned:
 
 
 def _check(name: str, value: int, smallest: int, largest: int) -> None:
-    shown = f"{value} (no limit)" if value == 0 else str(value)
+    no_limit = value == 0 and name == "channel_max"  # RabbitMQ says it of this one only
+    shown = f"{value} (no limit)" if no_limit else str(value)
     if value and value < smallest:
         text = f"negotiated {name} = {shown} is lower than the minimum allowed value ({smallest})"
     elif value == 0 or value > largest:

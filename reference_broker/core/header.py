@@ -23,6 +23,7 @@ import re
 from typing import Any, NamedTuple
 
 from mqkit.wire import WireError, decode_table
+from reference_broker.core.header_table import check_table
 from reference_broker.core.queue_arguments import MAX_EXPIRY_MS
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
@@ -33,19 +34,39 @@ PROPERTIES = 14
 HEADERS = 0x2000
 DELIVERY_MODE = 0x1000
 PRIORITY = 0x0800
+CORRELATION_ID = 0x0400
+REPLY_TO = 0x0200
 EXPIRATION = 0x0100
+MESSAGE_ID = 0x0080
+TIMESTAMP = 0x0040
 USER_ID = 0x0010
 
 # Every property, in the order in which they follow the flags, with the width of its value:
 # 0 for a shortstr, -1 for a table.
 _WIDTHS = (
     (0x8000, 0), (0x4000, 0), (HEADERS, -1), (DELIVERY_MODE, 1), (PRIORITY, 1), (0x0400, 0),
-    (0x0200, 0), (EXPIRATION, 0), (0x0080, 0), (0x0040, 8), (0x0020, 0), (USER_ID, 0),
+    (REPLY_TO, 0), (EXPIRATION, 0), (0x0080, 0), (0x0040, 8), (0x0020, 0), (USER_ID, 0),
     (0x0008, 0), (0x0004, 0),
 )  # fmt: skip
 
 PERSISTENT = 2
 """The delivery mode of a message that survives a restart; any other does not (RabbitMQ)."""
+
+_MORE_FLAGS = 0x0001
+"""By section 4.2.6.1 another 16 flags follow; no class has so many properties, and RabbitMQ can't
+read a header that says so."""
+
+_WIDTHS_FROM_CORRELATION_ID = tuple(
+    tuple(width for flag, width in _WIDTHS if flag & flags)
+    for flags in range(0, 2 * 0x0400, 0x0004)
+)
+"""For each set of the flags from correlation-id on, shifted right by two: the widths."""
+
+COPIES_MARK = b"CC"
+"""In every header that has CC or BCC; a header without it needs no look into its table."""
+
+DIRECT_REPLY_MARK = b"amq.rabbitmq.reply-to"
+"""In every header that asks for a direct reply (:mod:`reference_broker.core.direct_reply`)."""
 
 MAX_CACHED_FACTS = 512
 MAX_CACHED_HEADER = 128
@@ -61,8 +82,9 @@ class HeaderFacts(NamedTuple):
     """What a queue, or the channel's checks, need of a header.
 
     ``expiration_ms`` is validated. ``user_id`` is the property's bytes, to be compared with the
-    login. ``has_headers`` says that there is a header table, which CC, BCC or a headers exchange
-    may want.
+    login. ``has_headers`` says that there is a header table, which a headers exchange may want.
+    Where a message is ``plain``, neither of these, nor CC, BCC or reply-to, is anything that its
+    publisher's channel has to see to.
     """
 
     persistent: bool
@@ -70,10 +92,12 @@ class HeaderFacts(NamedTuple):
     expiration_ms: int | None = None
     user_id: bytes | None = None
     has_headers: bool = False
+    plain: bool = True
 
 
-_PLAIN = tuple(
-    HeaderFacts(persistent, priority, None, None, has_headers)
+_USUAL = tuple(
+    HeaderFacts(persistent, priority, None, None, has_headers, plain)
+    for plain in (False, True)
     for persistent in (False, True)
     for has_headers in (False, True)
     for priority in range(256)
@@ -84,17 +108,18 @@ _cache: dict[bytes, HeaderFacts] = {}
 
 
 def facts_of(header: bytes) -> HeaderFacts:
-    """The facts of a content header's payload, of 14 bytes at least.
+    """The facts of a content header's payload that comes from outside, of 14 bytes at least.
 
     Raises :exc:`ChannelException` 406 for a bad expiration, with RabbitMQ's text, and
-    :exc:`ConnectionException` 502 when the properties end before they should.
+    :exc:`ConnectionException` 502 for what no client could read: properties that are not as long as
+    the header, a header table that is none.
     """
     if len(header) > MAX_CACHED_HEADER:
-        return read_facts(header)
+        return _checked_facts(header)
     key = header[FLAGS:]
     facts = _cache.get(key)
     if facts is None:
-        facts = read_facts(header)
+        facts = _checked_facts(header)
         if not (key[0] << 8 | key[1]) & _SELDOM_REPEATED:
             if len(_cache) >= MAX_CACHED_FACTS:
                 _cache.clear()
@@ -102,8 +127,20 @@ def facts_of(header: bytes) -> HeaderFacts:
     return facts
 
 
+def _checked_facts(header: bytes) -> HeaderFacts:
+    facts = read_facts(header)
+    if facts.has_headers:
+        start = PROPERTIES
+        if header[FLAGS] & 0x80:
+            start += 1 + header[start]
+        if header[FLAGS] & 0x40:
+            start += 1 + header[start]
+        check_table(header, start)
+    return facts
+
+
 def read_facts(header: bytes) -> HeaderFacts:
-    """:func:`facts_of`, without the cache."""
+    """:func:`facts_of` a header that the broker has taken before; raises the same."""
     try:
         flags = header[FLAGS] << 8 | header[FLAGS + 1]
         offset = PROPERTIES
@@ -121,12 +158,18 @@ def read_facts(header: bytes) -> HeaderFacts:
         if flags & PRIORITY:
             priority = header[offset]
             offset += 1
-        if offset > len(header):
-            raise _cut_short()
-        if not flags & (EXPIRATION | USER_ID):
-            return _PLAIN[persistent << 9 | bool(flags & HEADERS) << 8 | priority]
+        for width in _WIDTHS_FROM_CORRELATION_ID[flags >> 2 & 0x1FF]:
+            offset += width or 1 + header[offset]
     except IndexError:
         raise _cut_short() from None
+    if offset != len(header) or flags & _MORE_FLAGS:
+        raise _misfit(header, offset)
+    plain = not (
+        (flags & HEADERS and COPIES_MARK in header)
+        or (flags & REPLY_TO and DIRECT_REPLY_MARK in header)
+    )
+    if not flags & (EXPIRATION | USER_ID):
+        return _USUAL[plain << 10 | persistent << 9 | bool(flags & HEADERS) << 8 | priority]
     properties = split_properties(header)
     expiration = properties.get(EXPIRATION)
     user_id = properties.get(USER_ID)
@@ -136,7 +179,14 @@ def read_facts(header: bytes) -> HeaderFacts:
         None if expiration is None else _expiration_ms(expiration[1:]),
         None if user_id is None else user_id[1:],
         HEADERS in properties,
+        plain and user_id is None,
     )
+
+
+def user_id_of(header: bytes) -> bytes | None:
+    """The user-id property alone. Raises :exc:`ConnectionException` 502 where it can't be read."""
+    user_id = split_properties(header).get(USER_ID)
+    return None if user_id is None else user_id[1:]
 
 
 def headers_of(header: bytes) -> dict[str, Any]:
@@ -192,6 +242,14 @@ def _cut_short() -> ConnectionException:
     return ConnectionException(
         ReplyCode.SYNTAX_ERROR, "content header: a property is cut short", 60
     )
+
+
+def _misfit(header: bytes, end: int) -> ConnectionException:
+    """The properties end at ``end``, or more flags were announced."""
+    if end > len(header):
+        return _cut_short()
+    text = f"{len(header) - end} octets too many" if end < len(header) else "too many flags"
+    return ConnectionException(ReplyCode.SYNTAX_ERROR, f"content header: {text}", 60)
 
 
 def _expiration_ms(text: bytes) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from mqkit.wire import table_type_name
 from reference_broker.core.binding import Binding, BindingIdentity
 from reference_broker.core.field_value import comparable, erlang_term
-from reference_broker.core.matcher import MessageHeaders
+from reference_broker.core.message_headers import MessageHeaders
 from reference_broker.errors import ChannelException, ReplyCode
 
 X_MATCH = "x-match"
@@ -62,6 +62,7 @@ class HeadersMatcher:
     """The bindings of one headers exchange, tried one after the other."""
 
     __slots__ = ("_bindings",)
+    by_key_alone = False
 
     def __init__(self) -> None:
         self._bindings: dict[BindingIdentity, tuple[HeadersPattern, Binding]] = {}

@@ -132,6 +132,18 @@ class QueueIndex:
         self.ready_bytes -= chunk.sizes[offset]
         return chunk.base + offset, redelivered
 
+    def take_at(self, sequence: int) -> None:
+        """Take a ready entry wherever it stands. Settled, requeued or put back as one that
+        :meth:`take` gave."""
+        chunk, offset = self._find(sequence)
+        state = chunk.states[offset]
+        if state not in (READY, REDELIVERED):
+            raise IllegalTransition(f"take of {sequence}, state {self.state_of(sequence)!r}")
+        chunk.states[offset] = TAKEN
+        chunk.returned -= state == REDELIVERED
+        self.ready -= 1
+        self.ready_bytes -= chunk.sizes[offset]
+
     def settle(self, sequence: int) -> None:
         """A taken entry is gone for good."""
         try:

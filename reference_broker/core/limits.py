@@ -19,6 +19,10 @@ FRAME_SIZE_MIN = 4096
 HANDSHAKE_S = 10.0
 """From the accepted socket to connection.open, in all and not per read (as RabbitMQ)."""
 
+LOGIN_REFUSED_S = 3.0
+"""From a refused login to the end of the socket, whatever the client does: guessing is slow, and
+what was wrong is not told by the time it takes (RabbitMQ's silent_close_delay)."""
+
 CLOSE_OK_S = 10.0
 """How long the broker waits for close-ok after its own connection.close."""
 
@@ -32,6 +36,10 @@ its first frame to its last delivery. (RabbitMQ 3's default; what is larger belo
 UNACKED_MAX = 65_535
 """Deliveries that one channel may hold unacknowledged: as many as basic.qos can ask for at all.
 A consumer without a prefetch gets no more than this before it acknowledges."""
+
+TRANSACTIONS_PER_WATERMARK = 4
+"""All uncommitted transactions together may hold this part of the memory watermark. (RabbitMQ has
+no bound, and a broker that is full of them stays blocked.)"""
 
 CONSUMERS_MAX = 4_096
 """Consumers of one channel: each is looked at whenever its queue has something to hand out."""
@@ -72,5 +80,8 @@ class Limits:
     """Bytes of one message's body."""
     memory_high_watermark_bytes: int = 1_024 * MIB
     """Bytes of messages that the broker holds before it stops reading from publishers."""
+    consumer_timeout_ms: int = 1_800_000
+    """How long a client may hold a message without settling it, where neither its consumer nor the
+    queue says another time. 0 is for ever."""
     disk_free_limit_bytes: int = 50_000_000
     """Free on the data folder's disk before it stops reading from publishers. 0 is no limit."""

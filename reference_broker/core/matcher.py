@@ -1,20 +1,24 @@
 """Which bindings of an exchange a message goes through: the seam between exchange types, and the
-two plain ones. The others are :class:`TopicTrie` and :class:`HeadersMatcher`.
+two plain ones. The others are in :mod:`topic_trie`, :mod:`headers_match`, :mod:`hash_match` and
+:mod:`random_match`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Iterable
+from typing import Protocol
 
 from reference_broker.core.binding import Binding, BindingIdentity
-
-MessageHeaders: TypeAlias = Callable[[], Mapping[str, Any]]
-"""A message's header table, decoded when somebody asks for it."""
+from reference_broker.core.message_headers import MessageHeaders
 
 
 class Matcher(Protocol):
-    """The bindings of one exchange, arranged so that the matching ones are found quickly."""
+    """The bindings of one exchange, arranged so that the matching ones are found quickly.
+
+    ``by_key_alone``: messages with the same routing key go through the same bindings.
+    """
+
+    by_key_alone: bool
 
     def add(self, binding: Binding) -> None:
         """``binding`` is not here yet, and its arguments suit the exchange's type."""
@@ -33,6 +37,7 @@ class FanoutMatcher:
     """Every binding matches."""
 
     __slots__ = ("_bindings",)
+    by_key_alone = True
 
     def __init__(self) -> None:
         self._bindings: dict[BindingIdentity, Binding] = {}
@@ -51,6 +56,7 @@ class DirectMatcher:
     """The bindings with exactly the message's routing key match."""
 
     __slots__ = ("_by_key",)
+    by_key_alone = True
 
     def __init__(self) -> None:
         self._by_key: dict[str, dict[BindingIdentity, Binding]] = {}

@@ -115,6 +115,7 @@ def held_bytes(broker: Broker) -> int:
     included, the index of all, and what waits in either direction, or for the disk: a message that
     is in no window is in memory all the same until the log has written it."""
     held = broker.journal.tail - broker.journal.synced
+    held += broker.transactions.held_bytes
     held += sum(queue.memory_bytes for queue in _queues(broker))
     for connection in broker.connections.values():
         held += connection.output_size + connection.parked_bytes
@@ -125,4 +126,4 @@ def held_bytes(broker: Broker) -> int:
 
 
 def _queues(broker: Broker) -> list[Queue]:
-    return [queue for vhost in broker.vhosts.values() for queue in vhost.queues.values()]
+    return [queue for vhost in broker.vhosts.values() for queue in vhost.queues_by_id.values()]

@@ -17,15 +17,21 @@ if TYPE_CHECKING:
     from reference_broker.core.queue import Queue
 
 
+DROPS_AT_ONCE = 1_000
+"""Messages that one call drops: a few milliseconds. A policy may cut a queue of millions, and
+nobody waits for that: the rest goes in ticks that follow each other at once."""
+
+
 class LengthLimit:
     """``x-max-length`` and ``x-max-length-bytes`` with ``x-overflow``; ``None`` is unlimited."""
 
-    __slots__ = ("_max_bytes", "_max_length", "_overflow")
+    __slots__ = ("_cutting", "_max_bytes", "_max_length", "_overflow")
 
     def __init__(self, max_length: int | None, max_bytes: int | None, overflow: Overflow) -> None:
         self._max_length = max_length
         self._max_bytes = max_bytes
         self._overflow = overflow
+        self._cutting = False
 
     @classmethod
     def of(cls, limits: QueueArguments) -> LengthLimit | None:
@@ -67,18 +73,37 @@ class LengthLimit:
 
     def enforce(self, queue: Queue) -> None:
         """Drop from the head until the queue is within its limit; nothing unless drop-head. A dead
-        letter that has to be read first ends it: it goes on when that is here.
+        letter that has to be read first ends it: it goes on when that is here. So do
+        ``DROPS_AT_ONCE``: it goes on in the next tick.
 
         The caller drains the dead letters.
         """
         if self._overflow is not Overflow.DROP_HEAD:
             return
+        left = DROPS_AT_ONCE
         while self._exceeded(queue, 0, 0):
+            if not left:
+                self._cut_later(queue)
+                return
             index = queue.head_index()
             assert index is not None
             if not queue.drop_head(index, DeathReason.MAXLEN):
                 return
             queue.dropped += 1
+            left -= 1
+
+    def _cut_later(self, queue: Queue) -> None:
+        if not self._cutting:
+            self._cutting = True
+            env = queue.env
+            env.deadlines.at(env.moment.wall_ms, lambda: self._cut(queue))
+
+    def _cut(self, queue: Queue) -> None:
+        """A tick: go on, if this is still the queue's limit."""
+        self._cutting = False
+        if queue.length_limit is self and not queue.deleted:
+            self.enforce(queue)
+            queue.env.dead_letters.drain()
 
     def _exceeded(self, queue: Queue, more: int, more_bytes: int) -> bool:
         if self._max_length is not None and queue.ready + more > self._max_length:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reference_broker.core.lease import Lease
     from reference_broker.core.moment import Moment
     from reference_broker.core.queue import Queue
+    from reference_broker.core.requeue_position import RequeueRule
     from reference_broker.core.window import Window
 
 
@@ -21,12 +22,16 @@ class ConsumerPort(Protocol):
     """A consumer, as its queue sees it. The queue never tells it about deletion: the caller does.
 
     ``priority`` is the ``x-priority`` argument of basic.consume; higher ones are served first.
+    Consumers of one priority share by their ``weight``, which is 1 for most. ``requeue`` says where
+    what the consumer gives back goes.
     """
 
     tag: str
     no_ack: bool
     exclusive: bool
     priority: int
+    weight: int
+    requeue: RequeueRule
 
     def capacity(self) -> bool:
         """May one more message be delivered now? Asked before each one, so it must be cheap."""

@@ -1,10 +1,10 @@
 """Priority levels: one index per level in use, highest first, dense in each.
 
-A priority queue numbers each level by itself, with the level in the top bits of the sequence, so
-that a level's index has no holes and consecutive acks of a level fold together in the log::
+A priority queue numbers each level by itself, with the level in the top nine bits of the sequence,
+so that a level's index has no holes and consecutive acks of a level fold together in the log::
 
-    bit 63   62..55      54..32                31..0
-    | 0 |    level    |  epoch of the start  |  counter  |
+    bit 63     62..55      54..32                31..0
+    | front |  priority  |  epoch of the start  |  counter  |
 
 The epoch (:attr:`Journal.epoch`) makes a sequence unique over restarts as well: what was acked in
 an earlier run is never mistaken for a message of this one. 23 bits are eight million starts; a
@@ -17,6 +17,9 @@ from reference_broker.core.index import QueueIndex
 
 LEVEL_SHIFT = 55
 EPOCH_SHIFT = 32
+
+FRONT_LEVEL = 256
+"""Above every priority, and the top bit of a sequence: what was put back to the front."""
 
 
 def first_sequence(epoch: int, level: int = 0) -> int:
@@ -36,13 +39,23 @@ class PriorityLevels:
         self._levels: list[int] = []
         """The keys of ``_indexes``, highest first."""
 
+    @classmethod
+    def around(cls, index: QueueIndex, epoch: int) -> PriorityLevels:
+        """Of a queue without priorities, whose one ``index`` becomes the lowest level."""
+        levels = cls(0, epoch)
+        levels.adopt(0, index)
+        return levels
+
     def level_of(self, priority: int) -> int:
         """The level that a message of this priority belongs to."""
         return min(priority, self.max_priority)
 
     def index_for(self, priority: int) -> QueueIndex:
         """The index that a message of this priority goes into."""
-        level = self.level_of(priority)
+        return self.index_at(self.level_of(priority))
+
+    def index_at(self, level: int) -> QueueIndex:
+        """The index of a level, made where it isn't there yet."""
         index = self._indexes.get(level)
         if index is None:
             index = self._indexes[level] = QueueIndex(first_sequence(self._epoch, level))

@@ -17,18 +17,25 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from mqkit.wire import FrameType, WireError, decode_method, encode_shortstr
+from mqkit.wire import LENIENT, FrameType, WireError, decode_method, encode_shortstr
 from mqkit.wire.methods import BasicPublish
+from reference_broker.core.bad_frames import HEADER_FIXED_SIZE
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.content import Content
+from reference_broker.core.direct_reply import address_of, addressed
 from reference_broker.core.enqueue import enqueue
-from reference_broker.core.header import facts_of
+from reference_broker.core.header import COPIES_MARK, facts_of, user_id_of
 from reference_broker.core.limits import PUBLISH_TARGETS_MAX
-from reference_broker.core.sender_selected import MARK, resolve_all
+from reference_broker.core.permission import Action
+from reference_broker.core.placement import RETURN_NO_ROUTE, place
+from reference_broker.core.sender_selected import resolve_all
+from reference_broker.core.traffic import count_routed
+from reference_broker.core.user_id import check_user_id
 from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel import Channel
+    from reference_broker.core.header import HeaderFacts
     from reference_broker.core.queue import Queue
 
 PUBLISH = b"\x00\x3c\x00\x28"
@@ -43,12 +50,7 @@ _METHOD_HEAD = struct.Struct(">BHI4s")
 _HEADER_HEAD = struct.Struct(">BHIHHQ")
 _CONTENT_FIXED = struct.Struct(">HHQ")
 _FRAME_HEAD = struct.Struct(">BHI")
-_HEADER_FIXED_SIZE = 14
-"""Class id, weight, body size and property flags: the least that a content header has."""
 _END = 0xCE
-
-_RETURN_NO_ROUTE = struct.pack(">HHH", 60, 50, ReplyCode.NO_ROUTE) + encode_shortstr("NO_ROUTE")
-"""basic.return, up to the exchange name and routing key."""
 
 COPIED_BODY_BYTES_MAX = 65_536
 """A collected body up to this is copied out of its buffer, which may be larger by an eighth. That
@@ -61,16 +63,29 @@ UNRESOLVED = -1
 class PublishTarget:
     """Where the publishes with one set of method arguments go.
 
-    ``queues`` holds while ``version`` is the virtual host's ``topology_version``.
+    ``queues`` holds while ``version`` is the virtual host's ``topology_version``. A ``plain``
+    target is nothing but queues; others are a reply consumer's, or a transactional channel's.
     """
 
-    __slots__ = ("exchange", "mandatory", "queues", "route", "routing_key", "version")
+    __slots__ = (
+        "exchange",
+        "mandatory",
+        "plain",
+        "queues",
+        "reply_address",
+        "route",
+        "routing_key",
+        "version",
+    )
 
-    def __init__(self, method: BasicPublish) -> None:
+    def __init__(self, method: BasicPublish, *, transactional: bool) -> None:
         self.exchange = method.exchange
         self.routing_key = method.routing_key
-        self.route = encode_shortstr(method.exchange) + encode_shortstr(method.routing_key)
+        self.route = encode_shortstr(method.exchange, LENIENT)
+        self.route += encode_shortstr(method.routing_key, LENIENT)
         self.mandatory = method.mandatory
+        self.reply_address = address_of(method.exchange, method.routing_key)
+        self.plain = not transactional and not self.reply_address
         self.queues: tuple[Queue, ...] = ()
         self.version = UNRESOLVED
 
@@ -138,7 +153,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
         if (
             (kind, frame_number, class_id, weight) != this_header
             or after > end
-            or not _HEADER_FIXED_SIZE <= size <= payload_max
+            or not HEADER_FIXED_SIZE <= size <= payload_max
             or body_size > body_max
             or not data[stop] == data[header_stop] == data[after - 1] == _END
             or (body_size and frame_head(data, header_stop + 1) != (_BODY, number, body_size))
@@ -167,19 +182,21 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
 def publish(
     channel: Channel, target: PublishTarget, header: bytes, body: bytes | bytearray
 ) -> None:
-    """Route one message and put it into its queues. Raises ``ChannelException``: 404 or 403 for
+    """Route one message and put it into its queues. Raises ``ChannelException``: 403 or 404 for
     the exchange, 406 for a property that can't be used."""
     vhost = channel.vhost
     if target.version == vhost.topology_version:
         queues = target.queues
     else:
         queues = _resolve(channel, target, header)
-    facts = facts_of(header)
-    if facts.user_id is not None:
-        _check_user_id(channel, facts.user_id)
-    if facts.has_headers and MARK in header:
-        exchange = vhost.exchange_for_publish(target.exchange)
-        queues, header = resolve_all(vhost, exchange, target.routing_key, header)
+    try:
+        facts = facts_of(header)
+    except ChannelException:  # the expiration, which RabbitMQ looks at after these
+        _check_sender(channel, header)
+        raise
+    if not (facts.plain and target.plain):
+        _publish_with_care(channel, target, queues, header, body, facts)
+        return
     confirms = channel.confirms
     if confirms is not None:
         confirms.published += 1
@@ -189,9 +206,45 @@ def publish(
             confirms.refuse()
     elif target.mandatory:
         channel.returned += 1
-        channel.send_content(_RETURN_NO_ROUTE + target.route, content)
+        channel.send_content(RETURN_NO_ROUTE + target.route, content)
     else:
         channel.unroutable += 1
+
+
+def _publish_with_care(
+    channel: Channel,
+    target: PublishTarget,
+    queues: tuple[Queue, ...],
+    header: bytes,
+    body: bytes | bytearray,
+    facts: HeaderFacts,
+) -> None:
+    """The second half of :func:`publish`, for what the hot path doesn't look for."""
+    if not facts.plain:
+        header = _check_sender(channel, header)
+        if facts.has_headers and COPIES_MARK in header:
+            exchange = channel.vhost.exchange_for_publish(target.exchange)
+            counted = queues
+            queues, header = resolve_all(channel.vhost, exchange, target.routing_key, header)
+            if channel.transaction is None:
+                more = [queue for queue in queues if queue not in counted]
+                count_routed(channel.vhost, exchange, more)
+    content = Content(target.route, header, body)
+    if channel.transaction is not None:
+        channel.transaction.publish(target, queues, content, facts)
+        return
+    confirms = channel.confirms
+    if confirms is not None:
+        confirms.published += 1
+    if not place(channel, target, queues, content, facts) and confirms is not None:
+        confirms.refuse()
+
+
+def _check_sender(channel: Channel, header: bytes) -> bytes:
+    """Whom the message asks to reply to, and whom it says it is from; the header to send on."""
+    header = addressed(channel, header)
+    _check_user_id(channel, user_id_of(header))
+    return header
 
 
 def begin_publish(channel: Channel, payload: bytes) -> None:
@@ -212,7 +265,8 @@ def _new_target(channel: Channel, payload: bytes) -> PublishTarget:
         raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "immediate=true")
     if len(channel.targets) >= PUBLISH_TARGETS_MAX:
         channel.targets.clear()
-    target = channel.targets[payload[4:]] = PublishTarget(method)
+    target = PublishTarget(method, transactional=channel.transaction is not None)
+    channel.targets[payload[4:]] = target
     return target
 
 
@@ -247,8 +301,6 @@ def _take_header(channel: Channel, assembly: PublishAssembly, kind: int, payload
     expected = "expected content header for class 60, got "
     if kind != FrameType.HEADER:
         raise _unexpected(expected + "non content header frame instead")
-    if len(payload) < _HEADER_FIXED_SIZE:
-        raise ConnectionException(ReplyCode.FRAME_ERROR, "content header frame is too short")
     class_id, weight, body_size = _CONTENT_FIXED.unpack_from(payload)
     if weight:
         raise _unexpected(expected + "non content header frame instead")
@@ -270,32 +322,37 @@ def _unexpected(text: str) -> ConnectionException:
 
 def _resolve(channel: Channel, target: PublishTarget, header: bytes) -> tuple[Queue, ...]:
     vhost = channel.vhost
+    access = channel.connection.access
+    access.require_publish(target.exchange)
     exchange = vhost.exchange_for_publish(target.exchange)
+    access.require_topic(Action.WRITE, exchange, target.routing_key)
     queues = vhost.resolve(exchange, target.routing_key, header)
-    if vhost.depends_on_headers(exchange):
-        exchange.routed += len(queues)
-        vhost.traffic.routed += len(queues)
-    else:
+    if not vhost.depends_on_headers(exchange, target.routing_key):
         target.queues = queues
         target.version = vhost.topology_version
+        return queues
+    if channel.transaction is None:
+        count_routed(vhost, exchange, queues)
+    if not queues and channel.confirms is not None:
+        # It may be one that was seen before: confirmed when that is on disk, nacked if it fails.
+        channel.confirms.position = vhost.journal.tail
     return queues
 
 
-def _check_user_id(channel: Channel, user_id: bytes) -> None:
-    user = channel.connection.user_name
-    if user_id != user.encode():
-        raise ChannelException(
-            ReplyCode.PRECONDITION_FAILED,
-            f"user_id property set to '{user_id.decode(errors='replace')}'"
-            f" but authenticated user was '{user}'",
-        )
+def _check_user_id(channel: Channel, user_id: bytes | None) -> None:
+    user = channel.connection.user
+    assert user is not None
+    check_user_id(user, user_id)
 
 
 def _note_routed(channel: Channel, target: PublishTarget | None, count: int) -> None:
     """``count`` messages in a row had this target: the exchange's counters, once for all of them.
-    Routes that depend on each message's headers are counted as they are resolved."""
-    exchange = None if target is None else channel.vhost.exchanges.get(target.exchange)
-    if exchange is not None and target is not None:
+    Routes that depend on each message's headers are counted as they are resolved, and what a
+    transaction holds when it is committed."""
+    if target is None or channel.transaction is not None:
+        return
+    exchange = channel.vhost.exchanges.get(target.exchange)
+    if exchange is not None:
         exchange.published += count
         exchange.routed += count * len(target.queues)
         channel.vhost.traffic.routed += count * len(target.queues)

@@ -12,21 +12,30 @@ journal has it, and :mod:`backlog` reads it when its turn comes. What is handed 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reference_broker.core.backlog import Backlog
 from reference_broker.core.content import NOT_STORED, Content
 from reference_broker.core.death import Death, DeathReason
+from reference_broker.core.delayed_returns import DelayedReturns
+from reference_broker.core.delivery_counts import DeliveryCounts
 from reference_broker.core.dispatch import ConsumerRotation, hand_out
-from reference_broker.core.expiry import MessageExpiry, UnusedExpiry
+from reference_broker.core.expiry import Expiry, MessageExpiry, UnusedExpiry
 from reference_broker.core.index import QueueIndex
 from reference_broker.core.lease import Lease
 from reference_broker.core.overflow import LengthLimit
+from reference_broker.core.policy import NO_POLICIES, AppliedPolicies
 from reference_broker.core.ports import ConsumerPort, QueueEnvironment
 from reference_broker.core.priority import PriorityLevels, first_sequence
 from reference_broker.core.queue_arguments import QueueArguments
+from reference_broker.core.queue_type import QueueType
+from reference_broker.core.requeue_move import move, rule_for
+from reference_broker.core.requeue_position import RequeuePosition, RequeueRule
 from reference_broker.core.window import INDEX_ENTRY_BYTES, MESSAGE_OVERHEAD_BYTES
 from reference_broker.errors import ChannelException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.seen_keys import SeenKeys
 
 
 class Queue:
@@ -36,17 +45,18 @@ class Queue:
     every hand-out but those of :meth:`get` (``got``), each of which has its part without acks
     (``delivered_no_ack``, ``got_no_ack``), ``acked`` both; ``dropped`` what a length limit removed,
     ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
-    ``header_bytes`` are those of the messages in memory.
+    ``seen`` is set by the virtual host of a queue that takes each message once.
+    ``header_bytes`` are those of the messages in memory. ``own_limits`` is what the arguments came
+    to, and ``limits`` what holds, with ``policies`` (see :mod:`policy_effect`).
     """
 
     __slots__ = (
-        "acked", "arguments", "auto_delete", "backlog", "contents", "deleted", "delivered",
-        "delivered_no_ack", "dirty", "dropped", "durable", "env", "expired", "expiry", "got",
-        "got_empty", "got_no_ack", "header_bytes", "id",
-        "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
-        "owner", "published",
-        "purged", "redelivered_count", "refused", "rejected", "requeued", "rotation",
-        "stale_settlements", "unused_expiry",
+        "acked", "arguments", "auto_delete", "backlog", "contents", "delayed", "deleted",
+        "delivered", "delivered_no_ack", "delivery_counts", "dirty", "dropped", "durable", "env",
+        "expired", "expiry", "got", "got_empty", "got_no_ack", "header_bytes", "id", "index",
+        "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name", "own_limits",
+        "owner", "policies", "published", "purged", "redelivered_count", "refused", "rejected",
+        "requeued", "rotation", "seen", "stale_settlements", "stores_all", "unused_expiry",
     )  # fmt: skip
 
     def __init__(
@@ -67,7 +77,8 @@ class Queue:
         self.auto_delete = auto_delete
         self.owner = owner
         self.arguments = dict(arguments)
-        self.limits = limits
+        self.own_limits = self.limits = limits
+        self.policies: AppliedPolicies = NO_POLICIES
         self.env = env
         self.dirty = False
         self.deleted = False
@@ -82,11 +93,17 @@ class Queue:
         self.header_bytes = 0
 
         self.rotation = ConsumerRotation(single_active=limits.single_active_consumer)
-        self.expiry = MessageExpiry(self)
+        self.expiry: Expiry = MessageExpiry(self)
         self.unused_expiry = (
             None if limits.expires_ms is None else UnusedExpiry(self, limits.expires_ms)
         )
         self.length_limit = LengthLimit.of(limits)
+        quorum = limits.queue_type is QueueType.QUORUM
+        self.stores_all = quorum
+        """Transient messages are stored too."""
+        self.delivery_counts = DeliveryCounts(self) if quorum else None
+        self.delayed = DelayedReturns(self)
+        self.seen: SeenKeys | None = None
 
         self.published = self.delivered = self.got = self.redelivered_count = 0
         self.delivered_no_ack = self.got_no_ack = self.got_empty = 0
@@ -114,8 +131,8 @@ class Queue:
 
     @property
     def unacked(self) -> int:
-        """Messages that are handed out and not settled."""
-        return len(self.leases)
+        """Messages that are handed out and not settled, or came back and have to wait."""
+        return len(self.leases) + len(self.delayed)
 
     @property
     def unacked_bytes(self) -> int:
@@ -125,9 +142,12 @@ class Queue:
     @property
     def memory_bytes(self) -> int:
         """What the queue is accounted for: messages in memory, and the index of all."""
-        bodies_and_headers = self.unacked_bytes + self.header_bytes
+        held = self.unacked_bytes - self.delayed.absent_bytes
+        bodies_and_headers = held + self.header_bytes
         overhead = self.unacked * MESSAGE_OVERHEAD_BYTES
         index = (self.ready + self.unacked) * INDEX_ENTRY_BYTES
+        if self.delivery_counts is not None:
+            index += self.delivery_counts.memory_bytes
         return self.backlog.resident_bytes + bodies_and_headers + overhead + index
 
     @property
@@ -205,30 +225,64 @@ class Queue:
                 self.env.journal.ack(self.id, sequence, position, lease.content.stored)
         (self.index if self.levels is None else self.levels.holding(sequence)).settle(sequence)
 
-    def requeue(self, leases: Iterable[Lease]) -> None:
-        """Put messages back at their original place, redelivered. Stale leases are counted.
+    def requeue(self, leases: Iterable[Lease], *, failed: bool = True) -> None:
+        """Put messages back, redelivered: at their original place, unless the consumer or the queue
+        asked for another. Stale leases are counted. A quorum queue counts each return, and those
+        that are ``failed`` deliveries against its limit: one too many, and the message is dead.
 
         As in RabbitMQ, a length limit that this exceeds drops from the head first.
         """
         current = [lease for lease in leases if self._end(lease)]
         if not current:
             return
+        counting = self.delivery_counts
         for lease in current:
-            sequence, content = lease.sequence, lease.content
-            index = self.index_of(sequence)
-            logged = self.durable and content.position >= 0
-            keep = not logged or self.backlog.has_room()
-            index.requeue(sequence)
-            if index.expires_at(sequence):
-                self.expiry.watching = True
-            if logged:
-                self.env.journal.requeue(self.id, sequence, content.position)
-            if keep:
-                self.contents[sequence] = content
+            if counting is not None and not counting.returned(lease.sequence, failed=failed):
+                self._bury(lease.sequence, lease.content, DeathReason.DELIVERY_LIMIT)
+                continue
+            self.requeued += 1
+            rule = rule_for(self, lease)
+            if rule.position is RequeuePosition.ORIGINAL:
+                self._put_back(lease)
             else:
-                self.header_bytes -= len(content.header)
-                self.backlog.leave_out(sequence, len(content.body))
-        self.requeued += len(current)
+                self._move(lease, rule)
+        self.came_back()
+
+    def _put_back(self, lease: Lease) -> None:
+        sequence, content = lease.sequence, lease.content
+        index = self.index_of(sequence)
+        logged = self.durable and content.position >= 0
+        keep = not logged or self.backlog.has_room()
+        index.requeue(sequence)
+        if index.expires_at(sequence):
+            self.expiry.watching = True
+        if logged:
+            self.env.journal.requeue(self.id, sequence, content.position)
+        self._keep(sequence, content, keep)
+
+    def _move(self, lease: Lease, rule: RequeueRule) -> None:
+        # Behind messages that are not in memory it is the same as theirs: read when it is its turn.
+        keep = not self.backlog.absent and self.backlog.has_room()
+        index, sequence, content = move(self, lease, rule)
+        if self.delivery_counts is not None:
+            self.delivery_counts.moved(lease.sequence, sequence)
+        if rule.delay_ms:
+            self.delayed.hold(index, sequence, content, rule.delay_ms)
+            return
+        if index.expires_at(sequence):
+            self.expiry.watching = True
+        self._keep(sequence, content, keep or content.position < 0)
+
+    def _keep(self, sequence: int, content: Content, keep: bool) -> None:
+        """The message is ready again: in memory, or not."""
+        if keep:
+            self.contents[sequence] = content
+        else:
+            self.header_bytes -= len(content.header)
+            self.backlog.leave_out(sequence, len(content.body))
+
+    def came_back(self) -> None:
+        """Messages are ready again."""
         if self.length_limit is not None:
             self.length_limit.enforce(self)
         self.env.mark_dirty(self)
@@ -323,12 +377,15 @@ class Queue:
         if self.deleted:
             return
         self._drop_ready()
-        for lease in self.leases.values():
-            index = self.index_of(lease.sequence)
-            position, _, stored, _ = index.entry(lease.sequence)
-            self.release(lease.sequence, position, stored)
-            index.settle(lease.sequence)
+        for sequence in (*self.leases, *self.delayed):
+            index = self.index_of(sequence)
+            position, _, stored, _ = index.entry(sequence)
+            self.release(sequence, position, stored)
+            index.settle(sequence)
         self.leases.clear()
+        self.delayed.cancel()
+        if self.delivery_counts is not None:
+            self.delivery_counts.clear()
         self.header_bytes = 0
         self.deleted = True
         self.expiry.cancel()
@@ -386,15 +443,16 @@ class Queue:
         """Recovery: take up what was stored, an index for each priority level (0 where the queue
         has none). No message is in memory. To be called before anything else happens to the queue;
         the caller marks it dirty once all queues are here."""
+        if self.levels is None and any(indexes):  # something was put back to the front
+            self.levels = PriorityLevels.around(self.index, self.env.journal.epoch)
         for level, index in indexes.items():
             if self.levels is not None:
                 self.levels.adopt(level, index)
             else:
                 index.begin_at(first_sequence(self.env.journal.epoch))
                 self.index = index
-            if index.has_expiries:
-                self.expiry.watching = True
         self.backlog.leave_all_out()
+        self.expiry.restored()
 
     def fetched(self, answers: Iterable[tuple[int, Content | None]]) -> None:
         """The answer to :meth:`Journal.fetch`. What waited for it goes on, at the end of the input

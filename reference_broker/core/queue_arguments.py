@@ -12,6 +12,18 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from mqkit.wire import table_type_name
+from reference_broker.core.queue_type import (
+    QueueType,
+    named_type,
+    refuse_foreign_arguments,
+)
+from reference_broker.core.requeue_position import (
+    AT_ITS_PLACE,
+    DELAY,
+    LOWER_PRIORITY,
+    POSITION,
+    RequeueRule,
+)
 from reference_broker.errors import ChannelException, ReplyCode
 
 MAX_EXPIRY_MS = 315_360_000_000
@@ -29,18 +41,8 @@ class Overflow(StrEnum):
     REJECT_PUBLISH_DLX = "reject-publish-dlx"
 
 
-NOT_OF_CLASSIC_QUEUES = (
-    "x-delivery-limit",
-    "x-quorum-initial-group-size",
-    "x-max-in-memory-length",
-    "x-max-in-memory-bytes",
-    "x-max-age",
-    "x-stream-max-segment-size-bytes",
-    "x-initial-cluster-size",
-    "x-queue-leader-locator",
-    "x-dead-letter-strategy",
-)
-"""Arguments that RabbitMQ knows, and refuses for a classic queue."""
+_ONCE_UNKNOWN = ("x-consumer-timeout", POSITION, LOWER_PRIORITY, DELAY)
+"""Arguments of classic queues that the first version of this broker kept and ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,9 @@ class QueueArguments:
 
     ``max_priority`` 0 is a queue without levels. The two ``max_length`` bounds count ready
     messages and their body bytes only, never unacked ones (rabbitmq.com/docs/maxlength).
+    ``delivery_limit`` is how many failed deliveries a message of a quorum queue survives, where not
+    given 20, and where negative any number; ``consumer_timeout_ms`` is how long a consumer may hold
+    one, and ``requeue`` where what comes back goes.
     """
 
     message_ttl_ms: int | None = None
@@ -60,6 +65,10 @@ class QueueArguments:
     dead_letter_routing_key: str | None = None
     max_priority: int = 0
     single_active_consumer: bool = False
+    queue_type: QueueType = QueueType.CLASSIC
+    delivery_limit: int | None = None
+    consumer_timeout_ms: int | None = None
+    requeue: RequeueRule = AT_ITS_PLACE
 
     @classmethod
     def parse(
@@ -72,7 +81,7 @@ class QueueArguments:
         """
         check = _Check(arguments, f"queue '{queue_name}' in vhost '{vhost_name}'")
         exchange = check.dead_letter_exchange()
-        check.queue_type()
+        queue_type = check.queue_type()
         parsed = cls(
             expires_ms=check.expiry("x-expires", zero_allowed=False),
             message_ttl_ms=check.expiry("x-message-ttl", zero_allowed=True),
@@ -83,9 +92,24 @@ class QueueArguments:
             max_priority=check.max_priority(),
             overflow=check.overflow(),
             single_active_consumer=check.storage_and_single_active_consumer(),
+            queue_type=queue_type,
+            delivery_limit=check.delivery_limit(),
+            consumer_timeout_ms=check.positive("x-consumer-timeout"),
+            requeue=RequeueRule.parse(arguments, check.where),
         )
-        check.nothing_of_other_types()
+        check.replication()
+        refuse_foreign_arguments(queue_type, arguments, check.where)
         return parsed
+
+
+def parse_stored(arguments: Mapping[str, Any], queue_name: str, vhost_name: str) -> QueueArguments:
+    """:meth:`QueueArguments.parse` of a queue that the log has. What an earlier version took
+    without looking at it counts as not given where it is wrong: the queue must still be there."""
+    try:
+        return QueueArguments.parse(arguments, queue_name, vhost_name)
+    except ChannelException:
+        known = {name: arguments[name] for name in arguments if name not in _ONCE_UNKNOWN}
+        return QueueArguments.parse(known, queue_name, vhost_name)
 
 
 class _Check:
@@ -93,7 +117,7 @@ class _Check:
 
     def __init__(self, arguments: Mapping[str, Any], where: str) -> None:
         self._arguments = arguments
-        self._where = where
+        self.where = where
 
     def dead_letter_exchange(self) -> str | None:
         name = "x-dead-letter-exchange"
@@ -103,14 +127,18 @@ class _Check:
         if not isinstance(value, str):
             raise ChannelException(
                 ReplyCode.PRECONDITION_FAILED,
-                f"invalid type '{table_type_name(value)}' for arg '{name}' in {self._where}",
+                f"invalid type '{table_type_name(value)}' for arg '{name}' in {self.where}",
             )
         return value
 
-    def queue_type(self) -> None:
+    def queue_type(self) -> QueueType:
         value = self._text("x-queue-type")
-        if value is not None and value != "classic":
+        if value is None:
+            return QueueType.CLASSIC
+        queue_type = named_type(value)
+        if queue_type is None:
             self._refuse("x-queue-type", f"\"unsupported queue type '{value}'\"")
+        return queue_type
 
     def expiry(self, name: str, *, zero_allowed: bool) -> int | None:
         value = self.not_negative(name)
@@ -130,13 +158,17 @@ class _Check:
         return value
 
     def not_negative(self, name: str) -> int | None:
+        value = self._integer(name)
+        if value is not None and value < 0:
+            self._refuse(name, f"{{value_negative,{value}}}")
+        return value
+
+    def _integer(self, name: str) -> int | None:
         if name not in self._arguments:
             return None
         value = self._arguments[name]
         if not isinstance(value, int) or isinstance(value, bool):
             self._refuse(name, f'"expected integer, got {table_type_name(value)}"')
-        if value < 0:
-            self._refuse(name, f"{{value_negative,{value}}}")
         return value
 
     def max_priority(self) -> int:
@@ -167,13 +199,33 @@ class _Check:
             )
         return value
 
-    def nothing_of_other_types(self) -> None:
-        for name in self._arguments:
-            if name in NOT_OF_CLASSIC_QUEUES:
-                raise ChannelException(
-                    ReplyCode.PRECONDITION_FAILED,
-                    f"invalid arg '{name}' for {self._where} of queue type rabbit_classic_queue",
-                )
+    def delivery_limit(self) -> int | None:
+        return self._integer("x-delivery-limit")
+
+    def positive(self, name: str) -> int | None:
+        value = self.not_negative(name)
+        if value == 0:
+            self._refuse(name, "{value_zero,0}")
+        return value
+
+    def replication(self) -> None:
+        """What says how a quorum queue is spread over a cluster: checked, and without effect."""
+        self._one_of(
+            "x-dead-letter-strategy", ("at-most-once", "at-least-once"), "invalid_dlx_strategy"
+        )
+        self.not_negative("x-max-in-memory-length")
+        self.not_negative("x-max-in-memory-bytes")
+        self.positive("x-quorum-initial-group-size")
+        self._one_of(
+            "x-queue-leader-locator",
+            ("client-local", "balanced", "least-leaders", "random"),
+            "invalid_queue_locator_arg",
+        )
+
+    def _one_of(self, name: str, values: tuple[str, ...], complaint: str) -> None:
+        value = self._text(name)
+        if value is not None and value not in values:
+            self._refuse(name, complaint)
 
     def _text(self, name: str) -> str | None:
         if name not in self._arguments:
@@ -185,5 +237,5 @@ class _Check:
 
     def _refuse(self, name: str, why: str) -> NoReturn:
         raise ChannelException(
-            ReplyCode.PRECONDITION_FAILED, f"invalid arg '{name}' for {self._where}: {why}"
+            ReplyCode.PRECONDITION_FAILED, f"invalid arg '{name}' for {self.where}: {why}"
         )

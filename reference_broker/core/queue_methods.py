@@ -22,7 +22,9 @@ from mqkit.wire.methods import (
     QueueUnbind,
     QueueUnbindOk,
 )
+from reference_broker.core import direct_reply
 from reference_broker.core.channel import Channel
+from reference_broker.core.permission import Action
 from reference_broker.core.queue import Queue
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -38,6 +40,11 @@ def named_queue(channel: Channel, name: str) -> str:
 
 
 def _declare(channel: Channel, method: QueueDeclare) -> None:
+    if method.queue.startswith(direct_reply.PSEUDO_QUEUE):
+        answer = direct_reply.declared(channel, method.queue)
+        if not method.nowait:
+            channel.reply(answer)
+        return
     queue: Queue = channel.vhost.declare_queue(
         method.queue,
         passive=method.passive,
@@ -46,6 +53,7 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
         auto_delete=method.auto_delete,
         arguments=method.arguments,
         owner=channel.connection,
+        access=channel.connection.access,
     )
     channel.last_queue_name = queue.name
     if method.nowait:
@@ -70,8 +78,16 @@ def _binding_key(channel: Channel, method: QueueBind | QueueUnbind) -> str:
     return method.routing_key
 
 
+def _require_binding(channel: Channel, method: QueueBind | QueueUnbind, queue: str) -> None:
+    key = _binding_key(channel, method)
+    channel.connection.access.require_binding(
+        channel.vhost, method.exchange, queue, key, to_queue=True
+    )
+
+
 def _bind(channel: Channel, method: QueueBind) -> None:
     name = named_queue(channel, method.queue)
+    _require_binding(channel, method, name)
     channel.vhost.bind(
         method.exchange,
         name,
@@ -86,6 +102,7 @@ def _bind(channel: Channel, method: QueueBind) -> None:
 
 def _unbind(channel: Channel, method: QueueUnbind) -> None:
     name = named_queue(channel, method.queue)
+    _require_binding(channel, method, name)
     channel.vhost.unbind(
         method.exchange,
         name,
@@ -98,7 +115,9 @@ def _unbind(channel: Channel, method: QueueUnbind) -> None:
 
 
 def _purge(channel: Channel, method: QueuePurge) -> None:
-    queue = channel.vhost.queue_for(named_queue(channel, method.queue), channel.connection)
+    name = named_queue(channel, method.queue)
+    channel.connection.access.require(Action.READ, "queue", name)
+    queue = channel.vhost.queue_for(name, channel.connection)
     count = queue.purge()
     if not method.nowait:
         channel.reply_defined(QueuePurgeOk(message_count=count), durable=queue.durable)
@@ -106,6 +125,7 @@ def _purge(channel: Channel, method: QueuePurge) -> None:
 
 def _delete(channel: Channel, method: QueueDelete) -> None:
     name = named_queue(channel, method.queue)
+    channel.connection.access.require(Action.CONFIGURE, "queue", name)
     durable = _is_durable(channel, name)
     count = channel.vhost.delete_queue(
         name,

@@ -14,10 +14,12 @@ from reference_broker.core.content import Content
 from reference_broker.core.death import Death, DeathReason
 from reference_broker.core.enqueue import store
 from reference_broker.core.header import headers_of, read_facts
+from reference_broker.core.permission import Action
 from reference_broker.core.x_death import X_DEATH
-from reference_broker.errors import ConnectionException
+from reference_broker.errors import ChannelException, ConnectionException
 
 if TYPE_CHECKING:
+    from reference_broker.core.access import Access
     from reference_broker.core.lease import Lease
     from reference_broker.core.queue import Queue
     from reference_broker.core.vhost import VHost
@@ -51,11 +53,14 @@ def origin_of(header: bytes) -> Origin | None:
     )
 
 
-def reprocess(lease: Lease, vhost: VHost) -> bool:
+def reprocess(lease: Lease, vhost: VHost, access: Access) -> bool:
     """Move the message of a lease, which somebody of the broker's own holds, back to its origin.
 
-    False, and nothing is changed, when it is no dead letter, or no queue would take it. It is safe
-    once the journal is synced up to its tail.
+    ``access`` is that of whoever asks, who may write to the default exchange: headers that any
+    publisher can make up say which queue it is.
+
+    False, and nothing is changed, when it is no dead letter, no queue would take it, or ``access``
+    refuses its exchange. It is safe once the journal is synced up to its tail.
     """
     content = lease.content
     origin = origin_of(content.header)
@@ -66,7 +71,7 @@ def reprocess(lease: Lease, vhost: VHost) -> bool:
     except (EncodeError, UnicodeEncodeError):
         return False
     letter = Content(route, content.header, content.body)
-    targets = _targets(origin, letter, vhost)
+    targets = _targets(origin, letter, vhost, access)
     if not targets or not lease.queue.give_up(lease):
         return False
     # The reason is nobody's business here: a move says only that the entry is gone.
@@ -75,17 +80,27 @@ def reprocess(lease: Lease, vhost: VHost) -> bool:
     return True
 
 
-def _targets(origin: Origin, letter: Content, vhost: VHost) -> list[Queue]:
+def _targets(origin: Origin, letter: Content, vhost: VHost, access: Access) -> list[Queue]:
     """None at all if one of them refuses: the others would get the message again next time."""
     own = vhost.queues.get(origin.queue)
     if own is not None:
         queues: list[Queue] = [own]
     else:
-        queues = list(vhost.route(origin.exchange, origin.routing_key, letter.header) or ())
+        queues = _routed(origin, letter, vhost, access)
     for queue in queues:
         if queue.length_limit is not None and queue.length_limit.refuses(queue, letter):
             return []
     return queues
+
+
+def _routed(origin: Origin, letter: Content, vhost: VHost, access: Access) -> list[Queue]:
+    try:
+        access.require_publish(origin.exchange)
+        exchange = vhost.exchange_for_publish(origin.exchange)
+        access.require_topic(Action.WRITE, exchange, origin.routing_key)
+    except ChannelException:  # it is gone, internal, or not for this user
+        return []
+    return list(vhost.resolve(exchange, origin.routing_key, letter.header))
 
 
 def _text(value: Any) -> str:

@@ -1,16 +1,19 @@
 """From a message to queues: through exchanges bound to exchanges, and alternate exchanges.
 
 The law: every exchange is passed once (cycles end), every queue is named once, and the order
-depends on nothing but the topology: the first exchange's queues first, then those behind it.
+depends on nothing but the topology: the first exchange's queues first, then those behind it. What a
+delayed exchange holds back goes no further, and to the queue of what it holds. What an exchange has
+seen before goes no further either; what is new goes to its window too, if it goes anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
-from reference_broker.core.header import headers_of
+from reference_broker.core.delay import delay_ms
+from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange
+from reference_broker.core.message_headers import NO_HEADERS, MessageHeaders
 
 if TYPE_CHECKING:
     from reference_broker.core.queue import Queue
@@ -30,24 +33,50 @@ class Router:
     ) -> tuple[Queue, ...]:
         """The queues for a message that is published to ``exchange``.
 
-        ``header`` is the content header's payload, decoded only where a headers exchange is
-        reached; ``None`` counts as no headers. Raises :exc:`ConnectionException` 502 when it can't
-        be decoded.
+        ``header`` is the content header's payload, decoded only where an exchange is reached that
+        asks for more than the routing key; ``None`` counts as no headers. Raises
+        :exc:`ConnectionException` 502 when it can't be decoded.
         """
+        headers = MessageHeaders(header)
+        found = self._reach(exchange, routing_key, headers)
+        for queue in list(found.values()):
+            if queue.seen is not None:
+                known = queue.seen.knows(headers)
+                if known:
+                    del found[queue.id]
+                elif known is False:
+                    found[queue.seen.queue.id] = queue.seen.queue
+        return tuple(found.values())
+
+    def _reach(
+        self, exchange: Exchange, routing_key: str, headers: MessageHeaders
+    ) -> dict[int, Queue]:
+        """By id, whatever the queues themselves have seen."""
         if exchange.name == DEFAULT_EXCHANGE:
-            queue = self._queues.get(routing_key)
-            return () if queue is None else (queue,)
-        headers = _LazyHeaders(header)
-        found: dict[str, Queue] = {}
+            named = self._queues.get(routing_key)
+            return {} if named is None else {named.id: named}
+        found: dict[int, Queue] = {}
+        windows: dict[int, Queue] = {}
         reached = {exchange.name: exchange}
         ahead = [exchange]
         for current in ahead:
+            if current.delays is not None and delay_ms(headers()):
+                found[current.delays.id] = current.delays
+                continue
+            seen = current.seen
+            if seen is not None:
+                known = seen.knows(headers)
+                if known:
+                    continue
+                if known is False:
+                    windows[seen.queue.id] = seen.queue
             matched = False
             for binding in current.match(routing_key, headers):
                 matched = True
                 name = binding.destination
                 if binding.destination_is_queue:
-                    found[name] = self._queues[name]
+                    queue = self._queues[name]
+                    found[queue.id] = queue
                 elif name not in reached:
                     reached[name] = self._exchanges[name]
                     ahead.append(reached[name])
@@ -56,14 +85,16 @@ class Router:
                 if alternate is not None and alternate.name not in reached:
                     reached[alternate.name] = alternate
                     ahead.append(alternate)
-        return tuple(found.values())
+        if windows and found:
+            found |= windows
+        return found
 
-    def depends_on_headers(self, exchange: Exchange) -> bool:
+    def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
         """Could the route of a message to ``exchange`` depend on more than its routing key?"""
         reached = {exchange.name: exchange}
         ahead = [exchange]
         for current in ahead:
-            if current.type is ExchangeType.HEADERS:
+            if not current.routes_by_key:
                 return True
             behind = [self._exchanges[name] for name in current.downstream]
             alternate = self._alternate(current)
@@ -73,26 +104,11 @@ class Router:
                 if exchange_behind.name not in reached:
                     reached[exchange_behind.name] = exchange_behind
                     ahead.append(exchange_behind)
-        return False
+        queues = self._reach(exchange, routing_key, NO_HEADERS).values()
+        return any(queue.seen is not None for queue in queues)
 
     def _alternate(self, exchange: Exchange) -> Exchange | None:
         """Where messages go that match no binding. It may not exist, which is no error. The
         default exchange has no bindings to match, so as an alternate it leads nowhere (RabbitMQ).
         """
         return None if exchange.alternate is None else self._exchanges.get(exchange.alternate)
-
-
-class _LazyHeaders:
-    """A message's header table, decoded at most once."""
-
-    __slots__ = ("_header", "_table")
-
-    def __init__(self, header: bytes | None) -> None:
-        self._header = header
-        self._table: Mapping[str, Any] | None = None if header else {}
-
-    def __call__(self) -> Mapping[str, Any]:
-        if self._table is None:
-            assert self._header is not None
-            self._table = headers_of(self._header)
-        return self._table

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from reference_broker.core.queue import Queue
     from reference_broker.core.vhost import VHost
 
-MARK = b"CC"
-"""In every header that has either; a header without it needs no look into its table."""
-
 COPIES_MAX = 1_024
 """Routing keys in CC and BCC together. Each is a look-up while nobody else is served, and a header
 of one frame has room for twenty thousand."""

@@ -3,11 +3,13 @@
 A delivery tag is a channel's alias for a lease that the queue holds (law 6). Tags of a channel are
 consecutive, so "everything up to 57" walks the numbers from the oldest one not yet settled, or what
 is outstanding if that is less: each number is passed once at most, however acks are mixed.
+On a transactional channel the leases wait for tx.commit (:mod:`transactions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from reference_broker.errors import ChannelException, ReplyCode
@@ -25,7 +27,7 @@ def unknown_delivery_tag(delivery_tag: int) -> ChannelException:
 
 def ack(channel: Channel, delivery_tag: int, multiple: bool) -> None:
     """The messages were handled. Raises ``ChannelException`` (406) for an unknown tag."""
-    if not multiple:  # hot path
+    if not multiple and channel.transaction is None:  # hot path
         lease = channel.unacked.pop(delivery_tag, None)
         if lease is None:
             raise unknown_delivery_tag(delivery_tag)
@@ -34,9 +36,7 @@ def ack(channel: Channel, delivery_tag: int, multiple: bool) -> None:
         holder.settled()
         channel.acked += 1
         return
-    for lease in take_leases(channel, delivery_tag, multiple=True):
-        lease.queue.ack(lease)
-        channel.acked += 1
+    _settle(channel, ack_all, take_leases(channel, delivery_tag, multiple))
 
 
 def reject(channel: Channel, delivery_tag: int, multiple: bool, requeue: bool) -> None:
@@ -45,20 +45,31 @@ def reject(channel: Channel, delivery_tag: int, multiple: bool, requeue: bool) -
     Raises ``ChannelException`` (406) for an unknown tag.
     """
     leases = take_leases(channel, delivery_tag, multiple)
-    if requeue:
-        requeue_all(leases)
-    else:
-        for lease in leases:
-            lease.queue.reject(lease)
+    _settle(channel, requeue_all if requeue else reject_all, leases)
 
 
 def recover(channel: Channel) -> None:
-    """Requeue everything that the channel holds."""
-    requeue_all(take_leases(channel, 0, multiple=True))
+    """Requeue everything that the channel holds, and no transaction has settled."""
+    leases = take_leases(channel, 0, multiple=True)
+    note_settled(leases)
+    requeue_all(channel, list(leases.values()))
 
 
-def take_leases(channel: Channel, delivery_tag: int, multiple: bool) -> list[Lease]:
-    """Remove the leases that are meant from the channel, oldest first.
+def _settle(
+    channel: Channel,
+    settle: Callable[[Channel, list[Lease]], None],
+    leases: dict[int, Lease],
+) -> None:
+    if channel.transaction is not None:
+        channel.transaction.settle(settle, leases)
+    else:
+        note_settled(leases)
+        settle(channel, list(leases.values()))
+
+
+def take_leases(channel: Channel, delivery_tag: int, multiple: bool) -> dict[int, Lease]:
+    """Remove the leases that are meant from the channel, oldest first, by tag. Their holders still
+    count them: see :func:`note_settled`.
 
     Tag 0 with ``multiple`` means all, which may be none. Raises ``ChannelException`` (406) for a
     tag that is not outstanding; then none was removed.
@@ -69,18 +80,30 @@ def take_leases(channel: Channel, delivery_tag: int, multiple: bool) -> list[Lea
     elif delivery_tag not in unacked:
         raise unknown_delivery_tag(delivery_tag)
     if multiple:
-        leases = []
+        leases = {}
         for tag in _outstanding(channel, delivery_tag):
             lease = unacked.pop(tag, None)
             if lease is not None:
-                leases.append(lease)
+                leases[tag] = lease
         channel.oldest_delivery_tag = delivery_tag + 1
     else:
-        leases = [unacked.pop(delivery_tag)]
-    for lease in leases:
+        leases = {delivery_tag: unacked.pop(delivery_tag)}
+    return leases
+
+
+def take_back(channel: Channel, leases: Iterable[tuple[int, Lease]]) -> None:
+    """The other way of taking: they are outstanding again, in order of their tags."""
+    unacked = dict(sorted([*channel.unacked.items(), *leases], key=itemgetter(0)))
+    if unacked:
+        channel.oldest_delivery_tag = min(channel.oldest_delivery_tag, next(iter(unacked)))
+    channel.unacked = unacked
+
+
+def note_settled(leases: Mapping[int, Lease]) -> None:
+    """Their holders have them no more: a prefetch has room again."""
+    for lease in leases.values():
         holder: Any = lease.holder
         holder.settled()
-    return leases
 
 
 def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
@@ -92,7 +115,20 @@ def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
     return [tag for tag in channel.unacked if tag <= delivery_tag]
 
 
-def requeue_all(leases: list[Lease]) -> None:
+def ack_all(channel: Channel, leases: list[Lease]) -> None:
+    """Done with."""
+    for lease in leases:
+        lease.queue.ack(lease)
+    channel.acked += len(leases)
+
+
+def reject_all(channel: Channel, leases: list[Lease]) -> None:
+    """On to the dead-letter exchange, or gone."""
+    for lease in leases:
+        lease.queue.reject(lease)
+
+
+def requeue_all(channel: Channel, leases: list[Lease]) -> None:
     """Give leases back, queue by queue, each queue's in their order."""
     by_queue: dict[Queue, list[Lease]] = {}
     for lease in leases:

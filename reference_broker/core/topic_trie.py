@@ -15,7 +15,7 @@ to that, where a search that backtracks takes exponential time on ``#.#.#.a`` (C
 from __future__ import annotations
 
 from reference_broker.core.binding import Binding, BindingIdentity
-from reference_broker.core.matcher import MessageHeaders
+from reference_broker.core.message_headers import NO_HEADERS, MessageHeaders
 
 ONE_WORD = "*"
 ANY_WORDS = "#"
@@ -25,6 +25,7 @@ class TopicTrie:
     """The bindings of one topic exchange."""
 
     __slots__ = ("_root",)
+    by_key_alone = True
 
     def __init__(self) -> None:
         self._root = _Node()
@@ -53,7 +54,7 @@ class TopicTrie:
                 break
             del parent.children[word]
 
-    def match(self, routing_key: str, headers: MessageHeaders = dict) -> list[Binding]:
+    def match(self, routing_key: str, headers: MessageHeaders = NO_HEADERS) -> list[Binding]:
         """The bindings whose pattern ``routing_key`` fits, each once, in an order that depends on
         nothing but the bindings."""
         reached: dict[_Node, None] = {}

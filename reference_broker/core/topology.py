@@ -17,7 +17,11 @@ from reference_broker.core import definition
 from reference_broker.core.binding import Binding
 from reference_broker.core.binding_table import BindingTable
 from reference_broker.core.definition import QueueDefinition
-from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, predeclared_exchanges
+from reference_broker.core.exchange import (
+    DEFAULT_EXCHANGE,
+    Exchange,
+    predeclared_exchanges,
+)
 from reference_broker.core.journal import Journal
 from reference_broker.core.queue import Queue
 
@@ -47,7 +51,23 @@ class Topology:
             key = definition.exchange_key(self._vhost_name, exchange.name)
             self._journal.define(key, definition.encode_exchange(exchange))
         self.exchanges[exchange.name] = exchange
+        for kind, queue in exchange.inner_queues().items():
+            self._define_inner(kind, exchange.name, queue)
         self._changed()
+
+    def _define_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
+        self.queues_by_id[queue.id] = queue
+        if queue.durable:
+            inner = QueueDefinition(queue.id, queue.name, False, {})
+            key = definition.inner_queue_key(kind, self._vhost_name, owner_name)
+            self._journal.define(key, definition.encode_queue(inner))
+
+    def _drop_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
+        if queue.durable:
+            key = definition.inner_queue_key(kind, self._vhost_name, owner_name)
+            self._journal.define(key, None)
+        del self.queues_by_id[queue.id]
+        queue.delete()
 
     def add_queue(self, queue: Queue) -> None:
         """``queue`` is a new one, and its name is free."""
@@ -56,6 +76,8 @@ class Topology:
             key = definition.queue_key(self._vhost_name, queue.name)
             self._journal.define(key, definition.encode_queue(wanted))
         self._enter_queue(queue)
+        if queue.seen is not None:
+            self._define_inner(definition.QUEUE_SEEN, queue.name, queue.seen.queue)
         self._changed()
 
     def _enter_queue(self, queue: Queue) -> None:
@@ -72,8 +94,8 @@ class Topology:
     # Removing
 
     def drop_exchange(self, exchange: Exchange) -> None:
-        """Remove it with every binding from it and to it, and the auto-delete exchanges that
-        those were the last bindings of."""
+        """Remove it with its inner queues and every binding from it and to it, and the auto-delete
+        exchanges that those were the last bindings of."""
         self._drop_bindings(self._take_out(exchange))
         self._changed()
 
@@ -83,6 +105,8 @@ class Topology:
         if survives_restart(queue):
             self._journal.define(definition.queue_key(self._vhost_name, queue.name), None)
         del self.queues[queue.name], self.queues_by_id[queue.id]
+        if queue.seen is not None:
+            self._drop_inner(definition.QUEUE_SEEN, queue.name, queue.seen.queue)
         self._drop_bindings(self.bindings.to(queue.name, is_queue=True))
         self._changed()
 
@@ -110,10 +134,12 @@ class Topology:
                 doomed.extend(self._take_out(source))
 
     def _take_out(self, exchange: Exchange) -> list[Binding]:
-        """Remove the exchange alone; the bindings that have lost an end by it."""
+        """Remove the exchange with its inner queues; the bindings that have lost an end by it."""
         if exchange.durable:
             self._journal.define(definition.exchange_key(self._vhost_name, exchange.name), None)
         del self.exchanges[exchange.name]
+        for kind, queue in exchange.inner_queues().items():
+            self._drop_inner(kind, exchange.name, queue)
         return [
             *exchange.bindings.values(),
             *self.bindings.to(exchange.name, is_queue=False),
@@ -143,22 +169,35 @@ class Topology:
     # Recovery
 
     def restore(
-        self, definitions: Mapping[str, bytes], make_queue: Callable[[QueueDefinition], Queue]
+        self,
+        definitions: Mapping[str, bytes],
+        make_queue: Callable[[QueueDefinition, int | None], Queue],
+        make_inner: Callable[[Exchange, Mapping[str, int]], None],
     ) -> None:
         """Take up what the journal holds of this virtual host, in the order in which it was
-        declared. Bindings without an end are removed from the journal.
+        declared. What has lost an end, or its exchange, is removed from the journal.
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
         for _, value in self._defined(definition.EXCHANGE, definitions):
             exchange = definition.decode_exchange(value)
             self.exchanges[exchange.name] = exchange
+        self._restore_inner(definitions, make_inner)
         queues = [
             definition.decode_queue(value)
             for _, value in self._defined(definition.QUEUE, definitions)
         ]
-        for queue in sorted(queues, key=lambda queue: queue.id):
-            self._enter_queue(make_queue(queue))
+        seen = self._inner_ids(definition.QUEUE_SEEN, definitions)
+        for wanted in sorted(queues, key=lambda queue: queue.id):
+            queue = make_queue(wanted, seen.get(wanted.name))
+            self._enter_queue(queue)
+            if queue.seen is None:
+                continue
+            if seen.pop(queue.name, None) == queue.seen.queue.id:
+                self.queues_by_id[queue.seen.queue.id] = queue.seen.queue
+            else:
+                self._define_inner(definition.QUEUE_SEEN, queue.name, queue.seen.queue)
+        self._forget_inner(definition.QUEUE_SEEN, seen)
         bindings = [
             (definition.decode_binding(value), key)
             for key, value in self._defined(definition.BINDING, definitions)
@@ -170,6 +209,38 @@ class Topology:
             else:
                 self._journal.define(key, None)
         self._changed()
+
+    def _restore_inner(
+        self,
+        definitions: Mapping[str, bytes],
+        make_inner: Callable[[Exchange, Mapping[str, int]], None],
+    ) -> None:
+        ids = {kind: self._inner_ids(kind, definitions) for kind in definition.INNER_QUEUES}
+        for exchange in self.exchanges.values():
+            known = {
+                kind: named[exchange.name] for kind, named in ids.items() if exchange.name in named
+            }
+            make_inner(exchange, known)
+            for kind, queue in exchange.inner_queues().items():
+                if ids[kind].pop(exchange.name, None) == queue.id:
+                    self.queues_by_id[queue.id] = queue
+                else:
+                    self._define_inner(kind, exchange.name, queue)
+        for kind, left in ids.items():
+            self._forget_inner(kind, left)
+
+    def _inner_ids(self, kind: str, definitions: Mapping[str, bytes]) -> dict[str, int]:
+        """By the name of the owner."""
+        prefix = definition.key_prefix(kind, self._vhost_name)
+        return {
+            key.removeprefix(prefix): definition.decode_queue(value).id
+            for key, value in self._defined(kind, definitions)
+        }
+
+    def _forget_inner(self, kind: str, owner_names: Iterable[str]) -> None:
+        """They have lost their owner."""
+        for name in owner_names:
+            self._journal.define(definition.inner_queue_key(kind, self._vhost_name, name), None)
 
     def _defined(self, kind: str, definitions: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
         """The entries of one kind, in order of their keys: how the journal orders them, and

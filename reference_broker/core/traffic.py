@@ -7,10 +7,14 @@ a channel's to its virtual host when it ends, so that the virtual host's sums on
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from reference_broker.core.channel import Channel
+    from reference_broker.core.exchange import Exchange
+    from reference_broker.core.queue import Queue
+    from reference_broker.core.vhost import VHost
 
 
 class Traffic(NamedTuple):
@@ -55,6 +59,14 @@ def traffic_of(channel: Channel) -> Traffic:
         get_empty=channel.got_empty,
         redeliver=channel.redelivered,
     )
+
+
+def count_routed(vhost: VHost, exchange: Exchange, queues: Iterable[Queue]) -> None:
+    """One message was routed to these by ``exchange``. What an exchange holds back or has seen is
+    in queues too, which are no queues to anybody else."""
+    routed = sum(vhost.queues.get(queue.name) is queue for queue in queues)
+    exchange.routed += routed
+    vhost.traffic.routed += routed
 
 
 class VHostTraffic:

@@ -1,76 +1,113 @@
-"""Who may log in. Passwords are kept as salted hashes, and compared in constant time.
+"""Who may log in: users by name, and the check of a login.
 
-The salt comes from outside (the core has no randomness of its own), and so does the verifier: a
-slower hash than this one is a matter of handing in another function.
+What a login was refused for is told to whoever asked, never to the client: a wrong name, a wrong
+password and an empty one look the same, and cost the same time.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, unique
+from typing import TypeAlias
 
+from reference_broker.core.passwords import ImmediatePasswords, PasswordHash, Passwords, Verdict
+from reference_broker.core.passwords import hash_password as hash_password
 from reference_broker.core.peer import Peer
 
+MAX_CONNECTIONS = "max-connections"
+MAX_CHANNELS = "max-channels"
+USER_LIMITS = (MAX_CONNECTIONS, MAX_CHANNELS)
 
-@dataclass(frozen=True, slots=True)
-class PasswordHash:
-    """SHA-256 of salt and password, which is RabbitMQ's default scheme. Never shown in a repr."""
-
-    salt: bytes = field(repr=False)
-    digest: bytes = field(repr=False)
-
-
-def hash_password(password: bytes, salt: bytes) -> PasswordHash:
-    """The hash to keep for a password. ``salt`` must be fresh randomness, 4 bytes or more."""
-    return PasswordHash(salt, hashlib.sha256(salt + password).digest())
-
-
-def verify_password(stored: PasswordHash, password: bytes) -> bool:
-    """Whether ``password`` is the one that was hashed; takes the same time either way."""
-    return hmac.compare_digest(hashlib.sha256(stored.salt + password).digest(), stored.digest)
+IMPERSONATOR = "impersonator"
+"""The tag of a user who may publish with somebody else's ``user_id``."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who may log in. ``loopback_only``: from this machine only, as guest is."""
+    """Somebody who may log in. ``loopback_only``: from this machine only, as guest is.
+
+    ``limits`` are by RabbitMQ's names (:data:`USER_LIMITS`); a negative one is none.
+    """
 
     name: str
     password: PasswordHash
     tags: tuple[str, ...] = ()
     loopback_only: bool = False
+    limits: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def limit(self, name: str) -> int | None:
+        """How many of ``name`` the user may have; ``None`` for any number."""
+        most = self.limits.get(name, -1)
+        return None if most < 0 else most
 
 
-Verifier = Callable[[PasswordHash, bytes], bool]
+@unique
+class Refusal(Enum):
+    """Why a login is refused."""
 
-_NOBODY = hash_password(b"", b"nobody")
+    WRONG = "wrong name or password"
+    LOOPBACK_ONLY = "the user may come from this machine only"
+    BUSY = "too many logins are being checked"
+
+
+LoginAnswer: TypeAlias = Callable[[User | Refusal], None]
 
 
 class UserStore:
-    """The users by name."""
+    """The users by name, in memory. What is durable is made through
+    :class:`~reference_broker.core.access_control.AccessControl`."""
 
-    def __init__(self, verify: Verifier = verify_password) -> None:
+    def __init__(self, passwords: Passwords | None = None) -> None:
+        self.passwords: Passwords = passwords or ImmediatePasswords()
         self._users: dict[str, User] = {}
-        self._verify = verify
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._users
+
+    def get(self, name: str) -> User | None:
+        """The user of that name."""
+        return self._users.get(name)
 
     def add(self, user: User) -> None:
         """Add a user, or replace the one of that name."""
         self._users[user.name] = user
 
+    def remove(self, name: str) -> None:
+        """Forget the user, who must be there."""
+        del self._users[name]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._users.clear()
+
     def all(self) -> list[User]:
         """Every user, in the order in which they were added."""
         return list(self._users.values())
 
-    def authenticate(self, name: str, password: bytes, peer: Peer) -> User | None:
-        """The user, or ``None`` when name, password or address are wrong; it does not say which.
+    def authenticate(self, name: str, password: bytes, peer: Peer, answer: LoginAnswer) -> None:
+        """Have ``answer`` called with the user, or with why the login is refused: at once, or
+        later as an input of the core (see :class:`Passwords`).
 
-        An unknown name costs as much time as a wrong password.
+        An unknown name costs as much time as a wrong password. An empty password is always wrong.
         """
         user = self._users.get(name)
-        matches = self._verify(_NOBODY if user is None else user.password, password)
-        if user is None or not matches:
-            return None
-        if user.loopback_only and not peer.is_loopback:
-            return None
-        return user
+        known = user is not None and bool(password)
+        stored = user.password if user is not None and known else self.passwords.nobody
+
+        def checked(verdict: Verdict) -> None:
+            answer(self._judged(user if known else None, verdict, peer))
+
+        self.passwords.check(stored, password, checked)
+
+    def _judged(self, user: User | None, verdict: Verdict, peer: Peer) -> User | Refusal:
+        if verdict is Verdict.BUSY:
+            return Refusal.BUSY
+        if user is None or verdict is Verdict.WRONG:
+            return Refusal.WRONG
+        now = self._users.get(user.name)
+        if now is None or now.password != user.password:  # changed while it was checked
+            return Refusal.WRONG
+        if now.loopback_only and not peer.is_loopback:
+            return Refusal.LOOPBACK_ONLY
+        return now

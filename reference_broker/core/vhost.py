@@ -10,14 +10,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
+from reference_broker.core.access import UNRESTRICTED, DeclareAccess
 from reference_broker.core.binding import Binding
 from reference_broker.core.binding_declaration import BindingEnds
 from reference_broker.core.dead_letter import DeadLetters
 from reference_broker.core.deadlines import Deadlines
-from reference_broker.core.definition import QueueDefinition
-from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange
+from reference_broker.core.definition import DELAYED, SEEN, QueueDefinition
+from reference_broker.core.delayed import delayed_messages
+from reference_broker.core.delivery_counts import restore_counts
+from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
 from reference_broker.core.exchange_declaration import (
     check_exchange_deletion,
     check_new_exchange,
@@ -35,17 +39,28 @@ from reference_broker.core.names import (
     not_found,
     refuse_reserved,
 )
+from reference_broker.core.permission import Action
+from reference_broker.core.policies import Policies
+from reference_broker.core.policy import PolicyKind
 from reference_broker.core.queue import Queue
-from reference_broker.core.queue_arguments import QueueArguments
+from reference_broker.core.queue_arguments import QueueArguments, parse_stored
 from reference_broker.core.queue_declaration import (
     check_queue_deletion,
     check_redeclared_queue,
     require_access,
 )
+from reference_broker.core.queue_type import (
+    check_conditional_deletion,
+    check_properties,
+    check_server_named,
+)
 from reference_broker.core.router import Router
+from reference_broker.core.seen_keys import SeenKeys
+from reference_broker.core.seen_rule import SeenRule
 from reference_broker.core.topology import Topology
 from reference_broker.core.topology_bounds import TopologyBounds
 from reference_broker.core.traffic import VHostTraffic
+from reference_broker.core.vhost_info import MAX_QUEUES, VHostInfo
 from reference_broker.core.window import Window
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -85,7 +100,8 @@ class VHost:
         self.moment = moment
         self.deadlines = deadlines
         self.window = window or Window()
-        self.bounds = bounds or TopologyBounds()
+        self.bounds = self._own_bounds = bounds or TopologyBounds()
+        self.info = VHostInfo()
         self.traffic = VHostTraffic()
         self.topology_version = 0
         self._topology = Topology(name, journal, self._topology_changed)
@@ -93,6 +109,7 @@ class VHost:
         self.queues: Mapping[str, Queue] = self._topology.queues
         self.queues_by_id: Mapping[int, Queue] = self._topology.queues_by_id
         self.dead_letters = DeadLetters(self)
+        self.policies = Policies(self, ids, self._topology_changed)
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
         self._exclusive: dict[object, dict[str, Queue]] = {}
@@ -100,6 +117,28 @@ class VHost:
 
     def __repr__(self) -> str:
         return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
+
+    def describe(self, info: VHostInfo) -> None:
+        """Take over labels and limits. A limit holds for what is declared from now on."""
+        self.info = info
+        most = info.limit(MAX_QUEUES)
+        own = self._own_bounds
+        self.bounds = own if most is None else replace(own, max_queues=min(most, own.max_queues))
+
+    def delete_everything(self) -> None:
+        """Delete every policy, queue, exchange and binding: the virtual host is about to go."""
+        for kind in PolicyKind:
+            for policy in list(self.policies.of(kind)):
+                self.policies.remove(kind, policy.name)
+        for queue in list(self.queues.values()):
+            self._drop_queue(queue)
+        for exchange in list(self.exchanges.values()):
+            self._topology.drop_exchange(exchange)
+        self.dispatch_dirty()
+
+    def reroute(self) -> None:
+        """Routes that were resolved, or allowed to somebody, must be asked for again."""
+        self._topology_changed()
 
     # Exchanges
 
@@ -113,13 +152,14 @@ class VHost:
         auto_delete: bool = False,
         internal: bool = False,
         arguments: Mapping[str, Any] | None = None,
+        access: DeclareAccess = UNRESTRICTED,
     ) -> Exchange:
         """The exchange of that name, made if it is not there. With ``passive`` only the name
         counts. If it is durable, the client's -ok must wait for the journal.
 
-        Raises :exc:`ChannelException`: 403 for a name that is not the client's to give, 404 where
-        a passive one is not there, 406 for an unknown type, a bad argument, a difference from the
-        exchange that is there, or at ``max_exchanges``.
+        Raises :exc:`ChannelException`: 403 for a name that is not the client's to give or that
+        ``access`` refuses, 404 where a passive one is not there, 406 for an unknown type, a bad
+        argument, a difference from the exchange that is there, or at ``max_exchanges``.
         """
         name = cleaned(name)
         if passive:
@@ -134,23 +174,31 @@ class VHost:
             arguments=arguments,
         )
         refuse_default(name)
+        access.require(Action.CONFIGURE, "exchange", name)
         existing = self.exchanges.get(name)
         if existing is not None:
             check_redeclared_exchange(existing, wanted, self.name)
             return existing
         check_new_exchange(wanted, self.name)
+        access.require_alternate(name, wanted.arguments)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
+        self._add_inner_queues(wanted, {})
+        self.policies.adopt_exchange(wanted)
         self._topology.add_exchange(wanted)
         return wanted
 
-    def delete_exchange(self, name: str, *, if_unused: bool = False) -> None:
-        """Delete the exchange and every binding from it and to it; one that is not there is fine.
+    def delete_exchange(
+        self, name: str, *, if_unused: bool = False, access: DeclareAccess = UNRESTRICTED
+    ) -> None:
+        """Delete the exchange, what it holds and has seen, and every binding from it and to it; one
+        that is not there is fine.
 
-        Raises :exc:`ChannelException`: 403 for the broker's own, 406 with ``if_unused`` while
-        something is bound to it (what it is bound to does not count).
+        Raises :exc:`ChannelException`: 403 for the broker's own or what ``access`` refuses, 406
+        with ``if_unused`` while something is bound to it (what it is bound to does not count).
         """
         name = cleaned(name)
         check_exchange_deletion(name, self.name)
+        access.require(Action.CONFIGURE, "exchange", name)
         exchange = self.exchanges.get(name)
         if exchange is None:
             return
@@ -159,6 +207,25 @@ class VHost:
                 ReplyCode.PRECONDITION_FAILED, f"{described('exchange', name, self.name)} in use"
             )
         self._topology.drop_exchange(exchange)
+
+    def _add_inner_queues(self, exchange: Exchange, ids: Mapping[str, int]) -> None:
+        """Give the exchange the queues that its type and arguments ask for; ``ids`` are those that
+        were given before, by kind."""
+        if exchange.type is ExchangeType.DELAYED:
+            id = ids.get(DELAYED) or self._ids.next()
+            exchange.delays = delayed_messages(exchange, id, self)
+        rule = SeenRule.of(exchange.type, exchange.arguments)
+        if rule is not None:
+            id = ids.get(SEEN) or self._ids.next()
+            owner = described("exchange", exchange.name, self.name)
+            exchange.seen = SeenKeys(owner, rule, id, self, durable=exchange.durable)
+
+    @property
+    def loading(self) -> bool:
+        """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
+        windows = [exchange.seen for exchange in self.exchanges.values()]
+        windows += [queue.seen for queue in self.queues.values()]
+        return any(window is not None and window.loading for window in windows)
 
     def exchange_for_publish(self, name: str) -> Exchange:
         """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
@@ -188,14 +255,16 @@ class VHost:
         auto_delete: bool = False,
         arguments: Mapping[str, Any] | None = None,
         owner: object | None = None,
+        access: DeclareAccess = UNRESTRICTED,
     ) -> Queue:
         """The queue of that name, made if it is not there; an empty name asks for a new one. With
         ``passive`` only the name counts. If it is durable, the client's -ok must wait for the
         journal. Declaring counts as use (x-expires).
 
-        Raises :exc:`ChannelException`: 403 for a reserved name, 404 where a passive one is not
-        there, 405 where it is another connection's or ``exclusive`` differs, 406 for a bad
-        argument, a difference from the queue that is there, or at ``max_queues``.
+        Raises :exc:`ChannelException`: 403 for a reserved name or one that ``access`` refuses, 404
+        where a passive one is not there, 405 where it is another connection's or ``exclusive``
+        differs, 406 for a bad argument, a difference from the queue that is there, or at
+        ``max_queues``; :exc:`ConnectionException` 540 for a stream.
         """
         name = cleaned(name)
         if passive:
@@ -203,6 +272,10 @@ class VHost:
             queue.touch()
             return queue
         refuse_reserved("queue", name)
+        if not name:
+            check_server_named((arguments or {}).get("x-queue-type"))
+            name = GENERATED_PREFIX + self._ids.token()
+        access.require(Action.CONFIGURE, "queue", name)
         wanted = QueueDefinition(0, name, auto_delete, dict(arguments or {}))
         owner = owner if exclusive else None
         existing = self.queues.get(name)
@@ -212,9 +285,17 @@ class VHost:
             self.traffic.queues_declared += 1
             return existing
         self.bounds.check_queues(len(self.queues), name, self.name)
-        name = name or GENERATED_PREFIX + self._ids.token()
-        wanted = wanted._replace(id=self._ids.next(), name=name)
+        access.require_dead_lettering(name, wanted.arguments)
+        wanted = wanted._replace(id=self._ids.next())
         queue = self._queue_of(wanted, durable, owner)
+        check_properties(
+            queue.limits.queue_type,
+            name,
+            self.name,
+            durable=durable,
+            exclusive=exclusive,
+            auto_delete=auto_delete,
+        )
         self._topology.add_queue(queue)
         self.traffic.queues_declared += 1
         self.traffic.queues_created += 1
@@ -234,11 +315,14 @@ class VHost:
         messages were ready; 0 for a queue that is not there, which is fine.
 
         Raises :exc:`ChannelException`: 405 for another connection's, 406 when a condition is not
-        met.
+        met; :exc:`ConnectionException` 540 for a condition on a quorum queue.
         """
         queue = self.queues.get(cleaned(name))
         if queue is None:
             return 0
+        check_conditional_deletion(
+            queue.limits.queue_type, queue.name, self.name, if_unused=if_unused, if_empty=if_empty
+        )
         queue.dispatch()  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
         count = queue.ready
@@ -260,17 +344,36 @@ class VHost:
         for queue in list(self._exclusive.get(owner, {}).values()):
             self._drop_queue(queue)
 
-    def _queue_of(self, wanted: QueueDefinition, durable: bool, owner: object | None) -> Queue:
-        return Queue(
+    def _queue_of(
+        self,
+        wanted: QueueDefinition,
+        durable: bool,
+        owner: object | None,
+        *,
+        stored: bool = False,
+        seen_id: int | None = None,
+    ) -> Queue:
+        """``seen_id`` is what the queue's window was given before."""
+        parse = parse_stored if stored else QueueArguments.parse
+        queue = Queue(
             id=wanted.id,
             name=wanted.name,
             durable=durable,
             auto_delete=wanted.auto_delete,
             owner=owner,
             arguments=wanted.arguments,
-            limits=QueueArguments.parse(wanted.arguments, wanted.name, self.name),
+            limits=parse(wanted.arguments, wanted.name, self.name),
             env=self,
         )
+        rule = SeenRule.of_queue(wanted.arguments)
+        if rule is not None:
+            described_queue = described("queue", wanted.name, self.name)
+            id = seen_id or self._ids.next()
+            queue.seen = SeenKeys(
+                described_queue, rule, id, self, durable=durable and owner is None
+            )
+        self.policies.adopt_queue(queue)
+        return queue
 
     def _drop_queue(self, queue: Queue) -> None:
         """Consumers are told last: then everything is as they will find it."""
@@ -307,7 +410,7 @@ class VHost:
         connection's queue, 406 for arguments that the exchange can't take, or at ``max_bindings``.
         """
         ends = BindingEnds.named(source, destination, destination_is_queue)
-        durable = ends.check_bind(self._topology, arguments or {}, self.name, owner)
+        durable = ends.check_bind(self._topology, key, arguments or {}, self.name, owner)
         if self._topology.bindings.get(ends.identity(key, arguments)) is not None:
             return
         self.bounds.check_bindings(len(self._topology.bindings), ends.source, self.name)
@@ -369,9 +472,9 @@ class VHost:
         """The queues for a message, each once; see :meth:`Router.resolve`."""
         return self._router.resolve(exchange, routing_key, header)
 
-    def depends_on_headers(self, exchange: Exchange) -> bool:
+    def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
         """True when a route from ``exchange`` must be resolved for each message anew."""
-        return self._router.depends_on_headers(exchange)
+        return self._router.depends_on_headers(exchange, routing_key)
 
     def route(
         self, exchange_name: str, routing_key: str, header: bytes
@@ -415,4 +518,14 @@ class VHost:
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
-        self._topology.restore(definitions, lambda wanted: self._queue_of(wanted, True, None))
+        self.policies.restore(definitions)
+        self._topology.restore(
+            definitions,
+            lambda wanted, seen_id: self._queue_of(
+                wanted, True, None, stored=True, seen_id=seen_id
+            ),
+            self._add_inner_queues,
+        )
+        restore_counts(definitions, self.name, self.queues_by_id, self.journal)
+        for exchange in self.exchanges.values():
+            self.policies.adopt_exchange(exchange)

@@ -41,7 +41,7 @@ def with_x_death(
     read is replaced: a message must not stay in a queue for ever because of it.
     """
     properties = split_properties(header)
-    headers = _readable(properties.get(HEADERS))
+    headers = readable_table(properties.get(HEADERS))
     keys = [routing_key, *cc_keys(headers)]
     if not keep_cc:
         headers.pop("CC", None)
@@ -72,7 +72,7 @@ def with_x_death(
 
 def cc_keys_of(header: bytes) -> list[bytes]:
     """:func:`cc_keys`, of a content header."""
-    return cc_keys(_readable(split_properties(header).get(HEADERS)))
+    return cc_keys(readable_table(split_properties(header).get(HEADERS)))
 
 
 def is_cycle(queue: str, deaths: Sequence[tuple[str, str]]) -> bool:
@@ -108,7 +108,7 @@ def _count(value: Any) -> int:
     return plain if isinstance(plain, int) else 0
 
 
-def _readable(table: bytes | None) -> dict[str, Any]:
+def readable_table(table: bytes | None) -> dict[str, Any]:
     """The header table with exact types, so that encoding it again changes nothing."""
     if table is None:
         return {}

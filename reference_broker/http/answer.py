@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
@@ -15,6 +15,9 @@ from reference_broker.errors import AmqpError
 
 Row: TypeAlias = dict[str, Any]
 """One object of an answer."""
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+"""What a path leads to."""
 
 MEDIA_TYPE = "application/json"
 NO_CACHE = {"cache-control": "no-cache"}

@@ -16,6 +16,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
 from reference_broker.errors import AmqpError
+from reference_broker.http.access_routes import access_routes
 from reference_broker.http.answer import (
     ApiError,
     answer_amqp_error,
@@ -23,17 +24,18 @@ from reference_broker.http.answer import (
     answer_http_exception,
     answer_mistake,
 )
-from reference_broker.http.authentication import Authentication
+from reference_broker.http.authorization import guarded
 from reference_broker.http.bindings import Bindings
 from reference_broker.http.cluster import Cluster
 from reference_broker.http.connections import Connections
 from reference_broker.http.definitions import Definitions
 from reference_broker.http.exchanges import Exchanges
-from reference_broker.http.gate import Gate, Negotiation
+from reference_broker.http.gate import Gate, negotiated
 from reference_broker.http.health import Health
 from reference_broker.http.host import Host
 from reference_broker.http.metrics import MetricsDoor, build_metrics_app
 from reference_broker.http.overview import Overview
+from reference_broker.http.policy_routes import policy_routes
 from reference_broker.http.queues import Queues
 from reference_broker.http.reprocess import Reprocessing
 from reference_broker.http.sampler import Sampler
@@ -62,14 +64,12 @@ COMPRESSED_FROM = 1_000
 def build_app(host: Host, sampler: Sampler | None = None) -> Starlette:
     """The management API of ``host``'s broker, which must be there already. Rates are those of
     ``sampler``, which somebody has to run; without one they are 0."""
-    routes = _routes(host, sampler or Sampler(host))
+    routes = guarded(negotiated(_routes(host, sampler or Sampler(host))), lambda: host.broker)
     app = Starlette(
         routes=routes,
         middleware=[
             Middleware(MetricsDoor, metrics=build_metrics_app(host)),
             Middleware(Gate, routes=routes),
-            Middleware(Authentication, users=host.broker.users),
-            Middleware(Negotiation),
             Middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM, compresslevel=1),
         ],
         exception_handlers={
@@ -86,17 +86,20 @@ def build_app(host: Host, sampler: Sampler | None = None) -> Starlette:
 def _routes(host: Host, sampler: Sampler) -> list[Route]:
     statistics = Statistics(sampler)
     return [
-        *_broker_routes(host, Overview(host, statistics, sampler), VHosts(host, statistics)),
+        *_broker_routes(host, Overview(host, statistics, sampler)),
+        *_vhost_routes(VHosts(host, statistics)),
         *_health_routes(host),
         *_connection_routes(Connections(host, statistics)),
         *_exchange_routes(Exchanges(host, statistics)),
         *_queue_routes(Queues(host, statistics), Reprocessing(host)),
         *_binding_routes(host),
         *_definition_routes(host),
+        *policy_routes(host),
+        *access_routes(host),
     ]
 
 
-def _broker_routes(host: Host, overview: Overview, vhosts: VHosts) -> list[Route]:
+def _broker_routes(host: Host, overview: Overview) -> list[Route]:
     cluster = Cluster(host)
     enable = "/api/feature-flags/{flag:name}/enable"
     return [
@@ -106,8 +109,6 @@ def _broker_routes(host: Host, overview: Overview, vhosts: VHosts) -> list[Route
         Route("/api/whoami", overview.whoami),
         Route("/api/nodes", overview.nodes),
         Route("/api/nodes/{node:name}", overview.node),
-        Route("/api/vhosts", vhosts.index),
-        Route("/api/vhosts/{vhost:name}", vhosts.show),
         Route("/api/cluster-name", cluster.name),
         Route("/api/extensions", cluster.extensions),
         Route("/api/shovels", cluster.nothing),
@@ -119,6 +120,17 @@ def _broker_routes(host: Host, overview: Overview, vhosts: VHosts) -> list[Route
         Route("/api/deprecated-features", cluster.nothing),
         Route("/api/deprecated-features/used", cluster.nothing),
         Route("/api/rebalance/queues", cluster.rebalance, methods=["POST"]),
+    ]
+
+
+def _vhost_routes(vhosts: VHosts) -> list[Route]:
+    vhost = "/api/vhosts/{vhost:name}"
+    return [
+        Route("/api/vhosts", vhosts.index),
+        Route(vhost, vhosts.show),
+        Route(vhost, vhosts.put, methods=["PUT"]),
+        Route(vhost, vhosts.delete, methods=["DELETE"]),
+        Route(vhost + "/start/{node:name}", vhosts.start, methods=["POST"]),
     ]
 
 

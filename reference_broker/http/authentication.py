@@ -7,73 +7,102 @@ Nothing of a request but its headers is read before this.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from http import HTTPStatus
 from typing import cast
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import Response
 
 from reference_broker.core.peer import Peer
-from reference_broker.core.users import User, UserStore
+from reference_broker.core.users import Refusal, User, UserStore
 from reference_broker.http.answer import ApiError
 
-MANAGEMENT_TAGS = ("management", "policymaker", "monitoring", "administrator")
-"""A user needs one of them (rabbitmq.com/docs/management#permissions)."""
+CHALLENGE = {"www-authenticate": 'Basic realm="RabbitMQ Management"'}
 
-_CHALLENGE = {"www-authenticate": 'Basic realm="mqkit management"'}
+CHECK_TIMEOUT_S = 30.0
+"""How long a request waits for its password to be checked."""
 
 
-def credentials(authorization: str) -> tuple[str, bytes] | None:
-    """Name and password of an ``Authorization`` header; ``None`` if it can't be read (RFC 7617)."""
+class NoCredentials(Exception):
+    """The request has no login that can be read; ``response`` is the answer, which has no body."""
+
+    def __init__(self, status: HTTPStatus) -> None:
+        super().__init__(status.phrase)
+        headers = CHALLENGE if status is HTTPStatus.UNAUTHORIZED else None
+        self.response = Response(status_code=status, headers=headers)
+
+
+def credentials(authorization: str) -> tuple[str, bytes]:
+    """Name and password of an ``Authorization`` header (RFC 7617).
+
+    Raises :exc:`NoCredentials`: 401 where there is none, 400 for one that can't be read; and
+    :exc:`ApiError` 401 for a token, which nobody has here.
+    """
+    if not authorization:
+        raise NoCredentials(HTTPStatus.UNAUTHORIZED)
     scheme, _, encoded = authorization.partition(" ")
+    if scheme.lower() == "bearer":
+        raise login_failed()
     if scheme.lower() != "basic":
-        return None
+        raise NoCredentials(HTTPStatus.BAD_REQUEST)
     try:
         name, separator, password = base64.b64decode(encoded, validate=True).partition(b":")
-        return (name.decode(), password) if separator else None
+        text = name.decode()
     except (binascii.Error, ValueError):
-        return None
+        raise NoCredentials(HTTPStatus.BAD_REQUEST) from None
+    if not separator:
+        raise NoCredentials(HTTPStatus.BAD_REQUEST)
+    return text, password
 
 
 def user_of(request: Request) -> User:
-    """Who sent a request that :class:`Authentication` let through."""
+    """Who sent a request that :mod:`authorization` let through."""
     return cast(User, request.scope["user"])
 
 
-class Authentication:
-    """Answers 401 to everybody who is not a management user; the rest goes to ``app``."""
-
-    def __init__(self, app: ASGIApp, users: UserStore) -> None:
-        self._app = app
-        self._users = users
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            scope["user"] = self._authenticated(scope)
-        except ApiError as error:
-            await error.response()(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
-
-    def _authenticated(self, scope: Scope) -> User:
-        login = credentials(Headers(scope=scope).get("authorization", ""))
-        user = None if login is None else self._users.authenticate(*login, _peer_of(scope))
-        if user is None:
-            raise _refused("Login failed")
-        if not any(tag in MANAGEMENT_TAGS for tag in user.tags):
-            raise _refused("Not management user")
-        return user
+async def authenticated(users: UserStore, request: Request) -> User:
+    """Who sends this request. Raises as :func:`credentials` does, and :exc:`ApiError`: 401 for a
+    wrong login, 503 where too many are being checked."""
+    name, password = credentials(request.headers.get("authorization", ""))
+    login = await _checked(users, name, password, _peer_of(request))
+    if isinstance(login, User):
+        return login
+    if login is Refusal.LOOPBACK_ONLY:
+        raise not_authorised("User can only log in via localhost")
+    if login is Refusal.BUSY:
+        raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "busy", login.value)
+    raise login_failed()
 
 
-def _refused(reason: str) -> ApiError:
-    return ApiError(HTTPStatus.UNAUTHORIZED, "not_authorized", reason, _CHALLENGE)
+def login_failed() -> ApiError:
+    """Whatever it was that was wrong."""
+    return ApiError(HTTPStatus.UNAUTHORIZED, "not_authorized", "Login failed", CHALLENGE)
 
 
-def _peer_of(scope: Scope) -> Peer:
+def not_authorised(reason: str) -> ApiError:
+    """A right login that may not do this. Another one is not asked for."""
+    return ApiError(HTTPStatus.UNAUTHORIZED, "not_authorised", reason)
+
+
+async def _checked(users: UserStore, name: str, password: bytes, peer: Peer) -> User | Refusal:
+    login: asyncio.Future[User | Refusal] = asyncio.get_running_loop().create_future()
+
+    def answer(found: User | Refusal) -> None:
+        if not login.done():  # the request may have left
+            login.set_result(found)
+
+    users.authenticate(name, password, peer, answer)
+    try:
+        return await asyncio.wait_for(login, CHECK_TIMEOUT_S)
+    except TimeoutError:
+        return Refusal.BUSY
+
+
+def _peer_of(request: Request) -> Peer:
     """The socket's two ends; an address that isn't known is on no machine of ours."""
-    host, port = scope.get("client") or ("", 0)
-    local_host, local_port = scope.get("server") or ("", 0)
+    host, port = request.scope.get("client") or ("", 0)
+    local_host, local_port = request.scope.get("server") or ("", 0)
     return Peer(host, port, local_host, local_port or 0)

@@ -18,6 +18,7 @@ from reference_broker.core.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import ChannelException, ReplyCode
 from reference_broker.http.answer import Row, bad_request, not_found
+from reference_broker.http.authorization import access_of
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.declaring import arguments_of, refusals, vhost_to_change
@@ -66,6 +67,9 @@ class Bindings:
         source, destination, is_queue = _ends(request)
         with self._inputs.begin() as broker, refusals():
             vhost = vhost_to_change(broker, request)
+            access_of(broker, request, vhost).require_binding(
+                vhost, source, destination, key, to_queue=is_queue
+            )
             vhost.bind(source, destination, key, arguments, destination_is_queue=is_queue)
         await self._inputs.on_disk()
         binding = Binding(source, destination, key, arguments, destination_is_queue=is_queue)
@@ -80,6 +84,9 @@ class Bindings:
             binding = _binding(vhost, request)
             if source == DEFAULT_EXCHANGE:
                 raise ChannelException(ReplyCode.ACCESS_REFUSED, "the default exchange")
+            access_of(broker, request, vhost).require_binding(
+                vhost, source, destination, binding.key, to_queue=is_queue
+            )
             vhost.unbind(
                 source, destination, binding.key, binding.arguments, destination_is_queue=is_queue
             )

@@ -92,6 +92,7 @@ _DEATHS = {
     DeathReason.EXPIRED: "message TTL exceeded",
     DeathReason.MAXLEN: "overflow drop-head or reject-publish-dlx",
     DeathReason.REJECTED: "basic.reject or basic.nack",
+    DeathReason.DELIVERY_LIMIT: "delivery-limit exceeded",
 }
 
 

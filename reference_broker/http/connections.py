@@ -12,8 +12,14 @@ from reference_broker.core.channel import Channel
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.connection import Connection
 from reference_broker.errors import ConnectionException, ReplyCode
-from reference_broker.http.answer import ApiError, Row, not_found
-from reference_broker.http.authentication import user_of
+from reference_broker.http.answer import Row, bad_request, not_found
+from reference_broker.http.authentication import not_authorised, user_of
+from reference_broker.http.authorization import (
+    NOT_THE_OBJECT,
+    is_administrator,
+    is_monitoring,
+    may_see,
+)
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host
 from reference_broker.http.listing import listed, shown_columns, stats_disabled
@@ -26,7 +32,7 @@ from reference_broker.http.rendering import (
     tracked_row,
 )
 from reference_broker.http.statistics import Spans, Statistics
-from reference_broker.http.vhosts import vhosts_of
+from reference_broker.http.vhosts import named_vhosts
 
 _CLOSED_BY = "Closed via management plugin"
 
@@ -59,7 +65,7 @@ class Connections:
         )
 
     async def show(self, request: Request) -> Response:
-        connection, spans = self._connection(request), Spans.parse(request.query_params)
+        connection, spans = self._seen(request), Spans.parse(request.query_params)
         row = connection_row(connection, self._host.node().name)
         return shown_columns(request, self._statistics.of_connection(row, connection, spans))
 
@@ -71,7 +77,10 @@ class Connections:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def of_user(self, request: Request) -> Response:
-        node = self._host.node().name
+        """Those of a user: one's own, or anybody's for whoever is monitoring."""
+        user, node = user_of(request), self._host.node().name
+        if not is_monitoring(user) and user.name != request.path_params["user"]:
+            raise not_authorised(NOT_THE_OBJECT)
         connections = self._of_user(request)
         return await listed(
             request,
@@ -91,7 +100,7 @@ class Connections:
         _need_stats(request)
         node = self._host.node().name
         if "connection" in request.path_params:
-            connections: Sequence[Connection] = [self._connection(request)]
+            connections: Sequence[Connection] = [self._seen(request)]
         else:
             connections = self._open(request)
         spans = Spans.parse(request.query_params)
@@ -106,8 +115,9 @@ class Connections:
     async def channel(self, request: Request) -> Response:
         _need_stats(request)
         name = request.path_params["channel"]
-        for channel in _channels_of(self._open(request)):
+        for channel in _channels_of(self._named(request)):
             if channel_name(channel) == name:
+                _must_see(request, channel.connection)
                 row = channel_detail_row(channel, self._host.node().name)
                 spans = Spans.parse(request.query_params)
                 return shown_columns(request, self._statistics.of_channel(row, channel, spans))
@@ -129,31 +139,38 @@ class Connections:
         )
 
     def _open(self, request: Request) -> list[Connection]:
-        vhosts = vhosts_of(self._host.broker, request)
+        """Those that the user may see: whose they are decides, and not their virtual host."""
+        user = user_of(request)
+        return [each for each in self._named(request) if may_see(user, each)]
+
+    def _named(self, request: Request) -> list[Connection]:
+        """Everybody's, in the virtual host that the request names, or in all."""
+        vhosts = named_vhosts(self._host.broker, request)
         connections = self._host.broker.connections.values()
         return [connection for connection in connections if connection.vhost in vhosts]
 
     def _connection(self, request: Request) -> Connection:
         name = request.path_params["connection"]
-        for connection in self._open(request):
+        for connection in self._named(request):
             if str(connection.peer) == name:
                 return connection
         raise not_found()
 
+    def _seen(self, request: Request) -> Connection:
+        connection = self._connection(request)
+        _must_see(request, connection)
+        return connection
+
     def _of_user(self, request: Request) -> list[Connection]:
         name = request.path_params["user"]
-        return [each for each in self._open(request) if each.user_name == name]
+        return [each for each in self._named(request) if each.user_name == name]
 
     def _close(self, connections: Sequence[Connection], request: Request) -> None:
         """Raises :exc:`ApiError` 401 for somebody else's, unless an administrator asks."""
         user = user_of(request)
         for connection in connections:
-            if connection.user_name != user.name and "administrator" not in user.tags:
-                raise ApiError(
-                    HTTPStatus.UNAUTHORIZED,
-                    "not_authorised",
-                    "User not authorised to access object",
-                )
+            if connection.user_name != user.name and not is_administrator(user):
+                raise not_authorised(NOT_THE_OBJECT)
         # A header's octets come as Latin-1; people write UTF-8 (and so does rabbitmqctl).
         reason = (
             request.headers.get("x-reason", _CLOSED_BY).encode("latin-1").decode("utf-8", "replace")
@@ -172,7 +189,12 @@ def _channels_of(connections: Sequence[Connection]) -> list[Channel]:
     ]
 
 
+def _must_see(request: Request, connection: Connection) -> None:
+    """Raises :exc:`ApiError` 401 for what is somebody else's."""
+    if not may_see(user_of(request), connection):
+        raise not_authorised(NOT_THE_OBJECT)
+
+
 def _need_stats(request: Request) -> None:
     if stats_disabled(request):
-        reason = "Stats in management UI are disabled on this node"
-        raise ApiError(HTTPStatus.BAD_REQUEST, "bad_request", reason)
+        raise bad_request("Stats in management UI are disabled on this node")

@@ -16,6 +16,8 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.answer import ApiError, bad_request
+from reference_broker.http.authentication import not_authorised, user_of
+from reference_broker.http.authorization import ACCESS_REFUSED
 
 _FLAGS = {"true": True, "false": False}
 """rabbitmqadmin sends texts."""
@@ -54,9 +56,10 @@ def has_null(value: Any) -> bool:
 
 
 def vhost_to_change(broker: Broker, request: Request) -> VHost:
-    """The virtual host in the path of a PUT or POST. Raises :exc:`ApiError` 404."""
+    """The virtual host in the path of a PUT or POST, which the user has a permission in: that takes
+    one, which an administrator needs too. Raises :exc:`ApiError` 404."""
     vhost = broker.vhosts.get(request.path_params["vhost"])
-    if vhost is None:
+    if vhost is None or broker.access.permission(user_of(request).name, vhost.name) is None:
         raise ApiError(HTTPStatus.NOT_FOUND, "not_found", "vhost_not_found")
     return vhost
 
@@ -75,7 +78,7 @@ def refusal_of(error: AmqpError) -> ApiError:
     if error.code is ReplyCode.NOT_FOUND:
         return ApiError(HTTPStatus.NOT_FOUND, "not_found", error.text)
     if error.code in (ReplyCode.ACCESS_REFUSED, ReplyCode.NOT_ALLOWED):
-        return ApiError(HTTPStatus.UNAUTHORIZED, "not_authorised", "Access refused.")
+        return not_authorised(ACCESS_REFUSED)
     return bad_request(error.text)
 
 

@@ -12,15 +12,18 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from reference_broker.core.limits import MIB
-from reference_broker.http.answer import MEDIA_TYPE, NO_CACHE, ApiError, bad_request, json_response
-from reference_broker.http.authentication import user_of
+from reference_broker.core.passwords import PasswordHash
+from reference_broker.http.answer import MEDIA_TYPE, NO_CACHE, Row, bad_request, json_response
 from reference_broker.http.body import read_object
 from reference_broker.http.core_input import CoreInputs
-from reference_broker.http.definitions_beside import Surroundings
+from reference_broker.http.definitions_access import SECTIONS, AccessDefinitions
+from reference_broker.http.definitions_beside import faults_beside
 from reference_broker.http.definitions_export import exported, exported_vhost
 from reference_broker.http.definitions_file import DefinitionsFile, Faults
 from reference_broker.http.definitions_import import DefinitionsImport
+from reference_broker.http.definitions_policies import PoliciesOfFile
 from reference_broker.http.host import Host
+from reference_broker.http.password_hashing import hashed_for
 from reference_broker.http.vhosts import vhost_of
 
 DEFINITIONS_BYTES_MAX = 16 * MIB
@@ -29,8 +32,6 @@ sees half of it, and the loop stands still meanwhile: some seconds for a file of
 
 FAULTS_SHOWN_MAX = 20
 """Of the items that are refused; the number of the rest is told."""
-
-ADMINISTRATOR = "administrator"
 
 
 class Definitions:
@@ -43,7 +44,6 @@ class Definitions:
 
     async def export(self, request: Request) -> Response:
         """Everything as of this moment: see :mod:`definitions_export`."""
-        _require_administrator(request)
         broker = self._host.broker
         if "vhost" in request.path_params:
             pieces = exported_vhost(vhost_of(broker, request))
@@ -58,30 +58,38 @@ class Definitions:
 
         Raises :exc:`ApiError`: 400 with the names of all that can't be, and then nothing was done.
         """
-        _require_administrator(request)
         body = await read_object(request, (), bytes_max=DEFINITIONS_BYTES_MAX)
+        broker = self._host.broker
+        vhost = vhost_of(broker, request).name if "vhost" in request.path_params else None
+        beside = faults_beside(body)
+        hashes = await self._hashes(body, vhost)
         with self._inputs.begin() as broker:
-            vhost = vhost_of(broker, request).name if "vhost" in request.path_params else None
-            beside = Surroundings(broker.vhosts, broker.users.all()).faults_of(body)
+            access = AccessDefinitions.parse(body, broker, vhost)
             file = DefinitionsFile.parse(body, vhost)
-            loading = DefinitionsImport(file, broker.vhosts)
-            if beside or loading.faults:
-                raise bad_request(_told([*beside, *loading.faults]))
-            loading.apply()
+            vhosts = {**broker.vhosts, **access.new_vhosts()}
+            policies = PoliciesOfFile(body, vhost, vhosts, broker)
+            loading = DefinitionsImport(file, vhosts)
+            faults = [*beside, *access.faults, *policies.faults, *loading.faults]
+            if faults:
+                raise bad_request(_told(faults))
+            access.apply(hashes)
+            policies.apply()
+            loading.apply(broker.vhosts)
         await self._inputs.on_disk()
-        if file.skipped:
-            return json_response({"skipped": file.skipped})
+        skipped = file.skipped
+        if vhost is not None:
+            skipped += [section for section in SECTIONS if body.get(section)]
+        if skipped:
+            return json_response({"skipped": skipped})
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
-
-def _require_administrator(request: Request) -> None:
-    if ADMINISTRATOR not in user_of(request).tags:
-        raise ApiError(
-            HTTPStatus.UNAUTHORIZED,
-            "not_authorised",
-            "Not administrator user",
-            {"www-authenticate": 'Basic realm="mqkit management"'},
-        )
+    async def _hashes(self, body: Row, vhost: str | None) -> dict[str, PasswordHash]:
+        """By user. Before the input, for a file may have passwords in plain text."""
+        access = AccessDefinitions.parse(body, self._host.broker, vhost)
+        if access.faults:
+            return {}
+        passwords = self._host.broker.users.passwords
+        return {name: await hashed_for(passwords, user) for name, user in access.users.items()}
 
 
 def _told(faults: Faults) -> str:

@@ -1,111 +1,32 @@
-"""What a definitions file holds besides exchanges, queues and bindings. Pure.
+"""What a definitions file holds that this broker has nothing of. Pure.
 
-Users come from this broker's configuration, and it has no policies, parameters or permissions. So
-an import takes what is the same here anyway, and refuses the rest by name: nothing is left out
-without a word, and nobody believes in a limit that nothing enforces.
+An import takes what is the same here anyway, and refuses the rest by name: nothing is left out
+without a word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-
-from reference_broker.core.users import User
 from reference_broker.http.answer import Row
-from reference_broker.http.definitions_file import CLASSIC, Faults, ItemFault, rows, shown, text_of
+from reference_broker.http.definitions_access import SECTIONS as ACCESS_SECTIONS
+from reference_broker.http.definitions_file import CLASSIC, Faults, shown
+from reference_broker.http.definitions_policies import SECTIONS as POLICY_SECTIONS
 
-READ_ELSEWHERE = ("exchanges", "queues", "bindings")
-EVERYTHING = ".*"
-"""The pattern that allows every name."""
-
-CLUSTER_IDENTITY = ("internal", "cluster_name")
-"""Prefixes of global parameters that say which cluster wrote the file. RabbitMQ 3.10 exports its
-``internal_cluster_id``; later ones leave out what begins with ``internal``, as is done here."""
+READ_ELSEWHERE = ("exchanges", "queues", "bindings", *ACCESS_SECTIONS, *POLICY_SECTIONS)
 
 _DEFAULT_QUEUE_TYPES = (None, "", "undefined", CLASSIC)
 
 
-class Surroundings:
-    """What this broker is: the names of its ``vhosts``, and its ``users``."""
-
-    def __init__(self, vhosts: Collection[str], users: Iterable[User]) -> None:
-        self._vhosts = vhosts
-        self._users = {user.name: user for user in users}
-        self._checks: dict[str, tuple[str, Callable[[Row], None]]] = {
-            "vhosts": ("name", self._check_vhost),
-            "users": ("name", self._check_user),
-            "permissions": ("user", self._check_permission),
-            "global_parameters": ("name", _check_global_parameter),
-        }
-
-    def faults_of(self, body: Row) -> Faults:
-        """A text for everything in a file that this broker does not have, or has otherwise."""
-        faults: Faults = []
-        for section, value in body.items():
-            if section in READ_ELSEWHERE:
-                continue
-            if section in self._checks:
-                self._check_section(body, section, faults)
-            elif section == "metadata":
-                faults += _faults_of_metadata(section, value)
-            elif isinstance(value, list | dict) and value:
-                faults += _refused(section, value)
-        return faults
-
-    def _check_section(self, body: Row, section: str, faults: Faults) -> None:
-        name, check = self._checks[section]
-        for number, row in rows(body, section, faults):
-            label = shown(row[name]) if isinstance(row.get(name), str) else f"item {number}"
-            try:
-                check(row)
-            except ItemFault as fault:
-                faults.append(f"{section}, {label}: {fault}")
-
-    def _check_vhost(self, row: Row) -> None:
-        if text_of(row, "name") not in self._vhosts:
-            raise ItemFault("this broker has no such virtual host, and can't make one")
-        if row.get("limits"):
-            raise ItemFault(f"this broker has no limits of virtual hosts: {shown(row['limits'])}")
-        faults = _faults_of_metadata("metadata", {**row, **_object(row.get("metadata"))})
-        if faults:
-            raise ItemFault(faults[0])
-
-    def _check_user(self, row: Row) -> None:
-        user = self._user(text_of(row, "name"))
-        if row.get("limits"):
-            raise ItemFault(f"this broker has no limits of users: {shown(row['limits'])}")
-        tags = row.get("tags", [])
-        if isinstance(tags, str):  # RabbitMQ before 3.9
-            tags = [tag.strip() for tag in tags.split(",") if tag.strip()]
-        if not isinstance(tags, list) or sorted(map(str, tags)) != sorted(user.tags):
-            raise ItemFault(
-                f"has the tags {list(user.tags)} here and {shown(tags)} in the file"
-                " (they come from the broker's configuration)"
-            )
-
-    def _check_permission(self, row: Row) -> None:
-        self._user(text_of(row, "user"))
-        vhost = text_of(row, "vhost")
-        if vhost not in self._vhosts:
-            raise ItemFault(f"this broker has no virtual host {vhost!r}")
-        for action in ("configure", "write", "read"):
-            if row.get(action) != EVERYTHING:
-                raise ItemFault(
-                    f"{action} is {shown(row.get(action))}, and this broker can't hold anybody to"
-                    f" it: every user has {EVERYTHING!r}"
-                )
-
-    def _user(self, name: str) -> User:
-        user = self._users.get(name)
-        if user is None:
-            raise ItemFault(
-                "this broker has no such user (add it to `users` in the broker's configuration)"
-            )
-        return user
-
-
-def _check_global_parameter(row: Row) -> None:
-    if not text_of(row, "name").startswith(CLUSTER_IDENTITY):
-        raise ItemFault("this broker has no global parameters")
+def faults_beside(body: Row) -> Faults:
+    """A text for everything in a file that this broker does not have."""
+    faults: Faults = []
+    for section, value in body.items():
+        if section in READ_ELSEWHERE:
+            continue
+        if section == "metadata":
+            faults += _faults_of_metadata(section, value)
+        elif isinstance(value, list | dict) and value:
+            faults += _refused(section, value)
+    return faults
 
 
 def _faults_of_metadata(section: str, value: object) -> Faults:

@@ -1,13 +1,12 @@
 """The definitions of a broker as a file in RabbitMQ's format, a slice at a time.
 
-A user is exported only if RabbitMQ could check the password: it takes the first four octets of a
-hash for the salt, and gives an account without a hash a password that nobody knows.
+A user whose hash is argon2id is known to a RabbitMQ that imports the file, and can't log in there
+until it is given a password: RabbitMQ has no such algorithm.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -18,18 +17,21 @@ from reference_broker.core.handshake import PRODUCT
 from reference_broker.core.names import RESERVED_PREFIX
 from reference_broker.core.queue import Queue
 from reference_broker.core.topology import survives_restart
-from reference_broker.core.users import User
 from reference_broker.core.vhost import VHost
+from reference_broker.core.vhost_info import UNDEFINED
 from reference_broker.http.answer import Row, encode
-from reference_broker.http.definitions_beside import EVERYTHING
+from reference_broker.http.definitions_access import LIMITS_COMPONENT, LIMITS_NAME
+from reference_broker.http.definitions_policies import (
+    exported_global_parameters,
+    exported_policies,
+)
 from reference_broker.http.json_value import json_value
 from reference_broker.http.listing import SLICE_ROWS
 from reference_broker.http.overview import RABBITMQ_VERSION
+from reference_broker.http.permissions import permission_rows, topic_permission_rows
 from reference_broker.http.rendering import binding_row, exchange_row
+from reference_broker.http.users import user_row
 from reference_broker.http.vhosts import Placed, placed
-
-RABBITMQ_SALT_BYTES = 4
-RABBITMQ_HASHING = "rabbit_password_hashing_sha256"
 
 
 class _Section(NamedTuple):
@@ -47,7 +49,7 @@ def exported(broker: Broker) -> AsyncIterator[bytes]:
 
 def exported_vhost(vhost: VHost) -> AsyncIterator[bytes]:
     """One virtual host. Its items don't name it, so that the file fits any other."""
-    head: Row = {"rabbit_version": RABBITMQ_VERSION, "parameters": [], "policies": []}
+    head: Row = {"rabbit_version": RABBITMQ_VERSION, **_parameters_and_policies([vhost])}
     return _pieces(head, _sections([vhost], without=("vhost", *_OF_NO_FILE)))
 
 
@@ -57,40 +59,49 @@ _OF_NO_FILE = ("properties_key",)
 
 def _head(broker: Broker) -> Row:
     """What stands before the large sections."""
-    users = [user for user in broker.users.all() if _is_checkable_by_rabbitmq(user)]
+    users = sorted(broker.users.all(), key=lambda user: user.name)
     return {
         "rabbit_version": RABBITMQ_VERSION,
         "rabbitmq_version": RABBITMQ_VERSION,
         "product_name": PRODUCT,
         "product_version": broker.version,
-        "users": [_user_row(user) for user in users],
-        "vhosts": [{"name": name} for name in broker.vhosts],
-        "permissions": [
-            {"user": user.name, "vhost": vhost}
-            | dict.fromkeys(("configure", "write", "read"), EVERYTHING)
-            for user in users
-            for vhost in broker.vhosts
-        ],
-        "topic_permissions": [],
-        "parameters": [],
-        "global_parameters": [],
-        "policies": [],
+        "users": [user_row(user) for user in users],
+        "vhosts": [_vhost_row(vhost) for vhost in broker.vhosts.values()],
+        "permissions": permission_rows(broker),
+        "topic_permissions": topic_permission_rows(broker),
+        **exported_global_parameters(broker.global_parameters),
+        **_parameters_and_policies(list(broker.vhosts.values())),
     }
 
 
-def _is_checkable_by_rabbitmq(user: User) -> bool:
-    return len(user.password.salt) == RABBITMQ_SALT_BYTES
+def _vhost_row(vhost: VHost) -> Row:
+    """Labels are written where there are some, in the words of RabbitMQ 4."""
+    info = vhost.info
+    row: Row = {"name": vhost.name}
+    if info.description or info.tags:
+        row |= {"description": info.description, "tags": list(info.tags)}
+    if info.default_queue_type != UNDEFINED:
+        row["default_queue_type"] = info.default_queue_type
+    return row
 
 
-def _user_row(user: User) -> Row:
-    hashed = user.password.salt + user.password.digest
-    return {
-        "name": user.name,
-        "password_hash": base64.b64encode(hashed).decode(),
-        "hashing_algorithm": RABBITMQ_HASHING,
-        "tags": list(user.tags),
-        "limits": {},
-    }
+def _parameters_and_policies(vhosts: list[VHost]) -> Row:
+    sections = exported_policies(vhosts)
+    return {**sections, "parameters": [*_limits(vhosts), *sections["parameters"]]}
+
+
+def _limits(vhosts: Iterable[VHost]) -> list[Row]:
+    """Where RabbitMQ has them: among the parameters."""
+    return [
+        {
+            "component": LIMITS_COMPONENT,
+            "name": LIMITS_NAME,
+            "vhost": vhost.name,
+            "value": dict(vhost.info.limits),
+        }
+        for vhost in vhosts
+        if vhost.info.limits
+    ]
 
 
 def _sections(vhosts: list[VHost], *, without: Sequence[str]) -> list[_Section]:

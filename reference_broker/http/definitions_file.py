@@ -12,12 +12,14 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from mqkit.wire import EncodeError, WireError, decode_table, encode_shortstr, encode_table
 from reference_broker.core.names import RESERVED_PREFIX, cleaned
+from reference_broker.core.queue_type import QueueType
 from reference_broker.http.answer import Row
 
 Faults: TypeAlias = list[str]
 """What is wrong, a text each that begins with the item's name."""
 
-CLASSIC = "classic"
+CLASSIC = QueueType.CLASSIC.value
+_TYPE = "x-queue-type"
 
 _SHOWN_CHARACTERS = 80
 
@@ -184,8 +186,9 @@ def _exchange(row: Row, vhost: str) -> ExchangeItem:
 
 
 def _queue(row: Row, vhost: str) -> QueueItem:
-    if row.get("type", CLASSIC) != CLASSIC:
-        raise ItemFault(f"this broker has classic queues only, not type {shown(row['type'])}")
+    queue_type = row.get("type", CLASSIC)
+    if queue_type not in list(QueueType):
+        raise ItemFault(f"this broker has no queues of type {shown(queue_type)}")
     name = text_of(row, "name")
     if not cleaned(name):
         raise ItemFault("the name is empty, and a queue of a file has to have one")
@@ -194,7 +197,8 @@ def _queue(row: Row, vhost: str) -> QueueItem:
         name,
         _flag(row, "durable"),
         _flag(row, "auto_delete"),
-        _arguments(row),
+        # An argument says it too, in every file that a broker wrote.
+        _arguments(row) if queue_type == CLASSIC else {_TYPE: queue_type, **_arguments(row)},
     )
 
 

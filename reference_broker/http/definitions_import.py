@@ -52,16 +52,16 @@ class DefinitionsImport:
         for stage in self._stages.values():
             self.faults += stage.faults_of_size()
 
-    def apply(self) -> None:
-        """Declare everything: exchanges, queues, bindings. What is there already stays as it is."""
+    def apply(self, vhosts: Mapping[str, VHost]) -> None:
+        """Declare everything: exchanges, queues, bindings. What is there already stays as it is.
+        ``vhosts`` are those of before, and in place of stand-ins those that were made since."""
         for exchange in self._file.exchanges:
-            _declare_exchange(self._stages[exchange.vhost].real, exchange)
+            _declare_exchange(vhosts[exchange.vhost], exchange)
         for queue in self._file.queues:
-            _declare_queue(self._stages[queue.vhost].real, queue)
+            _declare_queue(vhosts[queue.vhost], queue)
         for binding in self._file.bindings:
-            stage = self._stages[binding.vhost]
-            if not stage.has_in_other_types(binding):
-                _bind(stage.real, binding)
+            if not self._stages[binding.vhost].has_in_other_types(binding):
+                _bind(vhosts[binding.vhost], binding)
 
     def _rehearse(self, items: Iterable[_Item], rehearse: Callable[[_Stage, _Item], None]) -> None:
         for item in items:

@@ -9,17 +9,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mqkit.wire import EncodeError, encode_shortstr
+from reference_broker.core.access import Access
 from reference_broker.core.broker import Broker
 from reference_broker.core.content import Content
 from reference_broker.core.enqueue import enqueue
 from reference_broker.core.exchange import Exchange
 from reference_broker.core.header import facts_of
+from reference_broker.core.permission import Action
 from reference_broker.core.sender_selected import resolve_all
-from reference_broker.core.traffic import Traffic
+from reference_broker.core.traffic import Traffic, count_routed
+from reference_broker.core.user_id import check_user_id
 from reference_broker.core.vhost import VHost
-from reference_broker.errors import ChannelException, ReplyCode
+from reference_broker.errors import ReplyCode
 from reference_broker.http.answer import ApiError, Row, bad_request, json_response, not_found
 from reference_broker.http.authentication import user_of
+from reference_broker.http.authorization import access_of, entered
 from reference_broker.http.bindings import bindings_from, listable_row
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, body_bytes_max, read_object
 from reference_broker.http.core_input import CoreInputs
@@ -118,16 +122,26 @@ class Exchanges:
         with self._inputs.begin() as broker, refusals():
             vhost = vhost_to_change(broker, request)
             existed = name in vhost.exchanges
-            vhost.declare_exchange(name, type, **flags, arguments=arguments_of(body))
+            vhost.declare_exchange(
+                name,
+                type,
+                **flags,
+                arguments=arguments_of(body),
+                access=access_of(broker, request, vhost),
+            )
         if flags["durable"]:
             await self._inputs.on_disk()
         return put_answer(existed=existed)
 
     async def delete(self, request: Request) -> Response:
         """Delete an exchange; with ``if-unused=true`` only if nothing is bound to it."""
-        with self._inputs.begin(), refusals():
+        with self._inputs.begin() as broker, refusals():
             vhost, exchange = self._exchange(request)
-            vhost.delete_exchange(exchange.name, if_unused=wants(request, "if-unused"))
+            vhost.delete_exchange(
+                exchange.name,
+                if_unused=wants(request, "if-unused"),
+                access=access_of(broker, request, vhost),
+            )
         if exchange.durable:
             await self._inputs.on_disk()
         return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -159,12 +173,13 @@ class Exchanges:
                 f"{ReplyCode.PRECONDITION_FAILED.value} PRECONDITION_FAILED - message size"
                 f" {len(message.body)} is larger than configured max size {size_max}"
             )
-        _check_user_id(message.header, user_of(request).name)
+        check_user_id(user_of(request), facts_of(message.header).user_id)
         tail_before = broker.journal.tail
         with self._inputs.begin() as broker:
             _refuse_while_short(broker)
             vhost = vhost_of(broker, request)
-            routed, taken = _publish(vhost, exchange_name(request, "exchange"), message)
+            name = exchange_name(request, "exchange")
+            routed, taken = _publish(vhost, name, message, entered(broker, request, vhost))
         broker.memory.received(len(message.body))
         if broker.journal.tail != tail_before:
             await self._inputs.on_disk()
@@ -173,14 +188,17 @@ class Exchanges:
         return json_response({"routed": routed})
 
 
-def _publish(vhost: VHost, exchange_name: str, message: PublishRequest) -> tuple[bool, bool]:
+def _publish(
+    vhost: VHost, exchange_name: str, message: PublishRequest, access: Access
+) -> tuple[bool, bool]:
     """Whether the message was routed to a queue, and whether every such queue took it."""
+    access.require_publish(exchange_name)
     exchange = vhost.exchange_for_publish(exchange_name)
     routing_key = message.routing_key[1:].decode()
+    access.require_topic(Action.WRITE, exchange, routing_key)
     queues, header = resolve_all(vhost, exchange, routing_key, message.header)
     exchange.published += 1
-    exchange.routed += len(queues)
-    vhost.traffic.routed += len(queues)
+    count_routed(vhost, exchange, queues)
     vhost.traffic.past = vhost.traffic.past.plus(
         Traffic(publish=1, confirm=1, return_unroutable=0 if queues else 1)
     )
@@ -188,16 +206,6 @@ def _publish(vhost: VHost, exchange_name: str, message: PublishRequest) -> tuple
         return False, True
     content = Content(encode_shortstr(exchange.name) + message.routing_key, header, message.body)
     return True, enqueue(queues, content, facts_of(header), vhost)
-
-
-def _check_user_id(header: bytes, user: str) -> None:
-    user_id = facts_of(header).user_id
-    if user_id is not None and user_id != user.encode():
-        raise ChannelException(
-            ReplyCode.PRECONDITION_FAILED,
-            f"user_id property set to '{user_id.decode(errors='replace')}'"
-            f" but authenticated user was '{user}'",
-        )
 
 
 def _refuse_while_short(broker: Broker) -> None:

@@ -1,5 +1,6 @@
-"""What is decided about a request before anybody asks who sent it: is there such a path, does it
-have that method. The order is cowboy_rest's, so that scripts see RabbitMQ's answers:
+"""What HTTP decides about a request: before anybody asks who sent it, whether there is such a path
+and it has that method; after that, whether there is an answer in a form that the client takes. The
+order is cowboy_rest's, so that scripts see RabbitMQ's answers:
 
     unknown path 404 -> unknown method 501 -> method not allowed 405 -> (login 401)
     OPTIONS 200      -> (login 401) -> not acceptable 406 -> not modified 304 -> the path itself
@@ -13,11 +14,12 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from reference_broker.http.answer import not_found
+from reference_broker.http.answer import Endpoint, not_found
 
 METHODS = ("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """Those that are known at all, in the order in which ``allow`` names them."""
@@ -66,22 +68,36 @@ class Gate:
         return frozenset(methods | {"OPTIONS"}) if methods else frozenset()
 
 
-class Negotiation:
-    """The layer within the login: only JSON is spoken, and nobody has a copy that is still good."""
+def negotiated(routes: Sequence[Route]) -> list[Route]:
+    """The routes, each behind what a request may ask of an answer. They belong within the login
+    (:func:`~reference_broker.http.authorization.guarded`)."""
+    return [
+        Route(
+            route.path,
+            _negotiated(route.endpoint),
+            methods=sorted(route.methods or ()),
+            name=route.name,
+        )
+        for route in routes
+    ]
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        if not _acceptable(headers.get("accept", "")):
-            await Response(status_code=HTTPStatus.NOT_ACCEPTABLE)(scope, receive, send)
-        elif scope["method"] in ("GET", "HEAD") and headers.get("if-none-match") == "*":
-            await Response(status_code=HTTPStatus.NOT_MODIFIED)(scope, receive, send)
-        elif "/" not in headers.get("content-type", "application/json"):
-            await Response(status_code=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+def _negotiated(endpoint: Endpoint) -> Endpoint:
+    async def answered(request: Request) -> Response:
+        return _refused(request.method, request.headers) or await endpoint(request)
+
+    return answered
+
+
+def _refused(method: str, headers: Headers) -> Response | None:
+    """Only JSON is spoken, and nobody has a copy that is still good."""
+    if not _acceptable(headers.get("accept", "")):
+        return Response(status_code=HTTPStatus.NOT_ACCEPTABLE)
+    if method in ("GET", "HEAD") and headers.get("if-none-match") == "*":
+        return Response(status_code=HTTPStatus.NOT_MODIFIED)
+    if "/" not in headers.get("content-type", "application/json"):
+        return Response(status_code=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+    return None
 
 
 def _acceptable(accept: str) -> bool:

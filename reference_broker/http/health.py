@@ -15,9 +15,13 @@ from mqkit.wire import Properties, encode_shortstr
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.content import Content
 from reference_broker.core.enqueue import enqueue
+from reference_broker.core.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.header import facts_of
-from reference_broker.errors import AmqpError
+from reference_broker.core.permission import Action
+from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.answer import bad_request, json_response, not_found
+from reference_broker.http.authentication import not_authorised
+from reference_broker.http.authorization import entered
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host
 from reference_broker.http.message import header_of
@@ -112,12 +116,17 @@ class Health:
         vhost_of(self._host.broker, request)
         with self._inputs.begin() as broker:
             vhost = vhost_of(broker, request)
+            access = entered(broker, request, vhost)
             try:
-                queue = vhost.declare_queue(ALIVENESS_QUEUE)
+                queue = vhost.declare_queue(ALIVENESS_QUEUE, access=access)
+                access.require_publish(DEFAULT_EXCHANGE)
+                access.require(Action.READ, "queue", ALIVENESS_QUEUE)
             except AmqpError as error:
+                if error.code is ReplyCode.ACCESS_REFUSED:
+                    raise not_authorised(error.reply_text) from error
                 raise bad_request(f"{error.code.value} {error.reply_text}") from error
             header = header_of(Properties(), _ALIVENESS_BODY)
-            route = encode_shortstr("") + encode_shortstr(ALIVENESS_QUEUE)
+            route = encode_shortstr(DEFAULT_EXCHANGE) + encode_shortstr(ALIVENESS_QUEUE)
             enqueue((queue,), Content(route, header, _ALIVENESS_BODY), facts_of(header), vhost)
             lease = queue.get(self)
             if lease is not None:

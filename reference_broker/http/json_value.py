@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from mqkit.wire import Typed
+from mqkit.wire import LENIENT, Typed
 
 
 def json_value(value: Any) -> Any:
@@ -37,6 +37,11 @@ def json_value(value: Any) -> Any:
         case list() | tuple():
             return [json_value(inner) for inner in value]
     raise AssertionError(f"a field table has no {type(value).__name__}")
+
+
+def key_text(key: str) -> str:
+    """A routing key to be shown: octets of it that are no text are replaced."""
+    return key.encode("utf-8", LENIENT).decode("utf-8", "replace")
 
 
 def json_text(octets: bytes) -> str:

@@ -7,10 +7,18 @@ import binascii
 from dataclasses import fields
 from typing import Any
 
-from mqkit.wire import EncodeError, Properties, decode_header, decode_shortstr, encode_header
+from mqkit.wire import (
+    LENIENT,
+    EncodeError,
+    Properties,
+    decode_header,
+    decode_shortstr,
+    encode_header,
+)
+from reference_broker.core.delivery_counts import shown_content
 from reference_broker.core.lease import Lease
 from reference_broker.http.answer import Row, bad_request
-from reference_broker.http.json_value import json_value
+from reference_broker.http.json_value import json_value, key_text
 
 _NUMBERS = ("delivery_mode", "priority", "timestamp")
 _HEADERS = "headers"
@@ -72,15 +80,15 @@ def message_row(lease: Lease, message_count: int, *, text: bool, truncate: int |
     With ``text`` a payload that is UTF-8 is shown as it is, and everything else in base64.
     ``truncate`` cuts the payload, not ``payload_bytes``.
     """
-    content = lease.content
+    content = shown_content(lease)
     exchange, offset = decode_shortstr(content.route, 0)
-    routing_key, _ = decode_shortstr(content.route, offset)
+    routing_key, _ = decode_shortstr(content.route, offset, LENIENT)
     payload, encoding = _payload_to_json(content.body[:truncate], text=text)
     return {
         "payload_bytes": len(content.body),
         "redelivered": lease.redelivered,
         "exchange": exchange,
-        "routing_key": routing_key,
+        "routing_key": key_text(routing_key),
         "message_count": message_count,
         "properties": properties_to_json(content.header),
         "payload": payload,

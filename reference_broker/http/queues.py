@@ -10,10 +10,13 @@ from starlette.responses import Response
 
 from reference_broker.core.lease import Lease
 from reference_broker.core.limits import MIB
+from reference_broker.core.permission import Action
 from reference_broker.core.queue import Queue
 from reference_broker.core.traffic import Traffic
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.answer import ApiError, Row, bad_request, not_found
+from reference_broker.http.authentication import not_authorised
+from reference_broker.http.authorization import access_of, entered, require_access
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.declaring import (
@@ -135,7 +138,11 @@ class Queues:
             vhost = vhost_to_change(broker, request)
             existed = name in vhost.queues
             vhost.declare_queue(
-                name, durable=durable, auto_delete=auto_delete, arguments=arguments_of(body)
+                name,
+                durable=durable,
+                auto_delete=auto_delete,
+                arguments=arguments_of(body),
+                access=access_of(broker, request, vhost),
             )
         if durable:
             await self._inputs.on_disk()
@@ -143,9 +150,10 @@ class Queues:
 
     async def delete(self, request: Request) -> Response:
         """Delete a queue; with ``if-empty=true`` or ``if-unused=true`` only then."""
-        with self._inputs.begin(), refusals():
+        with self._inputs.begin() as broker, refusals():
             queue = self._queue(request)
-            vhost = vhost_of(self._host.broker, request)
+            vhost = vhost_of(broker, request)
+            require_access(broker, request, vhost, Action.CONFIGURE, queue.name)
             vhost.delete_queue(
                 queue.name,
                 if_empty=wants(request, "if-empty"),
@@ -198,11 +206,15 @@ class Queues:
         """Take messages and settle them: in one input, unless some have to be read first."""
         with self._inputs.begin() as broker:
             vhost = vhost_of(broker, request)
+            name = request.path_params["queue"]
             try:
-                queue = vhost.queue_for(request.path_params["queue"], None)
+                entered(broker, request, vhost).require(Action.READ, "queue", name)
+                queue = vhost.queue_for(name, None)
             except AmqpError as error:
                 if error.code is ReplyCode.NOT_FOUND:
                     raise ApiError(HTTPStatus.NOT_FOUND, "not_found", error.reply_text) from error
+                if error.code is ReplyCode.ACCESS_REFUSED:
+                    raise not_authorised(error.reply_text) from error
                 raise
             getting = _Getting(queue, wanted.limit)
             getting.take()
@@ -228,6 +240,7 @@ class Queues:
         with self._inputs.begin() as broker, refusals():
             vhost = vhost_of(broker, request)
             name = self._queue(request).name
+            require_access(broker, request, vhost, Action.READ, name)
             queue = vhost.queue_for(name, None)
             queue.purge()
         if queue.durable:

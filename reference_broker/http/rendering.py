@@ -28,19 +28,21 @@ _NO_TLS = dict.fromkeys(_TLS_FIELDS, "")
 
 
 def vhost_row(vhost: VHost, node: str) -> Row:
+    info = vhost.info
     return {
         "name": vhost.name,
-        "description": "",
-        "tags": [],
-        "metadata": {"description": "", "tags": []},
-        "default_queue_type": "classic",
-        "tracing": False,
+        "description": info.description,
+        "tags": list(info.tags),
+        "metadata": {"description": info.description, "tags": list(info.tags)},
+        "default_queue_type": info.default_queue_type,
+        "tracing": info.tracing,
         "cluster_state": {node: "running"},
     }
 
 
 def exchange_row(exchange: Exchange, vhost: str) -> Row:
-    return {
+    """What a delayed exchange holds is counted under the plugin's name; the other two are ours."""
+    row: Row = {
         "name": exchange.name,
         "vhost": vhost,
         "type": exchange.type.value,
@@ -48,7 +50,21 @@ def exchange_row(exchange: Exchange, vhost: str) -> Row:
         "auto_delete": exchange.auto_delete,
         "internal": exchange.internal,
         "arguments": json_value(exchange.arguments),
+        **({"policy": exchange.policies.user.name} if exchange.policies.user else {}),
     }
+    if exchange.delays is not None:
+        row["messages_delayed"] = exchange.delays.ready
+        row["message_bytes_delayed"] = exchange.delays.ready_bytes
+        row["memory"] = exchange.delays.memory_bytes
+    if exchange.seen is not None:
+        rule = exchange.seen.rule
+        row["message_window"] = {
+            "entries": len(exchange.seen),
+            "size": rule.size,
+            "ttl": rule.ttl_ms,
+            "memory": exchange.seen.queue.memory_bytes,
+        }
+    return row
 
 
 def queue_row(queue: Queue, node: str) -> Row:
@@ -58,12 +74,12 @@ def queue_row(queue: Queue, node: str) -> Row:
     ready, unacked = queue.ready, queue.unacked
     ready_bytes, unacked_bytes = queue.ready_bytes, queue.unacked_bytes
     absent, absent_bytes = queue.backlog.absent, queue.backlog.absent_bytes
-    owner = queue.owner
+    owner, policies = queue.owner, queue.policies
     capacity = consumer_capacity(queue)
     row = {
         "name": queue.name,
         "vhost": queue.env.vhost_name,
-        "type": "classic",
+        "type": queue.limits.queue_type.value,
         "durable": queue.durable,
         "auto_delete": queue.auto_delete,
         "exclusive": owner is not None,
@@ -89,9 +105,9 @@ def queue_row(queue: Queue, node: str) -> Row:
         "consumer_utilisation": capacity,
         "exclusive_consumer_tag": next((c.tag for c in queue.consumers if c.exclusive), None),
         "single_active_consumer_tag": _active_tag(queue),
-        "policy": None,
-        "operator_policy": None,
-        "effective_policy_definition": {},
+        "policy": policies.user.name if policies.user else None,
+        "operator_policy": policies.operator.name if policies.operator else None,
+        "effective_policy_definition": policies.definition(),
     }
     if isinstance(owner, Connection):
         row["owner_pid_details"] = _peer_details(owner)
@@ -192,7 +208,7 @@ def connection_row(connection: Connection, node: str) -> Row:
 
 def channel_row(channel: Channel, node: str) -> Row:
     connection = channel.connection
-    confirms = channel.confirms
+    confirms, transaction = channel.confirms, channel.transaction
     return {
         "name": channel_name(channel),
         "node": node,
@@ -207,10 +223,10 @@ def channel_row(channel: Channel, node: str) -> Row:
         "global_prefetch_count": channel.global_prefetch,
         "messages_unacknowledged": len(channel.unacked),
         "messages_unconfirmed": 0 if confirms is None else confirms.outstanding,
-        "messages_uncommitted": 0,
-        "acks_uncommitted": 0,
+        "messages_uncommitted": 0 if transaction is None else len(transaction),
+        "acks_uncommitted": 0 if transaction is None else transaction.unacked,
         "confirm": confirms is not None,
-        "transactional": False,
+        "transactional": transaction is not None,
         "pending_raft_commands": 0,
     }
 
@@ -235,7 +251,7 @@ def consumer_row(consumer: Consumer, node: str) -> Row:
     channel, queue = consumer.channel, consumer.queue
     connection = channel.connection
     single = queue.limits.single_active_consumer
-    active = not single or queue.consumers[:1] == [consumer]
+    active = not single or consumer is queue.rotation.active
     return {
         "consumer_tag": consumer.tag,
         "queue": {"name": queue.name, "vhost": channel.vhost.name},
@@ -263,6 +279,5 @@ def _peer_details(connection: Connection) -> Row:
 
 
 def _active_tag(queue: Queue) -> str | None:
-    if queue.limits.single_active_consumer and queue.consumers:
-        return queue.consumers[0].tag
-    return None
+    active = queue.rotation.active
+    return None if active is None else active.tag

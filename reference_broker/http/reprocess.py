@@ -11,11 +11,15 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
+from reference_broker.core.access import Access
+from reference_broker.core.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.lease import Lease
+from reference_broker.core.permission import Action
 from reference_broker.core.queue import Queue
 from reference_broker.core.reprocess import reprocess
 from reference_broker.core.vhost import VHost
 from reference_broker.http.answer import bad_request, json_response, not_found
+from reference_broker.http.authorization import entered
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.declaring import refusals
@@ -38,7 +42,10 @@ class Reprocessing:
 
     async def post(self, request: Request) -> Response:
         """Move ``count`` messages from the head, or all (:data:`REPROCESS_MAX` at most). Answered
-        when that is on disk. What is no dead letter, or has no queue to go to, keeps its place."""
+        when that is on disk. What is no dead letter, or has no queue to go to, keeps its place.
+
+        The user reads the queue, and writes to the default exchange: that is how a queue is
+        reached past its own. Raises :exc:`ApiError` 401 otherwise."""
         body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
         count = body.get("count", REPROCESS_MAX)
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
@@ -48,8 +55,11 @@ class Reprocessing:
             name = request.path_params["queue"]
             if name not in vhost.queues:
                 raise not_found()
+            access = entered(broker, request, vhost)
+            access.require(Action.READ, "queue", name)
+            access.require_publish(DEFAULT_EXCHANGE)
             queue = vhost.queue_for(name, None)
-        returning = _Returning(queue, vhost, min(count, REPROCESS_MAX, queue.ready))
+        returning = _Returning(queue, vhost, access, min(count, REPROCESS_MAX, queue.ready))
         try:
             await self._move(returning)
         finally:  # the client may have gone: nothing is left with the request
@@ -75,9 +85,10 @@ class Reprocessing:
 class _Returning:
     """The messages of one request: how many ``moved``, and those that are ``kept``."""
 
-    def __init__(self, queue: Queue, vhost: VHost, limit: int) -> None:
+    def __init__(self, queue: Queue, vhost: VHost, access: Access, limit: int) -> None:
         self.queue = queue
         self._vhost = vhost
+        self._access = access
         self._limit = limit
         self.moved = 0
         self.kept: list[Lease] = []
@@ -96,7 +107,7 @@ class _Returning:
                 self.starved = self.queue.ready > 0
                 self.complete = not self.starved
                 return
-            if reprocess(lease, self._vhost):
+            if reprocess(lease, self._vhost, self._access):
                 self.moved += 1
             else:
                 self.kept.append(lease)

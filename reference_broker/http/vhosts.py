@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from typing import Generic, TypeVar
 
 from starlette.requests import Request
@@ -11,12 +12,18 @@ from starlette.responses import Response
 from reference_broker.core.broker import Broker
 from reference_broker.core.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.vhost import VHost
-from reference_broker.http.answer import Row, not_found
+from reference_broker.http.answer import Row, bad_request, not_found
+from reference_broker.http.authentication import user_of
+from reference_broker.http.authorization import is_monitoring, may_enter
+from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
+from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host
 from reference_broker.http.listing import listed, shown_columns, stats_disabled
 from reference_broker.http.measures import totals_of
 from reference_broker.http.rendering import vhost_row
 from reference_broker.http.statistics import Spans, Statistics
+from reference_broker.http.user_request import checked_name
+from reference_broker.http.vhost_request import vhost_info
 
 DEFAULT_EXCHANGE_ALIAS = "amq.default"
 """What paths call the exchange without a name."""
@@ -43,6 +50,12 @@ def vhost_of(broker: Broker, request: Request) -> VHost:
 
 
 def vhosts_of(broker: Broker, request: Request) -> list[VHost]:
+    """Those of :func:`named_vhosts` that the user may enter. Raises :exc:`ApiError` 404."""
+    user = user_of(request)
+    return [vhost for vhost in named_vhosts(broker, request) if may_enter(broker, user, vhost.name)]
+
+
+def named_vhosts(broker: Broker, request: Request) -> list[VHost]:
     """The virtual host in the path, or else in the header ``x-vhost`` (none if there is none of
     that name), or else all. Raises :exc:`ApiError` 404 for a path."""
     if "vhost" in request.path_params:
@@ -70,11 +83,14 @@ class VHosts:
     def __init__(self, host: Host, statistics: Statistics) -> None:
         self._host = host
         self._statistics = statistics
+        self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
+        """Those that the user may enter, or all for whoever is monitoring."""
         node = self._host.node().name
-        vhosts = vhosts_of(self._host.broker, request)
-        totals = totals_of(self._host.broker)
+        broker = self._host.broker
+        among = named_vhosts if is_monitoring(user_of(request)) else vhosts_of
+        totals = totals_of(broker)
         spans = Spans.parse(request.query_params)
 
         def row_of(vhost: VHost) -> Row:
@@ -85,7 +101,7 @@ class VHosts:
 
         return await listed(
             request,
-            vhosts,
+            among(broker, request),
             row_of,
             lambda vhost: vhost.name,
             order=lambda vhost: vhost.name,
@@ -97,3 +113,31 @@ class VHosts:
         row = vhost_row(vhost, self._host.node().name)
         spans = Spans.parse(request.query_params)
         return shown_columns(request, self._statistics.of_vhost(row, vhost, totals, spans))
+
+    async def put(self, request: Request) -> Response:
+        """Make a virtual host (201), which whoever makes it may do everything in; or change what is
+        kept of one (204)."""
+        name = checked_name(request.path_params["vhost"], "vhost")
+        body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
+        with self._inputs.begin() as broker:
+            existing = broker.vhosts.get(name)
+            broker.add_vhost(name, vhost_info(body, None if existing is None else existing.info))
+            if existing is None:
+                broker.access.allow_everything(user_of(request).name, name)
+        await self._inputs.on_disk()
+        created = existing is None
+        return Response(status_code=HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete it with all that is in it; connections to it are closed (320)."""
+        with self._inputs.begin() as broker:
+            broker.delete_vhost(vhost_of(broker, request).name)
+        await self._inputs.on_disk()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def start(self, request: Request) -> Response:
+        """A virtual host is never down here, so there is nothing to start."""
+        name, node = request.path_params["vhost"], request.path_params["node"]
+        if name not in self._host.broker.vhosts:
+            raise bad_request(f'Request to node {node} failed with {{no_such_vhost,<<"{name}">>}}')
+        return Response(status_code=HTTPStatus.NO_CONTENT)

@@ -13,6 +13,7 @@ import logging
 import os
 import platform
 import time
+from collections.abc import Callable
 from importlib import metadata
 
 from reference_broker.core.alarms import Alarm
@@ -20,7 +21,7 @@ from reference_broker.core.broker import Broker, TooManyConnections
 from reference_broker.core.connection import Connection
 from reference_broker.core.journal import Fetched
 from reference_broker.core.peer import Peer
-from reference_broker.core.users import User, UserStore, hash_password
+from reference_broker.core.users import UserStore
 from reference_broker.errors import DiskFailed
 from reference_broker.http import (
     HttpListener,
@@ -32,7 +33,9 @@ from reference_broker.http import (
 )
 from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.connection_protocol import ConnectionProtocol
+from reference_broker.runtime.initial_users import establish_users
 from reference_broker.runtime.journal_driver import DiskDriver, JournalDriver, MemoryDriver
+from reference_broker.runtime.password_thread import PasswordThread
 from reference_broker.runtime.timers import TickTimer
 
 CLOSE_TIMEOUT_S = 3.0
@@ -43,9 +46,6 @@ DISK_FULL_RETRY_S = 1.0
 
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
-
-_SALT_SIZE = 4
-"""Bytes, as RabbitMQ has it: an exported hash is good for a login there too."""
 
 _SECRET_SIZE = 32
 
@@ -90,10 +90,11 @@ class Server:
             if data_dir is None
             else DiskDriver(data_dir, self.config.limits.disk_free_limit_bytes)
         )
+        self._passwords = PasswordThread(self._loop.call_soon_threadsafe, self._as_input)
         try:
             self.broker = Broker(
                 self._driver.journal,
-                _users(self.config),
+                UserStore(self._passwords),
                 limits=self.config.limits,
                 version=metadata.version("mqkit"),
                 secret=os.urandom(_SECRET_SIZE),
@@ -101,6 +102,7 @@ class Server:
             self.broker.begin(*self.now())
             self._timer = TickTimer(self._loop, self._tick)
             self._driver.restore_into(self.broker)
+            establish_users(self.broker, self.config.users)
             self._driver.start(self._loop, self)
             host, port = self.config.amqp
             self._listener = await self._loop.create_server(
@@ -112,6 +114,7 @@ class Server:
             if self._listener is not None:
                 await self.stop()
             else:
+                self._passwords.close()
                 self._driver.close()
             raise
         self.input_handled()
@@ -135,6 +138,7 @@ class Server:
             timeout.cancel()
         self._stopped = True
         self._timer.cancel()
+        self._passwords.close()
         self._driver.close()
 
     async def _start_http(self) -> None:
@@ -196,6 +200,14 @@ class Server:
         if not self._flush_scheduled:
             self._flush_scheduled = True
             self._loop.call_soon(self._flush)
+
+    # From the passwords' thread
+
+    def _as_input(self, step: Callable[[], None]) -> None:
+        self.broker.begin(*self.now())
+        step()
+        self.broker.finish()
+        self.input_handled()
 
     # From the journal's driver (JournalEvents)
 
@@ -260,11 +272,3 @@ class Server:
     def _abort_all(self) -> None:
         for protocol in list(self._protocols.values()):
             protocol.abort()
-
-
-def _users(config: ServerConfig) -> UserStore:
-    users = UserStore()
-    for user in config.users:
-        password = hash_password(user.password.encode(), os.urandom(_SALT_SIZE))
-        users.add(User(user.name, password, user.tags, user.loopback_only))
-    return users

@@ -19,6 +19,7 @@ from reference_broker.core.lease import Lease
 from reference_broker.core.moment import Moment
 from reference_broker.core.queue import Queue
 from reference_broker.core.queue_arguments import QueueArguments
+from reference_broker.core.requeue_position import AT_ITS_PLACE, RequeueRule
 from reference_broker.core.window import Window
 
 RECORD_BYTES = 40
@@ -147,12 +148,16 @@ class LoneConsumer:
         no_ack: bool = False,
         exclusive: bool = False,
         priority: int = 0,
+        weight: int = 1,
+        requeue: RequeueRule = AT_ITS_PLACE,
     ) -> None:
         self.tag = tag
         self.credit = credit
         self.no_ack = no_ack
         self.exclusive = exclusive
         self.priority = priority
+        self.weight = weight
+        self.requeue = requeue
         self.leases: list[Lease] = []
         self.asked = 0
         """How often :meth:`capacity` was called."""

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from reference_broker.core.definition import (
+    INNER_QUEUES,
     QUEUE,
+    QUEUE_SEEN,
     QueueDefinition,
     decode_queue,
     encode_queue,
@@ -26,16 +28,17 @@ class QueueName(NamedTuple):
 
 
 def queue_names(definitions: Mapping[str, bytes]) -> dict[int, QueueName]:
-    """By queue id. A definition that can't be read is none: its messages belong to nobody."""
+    """By queue id, those of what delayed exchanges hold included. A definition that can't
+    be read is none: its messages belong to nobody."""
     names = {}
     for key, value in definitions.items():
         kind, _, rest = key.partition("/")
-        if kind == QUEUE:
-            vhost, _, name = rest.partition("/")
+        if kind in (QUEUE, QUEUE_SEEN, *INNER_QUEUES):
             try:
-                names[decode_queue(value).id] = QueueName(unquote(vhost), name)
+                queue = decode_queue(value)
             except Corrupt:
                 continue
+            names[queue.id] = QueueName(unquote(rest.partition("/")[0]), queue.name)
     return names
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from reference_broker.core.broker import Broker
+from reference_broker.store.log import Log
+from reference_broker.store.ports import Disk
+from reference_broker.store.reading import perform, take_reads
 from reference_broker.store.recovered import RecoveredLog
 
 
@@ -21,7 +24,7 @@ def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
     the broker's first input and after its clock was set: the indexes are the broker's then."""
     broker.restore(recovered.definitions)
     queues = {
-        queue.id: queue for vhost in broker.vhosts.values() for queue in vhost.queues.values()
+        id: queue for vhost in broker.vhosts.values() for id, queue in vhost.queues_by_id.items()
     }
     orphans = recovered.retain(queues)
     messages = 0
@@ -35,5 +38,20 @@ def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
         if queue_id in queues:
             queues[queue_id].lost += lost
     recovered.queues.clear()
+    for queue in queues.values():
+        # A policy may have been stored in the instant before, and what it cut off not.
+        if queue.length_limit is not None:
+            queue.length_limit.enforce(queue)
+            queue.env.dead_letters.drain()
     broker.finish()
     return Restored(len(queues), messages, orphans)
+
+
+def read_windows(broker: Broker, log: Log, disk: Disk) -> None:
+    """Have exchanges know again what they have seen. Call it after :func:`restore`, before the
+    first client: what is published until then may be a repetition that nobody notices. Raises
+    ``OSError`` as the disk gives it."""
+    vhosts = broker.vhosts.values()
+    while any(vhost.loading for vhost in vhosts) and (jobs := take_reads(log)):
+        answers = [perform(disk, job).fetched for job in jobs]
+        broker.fetched(answers, broker.moment.mono_s, broker.moment.wall_ms)

@@ -13,6 +13,7 @@ Rounds end after a number of confirms drawn from the seed, not after a time.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import os
 import random
@@ -197,3 +198,60 @@ def test_nothing_confirmed_is_lost(
     assert evidence.violations == []
     assert evidence.synced_acks, "no ack was ever known to be synced: the test proved nothing"
     assert evidence.came_back, "no message ever came back: the kills hit nothing"
+
+
+@pytest.mark.slow
+def test_delayed_messages_survive_with_their_time(broker_process: Broker) -> None:
+    async def story() -> None:
+        connection = await aio_pika.connect(broker_process.start())
+        channel = await connection.channel()
+        exchange = await channel.declare_exchange(
+            "later", "x-delayed-message", durable=True, arguments={"x-delayed-type": "fanout"}
+        )
+        queue = await channel.declare_queue("delayed", durable=True)
+        await queue.bind(exchange)
+        for delay in (3_600_000, 2_500, 1):
+            body = str(delay).encode()
+            message = aio_pika.Message(body, delivery_mode=2, headers={"x-delay": delay})
+            await exchange.publish(message, "", mandatory=False)
+        broker_process.kill()
+        with contextlib.suppress(*LOST):
+            await connection.close()
+
+        connection = await aio_pika.connect(broker_process.start())
+        async with connection, connection.channel() as channel:
+            queue = await channel.declare_queue("delayed", passive=True)
+            arrived: asyncio.Queue[bytes] = asyncio.Queue()
+
+            async def on_message(message: AbstractIncomingMessage) -> None:
+                arrived.put_nowait(message.body)
+
+            await queue.consume(on_message, no_ack=True)
+            for expected in (b"1", b"2500"):
+                assert await asyncio.wait_for(arrived.get(), WAIT_S) == expected
+
+    asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_what_was_seen_is_known_after_it(broker_process: Broker) -> None:
+    async def story() -> None:
+        arguments: dict[str, Any] = {"x-message-id-window": 100}
+        for round_number in range(3):
+            connection = await aio_pika.connect(broker_process.start())
+            channel = await connection.channel()
+            exchange = await channel.declare_exchange(
+                "once", "fanout", durable=True, arguments=arguments
+            )
+            queue = await channel.declare_queue("seen", durable=True)
+            await queue.bind(exchange)
+            for number in range(10):
+                message = aio_pika.Message(b"x", delivery_mode=2, message_id=f"id-{number}")
+                await exchange.publish(message, "", mandatory=False)
+            purged = await queue.purge()
+            assert purged.message_count == (0 if round_number else 10)
+            broker_process.kill()
+            with contextlib.suppress(*LOST):
+                await connection.close()
+
+    asyncio.run(story())

@@ -78,7 +78,7 @@ def test_a_refusal_is_one_line_with_the_names(
 ) -> None:
     queue = unique("q")
     refused = topology("amq.topic", queue)
-    refused["policies"] = [{"name": "ha"}]
+    refused["topic_permissions"] = [{"user": "who"}]
     (tmp_path / "refused.json").write_text(json.dumps(refused))
     refused["exchanges"][0]["type"] = "fanout"
     (tmp_path / "refused.json").write_text(json.dumps(refused))
@@ -86,7 +86,7 @@ def test_a_refusal_is_one_line_with_the_names(
     assert answer.returncode == 1
     assert answer.stdout == ""
     assert answer.stderr.count("\n") == 1
-    assert "HTTP 400: nothing was imported: policies, 'ha': this broker has no" in answer.stderr
+    assert "HTTP 400: nothing was imported: topic_permissions, 'who': " in answer.stderr
     assert "exchange 'amq.topic': PRECONDITION_FAILED" in answer.stderr
     exported = mqkit("broker", "export-definitions", *at(reference_broker)).stdout
     assert queue not in exported

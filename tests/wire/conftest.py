@@ -64,6 +64,7 @@ _DOMAINS: dict[Domain, Strategy] = {
     Domain.LONGLONG: st.integers(0, 2**63 - 1),  # pamqp reads it as signed
     Domain.BIT: st.booleans(),
     Domain.SHORTSTR: _shortstrs(),
+    Domain.KEY: _shortstrs(),  # pamqp knows no other octets
     Domain.LONGSTR: st.binary(max_size=300),
     Domain.TABLE: _tables(),
 }

@@ -9,7 +9,7 @@ from mqkit.wire.spec import ClassId
 def test_the_catalogue_is_complete_and_in_order() -> None:
     ids = [(method.CLASS_ID, method.METHOD_ID) for method in methods.ALL_METHODS]
     assert ids == sorted(set(ids))
-    assert len(ids) == 64
+    assert len(ids) == 66
     assert {class_id for class_id, _ in ids} == set(ClassId)
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from mqkit.wire.methods.access import AccessRequest, AccessRequestOk
 from mqkit.wire.methods.basic import (
     BasicAck,
     BasicCancel,
@@ -88,6 +89,8 @@ from mqkit.wire.methods.tx import (
 
 __all__ = [
     "ALL_METHODS",
+    "AccessRequest",
+    "AccessRequestOk",
     "BasicAck",
     "BasicCancel",
     "BasicCancelOk",

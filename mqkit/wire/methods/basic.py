@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from mqkit.wire.domain import Bit, Long, LongLong, Short, ShortStr, Table
+from mqkit.wire.domain import Bit, Key, Long, LongLong, Short, ShortStr, Table
 from mqkit.wire.methods.method import Method
 from mqkit.wire.spec import ClassId
 
@@ -101,8 +101,8 @@ class BasicPublish(BasicMethod):
     HAS_CONTENT = True
 
     reserved_1: ClassVar[Short] = 0
-    exchange: ShortStr = ""
-    routing_key: ShortStr = ""
+    exchange: Key = ""
+    routing_key: Key = ""
     mandatory: Bit = False
     immediate: Bit = False
 
@@ -118,7 +118,7 @@ class BasicReturn(BasicMethod):
     reply_code: Short = 312
     reply_text: ShortStr = ""
     exchange: ShortStr = ""
-    routing_key: ShortStr = ""
+    routing_key: Key = ""
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ class BasicDeliver(BasicMethod):
     delivery_tag: LongLong = 0
     redelivered: Bit = False
     exchange: ShortStr = ""
-    routing_key: ShortStr = ""
+    routing_key: Key = ""
 
 
 @dataclass(slots=True)
@@ -159,7 +159,7 @@ class BasicGetOk(BasicMethod):
     delivery_tag: LongLong = 0
     redelivered: Bit = False
     exchange: ShortStr = ""
-    routing_key: ShortStr = ""
+    routing_key: Key = ""
     message_count: Long = 0
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mqkit.wire.methods import basic, channel, confirm, connection, exchange, queue, tx
+from mqkit.wire.methods import access, basic, channel, confirm, connection, exchange, queue, tx
 from mqkit.wire.methods.method import Method
 
-_MODULES = (connection, channel, exchange, queue, basic, confirm, tx)
+_MODULES = (connection, channel, access, exchange, queue, basic, confirm, tx)
 
 
 def _concrete_methods() -> list[type[Method]]:

@@ -178,3 +178,18 @@ def test_a_low_disk_blocks_publishers_and_goes_on_confirming() -> None:
     lone.broker.disk_recovered(lone.now_s, lone.wall_ms)
     assert publisher.methods() == [ConnectionUnblocked()]
     assert lone.broker.alarms.on == []
+
+
+def test_both_alarms_are_named_to_whoever_publishes_then() -> None:
+    lone = LoneBroker()
+    early, late = lone.client(), lone.client()
+    early.publish("nowhere")
+    lone.broker.alarms.sound(Alarm.MEMORY)
+    lone.broker.alarms.sound(Alarm.DISK)
+    late.publish("nowhere")
+    assert early.methods() == [ConnectionBlocked("low on memory")]
+    assert late.methods() == [ConnectionBlocked("low on disk & memory")]
+    lone.broker.alarms.clear(Alarm.MEMORY)
+    assert late.methods() == []
+    lone.broker.alarms.clear(Alarm.DISK)
+    assert late.methods() == early.methods() == [ConnectionUnblocked()]

@@ -6,6 +6,7 @@ fetch when the test says so.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -459,3 +460,52 @@ def test_what_can_not_be_paged_stays_and_what_is_stored_leaves(paging: bool) -> 
     host.settle()
     host.answer_fetches()
     assert [body[:1] for body in consumer.bodies] == [b"a", b"b", b"c", b"d", b"e"]
+
+
+def test_single_messages_leave_and_are_kept_and_are_read(
+    host: QueueHost, journal: RecordingJournal
+) -> None:
+    queue = host.declare("q")
+    host.window.size_bytes = 1 << 20
+    host.publish(queue, b"a", b"bb", header=PERSISTENT)
+    host.publish(queue, b"C", header=TRANSIENT)
+    first, second, third = queue.contents
+    content = queue.contents[first]
+    for sequence in (first, second, third, first):
+        queue.backlog.let_go(sequence)
+    assert bodies_of(queue) == [b"C"]
+    assert (queue.backlog.absent, queue.backlog.absent_bytes) == (2, 3)
+    assert queue.header_bytes == len(TRANSIENT)
+
+    queue.backlog.keep(first, content)
+    queue.backlog.keep(first, content)
+    assert (queue.backlog.absent, queue.backlog.absent_bytes) == (1, 2)
+    assert queue.header_bytes == len(TRANSIENT) + len(PERSISTENT)
+
+    queue.backlog.fetch(array("Q", [third, first]))
+    assert not queue.backlog.fetching
+    queue.backlog.fetch(array("Q", [third, second]))
+    assert journal.fetches[0].sequences == (second,)
+    host.answer_fetches()
+    assert sorted(bodies_of(queue)) == [b"C", b"a", b"bb"]
+    assert queue.backlog.absent == 0
+
+
+def test_nothing_is_kept_beyond_the_window(host: QueueHost) -> None:
+    queue = host.declare("q")
+    host.publish(queue, b"a", header=PERSISTENT)
+    ((sequence, content),) = queue.contents.items()
+    queue.backlog.let_go(sequence)
+    host.window.size_bytes = 0
+    queue.backlog.keep(sequence, content)
+    assert bodies_of(queue) == []
+
+
+def test_one_read_takes_no_more_than_it_may(host: QueueHost, journal: RecordingJournal) -> None:
+    queue = host.declare("q")
+    big = bytes(backlog.READ_AHEAD_BYTES)
+    host.publish(queue, big, big, big, header=PERSISTENT)
+    host.window.largest_bytes = 4 * backlog.READ_AHEAD_BYTES
+    absent = [sequence for sequence, _, _ in queue.index.ready_from(0)][1:]
+    queue.backlog.fetch(array("Q", absent))
+    assert len(journal.fetches[0].sequences) == 1

@@ -365,3 +365,11 @@ def test_a_message_that_is_damaged_is_left_out_and_the_next_one_got() -> None:
     case.answer()
     assert [each.body for each in case.client.received()] == [b"c"]
     assert case.lone.broker.vhosts["/"].queues["q"].lost == 1
+
+
+def test_the_answer_to_the_brokers_own_cancel_is_taken() -> None:
+    client = LoneBroker().client()
+    client.send(1, QueueDeclare("q"), BasicConsume("q", "tag"), QueueDelete("q"))
+    client.received()
+    client.send(1, BasicCancelOk("tag"), BasicQos())
+    assert client.methods() == [BasicQosOk()]

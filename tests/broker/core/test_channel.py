@@ -6,6 +6,8 @@ import pytest
 
 from mqkit.wire import FrameType, Properties, encode_frame, method_frame
 from mqkit.wire.methods import (
+    AccessRequest,
+    AccessRequestOk,
     BasicAck,
     BasicConsume,
     BasicConsumeOk,
@@ -28,7 +30,6 @@ from mqkit.wire.methods import (
     Method,
     QueueDeclare,
     QueueDeclareOk,
-    TxSelect,
 )
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.limits import PARKED_BYTES_MAX
@@ -58,6 +59,12 @@ def test_open_and_close() -> None:
     assert client.methods() == [ChannelOpenOk()]
 
 
+def test_access_request_gets_a_ticket() -> None:
+    client = client_of()
+    client.send(1, AccessRequest("/data"))
+    assert client.methods() == [AccessRequestOk(1)]
+
+
 def test_a_second_open_closes_the_connection() -> None:
     client = client_of()
     client.send(1, ChannelOpen())
@@ -75,7 +82,7 @@ def test_more_channels_than_negotiated() -> None:
     client.send(2, ChannelOpen())
     client.send(9, ChannelOpen())
     code, text, *ids = closed_connection(client)
-    assert (code, ids) == (530, [20, 10])
+    assert (code, ids) == (530, [0, 0])
     assert text.endswith("number of channels opened (2) has reached the negotiated channel_max (2)")
 
 
@@ -129,13 +136,6 @@ def test_flow() -> None:
     assert client.methods() == [ChannelFlowOk(True)]
     client.send(1, ChannelFlow(False))
     assert closed_connection(client) == (540, "NOT_IMPLEMENTED - active=false", 20, 20)
-
-
-def test_transactions_are_refused_and_not_ignored() -> None:
-    client = client_of()
-    client.send(1, TxSelect())
-    code, _, class_id, method_id = closed_connection(client)
-    assert (code, class_id, method_id) == (540, 90, 10)
 
 
 def test_confirm_select_twice_keeps_the_numbers() -> None:

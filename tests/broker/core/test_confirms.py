@@ -114,7 +114,7 @@ def test_a_refused_message_is_nacked_and_no_ack_covers_it_alone() -> None:
     client.publish("full")
     assert client.methods() == [BasicAck(1, False)]
     client.publish("full")
-    assert client.methods() == [BasicNack(2, False, False)]
+    assert client.methods() == [BasicNack(2, False, True)]
     client.publish("t")
     assert client.methods() == [BasicAck(3, False)]
 
@@ -164,11 +164,11 @@ def test_when_the_disk_fails_everything_unconfirmed_is_nacked_and_stays_so() -> 
     client.publish("d", properties=PERSISTENT, channel=2)
     lone.broker.disk_failed(lone.now_s, lone.wall_ms)
     assert [(r.channel, r.method) for r in client.received()] == [
-        (1, BasicNack(3, True, False)),
-        (2, BasicNack(1, False, False)),
+        (1, BasicNack(3, True, True)),
+        (2, BasicNack(1, False, True)),
     ]
     client.publish("d", properties=PERSISTENT)
-    assert client.methods() == [BasicNack(4, False, False)]
+    assert client.methods() == [BasicNack(4, False, True)]
     lone.sync()
     assert client.methods() == []
 
@@ -187,7 +187,7 @@ def test_when_the_disk_is_full_publishes_are_nacked_and_a_sync_brings_confirms_b
     client.publish("d", properties=PERSISTENT)
     lone.broker.disk_full(lone.now_s, lone.wall_ms)
     blocked, nack = client.methods()
-    assert (blocked.NAME, nack) == ("connection.blocked", BasicNack(1, False, False))
+    assert (blocked.NAME, nack) == ("connection.blocked", BasicNack(1, False, True))
     assert not client.connection.wants_reading
     lone.sync()
     assert [method.NAME for method in client.methods()] == ["connection.unblocked"]

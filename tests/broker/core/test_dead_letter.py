@@ -243,3 +243,17 @@ def test_a_grave_that_refuses_loses_the_letter(host: QueueHost, journal: Recordi
     queue.reject(get(queue))
     assert host.dead_letters.unroutable == 1
     assert journal.live() == []
+
+
+def test_names_that_no_delivery_can_show_whole(host: QueueHost) -> None:
+    """An argument is a longstr: a client may ask for an exchange or a key of any length."""
+    nowhere = host.declare("nowhere", dead_letter_exchange="x" * 300)
+    host.publish(nowhere, b"1", header=PERSISTENT)
+    nowhere.reject(get(nowhere))
+    assert (nowhere.unacked, host.dead_letters.unroutable) == (0, 1)
+    grave = host.declare("grave")
+    queue = host.declare("q", dead_letter_exchange="dlx", dead_letter_routing_key="k" * 300)
+    host.routes["dlx", "k" * 300] = ["grave"]
+    host.publish(queue, b"2", header=PERSISTENT)
+    queue.reject(get(queue))
+    assert get(grave).content.route == b"\x03dlx\xff" + b"k" * 255

@@ -96,3 +96,27 @@ def test_a_single_active_consumer_is_followed_by_the_next(host: QueueHost) -> No
     queue.remove_consumer(second)
     host.publish(queue, b"3", header=HEADER)
     assert queue.ready == 1
+
+
+def test_the_highest_priority_takes_over_then_age_and_none_preempts(host: QueueHost) -> None:
+    queue = host.declare("q", single_active_consumer=True)
+    first, old, high, also_high = (LoneConsumer(priority=level) for level in (0, 0, 5, 5))
+    for consumer in (first, old, high, also_high):
+        queue.add_consumer(consumer)
+    assert queue.rotation.active is first
+    for leaving, following in ((first, high), (high, also_high), (also_high, old), (old, None)):
+        queue.remove_consumer(leaving)
+        assert queue.rotation.active is following
+    queue.add_consumer(first)
+    queue.add_consumer(high)
+    queue.remove_consumer(high)
+    assert queue.rotation.active is first
+
+
+def test_a_weight_changes_the_shares_of_its_priority_only(host: QueueHost) -> None:
+    queue = host.declare("q")
+    one, heavy, high = LoneConsumer(), LoneConsumer(weight=3), LoneConsumer(priority=1, credit=100)
+    for consumer in (one, heavy, high):
+        queue.add_consumer(consumer)
+    host.publish(queue, *bodies(4_100), header=HEADER)
+    assert (len(high.bodies), len(heavy.bodies), len(one.bodies)) == (100, 3_000, 1_000)

@@ -22,6 +22,7 @@ OTHER = "PRECONDITION_FAILED - inequivalent arg '{}' for exchange '{}' in vhost 
 def vhost() -> VHost:
     vhost = VHost("/", journal=MemoryJournal(), moment=Moment(), deadlines=Deadlines(), ids=Ids(1))
     vhost.declare_exchange("x", "direct")
+    vhost.declare_exchange("hash", "x-consistent-hash", arguments={"hash-header": "id"})
     vhost.declare_exchange("y", "direct", arguments={"alternate-exchange": "foo"})
     return vhost
 
@@ -34,6 +35,25 @@ def vhost() -> VHost:
         ("", "direct", {}, DEFAULT),
         ("", "direct", {"passive": True}, DEFAULT),
         ("new", "nope", {}, "PRECONDITION_FAILED - unknown exchange type 'nope'"),
+        ("new", "", {}, "PRECONDITION_FAILED - invalid exchange type ''"),
+        (
+            "new",
+            "x-consistent-hash",
+            {"arguments": {"hash-header": "a", "hash-property": "message_id"}},
+            "PRECONDITION_FAILED - hash-header and hash-property are mutually exclusive",
+        ),
+        (
+            "new",
+            "x-consistent-hash",
+            {"arguments": {"hash-property": "foo"}},
+            "PRECONDITION_FAILED - Unsupported property: foo",
+        ),
+        (
+            "new",
+            "x-consistent-hash",
+            {"arguments": {"hash-header": 5}},
+            "PRECONDITION_FAILED - Unsupported hash-header: 5",
+        ),
         ("amq.foo", "nope", {}, "PRECONDITION_FAILED - unknown exchange type 'nope'"),
         ("x", "Direct", {}, "PRECONDITION_FAILED - unknown exchange type 'Direct'"),
         (
@@ -131,6 +151,7 @@ def test_refused_declarations(
         ("x", "nope", {"passive": True, "durable": True, "arguments": {"a": 1}}),
         ("x\r\n", "direct", {}),
         ("y", "direct", {"arguments": {"alternate-exchange": b"foo"}}),
+        ("hash", "x-consistent-hash", {"arguments": {"hash-property": "foo"}}),
     ],
 )
 def test_the_same_exchange_again(

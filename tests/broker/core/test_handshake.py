@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
 
 from mqkit.wire import PROTOCOL_HEADER, encode_table, method_frame
@@ -18,7 +22,8 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.connection_state import ConnectionState
 from reference_broker.core.handshake import CAPABILITIES, Credentials
-from reference_broker.core.limits import FRAME_SIZE_BEFORE_TUNE, HANDSHAKE_S
+from reference_broker.core.limits import FRAME_SIZE_BEFORE_TUNE, HANDSHAKE_S, LOGIN_REFUSED_S
+from reference_broker.core.passwords import ImmediatePasswords, PasswordHash, Verdict
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 FAILURE_CLOSE = {"capabilities": {"authentication_failure_close": True}}
@@ -101,15 +106,84 @@ def test_a_wrong_login_is_refused_in_rabbitmqs_words(user: str, password: str) -
     client.send(0, start_ok(user, password))
     close = only_close(client)
     assert (close.reply_code, close.reply_text) == (403, REFUSED.format("PLAIN"))
-    client.send(0, ConnectionCloseOk())
+    assert (close.class_id, close.method_id) == (0, 0)
+
+
+@pytest.mark.parametrize("properties", [FAILURE_CLOSE, {}])
+def test_guessing_takes_three_seconds_whatever_the_client_says(properties: dict[str, Any]) -> None:
+    lone = LoneBroker()
+    client = lone.socket()
+    client.send_bytes(PROTOCOL_HEADER)
+    client.received()
+    client.send(0, ConnectionStartOk(properties, "PLAIN", b"\x00guest\x00wrong"))
+    assert [method.NAME for method in client.methods()] == ["connection.close"][: len(properties)]
+    assert client.connection.wants_reading
+    client.send(0, ConnectionCloseOk(), start_ok())
+    lone.pass_time(LOGIN_REFUSED_S - 0.1)
+    assert not client.connection.closed
+    lone.pass_time(0.2)
     assert client.connection.closed
+    assert client.methods() == []
+    assert client.connection.end_reason
 
 
-def test_a_client_without_the_capability_just_loses_its_socket() -> None:
-    client = started()
-    client.send(0, ConnectionStartOk({}, "PLAIN", b"\x00guest\x00wrong"))
+class LatePasswords(ImmediatePasswords):
+    """Checks like its base, and answers when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answer: Callable[[], None] = lambda: None
+
+    def check(
+        self, stored: PasswordHash, password: bytes, answer: Callable[[Verdict], None]
+    ) -> None:
+        self.answer = partial(super().check, stored, password, answer)
+
+
+def late_login() -> tuple[LatePasswords, LoneClient]:
+    lone = LoneBroker()
+    passwords = lone.broker.users.passwords = LatePasswords()
+    client = lone.socket()
+    client.send_bytes(PROTOCOL_HEADER)
+    client.received()
+    return passwords, client
+
+
+def test_what_comes_while_the_password_is_checked_waits() -> None:
+    passwords, client = late_login()
+    ahead = method_frame(0, ConnectionTuneOk(10, 8192, 0)) + method_frame(0, ConnectionOpen("/"))
+    client.send_bytes(method_frame(0, start_ok()) + ahead[:9])
+    assert client.connection.state is ConnectionState.SECURING
+    assert not client.connection.wants_reading
+    client.send_bytes(ahead[9:])
+    assert client.methods() == []
+    passwords.answer()
+    assert [method.NAME for method in client.methods()] == ["connection.tune", "connection.open-ok"]
+    assert client.connection.wants_reading
+
+
+def test_a_client_that_is_gone_before_its_password_is_checked() -> None:
+    passwords, client = late_login()
+    client.send(0, start_ok())
+    client.disconnect()
+    passwords.answer()
+    assert client.connection.closed
+    assert client.output() == b""
+
+
+def test_too_many_logins_end_the_socket_without_a_word() -> None:
+    """A close with 403 would make clients give up for good."""
+    passwords, client = late_login()
+    passwords.check = lambda stored, password, answer: answer(Verdict.BUSY)  # type: ignore[method-assign]
+    client.send(0, start_ok())
     assert client.methods() == []
     assert client.connection.closed
+
+
+def test_nobody_acts_for_somebody_else() -> None:
+    client = started()
+    client.send(0, ConnectionStartOk(FAILURE_CLOSE, "PLAIN", b"guest\x00guest\x00guest"))
+    assert only_close(client).reply_code == 403
 
 
 def test_guest_from_another_machine_is_refused() -> None:
@@ -164,7 +238,7 @@ def test_a_mechanism_that_was_not_offered() -> None:
         ((2047, 4095, 60), "frame_max = 4095 is lower than the minimum allowed value (4096)"),
         (
             (2047, 0, 60),
-            "frame_max = 0 (no limit) is higher than the maximum allowed value (131072)",
+            "frame_max = 0 is higher than the maximum allowed value (131072)",
         ),
         (
             (2047, 131_073, 60),

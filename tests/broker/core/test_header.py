@@ -53,6 +53,7 @@ def test_the_facts_are_what_the_codec_encoded(values: dict[str, Any]) -> None:
         expiration_ms=int(values["expiration"]) if "expiration" in values else None,
         user_id=values["user_id"].encode() if "user_id" in values else None,
         has_headers="headers" in values,
+        plain="user_id" not in values and b"CC" not in header,
     )
     assert facts_of(header) == expected
     assert facts_of(header) == expected, "the cache gives the same"
@@ -70,17 +71,44 @@ def test_a_header_that_is_cut_short_is_a_syntax_error(values: dict[str, Any], cu
     assert error.value.code is ReplyCode.SYNTAX_ERROR
 
 
-@pytest.mark.parametrize("flags", [0x8000, 0x4000, 0x2000, 0x1000, 0x0800, 0x0100, 0x0010])
+@pytest.mark.parametrize("flags", [1 << bit for bit in range(2, 16)])
 def test_a_property_that_is_announced_must_be_there(flags: int) -> None:
     with pytest.raises(ConnectionException, match="cut short"):
         facts_of(bytes(12) + flags.to_bytes(2, "big"))
 
 
 def test_a_header_table_that_is_none_is_a_syntax_error() -> None:
-    header = join_properties(bytes(14), {0x2000: b"\0\0\0\2\5a"})
-    assert facts_of(header).has_headers
-    with pytest.raises(ConnectionException):
-        headers_of(header)
+    header = join_properties(bytes(14), {0x8000: b"\2ab", 0x2000: b"\0\0\0\2\5a"})
+    for read in (facts_of, headers_of):
+        with pytest.raises(ConnectionException, match="SYNTAX_ERROR"):
+            read(header)
+
+
+@given(some_properties, st.binary(min_size=1, max_size=3))
+def test_octets_behind_the_properties_are_refused(values: dict[str, Any], behind: bytes) -> None:
+    with pytest.raises(ConnectionException, match="octets too many"):
+        facts_of(encode_header(3, Properties(**values)) + behind)
+
+
+def test_flags_that_announce_more_flags_are_refused_and_the_reserved_one_is_not() -> None:
+    with pytest.raises(ConnectionException, match="too many flags"):
+        facts_of(bytes(12) + b"\x00\x01")
+    assert facts_of(bytes(12) + b"\x00\x02").plain
+
+
+@pytest.mark.parametrize(
+    ("properties", "plain"),
+    [
+        (Properties(reply_to="amq.rabbitmq.reply-to"), False),
+        (Properties(reply_to="amq.gen-x", headers={"a": 1}), True),
+        (Properties(headers={"CC": ["a"]}), False),
+        (Properties(headers={"BCC": ["a"]}, expiration="5"), False),
+        (Properties(user_id="guest"), False),
+        (Properties(expiration="5", message_id="m"), True),
+    ],
+)
+def test_what_the_publishers_channel_has_to_see_to(properties: Properties, plain: bool) -> None:
+    assert facts_of(encode_header(0, properties)).plain is plain
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
+from mqkit.wire import Properties, encode_header
 from reference_broker.core.binding import Binding
 from reference_broker.core.headers_match import HeadersMatcher, check_x_match
+from reference_broker.core.message_headers import MessageHeaders
 from reference_broker.errors import ChannelException, ReplyCode
+
+
+def message(headers: dict[str, Any]) -> MessageHeaders:
+    return MessageHeaders(encode_header(0, Properties(headers=headers)))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +50,7 @@ from reference_broker.errors import ChannelException, ReplyCode
 def test_matching(arguments: dict[str, Any], headers: dict[str, Any], matches: bool) -> None:
     matcher = HeadersMatcher()
     matcher.add(Binding("x", "q", "", arguments))
-    assert bool(matcher.match("", lambda: headers)) is matches
+    assert bool(matcher.match("", message(headers))) is matches
 
 
 def test_the_routing_key_does_not_count_and_order_is_kept() -> None:
@@ -53,7 +59,7 @@ def test_the_routing_key_does_not_count_and_order_is_kept() -> None:
     for binding in bindings:
         matcher.add(binding)
     matcher.remove(bindings[2])
-    found = matcher.match("another", lambda: {"a": 1})
+    found = matcher.match("another", message({"a": 1}))
     assert [binding.destination for binding in found] == ["q0", "q1", "q3", "q4"]
 
 

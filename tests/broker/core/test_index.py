@@ -438,3 +438,25 @@ def test_what_the_log_does_not_have_is_in_no_columns() -> None:
     only_memory = QueueIndex()
     only_memory.append(-1, 1, 0)
     assert list(only_memory.live_columns(1, 0, 99)) == []
+
+
+def test_one_is_taken_wherever_it_stands() -> None:
+    index = QueueIndex()
+    for number in range(5):
+        index.append(number, 10, 0)
+    index.take_at(3)
+    assert (index.ready, index.ready_bytes, index.held_bytes) == (4, 40, 50)
+    assert [index.take() for _ in range(5)] == [
+        (0, False),
+        (1, False),
+        (2, False),
+        (4, False),
+        None,
+    ]
+    index.requeue(3)
+    index.take_at(3)
+    assert index.take() is None
+    index.settle(3)
+    for sequence in (3, 4):
+        with pytest.raises(IllegalTransition):
+            index.take_at(sequence)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from reference_broker.core.binding import Binding
 from reference_broker.core.matcher import DirectMatcher, FanoutMatcher
-
-NO_HEADERS = dict
+from reference_broker.core.message_headers import NO_HEADERS
 
 
 def test_direct_wants_exactly_the_key() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
+from reference_broker.core.overflow import DROPS_AT_ONCE
 from reference_broker.core.queue import Queue
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
@@ -120,3 +121,15 @@ def test_a_priority_queue_drops_its_head_too(host: QueueHost) -> None:
         header = encode_header(1, Properties(priority=priority))
         host.publish(queue, b"%d" % priority, header=header)
     assert contents(queue) == [b"0", b"5"], "as RabbitMQ does: the head has the highest priority"
+
+
+def test_what_one_message_pushes_out_goes_in_slices(host: QueueHost) -> None:
+    queue = host.declare("q", max_length_bytes=2 * DROPS_AT_ONCE)
+    host.publish(queue, *([b"x"] * (2 * DROPS_AT_ONCE)), header=HEADER)
+    host.publish(queue, b"y" * 2 * DROPS_AT_ONCE, header=HEADER)
+    assert queue.dropped == DROPS_AT_ONCE
+    host.publish(queue, b"z", header=HEADER)
+    assert (queue.dropped, len(host.deadlines)) == (2 * DROPS_AT_ONCE, 1)
+    host.advance(10)
+    assert contents(queue) == [b"z"]
+    assert host.deadlines.next_ms() is None

@@ -14,9 +14,12 @@ from mqkit.wire import Properties, content_frames, encode_frame, encode_header, 
 from mqkit.wire.methods import (
     BasicAck,
     BasicConsume,
+    BasicDeliver,
     BasicGet,
+    BasicGetOk,
     BasicNack,
     BasicPublish,
+    BasicReject,
     BasicReturn,
     ChannelClose,
     ConfirmSelect,
@@ -75,7 +78,7 @@ Send = Callable[[LoneClient, list[bytes]], None]
         ([PUBLISH, header(3), header(3)], 505, "expected content body, got non content body frame"),
         ([PUBLISH, header(3), body(b"abcd")], 505, "exceeds remaining content size"),
         ([PUBLISH, header(3), body(b"ab"), body(b"cd")], 505, "exceeds remaining content size"),
-        ([PUBLISH, encode_frame(FrameType.HEADER, 1, b"\x00\x3c\x00")], 501, "too short"),
+        ([PUBLISH, encode_frame(FrameType.HEADER, 1, b"\x00\x3c\x00")], 501, "unknown_frame"),
         ([PUBLISH, header(3, tail=b"\x80\x00\xff"), body(b"abc")], 502, ""),
     ],
 )
@@ -88,7 +91,7 @@ def test_frames_that_do_not_make_a_message(
     assert isinstance(close, ConnectionClose)
     assert close.reply_code == code
     assert text in close.reply_text
-    assert (close.class_id, close.method_id) == (60, 40)
+    assert (close.class_id, close.method_id) == ((60, 40) if code != 501 else (0, 0))
     assert client.connection.broker.vhosts["/"].queues["q"].ready == 0
 
 
@@ -370,3 +373,38 @@ def _outcome(
     deliveries = [r for r in others[1] if r.method.NAME == "basic.deliver"]
     others[1] = [r for r in others[1] if r.method.NAME != "basic.deliver"]
     return others, acked, [content.body for content in kept] + [r.body for r in deliveries]
+
+
+def test_a_routing_key_that_is_no_text_comes_out_as_it_went_in() -> None:
+    key = b"\xff.\xc3".decode(errors="surrogateescape")
+    client = LoneBroker().client()
+    dead_letters = {"x-dead-letter-exchange": "dead"}
+    client.send(1, ExchangeDeclare("x", "topic"), ExchangeDeclare("dead", "topic"))
+    client.send(1, QueueDeclare("q", arguments=dead_letters), QueueBind("q", "x", "*.*"))
+    client.send(1, QueueDeclare("d"), QueueBind("d", "dead", "#"), BasicConsume("q", "tag"))
+    client.received()
+    client.publish(key, exchange="x")
+    client.publish(key, exchange="", mandatory=True)
+    client.send(1, BasicReject(1, False), BasicGet("d"))
+    deliver, returned, got = client.received()
+    assert isinstance(deliver.method, BasicDeliver)
+    assert deliver.method.routing_key == key
+    assert returned.method == BasicReturn(312, "NO_ROUTE", "", key)
+    assert isinstance(got.method, BasicGetOk)
+    assert got.method.routing_key == key
+    assert b"routing-keysA\0\0\0\x08S\0\0\0\3\xff.\xc3" in got.header
+
+
+def test_an_exchange_that_is_no_text_is_one_that_is_not_there() -> None:
+    client = client_with_queue()
+    client.publish("k", exchange="\udcff")
+    text = "NOT_FOUND - no exchange '\ufffd' in vhost '/'"
+    assert client.methods() == [ChannelClose(404, text, 60, 40)]
+
+
+def test_a_binding_key_has_to_be_text() -> None:
+    client = client_with_queue()
+    frame = method_frame(1, QueueBind("q", "amq.direct", "KEY"))
+    client.send_bytes(frame.replace(b"KEY", b"K\xffY"))
+    text = "FRAME_ERROR - Malformed UTF-8 in shortstr"
+    assert client.methods() == [ConnectionClose(501, text, 0, 0)]

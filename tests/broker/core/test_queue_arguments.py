@@ -11,11 +11,12 @@ import pytest
 from reference_broker.core.queue_arguments import (
     MAX_EXPIRY_MS,
     MAX_PRIORITY,
-    NOT_OF_CLASSIC_QUEUES,
     Overflow,
     QueueArguments,
+    parse_stored,
 )
-from reference_broker.errors import ChannelException, ReplyCode
+from reference_broker.core.queue_type import NOT_OF_CLASSIC_QUEUES, NOT_OF_QUORUM_QUEUES
+from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 INVALID: list[tuple[dict[str, Any], str, str]] = [
     ({"x-message-ttl": "5"}, "x-message-ttl", '"expected integer, got longstr"'),
@@ -61,8 +62,6 @@ INVALID: list[tuple[dict[str, Any], str, str]] = [
         "routing_key_but_no_dlx_defined",
     ),
     ({"x-queue-type": "bad"}, "x-queue-type", "\"unsupported queue type 'bad'\""),
-    ({"x-queue-type": "quorum"}, "x-queue-type", "\"unsupported queue type 'quorum'\""),
-    ({"x-queue-type": "stream"}, "x-queue-type", "\"unsupported queue type 'stream'\""),
     ({"x-queue-type": 5}, "x-queue-type", "{unacceptable_type,signedint}"),
     ({"x-queue-mode": "bad"}, "x-queue-mode", "\"unsupported queue mode 'bad'\""),
     ({"x-queue-version": 3}, "x-queue-version", "\"unsupported queue version '3'\""),
@@ -96,13 +95,61 @@ def test_a_dead_letter_exchange_that_is_no_text_has_a_text_of_its_own(
     )
 
 
+RIGHT_VALUES: dict[str, Any] = {
+    "x-dead-letter-strategy": "at-most-once",
+    "x-queue-leader-locator": "balanced",
+    "x-queue-mode": "lazy",
+}
+
+
 @pytest.mark.parametrize("name", NOT_OF_CLASSIC_QUEUES)
 def test_arguments_of_other_queue_types_are_refused(name: str) -> None:
     with pytest.raises(ChannelException) as refusal:
-        QueueArguments.parse({name: 1}, "q", "/")
+        QueueArguments.parse({name: RIGHT_VALUES.get(name, 1)}, "q", "/")
     assert refusal.value.text == (
         f"invalid arg '{name}' for queue 'q' in vhost '/' of queue type rabbit_classic_queue"
     )
+
+
+QUORUM: dict[str, Any] = {"x-queue-type": "quorum"}
+
+
+@pytest.mark.parametrize("name", NOT_OF_QUORUM_QUEUES)
+def test_a_quorum_queue_refuses_what_only_others_have(name: str) -> None:
+    with pytest.raises(ChannelException) as refusal:
+        QueueArguments.parse({name: RIGHT_VALUES.get(name, 1), **QUORUM}, "q", "/")
+    assert refusal.value.text == (
+        f"invalid arg '{name}' for queue 'q' in vhost '/' of queue type rabbit_quorum_queue"
+    )
+
+
+INVALID_FOR_QUORUM: list[tuple[str, object, str]] = [
+    ("x-delivery-limit", "5", '"expected integer, got longstr"'),
+    ("x-delivery-limit", True, '"expected integer, got bool"'),
+    ("x-dead-letter-strategy", "foo", "invalid_dlx_strategy"),
+    ("x-dead-letter-strategy", 1, "{unacceptable_type,signedint}"),
+    ("x-quorum-initial-group-size", 0, "{value_zero,0}"),
+    ("x-quorum-initial-group-size", -1, "{value_negative,-1}"),
+    ("x-quorum-initial-group-size", "a", '"expected integer, got longstr"'),
+    ("x-max-in-memory-length", -1, "{value_negative,-1}"),
+    ("x-max-in-memory-bytes", -1, "{value_negative,-1}"),
+    ("x-queue-leader-locator", "foo", "invalid_queue_locator_arg"),
+    ("x-queue-leader-locator", 1, "{unacceptable_type,signedint}"),
+    ("x-consumer-timeout", 0, "{value_zero,0}"),
+    ("x-consumer-timeout", "1", '"expected integer, got longstr"'),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "why"), INVALID_FOR_QUORUM)
+def test_what_a_quorum_queue_has_is_checked(name: str, value: object, why: str) -> None:
+    with pytest.raises(ChannelException) as refusal:
+        QueueArguments.parse({name: value, **QUORUM}, "q", "/")
+    assert refusal.value.text == f"invalid arg '{name}' for queue 'q' in vhost '/': {why}"
+
+
+def test_a_stream_ends_the_connection() -> None:
+    with pytest.raises(ConnectionException, match=r"NOT_IMPLEMENTED.*'stream'"):
+        QueueArguments.parse({"x-queue-type": "stream"}, "q", "/")
 
 
 CHECKED_IN_ORDER: list[dict[str, Any]] = [
@@ -159,3 +206,22 @@ def test_everything_that_is_allowed_is_kept() -> None:
 
 def test_no_arguments_are_no_limits() -> None:
     assert QueueArguments.parse({}, "q", "/") == QueueArguments()
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        {"x-consumer-timeout": "a"},
+        {"x-consumer-timeout": -1},
+        {"x-requeue-position": 5},
+        {"x-requeue-delay": 1},
+    ],
+)
+def test_what_an_earlier_version_did_not_look_at_is_no_reason_to_lose_a_queue(
+    unseen: dict[str, Any],
+) -> None:
+    with pytest.raises(ChannelException):
+        QueueArguments.parse({"x-expires": 5, **unseen}, "q", "/")
+    assert parse_stored({"x-expires": 5, **unseen}, "q", "/") == QueueArguments(expires_ms=5)
+    with pytest.raises(ChannelException):
+        parse_stored({"x-expires": "a"}, "q", "/")

@@ -51,7 +51,7 @@ def test_the_default_exchange_names_a_queue(vhost: VHost) -> None:
     vhost.declare_queue("q")
     assert names(vhost, "", "q") == ["q"]
     assert names(vhost, "", "nope") == []
-    assert not vhost.depends_on_headers(vhost.exchanges[""])
+    assert not vhost.depends_on_headers(vhost.exchanges[""], "k")
 
 
 def test_each_queue_once_in_order_of_binding(vhost: VHost, to_queue: Callable[..., None]) -> None:
@@ -71,8 +71,8 @@ def test_headers_decide_where_a_headers_exchange_is_reached(
     assert names(vhost, "amq.fanout", "", with_headers(colour="red")) == ["q"]
     assert names(vhost, "amq.fanout", "", with_headers(colour="blue")) == []
     assert names(vhost, "amq.fanout", "", None) == []
-    assert vhost.depends_on_headers(vhost.exchanges["amq.fanout"])
-    assert not vhost.depends_on_headers(vhost.exchanges["amq.direct"])
+    assert vhost.depends_on_headers(vhost.exchanges["amq.fanout"], "k")
+    assert not vhost.depends_on_headers(vhost.exchanges["amq.direct"], "k")
 
 
 def test_a_broken_header_table_matters_only_to_a_headers_exchange(
@@ -95,7 +95,7 @@ def test_cycles_end(
         to_exchange(source, destination)
     assert names(vhost, "a") == ["qa", "qb", "qc"]
     assert names(vhost, "c") == ["qc", "qa", "qb"]
-    assert not vhost.depends_on_headers(vhost.exchanges["a"])
+    assert not vhost.depends_on_headers(vhost.exchanges["a"], "k")
 
 
 def test_an_alternate_exchange_takes_what_matches_nothing(
@@ -130,16 +130,16 @@ def test_alternates_may_go_round_in_a_circle(vhost: VHost) -> None:
     for name, alternate in ("ab", "ba", "cc"):
         vhost.declare_exchange(name, "direct", arguments={"alternate-exchange": alternate})
     assert names(vhost, "a") == names(vhost, "c") == []
-    assert not vhost.depends_on_headers(vhost.exchanges["a"])
+    assert not vhost.depends_on_headers(vhost.exchanges["a"], "k")
 
 
 def test_an_alternate_may_depend_on_headers(vhost: VHost) -> None:
     vhost.declare_exchange("x", "direct", arguments={"alternate-exchange": "later"})
-    assert not vhost.depends_on_headers(vhost.exchanges["x"])
+    assert not vhost.depends_on_headers(vhost.exchanges["x"], "k")
     before = vhost.topology_version
     vhost.declare_exchange("later", "headers")
     assert vhost.topology_version > before
-    assert vhost.depends_on_headers(vhost.exchanges["x"])
+    assert vhost.depends_on_headers(vhost.exchanges["x"], "k")
 
 
 def test_a_long_chain_is_no_deep_recursion(
@@ -151,7 +151,7 @@ def test_a_long_chain_is_no_deep_recursion(
             to_exchange(f"x{number - 1}", f"x{number}")
     to_queue("x2999", "q")
     assert names(vhost, "x0") == ["q"]
-    assert not vhost.depends_on_headers(vhost.exchanges["x0"])
+    assert not vhost.depends_on_headers(vhost.exchanges["x0"], "k")
 
 
 def test_the_same_topology_gives_the_same_order(vhost: VHost) -> None:
@@ -168,3 +168,33 @@ def test_the_same_topology_gives_the_same_order(vhost: VHost) -> None:
                 host.bind("amq.topic", f"q{number}", key, destination_is_queue=True)
     for key in ("a.b.a", "a", "b.b.b.b"):
         assert names(vhost, "amq.topic", key) == names(other, "amq.topic", key)
+
+
+@pytest.mark.parametrize(
+    ("type", "arguments", "depends"),
+    [
+        ("x-consistent-hash", {}, False),
+        ("x-consistent-hash", {"hash-header": "id"}, True),
+        ("x-consistent-hash", {"hash-property": "message_id"}, True),
+        ("x-modulus-hash", {}, False),
+        ("x-random", {}, True),
+    ],
+)
+def test_a_route_is_kept_only_where_the_key_alone_decides(
+    vhost: VHost, to_exchange: Callable[..., None], type: str, arguments: Any, depends: bool
+) -> None:
+    vhost.declare_exchange("behind", type, arguments=arguments)
+    assert vhost.depends_on_headers(vhost.exchanges["behind"], "k") is depends
+    to_exchange("amq.direct", "behind", "k")
+    assert vhost.depends_on_headers(vhost.exchanges["amq.direct"], "k") is depends
+
+
+def test_one_of_several_queues_by_the_hash_of_a_header(
+    vhost: VHost, to_queue: Callable[..., None]
+) -> None:
+    vhost.declare_exchange("x", "x-consistent-hash", arguments={"hash-header": "id"})
+    for number in range(20):
+        to_queue("x", f"q{number}", "1")
+    found = [names(vhost, "x", f"key {n}", with_headers(id=n // 2)) for n in range(40)]
+    assert found[::2] == found[1::2]
+    assert len({queue for (queue,) in found}) > 5

@@ -6,8 +6,9 @@ import pytest
 
 from mqkit.wire import Properties, Typed, decode_header, encode_header
 from reference_broker.core.broker import Broker
+from reference_broker.core.header import COPIES_MARK
 from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.sender_selected import COPIES_MAX, MARK, cc_keys, resolve_all
+from reference_broker.core.sender_selected import COPIES_MAX, cc_keys, resolve_all
 from reference_broker.core.users import UserStore
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import ChannelException
@@ -45,7 +46,7 @@ def test_a_header_without_bcc_keeps_its_bytes(vhost: VHost) -> None:
 
 def test_no_headers_no_copies(vhost: VHost) -> None:
     plain = encode_header(0, Properties(message_id="m"))
-    assert MARK not in plain
+    assert COPIES_MARK not in plain
     assert found(vhost, plain) == (["a"], plain)
 
 

@@ -1,8 +1,20 @@
-"""Sums of what is gone."""
+"""What is counted of messages on their way through exchanges, and sums of what is gone."""
 
 from __future__ import annotations
 
-from reference_broker.core.traffic import Traffic, VHostTraffic
+from mqkit.wire import Properties
+from mqkit.wire.methods import (
+    BasicConsume,
+    ConnectionCloseOk,
+    ExchangeDeclare,
+    QueueBind,
+    QueueDeclare,
+    TxCommit,
+    TxRollback,
+    TxSelect,
+)
+from reference_broker.core.traffic import Traffic, VHostTraffic, traffic_of
+from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 
 def test_both_together() -> None:
@@ -17,3 +29,89 @@ def test_a_virtual_host_that_is_deleted_stays_counted() -> None:
     other.queues_created, other.past, other.sent_bytes = 2, Traffic(publish=2), 3
     past.absorb(other)
     assert (past.queues_created, past.past, past.sent_bytes) == (3, Traffic(publish=3), 3)
+
+
+def bound(kind: str, arguments: dict[str, object] | None = None) -> tuple[LoneBroker, LoneClient]:
+    """An exchange ``x`` with two queues behind it, ``a`` and ``b``, by their names."""
+    lone = LoneBroker()
+    client = lone.client()
+    client.send(1, ExchangeDeclare("x", kind, arguments=arguments or {}))
+    for name in "ab":
+        client.send(1, QueueDeclare(name), QueueBind(name, "x", name))
+    return lone, client
+
+
+def counted(lone: LoneBroker) -> tuple[int, int]:
+    """Messages that came in at ``x``, and queues that they were routed to."""
+    vhost = lone.broker.vhosts["/"]
+    exchange = vhost.exchanges["x"]
+    assert vhost.traffic.routed == exchange.routed
+    return exchange.published, exchange.routed
+
+
+def test_a_message_counts_once_for_each_queue_that_it_was_routed_to() -> None:
+    lone, client = bound("fanout")
+    client.publish("", exchange="x")
+    client.publish("", exchange="x")
+    assert counted(lone) == (2, 4)
+
+
+def test_copies_count_too() -> None:
+    lone, client = bound("direct")
+    copies = Properties(headers={"CC": ["b", "a"]})
+    client.publish("a", exchange="x", properties=copies)
+    assert counted(lone) == (1, 2)
+
+
+def test_what_an_exchange_remembers_is_no_queue() -> None:
+    lone, client = bound("fanout", {"x-message-id-window": 10})
+    for _ in range(2):
+        client.publish("", exchange="x", properties=Properties(message_id="m"))
+    assert counted(lone) == (2, 2)
+
+
+def test_a_transaction_counts_when_it_is_committed() -> None:
+    lone, client = bound("headers")
+    client.send(1, TxSelect())
+    client.publish("", exchange="x")
+    client.send(1, TxRollback())
+    client.publish("", exchange="x")
+    client.publish("", exchange="x")
+    assert counted(lone) == (0, 0)
+    client.send(1, TxCommit())
+    assert counted(lone) == (2, 4)
+
+
+def test_what_a_transaction_routes_nowhere_is_counted_at_the_commit() -> None:
+    lone, client = bound("direct")
+    client.send(1, TxSelect())
+    client.publish("nowhere", exchange="x")
+    channel = client.connection.channels[1]
+    assert traffic_of(channel).drop_unroutable == 0
+    client.send(1, TxCommit())
+    assert traffic_of(channel).drop_unroutable == 1
+    assert counted(lone) == (1, 0)
+
+
+def test_an_answer_to_a_reply_consumer_is_delivered_without_acks() -> None:
+    lone = LoneBroker()
+    client = lone.client(channels=(1, 2))
+    client.send(1, BasicConsume("amq.rabbitmq.reply-to", no_ack=True))
+    reply_consumer = client.connection.channels[1].reply_consumer
+    assert reply_consumer is not None
+    client.send(2, QueueDeclare("q"))
+    client.publish(reply_consumer.address, channel=2)
+    traffic = traffic_of(client.connection.channels[1])
+    assert (traffic.deliver, traffic.deliver_no_ack) == (0, 1)
+    assert traffic_of(client.connection.channels[2]).drop_unroutable == 0
+
+
+def test_what_went_through_a_virtual_host_that_is_deleted_stays_counted() -> None:
+    lone, client = bound("fanout")
+    client.publish("", exchange="x")
+    broker = lone.broker
+    broker.delete_vhost("/")
+    broker.finish()
+    assert (broker.past.routed, broker.past.past.publish) == (2, 1)
+    client.send(0, ConnectionCloseOk())
+    assert broker.past.received_bytes == client.connection.received_bytes > 0

@@ -14,6 +14,7 @@ from reference_broker.core.identity import Ids
 from reference_broker.core.journal import MemoryJournal
 from reference_broker.core.lease import Lease
 from reference_broker.core.moment import Moment
+from reference_broker.core.requeue_position import AT_ITS_PLACE
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import ChannelException
 
@@ -27,6 +28,8 @@ class Taker:
     no_ack = False
     exclusive = False
     priority = 0
+    weight = 1
+    requeue = AT_ITS_PLACE
 
     def __init__(self, vhost: VHost) -> None:
         self.taken: list[Lease] = []

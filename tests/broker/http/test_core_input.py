@@ -34,6 +34,7 @@ class DiskHost:
         self.broker.window.size_bytes = 1
         password = hash_password(LOGIN[1].encode(), b"salt")
         self.broker.users.add(User(LOGIN[0], password, ("management",)))
+        self.broker.access.allow_everything(LOGIN[0], "/")
         self.handled = asyncio.Event()
         client = self.lone.client()
         client.send(1, QueueDeclare("q", durable=True))

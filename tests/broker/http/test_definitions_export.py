@@ -12,8 +12,11 @@ import pytest
 
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal import MemoryJournal
+from reference_broker.core.passwords import ARGON2ID, PasswordHash
+from reference_broker.core.permission import Permission, TopicPermission
 from reference_broker.core.users import User, UserStore, hash_password
 from reference_broker.core.vhost import VHost
+from reference_broker.core.vhost_info import VHostInfo
 from reference_broker.http.definitions_export import exported, exported_vhost
 from reference_broker.http.listing import SLICE_ROWS
 
@@ -67,12 +70,31 @@ async def test_an_empty_broker(broker: Broker) -> None:
     ]
 
 
-async def test_a_hash_that_rabbitmq_would_misread_is_kept_back_with_its_user(
-    broker: Broker,
-) -> None:
-    broker.users.add(User("app", hash_password(b"secret", b"a longer salt")))
+async def test_hashes_limits_and_labels_are_in_it(broker: Broker) -> None:
+    broker.access.store_user(
+        User("slow", PasswordHash(ARGON2ID, b"$argon2id$x"), limits={"max-channels": 3})
+    )
+    broker.access.set_permission("slow", "/", Permission.of("^a", "", ".*"))
+    broker.access.set_topic_permission("slow", "/", "amq.topic", TopicPermission("^w", "^r"))
+    broker.add_vhost("b", VHostInfo("second", ("t",), limits={"max-queues": 5}))
     found = await whole(exported(broker))
-    assert (found["users"], found["permissions"]) == ([], [])
+    assert found["users"][1] == {
+        "name": "slow",
+        "password_hash": base64.b64encode(b"$argon2id$x").decode(),
+        "hashing_algorithm": "mqkit_password_hashing_argon2id",
+        "tags": [],
+        "limits": {"max-channels": 3},
+    }
+    assert found["permissions"][1:] == [
+        {"user": "slow", "vhost": "/", "configure": "^a", "write": "", "read": ".*"}
+    ]
+    assert found["topic_permissions"] == [
+        {"user": "slow", "vhost": "/", "exchange": "amq.topic", "write": "^w", "read": "^r"}
+    ]
+    assert found["vhosts"][1] == {"name": "b", "description": "second", "tags": ["t"]}
+    assert found["parameters"] == [
+        {"component": "vhost-limits", "name": "limits", "vhost": "b", "value": {"max-queues": 5}}
+    ]
 
 
 async def test_objects_as_rabbitmq_writes_them(broker: Broker, vhost: VHost) -> None:
@@ -143,7 +165,7 @@ async def test_a_single_virtual_host_is_not_named(broker: Broker, vhost: VHost) 
     }  # fmt: skip
     every = await whole(exported(broker))
     assert [(row["vhost"], row["name"]) for row in every["queues"]] == [("/", "q"), ("other", "r")]
-    assert len(every["permissions"]) == 2
+    assert [row["vhost"] for row in every["permissions"]] == ["/"]
 
 
 async def test_more_than_a_slice_of_each(broker: Broker, vhost: VHost) -> None:

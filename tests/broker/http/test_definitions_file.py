@@ -72,7 +72,8 @@ def test_a_virtual_host_that_is_given_wins() -> None:
         ({"queues": [{**QUEUE, "durable": 1}]}, "queue 'q': durable is 1 (expected true or false)"),
         ({"queues": [{"name": "q", "vhost": "/", "durable": True}]}, "queue 'q': auto_delete is"),
         ({"queues": [{"name": "q"}]}, "queue 'q': vhost is missing"),
-        ({"queues": [{**QUEUE, "type": "quorum"}]}, "queue 'q': this broker has classic queues"),
+        ({"queues": [{**QUEUE, "type": "stream"}]}, "queue 'q': this broker has no queues of type"),
+        ({"queues": [{**QUEUE, "type": 1}]}, "queue 'q': this broker has no queues of type 1"),
         ({"queues": [{**QUEUE, "arguments": 5}]}, "queue 'q': arguments is 5 (expected an object)"),
         ({"queues": [{**QUEUE, "arguments": {"k": 1 << 70}}]}, "queue 'q': arguments: "),
         ({"queues": [{**QUEUE, "arguments": {"k": "\ud800"}}]}, "queue 'q': arguments: "),
@@ -125,3 +126,17 @@ def test_what_a_broker_has_named_is_skipped_by_name() -> None:
     assert [item.name for item in found.queues] == ["q"]
     assert [item.destination for item in found.bindings] == ["amq.topic"]
     assert found.skipped == ["queue 'amq.gen-x'", "queue '\\namq.y'", "binding 'x' -> 'amq.gen-x'"]
+
+
+def test_a_queues_type_is_an_argument_too() -> None:
+    quorum = {"x-queue-type": "quorum"}
+    body = {
+        "queues": [
+            {**QUEUE, "type": "quorum"},
+            {**QUEUE, "name": "r", "type": "quorum", "arguments": {**quorum, "x-expires": 9}},
+            {**QUEUE, "name": "s", "type": "classic"},
+        ]
+    }
+    found = DefinitionsFile.parse(body, None)
+    assert found.faults == []
+    assert [item.arguments for item in found.queues] == [quorum, {**quorum, "x-expires": 9}, {}]

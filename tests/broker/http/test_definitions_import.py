@@ -67,7 +67,7 @@ def test_it_is_declared_in_order_and_nothing_twice(broker: Broker, vhost: VHost)
     journal = broker.journal
     first = loading(broker, *wanted)
     assert (first.faults, journal.tail) == ([], 0)  # a rehearsal leaves nothing behind
-    first.apply()
+    first.apply(broker.vhosts)
     assert vhost.exchanges["inner"].internal
     assert vhost.queues["q"].arguments == {"x-max-length": 5}
     assert not vhost.queues["transient"].durable
@@ -75,7 +75,7 @@ def test_it_is_declared_in_order_and_nothing_twice(broker: Broker, vhost: VHost)
     tail = journal.tail
     again = loading(broker, *wanted)
     assert again.faults == []
-    again.apply()
+    again.apply(broker.vhosts)
     assert journal.tail == tail
 
 
@@ -97,8 +97,12 @@ def test_it_is_declared_in_order_and_nothing_twice(broker: Broker, vhost: VHost)
         ),
         ({"queues": [queue("mine")]}, "queue 'mine': RESOURCE_LOCKED"),
         (
-            {"queues": [queue("n", arguments={"x-queue-type": "quorum"})]},
+            {"queues": [queue("n", arguments={"x-queue-type": "new"})]},
             "queue 'n': PRECONDITION_FAILED - invalid arg 'x-queue-type' for queue 'n'",
+        ),
+        (
+            {"queues": [queue("n", arguments={"x-queue-type": "stream"})]},
+            "queue 'n': NOT_IMPLEMENTED - queue type 'stream' is not supported",
         ),
         ({"queues": [queue("n", vhost="shop")]}, "queue 'n': there is no vhost 'shop'"),
         (
@@ -143,7 +147,7 @@ def test_names_are_cleaned_as_a_clients_are(broker: Broker, vhost: VHost) -> Non
     vhost.declare_queue("q", durable=True)
     found = loading(broker, [exchange("x\n")], [queue("q\r\n")], [binding("x", "q\n")])
     assert found.faults == []
-    found.apply()
+    found.apply(broker.vhosts)
     assert (list(vhost.queues), bound(vhost)) == (["q"], [("x", "q", "")])
 
 
@@ -156,7 +160,7 @@ def test_a_binding_is_known_whatever_types_its_arguments_had(broker: Broker, vho
     for _ in range(2):
         found = loading(broker, bindings=[same, other])
         assert found.faults == []
-        found.apply()
+        found.apply(broker.vhosts)
     assert len(bound(vhost)) == 2
 
 
@@ -183,5 +187,5 @@ def test_a_bound_of_the_virtual_host(broker: Broker, vhost: VHost) -> None:
         "vhost '/': it would have 10 exchanges, and 9 is the most",
         "vhost '/': it would have 3 bindings, and 2 is the most",
     ]
-    loading(broker, *fits).apply()
+    loading(broker, *fits).apply(broker.vhosts)
     assert loading(broker, *fits).faults == []

@@ -240,3 +240,19 @@ async def test_what_no_message_can_have(shell: Shell, change: dict[str, Any]) ->
     async with shell.client() as client:
         answer = await client.post(DEFAULT, content=json.dumps({**MESSAGE, **change}))
         assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
+
+
+async def test_what_a_delayed_exchange_holds_is_counted(shell: Shell) -> None:
+    vhost = shell.broker.vhosts["/"]
+    arguments = {"x-delayed-type": "fanout"}
+    vhost.declare_exchange("later", "x-delayed-message", arguments=arguments)
+    vhost.bind("later", "q", "", destination_is_queue=True)
+    message = {**MESSAGE, "properties": {"headers": {"x-delay": 5000}}}
+    async with shell.client() as client:
+        answer = await client.post("/api/exchanges/%2F/later/publish", json=message)
+        assert answer.json() == {"routed": True}
+        row = (await client.get("/api/exchanges/%2F/later")).json()
+        assert (row["messages_delayed"], row["message_bytes_delayed"]) == (1, 1)
+        assert row["memory"] > 1
+        assert "messages_delayed" not in (await client.get("/api/exchanges/%2F/amq.topic")).json()
+        assert (await client.get("/api/queues/%2F/q")).json()["messages"] == 0

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.wire import Typed
-from reference_broker.http.json_value import json_value
+from reference_broker.http.json_value import json_value, key_text
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,8 @@ VALUES = st.recursive(
 def test_everything_becomes_strict_json(value: Any) -> None:
     text = json.dumps(json_value(value), allow_nan=False)
     assert json.loads(text) == json_value(value)
+
+
+def test_a_routing_key_that_is_no_text_is_shown_with_what_is() -> None:
+    assert key_text(b"a.\xff".decode(errors="surrogateescape")) == "a.\ufffd"
+    assert key_text("ä") == "ä"

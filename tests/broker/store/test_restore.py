@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.broker import Broker
 from reference_broker.core.content import Content
+from reference_broker.core.definition import QueueDefinition, encode_queue
 from reference_broker.core.enqueue import enqueue
 from reference_broker.core.header import facts_of
+from reference_broker.core.policy import PolicyKind
+from reference_broker.core.policy_validation import PolicyWish
 from reference_broker.core.users import UserStore
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.store import Log, open_log
+from reference_broker.store.queue_names import queue_names
 from reference_broker.store.reading import perform, take_reads
-from reference_broker.store.restore import Restored, restore
+from reference_broker.store.restore import Restored, read_windows, restore
 
 NOW_MS = 1_700_000_000_000
 
@@ -29,10 +35,10 @@ def write(log: Log, disk: SimulatedDisk) -> None:
         log.batch_synced(batch)
 
 
-def read(log: Log, disk: SimulatedDisk, broker: Broker) -> None:
+def read(log: Log, disk: SimulatedDisk, broker: Broker, after_ms: int = 1010) -> None:
     answers = [perform(disk, job).fetched for job in take_reads(log)]
     assert answers
-    broker.fetched(answers, 0.5, NOW_MS + 1010)
+    broker.fetched(answers, 0.5, NOW_MS + after_ms)
 
 
 def publish(broker: Broker, queue_name: str, body: bytes) -> None:
@@ -95,3 +101,287 @@ def test_what_is_lost_is_counted_by_its_queue() -> None:
     broker = broker_on(log)
     assert restore(broker, recovered).messages == 2
     assert broker.vhosts["/"].queues["q"].lost == 1
+
+
+def test_what_a_delayed_exchange_holds_comes_back_with_its_time() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    declare_later(broker)
+    for body, delay in ((b"late", 90_000), (b"soon", 400), (b"missed", 100)):
+        publish_later(broker, body, delay)
+    publish_later(broker, b"transient", 400, delivery_mode=1)
+    write(log, disk)
+    publish_later(broker, b"not on disk", 400)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log, NOW_MS + 200)
+    assert restore(broker, recovered) == Restored(queues=2, messages=3, orphans=0)
+    vhost = broker.vhosts["/"]
+    held = vhost.exchanges["later"].delays
+    assert held is not None
+    broker.tick(0.1, NOW_MS + 300)
+    read(log, disk, broker, 300)
+    assert (held.ready, vhost.queues["q"].ready) == (2, 1)
+    broker.tick(0.2, NOW_MS + 410)
+    assert (held.ready, vhost.queues["q"].ready) == (1, 2)
+    assert broker.deadlines.next_ms() == NOW_MS + 90_000
+    write(log, disk)
+
+    _, recovered = open_log(disk)
+    assert {id: index[0].ready for id, index in recovered.queues.items()} == {
+        held.id: 1,
+        vhost.queues["q"].id: 2,
+    }
+
+
+def test_a_delayed_exchange_and_what_it_held_are_gone_together() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    declare_later(broker)
+    publish_later(broker, b"x", 5000)
+    broker.vhosts["/"].delete_exchange("later")
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    assert not any(key.startswith("delayed/") for key in recovered.definitions)
+    broker = broker_on(log)
+    assert restore(broker, recovered) == Restored(queues=1, messages=0, orphans=0)
+
+
+def test_a_crash_between_the_two_definitions_harms_nothing() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    declare_later(broker)
+    log.define("delayed/%2F/later", None)
+    log.define("delayed/%2F/gone", encode_queue(QueueDefinition(77, "gone", False, {})))
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    restore(broker, recovered)
+    publish_later(broker, b"x", 5000)
+    write(log, disk)
+
+    _, recovered = open_log(disk)
+    names = queue_names(recovered.definitions)
+    assert sorted(name.name for name in names.values()) == [
+        "delayed by exchange 'later' in vhost '/'",
+        "q",
+    ]
+    assert [index[0].ready for index in recovered.queues.values()] == [1]
+
+
+def declare_later(broker: Broker) -> None:
+    vhost = broker.vhosts["/"]
+    arguments = {"x-delayed-type": "direct"}
+    vhost.declare_exchange("later", "x-delayed-message", durable=True, arguments=arguments)
+    vhost.declare_queue("q", durable=True)
+    vhost.bind("later", "q", "k", destination_is_queue=True)
+
+
+def publish_later(broker: Broker, body: bytes, delay: int, delivery_mode: int = 2) -> None:
+    vhost = broker.vhosts["/"]
+    properties = Properties(delivery_mode=delivery_mode, headers={"x-delay": delay})
+    header = encode_header(len(body), properties)
+    queues = vhost.resolve(vhost.exchanges["later"], "k", header)
+    assert enqueue(queues, Content(b"\x05later\x01k", header, body), facts_of(header), vhost)
+    broker.finish()
+
+
+def test_what_an_exchange_has_seen_comes_back_without_the_messages() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    declare_once(broker)
+    for number in range(5):
+        publish_once(broker, str(number))
+    publish_once(broker, "short", ttl_ms=100)
+    broker.vhosts["/"].queues["q"].purge()
+    write(log, disk)
+    publish_once(broker, "not on disk")
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log, NOW_MS + 200)
+    restore(broker, recovered)
+    assert broker.vhosts["/"].loading
+    read_windows(broker, log, disk)
+    assert not broker.vhosts["/"].loading
+    queue = broker.vhosts["/"].queues["q"]
+    for number in range(5):
+        publish_once(broker, str(number))
+    assert queue.ready == 0
+    for key in ("short", "not on disk", "new", "new"):
+        publish_once(broker, key)
+    assert queue.ready == 3
+
+
+def test_a_crash_before_the_key_stands_alone_loses_neither() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    declare_once(broker)
+    publish_once(broker, "a", finish=False)  # its entry is not moved yet
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    restore(broker, recovered)
+    read_windows(broker, log, disk)
+    publish_once(broker, "a")
+    queue = broker.vhosts["/"].queues["q"]
+    assert queue.ready == 1
+    queue.purge()
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    assert sum(index[0].held_bytes for index in recovered.queues.values()) == 0
+    broker = broker_on(log)
+    restore(broker, recovered)
+    read_windows(broker, log, disk)
+    publish_once(broker, "a")
+    assert broker.vhosts["/"].queues["q"].ready == 0
+
+
+def declare_once(broker: Broker) -> None:
+    vhost = broker.vhosts["/"]
+    arguments = {"x-cache-size": 100, "x-cache-ttl": 60_000}
+    vhost.declare_exchange("once", "x-message-deduplication", durable=True, arguments=arguments)
+    vhost.declare_queue("q", durable=True)
+    vhost.bind("once", "q", "", destination_is_queue=True)
+
+
+def publish_once(
+    broker: Broker, key: str, ttl_ms: int | None = None, *, finish: bool = True
+) -> None:
+    vhost = broker.vhosts["/"]
+    headers = {"x-deduplication-header": key} | ({} if ttl_ms is None else {"x-cache-ttl": ttl_ms})
+    header = encode_header(4, Properties(delivery_mode=2, headers=headers))
+    queues = vhost.resolve(vhost.exchanges["once"], "", header)
+    assert enqueue(queues, Content(b"\x04once\x00", header, b"body"), facts_of(header), vhost)
+    if finish:
+        broker.finish()
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_what_was_put_to_the_front_and_counted_is_found_there(stopped: bool) -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    arguments = {"x-queue-type": "quorum", "x-requeue-position": "front"}
+    queue = broker.vhosts["/"].declare_queue("q", durable=True, arguments=arguments)
+    for body in (b"a", b"b", b"c"):
+        publish(broker, "q", body)
+    leases = [lease for _ in range(3) if (lease := queue.get(None)) is not None]
+    queue.requeue(leases[2:])
+    queue.requeue(leases[:1])
+    if stopped:  # then a start reads the footer, and no record
+        queue.requeue(leases[1:2])
+        log.close()
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    assert recovered.clean is stopped
+    broker = broker_on(log)
+    assert restore(broker, recovered) == Restored(queues=1, messages=3, orphans=0)
+    queue = broker.vhosts["/"].queues["q"]
+    assert queue.get(None) is None, "it has to be read first"
+    read(log, disk, broker)
+    found = [lease for _ in range(3) if (lease := queue.get(None)) is not None]
+    assert [lease.content.body for lease in found] == [b"c", b"a", b"b"]
+    assert queue.delivery_counts is not None
+    counts = [queue.delivery_counts.of(lease.sequence) for lease in found]
+    assert counts == [(1, 1), (1, 1), (1, 1) if stopped else (0, 0)]
+    for lease in found:
+        queue.ack(lease)
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    assert restore(broker_on(log), recovered).messages == 0
+
+
+def test_counts_of_a_queue_that_is_gone_are_dropped() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    vhost = broker.vhosts["/"]
+    queue = vhost.declare_queue("q", durable=True, arguments={"x-queue-type": "quorum"})
+    publish(broker, "q", b"a")
+    lease = queue.get(None)
+    assert lease is not None
+    queue.requeue([lease])
+    # A crash between the two: the queue is gone, and its counts are still there.
+    log.define("queue/%2F/q", None)
+    write(log, disk)
+    log, recovered = open_log(disk)
+    assert any(key.startswith("count/") for key in recovered.definitions)
+    restore(broker_on(log), recovered)
+    write(log, disk)
+    _, recovered = open_log(disk)
+    assert recovered.definitions == {}
+
+
+def test_what_a_queue_has_seen_comes_back() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    broker.vhosts["/"].declare_queue("w", durable=True, arguments={"x-message-id-window": 5})
+    publish_with_id(broker, "a")
+    log.define("queue-seen/%2F/gone", encode_queue(QueueDefinition(77, "gone", False, {})))
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    restore(broker, recovered)
+    read_windows(broker, log, disk)
+    for message_id in "ab":
+        publish_with_id(broker, message_id)
+    assert broker.vhosts["/"].queues["w"].ready == 2
+    write(log, disk)
+    _, recovered = open_log(disk)
+    assert [key for key in recovered.definitions if "seen" in key] == ["queue-seen/%2F/w"]
+
+
+def publish_with_id(broker: Broker, message_id: str) -> None:
+    vhost = broker.vhosts["/"]
+    header = encode_header(4, Properties(delivery_mode=2, message_id=message_id))
+    queues = vhost.resolve(vhost.exchanges[""], "w", header)
+    enqueue(queues, Content(b"\x00\x01w", header, b"body"), facts_of(header), vhost)
+    broker.finish()
+
+
+def test_a_queue_of_an_earlier_version_with_an_argument_that_is_refused_now() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    wanted = QueueDefinition(7, "q", False, {"x-consumer-timeout": "a"})
+    broker_on(log)
+    log.define("queue/%2F/q", encode_queue(wanted))
+    write(log, disk)
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    assert restore(broker, recovered).queues == 1
+    assert broker.vhosts["/"].queues["q"].arguments == {"x-consumer-timeout": "a"}
+
+
+def test_what_a_policy_should_have_cut_is_cut_at_the_start() -> None:
+    """The policy was stored, and the process died before what it cut off was."""
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    vhost = broker.vhosts["/"]
+    vhost.declare_queue("q", durable=True)
+    for body in (b"1", b"2", b"3"):
+        publish(broker, "q", body)
+    write(log, disk)
+    value = {"pattern": "^q$", "definition": {"max-length": 1}}
+    wish = PolicyWish.parse(PolicyKind.USER, "p", value)
+    log.ack = lambda *ack: None  # type: ignore[method-assign]
+    vhost.policies.set(PolicyKind.USER, "p", wish)
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    restore(broker, recovered)
+    assert broker.vhosts["/"].queues["q"].ready == 1

@@ -1,0 +1,82 @@
+"""A header table from outside: can everybody who will be given it read it?
+
+RabbitMQ decodes every table that is published and refuses what it can't; clients rely on that, and
+one that can't read a message it is given is given it again for ever. Nothing is decoded here: only
+the lengths are walked, with the bounds that :func:`mqkit.wire.decode_table` has.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from mqkit.wire import MAX_TABLE_DEPTH, MAX_TABLE_ITEMS
+from reference_broker.errors import ConnectionException, ReplyCode
+
+_LENGTH = struct.Struct(">I")
+_LENGTH_AND_TAG = 5
+_TEXT = -1
+_TABLE = -2
+_ARRAY = -3
+_UNKNOWN = 0
+
+
+def _sizes() -> list[int]:
+    """By tag: how many octets a value takes, its tag included, or how to find out."""
+    sizes = [_UNKNOWN] * 256
+    fixed = {"V": 1, "tbB": 2, "su": 3, "Iif": 5, "D": 6, "lLdT": 9}
+    for tags, size in (*fixed.items(), ("Sx", _TEXT), ("F", _TABLE), ("A", _ARRAY)):
+        for tag in tags:
+            sizes[ord(tag)] = size
+    return sizes
+
+
+_SIZES = _sizes()
+
+
+def check_table(header: bytes, start: int) -> None:
+    """Look at the table that begins at ``start`` and ends somewhere in ``header``.
+
+    Raises :exc:`ConnectionException` 502 wherever ``decode_table`` would complain.
+    """
+    try:
+        end = start + _LENGTH.size + _LENGTH.unpack_from(header, start)[0]
+        if end > len(header):
+            raise _broken("longer than what holds it")
+        _check_values(header, start + _LENGTH.size, end, True, 1, MAX_TABLE_ITEMS)
+    except (struct.error, IndexError):
+        raise _broken("a value is cut short") from None
+
+
+def _check_values(header: bytes, at: int, end: int, named: bool, depth: int, left: int) -> int:
+    """The values from ``at`` to ``end``: of a table, where they are ``named``, or of an array. How
+    many more there may be after them."""
+    if depth > MAX_TABLE_DEPTH:
+        raise _broken(f"nested deeper than {MAX_TABLE_DEPTH}")
+    sizes = _SIZES
+    length_at = _LENGTH.unpack_from
+    while at < end:
+        if named:
+            at += 1 + header[at]
+        size = sizes[header[at]]
+        left -= 1
+        if size > 0:
+            at += size
+        elif size == _TEXT:
+            at += _LENGTH_AND_TAG + length_at(header, at + 1)[0]
+        elif size == _UNKNOWN:
+            raise _broken(f"no type has the tag {chr(header[at])!r}")
+        else:
+            inner = at + _LENGTH_AND_TAG
+            at = inner + length_at(header, at + 1)[0]
+            if at > end:
+                raise _broken("longer than what holds it")
+            left = _check_values(header, inner, at, size == _TABLE, depth + 1, left)
+    if at != end:
+        raise _broken("a value is longer than what holds it")
+    if left < 0:
+        raise _broken(f"more than {MAX_TABLE_ITEMS} values")
+    return left
+
+
+def _broken(text: str) -> ConnectionException:
+    return ConnectionException(ReplyCode.SYNTAX_ERROR, f"field table: {text}")

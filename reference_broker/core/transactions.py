@@ -1,0 +1,160 @@
+"""tx.*: what a channel publishes and settles is held back until tx.commit.
+
+As in RabbitMQ: routing and all checks are done at once, so a message that is refused closes the
+channel before the commit, and the transaction is lost with it. Deliveries that are settled leave
+the unacked ones at once, and come back with tx.rollback or the end of the channel. A commit puts
+the messages into their queues first, in order, and then settles. All of it is logged in one go, and
+commit-ok leaves when it is on disk (law 3). It is no more than that: a crash before may keep a part
+of it, and where one queue refuses a message the others have theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from reference_broker.core import settlement
+from reference_broker.core.limits import TRANSACTIONS_PER_WATERMARK
+from reference_broker.core.placement import place
+from reference_broker.core.traffic import count_routed
+from reference_broker.core.window import MESSAGE_OVERHEAD_BYTES
+from reference_broker.errors import ChannelException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel import Channel
+    from reference_broker.core.content import Content
+    from reference_broker.core.header import HeaderFacts
+    from reference_broker.core.lease import Lease
+    from reference_broker.core.publish_path import PublishTarget
+    from reference_broker.core.queue import Queue
+
+
+class TransactionSpace:
+    """What the uncommitted transactions of a broker hold together, and may hold.
+
+    A publisher that is blocked for memory can't commit, so what transactions hold must never be
+    what memory is short of: it is bounded for all of them, well below the watermark.
+    """
+
+    def __init__(self, watermark_bytes: int) -> None:
+        self.limit_bytes = watermark_bytes // TRANSACTIONS_PER_WATERMARK
+        self.held_bytes = 0
+
+    def take(self, size: int) -> None:
+        """Raises :exc:`ChannelException` 406 where there is no room; nothing is taken then."""
+        if self.held_bytes + size > self.limit_bytes:
+            raise ChannelException(
+                ReplyCode.PRECONDITION_FAILED,
+                f"uncommitted transactions hold more than {self.limit_bytes} bytes;"
+                " commit more often",
+            )
+        self.held_bytes += size
+
+    def give_back(self, size: int) -> None:
+        """``size`` was taken before."""
+        self.held_bytes -= size
+
+
+class _Publish(NamedTuple):
+    """A message that waits for the commit."""
+
+    target: PublishTarget
+    queues: tuple[Queue, ...]
+    content: Content
+    facts: HeaderFacts
+
+
+class _Settlement(NamedTuple):
+    """Deliveries, by tag, that the commit settles with ``settle``."""
+
+    settle: Callable[[Channel, list[Lease]], None]
+    leases: dict[int, Lease]
+
+
+class Transaction:
+    """What one channel holds back, from tx.select to its end; each commit or rollback empties it.
+
+    ``unacked`` counts the deliveries that are settled and not committed. Call :meth:`rollback`
+    before the channel gives its deliveries back.
+    """
+
+    __slots__ = ("_channel", "_publishes", "_settlements", "_size", "_space", "unacked")
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._space = channel.connection.broker.transactions
+        self._publishes: list[_Publish] = []
+        self._settlements: list[_Settlement] = []
+        self._size = 0
+        self.unacked = 0
+
+    def __len__(self) -> int:
+        """How many messages wait for the commit."""
+        return len(self._publishes)
+
+    def publish(
+        self,
+        target: PublishTarget,
+        queues: tuple[Queue, ...],
+        content: Content,
+        facts: HeaderFacts,
+    ) -> None:
+        """Hold a message that was routed to ``queues``. Raises :exc:`ChannelException` 406 where
+        there is no room for it."""
+        size = content.size + MESSAGE_OVERHEAD_BYTES
+        self._space.take(size)
+        self._size += size
+        self._publishes.append(_Publish(target, queues, content, facts))
+
+    def settle(
+        self, settle: Callable[[Channel, list[Lease]], None], leases: dict[int, Lease]
+    ) -> None:
+        """Hold the settlement of deliveries that were taken off the channel's unacked ones."""
+        held = self._settlements
+        if held and held[-1].settle is settle:
+            held[-1].leases.update(leases)
+        else:
+            held.append(_Settlement(settle, leases))
+        self.unacked += len(leases)
+
+    def commit(self) -> None:
+        """Do it all.
+
+        Raises :exc:`ChannelException` 406 when a queue refused a message; everything else was done
+        then, and nothing is held any more.
+        """
+        channel = self._channel
+        publishes, settlements = self._publishes, self._settlements
+        self._forget()
+        complete = True
+        for target, queues, content, facts in publishes:
+            there = tuple(queue for queue in queues if not queue.deleted)
+            # One whose queues were deleted since is lost, as it would be a moment later.
+            if there or not queues:
+                _count(channel, target, there)
+                complete &= place(channel, target, there, content, facts)
+        for settle, leases in settlements:
+            settlement.note_settled(leases)
+            settle(channel, list(leases.values()))
+        if not complete:
+            raise ChannelException(ReplyCode.PRECONDITION_FAILED, "partial tx completion")
+
+    def rollback(self) -> None:
+        """Forget the messages, and take the deliveries back as unacked. Idempotent."""
+        settlements = self._settlements
+        self._forget()
+        settlement.take_back(
+            self._channel, [lease for held in settlements for lease in held.leases.items()]
+        )
+
+    def _forget(self) -> None:
+        self._publishes, self._settlements = [], []
+        self._space.give_back(self._size)
+        self._size = self.unacked = 0
+
+
+def _count(channel: Channel, target: PublishTarget, queues: Iterable[Queue]) -> None:
+    exchange = channel.vhost.exchanges.get(target.exchange)
+    if exchange is not None:
+        exchange.published += 1
+        count_routed(channel.vhost, exchange, queues)

@@ -1,0 +1,59 @@
+"""The users that a server begins with: the configuration's, and what earlier runs have stored.
+
+A data folder without users and virtual hosts gets the configured ones, with all permissions in the
+default virtual host, as RabbitMQ does at its first start. From then on they are in the log: a guest
+who was deleted stays deleted. Users that a configuration names are made to have its password and
+tags at every start; everything else about them is left as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from reference_broker.core.broker import DEFAULT_VHOST, Broker
+from reference_broker.core.passwords import SALT_BYTES, PasswordHash, hash_password
+from reference_broker.core.users import User
+from reference_broker.core.vhost_info import VHostInfo
+from reference_broker.runtime.config import GUEST, UserConfig
+from reference_broker.runtime.password_thread import argon2id, is_right
+
+
+def establish_users(broker: Broker, configured: tuple[UserConfig, ...]) -> None:
+    """To be called once, after the broker was restored and before anybody can connect. Blocks for
+    some 40 ms for each configured user."""
+    broker.access.loopback_users = frozenset(user.name for user in configured if user.loopback_only)
+    first_start = broker.is_new
+    if first_start:
+        broker.add_vhost(DEFAULT_VHOST, VHostInfo("Default virtual host"))
+    elif configured == (GUEST,):
+        return  # it is the default, and was made before
+    for user in configured:
+        is_known = user.name in broker.users
+        _establish(broker, user)
+        if (first_start or not is_known) and DEFAULT_VHOST in broker.vhosts:
+            broker.access.allow_everything(user.name, DEFAULT_VHOST)
+
+
+def _establish(broker: Broker, wanted: UserConfig) -> None:
+    known = broker.users.get(wanted.name)
+    if known is None:
+        user = User(wanted.name, _hashed(wanted), wanted.tags, wanted.loopback_only)
+    else:
+        password = known.password
+        if not is_right(password, wanted.password.encode()):
+            password = _hashed(wanted)
+        user = replace(
+            known, password=password, tags=wanted.tags, loopback_only=wanted.loopback_only
+        )
+    if user != known:
+        broker.access.store_user(user)
+
+
+def _hashed(user: UserConfig) -> PasswordHash:
+    """Everybody knows guest's password, so a slow hash would protect nothing; and a RabbitMQ that
+    imports this one goes on to let guest in."""
+    password = user.password.encode()
+    if user == GUEST:
+        return hash_password(password, os.urandom(SALT_BYTES))
+    return argon2id(password)

@@ -1,0 +1,31 @@
+"""message_headers: what an exchange sees of a message."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqkit.wire import Properties, encode_header
+from reference_broker.core.header import CORRELATION_ID, MESSAGE_ID
+from reference_broker.core.message_headers import NO_HEADERS, MessageHeaders
+from reference_broker.errors import ConnectionException
+
+
+def test_headers_and_properties() -> None:
+    message = MessageHeaders(encode_header(0, Properties(message_id="m", headers={"a": 1})))
+    assert message() == {"a": 1}
+    assert message() is message()
+    assert message.property(MESSAGE_ID) == b"\x01m"
+    assert message.property(CORRELATION_ID) is None
+
+
+def test_none_at_all() -> None:
+    assert NO_HEADERS() == {}
+    assert NO_HEADERS.property(MESSAGE_ID) is None
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    whole = encode_header(0, Properties(message_id="message", headers={"a": "b"}))
+    with pytest.raises(ConnectionException):
+        MessageHeaders(whole[:-2]).property(MESSAGE_ID)
+    with pytest.raises(ConnectionException):
+        MessageHeaders(whole[:-2])()

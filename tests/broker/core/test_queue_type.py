@@ -1,0 +1,124 @@
+"""What a quorum queue is not: the refusals are RabbitMQ's, word by word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mqkit.wire import Properties
+from mqkit.wire.methods import (
+    BasicConsume,
+    BasicConsumeOk,
+    BasicQos,
+    ChannelClose,
+    ConnectionClose,
+    QueueDeclare,
+    QueueDeclareOk,
+    QueueDelete,
+    QueuePurge,
+    QueuePurgeOk,
+)
+from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
+
+QUORUM = {"x-queue-type": "quorum"}
+
+
+def quorum(name: str = "q", **options: Any) -> QueueDeclare:
+    return QueueDeclare(name, **{"durable": True, "arguments": QUORUM, **options})
+
+
+@pytest.fixture
+def client() -> LoneClient:
+    return LoneBroker().client()
+
+
+@pytest.mark.parametrize(
+    ("declaration", "text"),
+    [
+        (quorum(durable=False), "invalid property 'non-durable' for queue 'q' in vhost '/'"),
+        (quorum(exclusive=True), "invalid property 'exclusive-owner' for queue 'q' in vhost '/'"),
+        (quorum(auto_delete=True), "invalid property 'auto-delete' for queue 'q' in vhost '/'"),
+        (quorum(""), "Cannot declare a server-named queue for type rabbit_quorum_queue"),
+    ],
+)
+def test_properties(client: LoneClient, declaration: QueueDeclare, text: str) -> None:
+    client.send(1, declaration)
+    (closed,) = client.methods()
+    assert isinstance(closed, ChannelClose)
+    assert (closed.reply_code, closed.reply_text) == (406, f"PRECONDITION_FAILED - {text}")
+    assert not client.connection.broker.vhosts["/"].queues
+
+
+def test_the_type_is_compared_and_absent_is_classic(client: LoneClient) -> None:
+    client.send(1, quorum(), quorum(), QueueDeclare("c"))
+    client.send(1, QueueDeclare("c", arguments={"x-queue-type": "classic"}))
+    assert all(isinstance(method, QueueDeclareOk) for method in client.methods())
+    client.send(1, QueueDeclare("q", durable=True))
+    (closed,) = client.methods()
+    assert isinstance(closed, ChannelClose)
+    assert closed.reply_text.endswith(
+        "inequivalent arg 'x-queue-type' for queue 'q' in vhost '/':"
+        " received none but current is the value 'quorum' of type 'longstr'"
+    )
+
+
+@pytest.mark.parametrize("flag", ["if_unused", "if_empty"])
+def test_it_is_deleted_unconditionally(client: LoneClient, flag: str) -> None:
+    client.send(1, quorum(), QueueDelete("q", **{flag: True}))
+    closed = client.methods()[-1]
+    assert isinstance(closed, ConnectionClose)
+    assert (closed.reply_code, closed.class_id, closed.method_id) == (540, 50, 40)
+    assert closed.reply_text == (
+        "NOT_IMPLEMENTED - cannot delete queue 'q' in vhost '/'. queue.delete operations with"
+        f" {flag.replace('_', '-')} flag set are not supported by quorum queues"
+    )
+
+
+def test_it_takes_no_consumer_of_a_channel_with_a_global_prefetch(client: LoneClient) -> None:
+    client.send(1, quorum(), BasicQos(prefetch_count=5, global_=True), BasicConsume("q"))
+    closed = client.methods()[-1]
+    assert isinstance(closed, ConnectionClose)
+    assert (closed.reply_code, closed.class_id, closed.method_id) == (540, 60, 20)
+    assert closed.reply_text == (
+        "NOT_IMPLEMENTED - queue 'q' in vhost '/' does not support global qos"
+    )
+
+
+def test_exclusive_consumers_share_it_and_a_purge_is_fine(client: LoneClient) -> None:
+    client.send(1, quorum(), BasicConsume("q", exclusive=True), BasicConsume("q", exclusive=True))
+    client.send(1, QueuePurge("q"))
+    _, one, other, purged = client.methods()
+    assert isinstance(one, BasicConsumeOk)
+    assert isinstance(other, BasicConsumeOk)
+    assert isinstance(purged, QueuePurgeOk)
+
+
+def test_a_stream_ends_the_connection(client: LoneClient) -> None:
+    client.send(1, quorum(arguments={"x-queue-type": "stream"}))
+    (closed,) = client.methods()
+    assert isinstance(closed, ConnectionClose)
+    assert (closed.reply_code, closed.class_id, closed.method_id) == (540, 50, 10)
+    assert "'stream' is not supported" in closed.reply_text
+
+
+def test_it_stores_transient_messages_too() -> None:
+    journal = RecordingJournal()
+    lone = LoneBroker(journal)
+    client = lone.client()
+    for declaration in (quorum(), QueueDeclare("c", durable=True)):
+        client.send(1, declaration)
+        lone.sync()
+    for name in ("q", "c"):
+        client.publish(name, name.encode(), properties=Properties(delivery_mode=1))
+    assert [record[-1] for record in journal.records if record[0] == "publish"] == [b"q"]
+
+
+def test_fan_out_stores_a_transient_message_for_the_quorum_queue_only() -> None:
+    host = QueueHost()
+    queues = [host.declare("q", queue_type="quorum"), host.declare("c")]
+    host.publish(queues, b"x", header=b"\x00\x3c" + bytes(12))
+    assert isinstance(host.journal, RecordingJournal)
+    ((_, entries, _),) = host.journal.records
+    assert [entry.queue_id for entry in entries] == [queues[0].id]

@@ -28,7 +28,8 @@ from reference_broker.http.bindings import Bindings
 from reference_broker.http.connections import Connections
 from reference_broker.http.definitions import Definitions
 from reference_broker.http.exchanges import Exchanges
-from reference_broker.http.host import Host
+from reference_broker.http.host import Host, NodeHost
+from reference_broker.http.node_control import NodeControl
 from reference_broker.http.overview import Overview
 from reference_broker.http.queues import Queues
 from reference_broker.http.vhosts import VHosts
@@ -60,10 +61,11 @@ class _RawPath:
         await self._app({**scope, "path": path}, receive, send)
 
 
-def build_app(host: Host) -> Starlette:
-    """The management API of ``host``'s broker, which must be there already."""
+def build_app(host: Host, node_host: NodeHost | None = None) -> Starlette:
+    """The management API of ``host``'s broker, which must be there already. Without ``node_host``
+    (a broker within another process) nobody can pause it."""
     app = Starlette(
-        routes=_routes(host),
+        routes=_routes(host) + ([] if node_host is None else _node_routes(host, node_host)),
         middleware=[
             Middleware(Authentication, users=host.broker.users),
             Middleware(_RawPath),
@@ -121,4 +123,14 @@ def _routes(host: Host) -> list[Route]:
         Route("/api/definitions", definitions.load, methods=["POST"]),
         Route("/api/definitions/{vhost:name}", definitions.export),
         Route("/api/definitions/{vhost:name}", definitions.load, methods=["POST"]),
+    ]
+
+
+def _node_routes(host: Host, node_host: NodeHost) -> list[Route]:
+    control = NodeControl(host, node_host)
+    node = "/api/nodes/{node:name}"
+    return [
+        Route(node + "/running", control.set_running, methods=["PUT"]),
+        Route(node + "/vm-memory-high-watermark", control.set_watermark, methods=["PUT"]),
+        Route(node + "/disk-free-limit", control.set_disk_free_limit, methods=["PUT"]),
     ]

@@ -101,7 +101,7 @@ def node_row(broker: Broker, node: Node, wall_ms: int) -> Row:
     return {
         "name": node.name,
         "type": "disc" if node.data_dir is not None else "ram",
-        "running": True,
+        "running": node.running,
         "os_pid": str(os.getpid()),
         "uptime": wall_ms - node.started_at_ms,
         "processors": os.cpu_count() or 1,
@@ -112,12 +112,12 @@ def node_row(broker: Broker, node: Node, wall_ms: int) -> Row:
         "fd_total": descriptors_max,
         "sockets_used": len(broker.connections),
         "sockets_total": broker.limits.connections_max,
-        "mem_used": _resident_bytes(),
-        "mem_limit": broker.limits.memory_high_watermark_bytes,
+        "mem_used": resident_bytes(),
+        "mem_limit": broker.memory.watermark_bytes,
         "mem_alarm": Alarm.MEMORY in alarms,
         "mem_calculation_strategy": "rss",
         "disk_free": _disk_free(node.data_dir),
-        "disk_free_limit": broker.limits.disk_free_limit_bytes,
+        "disk_free_limit": node.disk_free_limit_bytes,
         "disk_free_alarm": Alarm.DISK in alarms,
         "db_dir": "" if node.data_dir is None else str(node.data_dir),
         "io_sync_count": node.sync_count,
@@ -140,7 +140,7 @@ def _exchange_types() -> list[Row]:
     ]
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
     try:
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:  # no /proc: the peak is the nearest that there is (in KiB on Linux and BSD)

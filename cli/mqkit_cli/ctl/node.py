@@ -7,18 +7,14 @@ path.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from mqkit_cli.ctl.api import path
 from mqkit_cli.ctl.command import MANY, Call, Command
 from mqkit_cli.ctl.exits import UNAVAILABLE, CtlError, UsageError
+from reference_broker.errors import BadConfiguration
+from reference_broker.runtime.config import parse_size
 
-_PREFIXES = "kmgtp"
-_UNITS: dict[str, int] = {"": 1}
-for _power, _prefix in enumerate(_PREFIXES, 1):
-    _UNITS |= {_prefix: 1024**_power, _prefix + "ib": 1024**_power, _prefix + "b": 1000**_power}
-_SIZE = re.compile(r"(\d+)([a-z]*)", re.IGNORECASE)
 _OWN = {
     404: CtlError(UNAVAILABLE, "only the reference broker can do this over HTTP"),
     405: CtlError(UNAVAILABLE, "only the reference broker can do this over HTTP"),
@@ -26,12 +22,11 @@ _OWN = {
 
 
 def size_bytes(text: str) -> int:
-    """A size with RabbitMQ's units (kB is 1000, KiB and k are 1024). Raises :exc:`UsageError`."""
-    found = _SIZE.fullmatch(text)
-    unit = None if found is None else _UNITS.get(found[2].lower())
-    if found is None or unit is None:
-        raise UsageError(f"{text!r} is not a size (expected something like 1000000, 512MB, 2GiB)")
-    return int(found[1]) * unit
+    """A size with RabbitMQ's units. Raises :exc:`UsageError`."""
+    try:
+        return parse_size(text)
+    except BadConfiguration as error:
+        raise UsageError(str(error)) from None
 
 
 def _name(call: Call) -> str:

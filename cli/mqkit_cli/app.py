@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mqkit_cli.commands import broker, consume, dlq, publish, store, topology
+from mqkit_cli.ctl import main as ctl_main
 from mqkit_cli.demo.command import demo
 
 app = typer.Typer(
@@ -28,6 +29,19 @@ app.add_typer(dlq.app, name="dlq")
 app.command(short_help="Publish messages, and count what came of them.")(publish.publish)
 app.command(short_help="Print the messages of a queue, and ack them.")(consume.consume)
 app.command()(demo)
+
+
+@app.command(
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    },
+    short_help="Do what rabbitmqctl does, over HTTP.",
+)
+def ctl(context: typer.Context) -> None:
+    """The commands of rabbitmqctl, over HTTP: `mqkit ctl help` lists them."""
+    raise typer.Exit(ctl_main.run(context.args))
 
 
 def _print_version(asked: bool) -> None:

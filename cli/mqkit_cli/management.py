@@ -4,6 +4,7 @@ wrong in words."""
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -47,15 +48,25 @@ class ManagementApi:
         """Send a JSON document. The answer's body, which may be empty."""
         return self._request("POST", path, body).content
 
-    def _request(self, method: str, path: str, body: bytes | None) -> httpx.Response:
+    def answer(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        login: tuple[str, str] | None = None,
+    ) -> httpx.Response:
+        """Whatever the broker answers, a refusal too. ``login`` is another user and password.
+        Raises :exc:`CommandError` where there is no answer."""
+        kind = {} if body is None else {"content-type": "application/json"}
         # No proxy from the environment: a broker's management port is not on the public web.
         try:
-            answer = httpx.request(
+            return httpx.request(
                 method,
                 self._base + path,
                 content=body,
-                headers={} if body is None else {"content-type": "application/json"},
-                auth=self._login,
+                headers={**kind, **(headers or {})},
+                auth=login or self._login,
                 timeout=self._timeout_s,
                 trust_env=False,
             )
@@ -73,6 +84,9 @@ class ManagementApi:
                 f"the management API at {self._base} failed: {error!r} (its port is usually"
                 f" {MANAGEMENT_PORT}; it is not the one of AMQP)"
             ) from None
+
+    def _request(self, method: str, path: str, body: bytes | None) -> httpx.Response:
+        answer = self.answer(method, path, body)
         if not answer.is_success:
             raise CommandError(self._refusal(answer))
         return answer

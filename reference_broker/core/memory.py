@@ -53,11 +53,23 @@ class MemoryWatermark:
 
     def __init__(self, broker: Broker, watermark_bytes: int) -> None:
         self._broker = broker
-        self._watermark_bytes = watermark_bytes
-        self._step_bytes = max(1, watermark_bytes // COUNTS_PER_WATERMARK)
         self._received_bytes = 0
+        self._out_of_reach = False
+        self._set(watermark_bytes)
         self._short = False
         self._next_count: Deadline | None = None
+
+    def _set(self, watermark_bytes: int) -> None:
+        self.watermark_bytes = watermark_bytes
+        self._step_bytes = max(1, watermark_bytes // COUNTS_PER_WATERMARK)
+
+    def change(self, watermark_bytes: int, process_bytes: int) -> None:
+        """Within an input: there is another watermark from now on, which an operator has set.
+        Below ``process_bytes``, what the process takes anyway, the alarm is on until the next
+        change, as it is in RabbitMQ, whose watermark is of the process."""
+        self._set(watermark_bytes)
+        self._out_of_reach = watermark_bytes < process_bytes
+        self._count()
 
     def received(self, size: int) -> None:
         """Clients sent ``size`` bytes, and their input has been handled."""
@@ -71,7 +83,7 @@ class MemoryWatermark:
         self._next_count = self._broker.after(delay_s, self._count)
 
     def _count(self) -> None:
-        broker, watermark = self._broker, self._watermark_bytes
+        broker, watermark = self._broker, self.watermark_bytes
         self._received_bytes = 0
         held = held_bytes(broker)
         self._short = held > watermark * (RELIEVED_RATIO if self._short else PAGING_RATIO)
@@ -80,7 +92,7 @@ class MemoryWatermark:
         # Twice what can have come in since the last count: the loop must not stand still for long.
         wanted = 2 * self._step_bytes
         freed = relieve(queues, wanted, paging=self._short)
-        exceeded = held - freed > watermark
+        exceeded = self._out_of_reach or held - freed > watermark
         if exceeded:
             broker.alarms.sound(Alarm.MEMORY)
         else:
@@ -92,7 +104,7 @@ class MemoryWatermark:
 
     def _window(self, queues: list[Queue]) -> int:
         """As large as all queues together can have it."""
-        total = min(RESIDENT_TOTAL_BYTES, self._watermark_bytes // WINDOWS_PER_WATERMARK)
+        total = min(RESIDENT_TOTAL_BYTES, self.watermark_bytes // WINDOWS_PER_WATERMARK)
         narrowing = NARROWING if self._short else 1
         demands = [queue.ready_bytes + queue.ready * MESSAGE_OVERHEAD_BYTES for queue in queues]
         largest = self._broker.window.largest_bytes

@@ -32,8 +32,9 @@ from reference_broker.http.definitions import Definitions
 from reference_broker.http.exchanges import Exchanges
 from reference_broker.http.gate import Gate, negotiated
 from reference_broker.http.health import Health
-from reference_broker.http.host import Host
+from reference_broker.http.host import Host, NodeHost
 from reference_broker.http.metrics import MetricsDoor, build_metrics_app
+from reference_broker.http.node_control import NodeControl
 from reference_broker.http.overview import Overview
 from reference_broker.http.policy_routes import policy_routes
 from reference_broker.http.queues import Queues
@@ -61,10 +62,16 @@ COMPRESSED_FROM = 1_000
 """Bytes of an answer from which gzip is worth it, where the client takes it."""
 
 
-def build_app(host: Host, sampler: Sampler | None = None) -> Starlette:
+def build_app(
+    host: Host, sampler: Sampler | None = None, node_host: NodeHost | None = None
+) -> Starlette:
     """The management API of ``host``'s broker, which must be there already. Rates are those of
-    ``sampler``, which somebody has to run; without one they are 0."""
-    routes = guarded(negotiated(_routes(host, sampler or Sampler(host))), lambda: host.broker)
+    ``sampler``, which somebody has to run; without one they are 0. Without ``node_host`` (a broker
+    within another process) nobody can pause it."""
+    routes = _routes(host, sampler or Sampler(host))
+    if node_host is not None:
+        routes += _node_routes(host, node_host)
+    routes = guarded(negotiated(routes), lambda: host.broker)
     app = Starlette(
         routes=routes,
         middleware=[
@@ -228,4 +235,14 @@ def _definition_routes(host: Host) -> list[Route]:
         Route("/api/definitions", definitions.load, methods=["POST"]),
         Route("/api/definitions/{vhost:name}", definitions.export),
         Route("/api/definitions/{vhost:name}", definitions.load, methods=["POST"]),
+    ]
+
+
+def _node_routes(host: Host, node_host: NodeHost) -> list[Route]:
+    control = NodeControl(host, node_host)
+    node = "/api/nodes/{node:name}"
+    return [
+        Route(node + "/running", control.set_running, methods=["PUT"]),
+        Route(node + "/vm-memory-high-watermark", control.set_watermark, methods=["PUT"]),
+        Route(node + "/disk-free-limit", control.set_disk_free_limit, methods=["PUT"]),
     ]

@@ -133,9 +133,9 @@ def node_metrics(broker: Broker, node: Node, wall_ms: int, prefix: str) -> Itera
         ("process_max_fds", "Open file descriptors limit", descriptors_max()),
         ("process_max_tcp_sockets", "Open TCP sockets limit", limits.connections_max),
         ("resident_memory_limit_bytes", "Memory high watermark in bytes",
-         limits.memory_high_watermark_bytes),
+         broker.memory.watermark_bytes),
         ("disk_space_available_limit_bytes", "Free disk space low watermark in bytes",
-         limits.disk_free_limit_bytes),
+         node.disk_free_limit_bytes),
         ("erlang_uptime_seconds", "Node uptime", uptime_s),
     ):  # fmt: skip
         yield single(prefix + name, "gauge", text, value)

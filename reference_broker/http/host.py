@@ -47,6 +47,9 @@ class Node:
     sync_count: int
     listening: tuple[Listening, ...]
     store_damage: StoreDamage = NO_DAMAGE
+    disk_free_limit_bytes: int = 0
+    running: bool = True
+    """It accepts AMQP connections."""
 
 
 class Host(Protocol):
@@ -64,4 +67,22 @@ class Host(Protocol):
 
     def node(self) -> Node:
         """The process, as it is just now. Cheap."""
+        ...
+
+
+class NodeHost(Protocol):
+    """The server, where it has a process of its own, as operators steer it."""
+
+    async def pause(self) -> None:
+        """Accept no AMQP connection any more, and close those that there are (320). What is stored
+        stays. Idempotent."""
+        ...
+
+    async def resume(self) -> None:
+        """Accept connections again, where they were accepted before. Idempotent. Raises
+        ``OSError`` when somebody else has the address."""
+        ...
+
+    def set_disk_free_limit(self, limit_bytes: int) -> None:
+        """With less free on the disk of the data folder publishers are blocked."""
         ...

@@ -69,6 +69,11 @@ class DiskSpace:
         if self._timer is not None:
             self._timer.cancel()
 
+    def limit(self, limit_bytes: int) -> None:
+        """There is another limit from now on."""
+        self._limit_bytes = limit_bytes
+        self.look()
+
     def look(self) -> None:
         """Ask the file system now: it has lost a segment's worth, or the time has come."""
         try:

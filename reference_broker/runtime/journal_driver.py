@@ -75,6 +75,9 @@ class JournalDriver(Protocol):
     def retry(self) -> None:
         """Try again what the disk had no room for. Harmless when there is nothing."""
 
+    def set_disk_free_limit(self, limit_bytes: int) -> None:
+        """From now on the server hears ``disk_low`` when less is free."""
+
     def close(self) -> None:
         """Write what is pending, and let go of everything. Blocks. Nothing is logged after it."""
 
@@ -98,6 +101,9 @@ class MemoryDriver:
 
     def retry(self) -> None:
         """Nothing is ever short of room."""
+
+    def set_disk_free_limit(self, limit_bytes: int) -> None:
+        """Nothing is kept on a disk."""
 
     def close(self) -> None:
         """There is nothing to let go of."""
@@ -167,6 +173,10 @@ class DiskDriver:
             self._log.retry_spare()
             self._running.kick()
 
+    def set_disk_free_limit(self, limit_bytes: int) -> None:
+        if self._running is not None:
+            self._running.space.limit(limit_bytes)
+
     def close(self) -> None:
         if self._running is not None:
             self._running.close()
@@ -199,8 +209,8 @@ class _Running:
         )
         self.backlog = Backlog(log, folder.access(), loop, events)
         self._rewriter = Rewriter(log, self.rewrite_access, loop, self.disk.kick)
-        self._space = DiskSpace(loop.call_later, folder.free_bytes, disk_free_limit_bytes, events)
-        self._space.spare(missing=log.spare_missing)
+        self.space = DiskSpace(loop.call_later, folder.free_bytes, disk_free_limit_bytes, events)
+        self.space.spare(missing=log.spare_missing)
         self._rewriter.synced()  # what an earlier run has left
 
     def kick(self) -> None:
@@ -210,7 +220,7 @@ class _Running:
     def close(self) -> None:
         """Idempotent. What reads and rewrites ends first; then the log is closed."""
         self._closing = True
-        self._space.close()
+        self.space.close()
         self._rewriter.close()
         self.backlog.close()
         self.disk.close()
@@ -223,5 +233,5 @@ class _Running:
     def _spare_made(self, missing: bool) -> None:
         """A segment was begun, so the disk has less room than before."""
         if not self._closing:
-            self._space.spare(missing=missing)
-            self._space.look()
+            self.space.spare(missing=missing)
+            self.space.look()

@@ -69,9 +69,13 @@ class Server:
 
     def __init__(self, config: ServerConfig) -> None:
         self.config = config
+        self._disk_free_limit_bytes = config.limits.disk_free_limit_bytes
         self._protocols: dict[int, ConnectionProtocol] = {}
         self._flush_scheduled = False
+        self._running = False
+        """Started, and not stopped: it may be paused, and then nothing listens for AMQP."""
         self._stopped = False
+        self._all_closed: asyncio.Future[None] | None = None
         self._disk_retry: asyncio.TimerHandle | None = None
         self._listener: asyncio.Server | None = None
         self._http: HttpListener | None = None
@@ -83,12 +87,11 @@ class Server:
         can't be used, and ``OSError`` for an address; then nothing is left running."""
         self._loop = asyncio.get_running_loop()
         self.failure = self._loop.create_future()
-        self._all_closed: asyncio.Future[None] = self._loop.create_future()
         data_dir = self.config.data_dir
         self._driver: JournalDriver = (
             MemoryDriver()
             if data_dir is None
-            else DiskDriver(data_dir, self.config.limits.disk_free_limit_bytes)
+            else DiskDriver(data_dir, self._disk_free_limit_bytes)
         )
         self._passwords = PasswordThread(self._loop.call_soon_threadsafe, self._as_input)
         try:
@@ -104,14 +107,12 @@ class Server:
             self._driver.restore_into(self.broker)
             establish_users(self.broker, self.config.users)
             self._driver.start(self._loop, self)
-            host, port = self.config.amqp
-            self._listener = await self._loop.create_server(
-                lambda: ConnectionProtocol(self, self._loop), host, port, backlog=LISTEN_BACKLOG
-            )
+            self._listener = await self._listen(self.config.amqp.port)
+            self._running = True
             self.amqp_port = self._listener.sockets[0].getsockname()[1]
             await self._start_http()
         except BaseException:
-            if self._listener is not None:
+            if self._running:
                 await self.stop()
             else:
                 self._passwords.close()
@@ -121,32 +122,48 @@ class Server:
 
     async def stop(self) -> None:
         """Listen no more, close every connection (320), write what is pending. Idempotent."""
-        listener, self._listener = self._listener, None
-        if listener is None:
+        if not self._running:
             return
-        listener.close()
+        self._running = False
         if self._sampling is not None:
             self._sampling.cancel()
-        for listener_of_http in (self._http, self._metrics):
-            if listener_of_http is not None:
-                await listener_of_http.stop()
-        self.broker.close("shutdown", *self.now())
-        self._flush()
-        if self._protocols:
-            timeout = self._loop.call_later(CLOSE_TIMEOUT_S, self._abort_all)
-            await self._all_closed
-            timeout.cancel()
+        for listener in (self._http, self._metrics):
+            if listener is not None:
+                await listener.stop()
+        await self._close_connections()
         self._stopped = True
         self._timer.cancel()
         self._passwords.close()
         self._driver.close()
+
+    async def _listen(self, port: int) -> asyncio.Server:
+        return await self._loop.create_server(
+            lambda: ConnectionProtocol(self, self._loop),
+            self.config.amqp.host,
+            port,
+            backlog=LISTEN_BACKLOG,
+        )
+
+    async def _close_connections(self) -> None:
+        """Listen no more, and return when every connection is closed."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        self.broker.close("shutdown", *self.now())
+        self._flush()
+        if self._protocols:
+            self._all_closed = self._loop.create_future()
+            timeout = self._loop.call_later(CLOSE_TIMEOUT_S, self._abort_all)
+            await self._all_closed
+            timeout.cancel()
+            self._all_closed = None
 
     async def _start_http(self) -> None:
         self._started_at_ms = self.now()[1]
         self.http_port = None
         if self.config.http is not None:
             sampler = Sampler(self)
-            http = HttpListener(build_app(self, sampler))
+            http = HttpListener(build_app(self, sampler, self))
             await http.start(*self.config.http)
             self._http, self.http_port = http, http.port
             self._sampling = self._loop.create_task(sampler.run(), name="sampler")
@@ -172,7 +189,23 @@ class Server:
             sync_count=self._driver.syncs,
             listening=tuple(listening),
             store_damage=self._driver.damage,
+            disk_free_limit_bytes=self._disk_free_limit_bytes,
+            running=self._listener is not None,
         )
+
+    async def pause(self) -> None:
+        if self._running and self._listener is not None:
+            _log.warning("paused: AMQP connections are closed, and none is accepted")
+            await self._close_connections()
+
+    async def resume(self) -> None:
+        if self._running and self._listener is None:
+            self._listener = await self._listen(self.amqp_port)
+            _log.warning("resumed: AMQP connections are accepted")
+
+    def set_disk_free_limit(self, limit_bytes: int) -> None:
+        self._disk_free_limit_bytes = limit_bytes
+        self._driver.set_disk_free_limit(limit_bytes)
 
     # From the sockets (ConnectionHost)
 
@@ -190,7 +223,7 @@ class Server:
         connection = protocol.connection
         _log.info("%s ended: %s", connection.peer, connection.end_reason)
         self._protocols.pop(connection.id, None)
-        if not self._protocols and self._listener is None and not self._all_closed.done():
+        if not self._protocols and self._all_closed is not None and not self._all_closed.done():
             self._all_closed.set_result(None)
 
     def now(self) -> tuple[float, int]:

@@ -1,0 +1,87 @@
+"""A command line of ``ctl``, taken apart: rabbitmqctl takes its options anywhere.
+
+[-q] COMMAND [-p VHOST] ARGUMENT ... [--option VALUE] [-- ARGUMENT ...]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mqkit_cli.ctl.exits import UsageError
+
+FLAG = False
+"""In a table of options: it has no value."""
+VALUE = True
+
+GLOBAL_OPTIONS: Mapping[str, bool] = {
+    "--node": VALUE,
+    "--longnames": FLAG,
+    "--quiet": FLAG,
+    "--silent": FLAG,
+    "--no-table-headers": FLAG,
+    "--formatter": VALUE,
+    "--timeout": VALUE,
+    "--vhost": VALUE,
+    "--help": FLAG,
+    "--dry-run": FLAG,
+}
+"""What every command takes. ``--node`` and ``--longnames`` mean nothing over HTTP."""
+
+SHORT_OPTIONS = {
+    "-n": "--node",
+    "-l": "--longnames",
+    "-q": "--quiet",
+    "-s": "--silent",
+    "-t": "--timeout",
+    "-p": "--vhost",
+}
+
+DEFAULT_VHOST = "/"
+
+
+@dataclass(slots=True)
+class Line:
+    """What was asked. Options are by their long names; a flag has an empty value."""
+
+    command: str = ""
+    arguments: list[str] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
+
+    def has(self, option: str) -> bool:
+        return option in self.options
+
+    @property
+    def vhost(self) -> str:
+        return self.options.get("--vhost", DEFAULT_VHOST)
+
+
+def parse(words: Sequence[str], own_options: Mapping[str, Mapping[str, bool]]) -> Line:
+    """Take a command line apart. ``own_options`` has those of each command, by its name.
+
+    Raises :exc:`UsageError` for an option that is not known, or has no value.
+    """
+    line = Line()
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            line.arguments += rest
+            break
+        if not word.startswith("-") or word == "-":
+            if line.command:
+                line.arguments.append(word)
+            else:
+                line.command = word
+            continue
+        name, joined, value = word.partition("=")
+        name = SHORT_OPTIONS.get(name, name)
+        known = {**GLOBAL_OPTIONS, **own_options.get(line.command, {})}
+        if name not in known:
+            raise UsageError(f"Invalid options for this command: {word}")
+        if known[name] is VALUE and not joined:
+            if not rest:
+                raise UsageError(f"the option {word} needs a value")
+            value = rest.pop(0)
+        line.options[name] = value
+    return line

@@ -25,6 +25,7 @@ from reference_broker.core.overflow import LengthLimit
 from reference_broker.core.ports import ConsumerPort, QueueEnvironment
 from reference_broker.core.priority import PriorityLevels, first_sequence
 from reference_broker.core.queue_arguments import QueueArguments
+from reference_broker.core.transfer import Departure
 from reference_broker.core.window import INDEX_ENTRY_BYTES, MESSAGE_OVERHEAD_BYTES
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -239,6 +240,12 @@ class Queue:
         self._bury(lease.sequence, lease.content, DeathReason.REJECTED)
         self.env.dead_letters.drain()
 
+    def depart(self, lease: Lease) -> Departure:
+        """A message that :meth:`get` has just given leaves for another queue. Hand this to
+        :func:`~reference_broker.core.enqueue.store` as the source, before anything else."""
+        del self.leases[lease.sequence]
+        return Departure(self, lease.sequence, lease.content)
+
     def _end(self, lease: Lease) -> bool:
         """The lease ends here; false, and counted, when it is not the current one."""
         if self.leases.get(lease.sequence) is not lease:
@@ -282,7 +289,7 @@ class Queue:
             self.env.journal.ack(self.id, sequence, content.position, content.stored)
         self.buried(death)
 
-    def buried(self, death: Death) -> None:
+    def buried(self, death: Death | Departure) -> None:
         """The journal knows what became of the message: it is gone from here."""
         self.index_of(death.sequence).settle(death.sequence)
         self.header_bytes -= len(death.content.header)

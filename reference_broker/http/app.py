@@ -30,6 +30,8 @@ from reference_broker.http.definitions import Definitions
 from reference_broker.http.exchanges import Exchanges
 from reference_broker.http.host import Host
 from reference_broker.http.overview import Overview
+from reference_broker.http.page import Page
+from reference_broker.http.queue_move import QueueMove
 from reference_broker.http.queues import Queues
 from reference_broker.http.vhosts import VHosts
 
@@ -65,6 +67,7 @@ def build_app(host: Host) -> Starlette:
     app = Starlette(
         routes=_routes(host),
         middleware=[
+            Middleware(Page),
             Middleware(Authentication, users=host.broker.users),
             Middleware(_RawPath),
         ],
@@ -111,6 +114,7 @@ def _routes(host: Host) -> list[Route]:
         Route(queue + "/bindings", queues.bindings),
         Route(queue + "/get", queues.get, methods=["POST"]),
         Route(queue + "/contents", queues.purge, methods=["DELETE"]),
+        Route(queue + "/move", QueueMove(host).move, methods=["POST"]),
         Route("/api/bindings", bindings.index),
         Route("/api/bindings/{vhost:name}", bindings.index),
         Route(to_queue, bindings.between),

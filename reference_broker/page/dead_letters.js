@@ -19,7 +19,7 @@ const COLUMNS = "name,vhost,arguments,effective_policy_definition,messages_ready
 export class DeadLettersView {
   title = "Dead letters";
   #summary = element("p", { class: "quiet", role: "status" });
-  #messages = element("section", { "aria-label": "Messages" });
+  #messages = element("section", { class: "panel", "aria-label": "Messages", hidden: true });
   #notice = new Notice();
   #table = new Table(
     "Queues that get dead letters",
@@ -73,6 +73,7 @@ export class DeadLettersView {
     button.addEventListener("click", () =>
       this.#notice.during(button, async () => {
         const messages = await peek(queue.vhost, queue.name, LOOK);
+        this.#messages.hidden = false;
         replace(
           this.#messages,
           element("h2", {}, `First messages of ${queue.name}`),

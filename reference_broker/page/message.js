@@ -28,8 +28,12 @@ export function messageCard(message, number) {
       element("h4", {}, "Why it is here"),
       element("ol", { class: "deaths" }, deaths.map((sentence) => element("li", {}, sentence))),
     ],
-    pairs("Properties", Object.entries(properties).map(propertyRow)),
-    pairs("Headers", Object.entries(shown).map(([name, any]) => [name, value(any)])),
+    element(
+      "div",
+      { class: "sides" },
+      pairs("Properties", Object.entries(properties).map(propertyRow)),
+      pairs("Headers", Object.entries(shown).map(([name, any]) => [name, value(any)])),
+    ),
     payload(message),
   );
 }

@@ -51,7 +51,8 @@ export class MovePanel {
         "p",
         { class: "quiet" },
         "Ready messages go from the head of this queue to the end of another one of the same" +
-          " virtual host. None is lost or doubled by that, not even by a crash.",
+          " virtual host. Where both are durable, not even a crash loses or doubles a persistent" +
+          " message.",
       ),
       element(
         "form",

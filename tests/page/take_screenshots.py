@@ -128,6 +128,7 @@ def look(http: str, folder: Path) -> None:
         queue.goto(f"{http}/#/queues/%2F/orders")
         wide.wait_for_timeout(WATCH_MS)
         wide.screenshot(path=folder / "overview.png")
+        queue.get_by_label("How many").first.fill("1")
         queue.get_by_role("button", name="Look").click()
         queue.get_by_role("heading", name="Message 1").wait_for()
         queue.screenshot(path=folder / "queue.png", full_page=True)

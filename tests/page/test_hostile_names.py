@@ -93,6 +93,7 @@ def test_a_script_that_got_into_the_page_would_not_run(page: Page, mistakes: lis
             const script = document.createElement("script");
             script.textContent = "document.title = 'hacked'";
             document.body.append(script);
+            setTimeout(() => resolve("it was not refused"), 3000);
         })"""
     )
     assert refused == ["script-src-elem", "inline"]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from mqkit.wire import Properties
+from mqkit.wire.methods import QueueDeclare
 from reference_broker.core.alarms import Alarm
-from reference_broker.http import queue_move
+from reference_broker.core.users import User, hash_password
+from reference_broker.http import build_app, queue_move
+from reference_broker.http.host import Node
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
+from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.simulation.lone_queue import RecordingJournal
 
 pytestmark = pytest.mark.anyio
 
@@ -47,6 +54,49 @@ async def payloads(api: httpx.AsyncClient, queue: str) -> list[str]:
     body = {"count": 99, "ackmode": "ack_requeue_true", "encoding": "auto"}
     answer = await api.post(f"/api/queues/%2F/{queue}/get", json=body)
     return [message["payload"] for message in answer.json()]
+
+
+class DiskHost:
+    """A host with a message in ``q``, whose test says when the log is synced."""
+
+    def __init__(self) -> None:
+        self.lone = LoneBroker(RecordingJournal())
+        self.broker = self.lone.broker
+        password = hash_password(b"guest", b"salt")
+        self.broker.users.add(User("guest", password, ("administrator",)))
+        self.handled = asyncio.Event()
+        client = self.lone.client()
+        for name in ("q", "other"):
+            client.send(1, QueueDeclare(name, durable=True))
+            self.lone.sync()
+        client.publish("q", b"one", properties=Properties(delivery_mode=2))
+        self.lone.sync()
+
+    def now(self) -> tuple[float, int]:
+        return self.lone.now_s, self.lone.wall_ms
+
+    def input_handled(self) -> None:
+        self.handled.set()
+
+    def node(self) -> Node:
+        return Node("n", 0, None, 0, ())
+
+
+async def test_the_answer_waits_for_the_disk() -> None:
+    host = DiskHost()
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(build_app(host)),
+        base_url="http://broker",
+        auth=("guest", "guest"),
+    ) as api:
+        asking = asyncio.create_task(move(api))
+        await host.handled.wait()
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert host.broker.vhosts["/"].queues["other"].ready == 1
+        assert not asking.done()
+        host.lone.sync()
+        assert (await asking)["moved"] == 1
 
 
 async def test_some(api: httpx.AsyncClient, queues: None) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reference_broker.core.index import QueueIndex
     from reference_broker.core.ports import QueueEnvironment
     from reference_broker.core.queue import Queue
+    from reference_broker.core.transfer import Departure
 
 _new_entry = tuple.__new__
 """Half of what calling the class costs."""
@@ -94,13 +95,14 @@ def store(
     content: Content,
     facts: HeaderFacts,
     env: QueueEnvironment,
-    source: Death | None = None,
+    source: Death | Departure | None = None,
 ) -> None:
     """Journal ``content`` and append it to ``queues``, all of which take it.
 
-    With ``source``, a dead letter: the entry it comes from is gone in the same record when every
-    target is journaled too, and is acked otherwise. Only then it is gone from its index: what is in
-    no index may be left out of what the log knows about its files, and a crash would lose it.
+    With ``source``, a dead letter or a moved message: the entry it comes from is gone in the same
+    record when every target is journaled too, and is acked otherwise. Only then it is gone from its
+    index: what is in no index may be left out of what the log knows about its files, and a crash
+    would lose it.
     """
     places = []
     entries = []
@@ -151,7 +153,7 @@ def _journal(
     every_target: bool,
     content: Content,
     env: QueueEnvironment,
-    source: Death | None,
+    source: Death | Departure | None,
 ) -> bool:
     """Log ``content``; whether the same record took ``source`` away."""
     if not entries:

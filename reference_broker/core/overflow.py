@@ -63,6 +63,12 @@ class LengthLimit:
             queue.env.dead_letters.drain()
         return True
 
+    def has_room(self, queue: Queue, size: int) -> bool:
+        """May a body of ``size`` bytes come in with nothing refused or dropped for it?"""
+        if self._exceeded(queue, 1, size) and queue.consumers:
+            queue.dispatch()
+        return not self._exceeded(queue, 1, size)
+
     def enforce_after_publish(self, queue: Queue) -> None:
         """Drop-head: let consumers have what they can take, then drop what is over the limit."""
         if self._overflow is Overflow.DROP_HEAD and self._exceeded(queue, 0, 0):

@@ -31,6 +31,7 @@ from reference_broker.core.queue_arguments import QueueArguments
 from reference_broker.core.queue_type import QueueType
 from reference_broker.core.requeue_move import move, rule_for
 from reference_broker.core.requeue_position import RequeuePosition, RequeueRule
+from reference_broker.core.transfer import Departure
 from reference_broker.core.window import INDEX_ENTRY_BYTES, MESSAGE_OVERHEAD_BYTES
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -296,10 +297,11 @@ class Queue:
         self._bury(lease.sequence, lease.content, DeathReason.REJECTED)
         self.env.dead_letters.drain()
 
-    def give_up(self, lease: Lease) -> bool:
-        """The message is about to leave for another queue: its lease ends, and its entry stays
-        taken until :meth:`buried`. False, and counted, for a stale lease."""
-        return self._end(lease)
+    def depart(self, lease: Lease) -> Departure | None:
+        """The message leaves for another queue: hand this to
+        :func:`~reference_broker.core.enqueue.store` as the source, before anything else. ``None``,
+        and counted, for a stale lease."""
+        return Departure(self, lease.sequence, lease.content) if self._end(lease) else None
 
     def _end(self, lease: Lease) -> bool:
         """The lease ends here; false, and counted, when it is not the current one."""
@@ -346,7 +348,7 @@ class Queue:
             self.env.journal.ack(self.id, sequence, content.position, content.stored)
         self.buried(death)
 
-    def buried(self, death: Death) -> None:
+    def buried(self, death: Death | Departure) -> None:
         """The journal knows what became of the message: it is gone from here."""
         self.index_of(death.sequence).settle(death.sequence)
         self.header_bytes -= len(death.content.header)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mqkit.wire import EncodeError, encode_shortstr
 from reference_broker.core.content import Content
-from reference_broker.core.death import Death, DeathReason
 from reference_broker.core.enqueue import store
 from reference_broker.core.header import headers_of, read_facts
 from reference_broker.core.permission import Action
@@ -72,11 +71,10 @@ def reprocess(lease: Lease, vhost: VHost, access: Access) -> bool:
         return False
     letter = Content(route, content.header, content.body)
     targets = _targets(origin, letter, vhost, access)
-    if not targets or not lease.queue.give_up(lease):
+    departure = lease.queue.depart(lease) if targets else None
+    if departure is None:
         return False
-    # The reason is nobody's business here: a move says only that the entry is gone.
-    leaving = Death(lease.queue, lease.sequence, content, DeathReason.REJECTED)
-    store(targets, letter, read_facts(letter.header), vhost, leaving)
+    store(targets, letter, read_facts(letter.header), vhost, departure)
     return True
 
 

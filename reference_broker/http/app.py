@@ -36,7 +36,9 @@ from reference_broker.http.host import Host, NodeHost
 from reference_broker.http.metrics import MetricsDoor, build_metrics_app
 from reference_broker.http.node_control import NodeControl
 from reference_broker.http.overview import Overview
+from reference_broker.http.page import Page
 from reference_broker.http.policy_routes import policy_routes
+from reference_broker.http.queue_move import QueueMove
 from reference_broker.http.queues import Queues
 from reference_broker.http.reprocess import Reprocessing
 from reference_broker.http.sampler import Sampler
@@ -76,6 +78,7 @@ def build_app(
         routes=routes,
         middleware=[
             Middleware(MetricsDoor, metrics=build_metrics_app(host)),
+            Middleware(Page),
             Middleware(Gate, routes=routes),
             Middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM, compresslevel=1),
         ],
@@ -98,7 +101,7 @@ def _routes(host: Host, sampler: Sampler) -> list[Route]:
         *_health_routes(host),
         *_connection_routes(Connections(host, statistics)),
         *_exchange_routes(Exchanges(host, statistics)),
-        *_queue_routes(Queues(host, statistics), Reprocessing(host)),
+        *_queue_routes(Queues(host, statistics), QueueMove(host), Reprocessing(host)),
         *_binding_routes(host),
         *_definition_routes(host),
         *policy_routes(host),
@@ -192,7 +195,7 @@ def _exchange_routes(exchanges: Exchanges) -> list[Route]:
     ]
 
 
-def _queue_routes(queues: Queues, reprocessing: Reprocessing) -> list[Route]:
+def _queue_routes(queues: Queues, moving: QueueMove, reprocessing: Reprocessing) -> list[Route]:
     queue = "/api/queues/{vhost:name}/{queue:name}"
     return [
         Route("/api/queues", queues.index),
@@ -204,6 +207,7 @@ def _queue_routes(queues: Queues, reprocessing: Reprocessing) -> list[Route]:
         Route(queue + "/get", queues.get, methods=["POST"]),
         Route(queue + "/contents", queues.purge, methods=["DELETE"]),
         Route(queue + "/actions", queues.act, methods=["POST"]),
+        Route(queue + "/move", moving.move, methods=["POST"]),
         Route(queue + "/reprocess", reprocessing.post, methods=["POST"]),
     ]
 

@@ -64,7 +64,7 @@ class Reprocessing:
             await self._move(returning)
         finally:  # the client may have gone: nothing is left with the request
             with self._inputs.begin():
-                queue.requeue(returning.kept)
+                queue.requeue(returning.kept, failed=False)
         await self._inputs.on_disk()
         return json_response(
             {"reprocessed": returning.moved, "skipped": len(returning.kept)}, HTTPStatus.OK

@@ -38,6 +38,13 @@ def test_the_packages_are_typed(wheel_names: list[str]) -> None:
         assert f"{package}/py.typed" in wheel_names
 
 
+def test_the_management_page_is_in_the_wheel(wheel_names: list[str]) -> None:
+    page = ROOT / "reference_broker" / "page"
+    files = {f"reference_broker/page/{path.name}" for path in page.iterdir() if path.is_file()}
+    assert "reference_broker/page/index.html" in files
+    assert files <= set(wheel_names)
+
+
 def test_the_client_alone_pulls_in_no_web_server_spark_or_typer() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     base = " ".join(project["dependencies"])

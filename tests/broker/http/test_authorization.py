@@ -204,6 +204,8 @@ async def test_what_changes_a_vhost_asks_for_the_permission_that_amqp_asks_for()
         ("write", "DELETE", "/api/bindings/v2/e/x/q/q/k"),
         ("read", "DELETE", "/api/bindings/v2/e/x/q/q/k"),
         ("read", "DELETE", "/api/queues/v2/q/contents"),
+        ("read", "POST", "/api/queues/v2/q/move"),
+        ("write", "POST", "/api/queues/v2/q/move"),
         ("read", "POST", "/api/queues/v2/q/reprocess"),
         ("write", "POST", "/api/queues/v2/q/reprocess"),
         ("configure", "GET", "/api/aliveness-test/v2"),
@@ -214,7 +216,8 @@ async def test_what_changes_a_vhost_asks_for_the_permission_that_amqp_asks_for()
         for missing, method, path in requests:
             granted = dict.fromkeys(("configure", "write", "read"), ".*") | {missing: ""}
             shell.permit("management", "v2", **granted)
-            answer = await client.request(method, path)
+            body = {"destination": "q"} if path.endswith("move") else None
+            answer = await client.request(method, path, json=body)
             assert answer.status_code == 401, (missing, method, path)
         vhost.delete_queue("aliveness-test")
         after = (list(vhost.queues), list(vhost.exchanges), len(vhost.bindings_from("x")))

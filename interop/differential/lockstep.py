@@ -27,7 +27,7 @@ from interop.differential.peer import NoAnswer
 from interop.differential.subject import Held, Subject
 from mqkit.wire import methods
 
-SETTLE_S = 1.5
+SETTLE_S = 1.0
 """What has not become equal by then stays different. (RabbitMQ needs some milliseconds.)"""
 POLL_S = 0.004
 

@@ -68,12 +68,12 @@ class Peer:
         self._handshake(endpoint)
 
     def open_channel(self, channel: int) -> None:
-        """Open it, if it isn't. Returns when it is, or when the broker has refused."""
+        """Open it, if it isn't. The answer is not among the events."""
         if channel in self.channels or not self.alive:
             return
         self.channels[channel] = ChannelInbox()
         self.send(channel, methods.ChannelOpen())
-        self._wait_for(methods.ChannelOpenOk)
+        self.take(channel, 1)
 
     def send(self, channel: int, method: methods.Method) -> None:
         self.write(wire.method_frame(channel, method))
@@ -107,6 +107,18 @@ class Peer:
     def wait_until_answered(self) -> None:
         """After :meth:`ask`. Raises :exc:`NoAnswer`."""
         self._wait(lambda: all(inbox.flows == 0 for inbox in list(self.channels.values())))
+
+    def take(self, channel: int, count: int) -> list[Event]:
+        """Wait for this many events of a channel, and take them out; fewer if it is closed, the
+        close among them. Raises :exc:`NoAnswer`."""
+
+        def there() -> list[Event]:
+            return [event for event in self.events if event.channel == channel]
+
+        self._wait(lambda: channel not in self.channels or len(there()) >= count)
+        taken = there()
+        self.events = [event for event in self.events if event.channel != channel]
+        return taken
 
     def pump(self, timeout_s: float) -> None:
         """Read what comes within this time, once."""

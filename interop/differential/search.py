@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as with_seed
@@ -53,7 +53,9 @@ def compare(lockstep: Lockstep, sequence: Sequence, tally: Tally) -> None:
     elif confirmed(lockstep, sequence, CONFIRMATIONS - 1) is None:
         tally.races += 1
     else:
-        shortest = shortened(sequence, lambda shorter: confirmed(lockstep, shorter, 2) is not None)
+        # What comes after the difference has no part in it.
+        sequence = replace(sequence, operations=sequence.operations[: difference.number + 1])
+        shortest = shortened(sequence, lambda shorter: confirmed(lockstep, shorter, 1) is not None)
         raise Differs(shortest, confirmed(lockstep, shortest, 1) or difference)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
@@ -35,7 +36,8 @@ TTL_PAUSE_S = 0.06
 OPERATIONS_MAX = 24
 KEYS = ("", "a", "a.b", "a.b.c", *QUEUES)
 BINDING_KEYS = (*KEYS, "#", "*", "a.*", "#.b", "*.b.#")
-SOURCES = (*EXCHANGES, "amq.direct", "amq.fanout", "amq.topic", "amq.headers", "amq.match")
+PREDECLARED = ("amq.direct", "amq.fanout", "amq.topic", "amq.headers", "amq.match")
+SOURCES = (*EXCHANGES, *PREDECLARED)
 KINDS = ("direct", "fanout", "topic", "headers")
 
 BAD_QUEUE_ARGUMENTS: tuple[dict[str, Any], ...] = (
@@ -58,7 +60,7 @@ BAD_QUEUE_ARGUMENTS: tuple[dict[str, Any], ...] = (
     {"x-queue-type": "nope"},
 )
 GOOD_QUEUE_ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "x-max-length": (0, 1, 2, 3, Typed("l", 2), Typed("b", 1)),
+    "x-max-length": (0, 1, 2, 2, 3, 3, Typed("l", 2), Typed("b", 1)),
     "x-max-length-bytes": (0, 12, 30),
     "x-overflow": ("drop-head", "reject-publish", "reject-publish-dlx"),
     "x-max-priority": (1, 3),
@@ -77,36 +79,46 @@ HEADER_VALUES: tuple[Any, ...] = (
 @st.composite
 def sequences(draw: Draw, features: Collection[Feature] = ALL) -> Sequence:
     """A sequence: some queues, exchanges and bindings first, then whatever comes."""
-    writer = _Writer(draw, features)
-    queues = draw(st.lists(st.sampled_from(QUEUES), min_size=1, max_size=3, unique=True))
+    # Hypothesis' own choices prefer repetition and extremes, good for pure functions; here
+    # most sequences would only be refusals. Nothing is lost: they are shortened as operations.
+    random = draw(st.randoms(use_true_random=True))
+    writer = _Writer(random, features)
+    queues = random.sample(QUEUES, random.randint(1, 3))
     operations: list[Operation] = [writer.declare_queue(queue) for queue in queues]
-    for exchange in draw(st.lists(st.sampled_from(EXCHANGES), max_size=2, unique=True)):
+    for exchange in random.sample(EXCHANGES, random.randint(0, 2)):
         operations += [writer.declare_exchange(exchange), writer.bind(exchange)]
-    if draw(st.booleans()):
+    if random.random() < 0.5:
         operations.append(Call(writer.place(), methods.ConfirmSelect()))
-    operations += [writer.anything() for _ in range(draw(st.integers(1, OPERATIONS_MAX)))]
+    operations += [writer.anything() for _ in range(random.randint(1, OPERATIONS_MAX))]
     return Sequence(tuple(operations), TTL_PAUSE_S if writer.expires else 0.0)
 
 
 class _Writer:
     """Writes one sequence. It knows what it has declared only roughly: errors are wanted too."""
 
-    def __init__(self, draw: Draw, features: Collection[Feature]) -> None:
-        self._draw = draw
+    def __init__(self, random: Random, features: Collection[Feature]) -> None:
+        self._random = random
         self._features = features
         self.expires = False
+        # A refusal ends what a channel was doing, so half of the sequences have few of them.
+        self._calm = self._one_in(2)
+        self._queues: dict[str, methods.QueueDeclare] = {}
+        self._exchanges: dict[str, methods.ExchangeDeclare] = {}
+        self._bound: list[tuple[str, str]] = []
+        self._readers: list[int] = []
         # RabbitMQ 3.10.8 crashes where a single active consumer with unacked messages is cancelled.
         self._single_active = self._one_in(6)
         choices = [
-            *[self.publish] * 8,
-            *[self.settle] * 6,
-            *[self.consume] * 4,
-            *[self.get] * 4,
-            *[lambda: self.bind(self._of(SOURCES))] * 2,
+            *[self.publish] * 14,
+            *[self.settle] * 9,
+            *[self.consume] * 5,
+            *[self.get] * 5,
+            *[lambda: self.bind(self._source())] * 2,
             *[lambda: self.declare_queue(self._of(QUEUES))] * 2,
             *[self.qos, self.cancel, self.recover, self.delete_queue, self.purge, self.unbind],
-            *[self.close, self.exchange_binding, self.passive, self.odd, self.confirm_select],
-            *[lambda: self.declare_exchange(self._of(EXCHANGES)), self.delete_exchange],
+            *[self.close, self.exchange_binding, self.passive, self.confirm_select],
+            *self._odd(self.odd, self.delete_queue, self.delete_exchange),
+            lambda: self.declare_exchange(self._of(EXCHANGES)),
         ]
         if Feature.TX in features:
             choices += [self.transaction] * 3
@@ -117,36 +129,38 @@ class _Writer:
         return operation
 
     def place(self) -> int:
-        return int(self._of((1, 1, 1, 1, 2, 2, 3)))
+        return int(self._of((1, 1, 1, 1, 1, 1, 2, 2, 3)))
 
     # -- queues and exchanges
 
     def declare_queue(self, queue: str) -> Call:
+        if queue in self._queues and (self._calm or self._one_in(2)):
+            return Call(self.place(), self._queues[queue])
         arguments: dict[str, Any] = {}
-        if self._one_in(12):
+        if self._rarely(10):
             arguments = dict(self._of(BAD_QUEUE_ARGUMENTS))
-        elif self._one_in(2):
+        elif not self._one_in(3):
             arguments = self._queue_arguments()
-        return Call(
-            self.place(),
-            methods.QueueDeclare(
-                queue="" if self._one_in(15) else queue,
-                durable=self._one_in(2),
-                exclusive=self._one_in(10),
-                auto_delete=self._one_in(10),
-                nowait=self._one_in(12),
-                arguments=arguments,
-            ),
+        method = methods.QueueDeclare(
+            queue="" if self._rarely(12) else queue,
+            durable=self._one_in(2),
+            exclusive=self._one_in(16),
+            auto_delete=self._one_in(12),
+            nowait=self._one_in(12),
+            arguments=arguments,
         )
+        self._queues.setdefault(queue, method)
+        return Call(self.place(), method)
 
     def _queue_arguments(self) -> dict[str, Any]:
-        names = self._draw(st.lists(st.sampled_from(sorted(GOOD_QUEUE_ARGUMENTS)), max_size=3))
+        names = self._some(sorted(GOOD_QUEUE_ARGUMENTS))
         arguments = {name: self._of(GOOD_QUEUE_ARGUMENTS[name]) for name in names}
         if self._one_in(2):
-            arguments["x-dead-letter-exchange"] = self._of(("", "", "x0", "amq.fanout", "missing"))
-            if self._one_in(2):
-                arguments["x-dead-letter-routing-key"] = self._of(KEYS)
-        if self._one_in(5):
+            exchanges = ("", "", "", "x0", "amq.fanout", "amq.topic", "missing")
+            arguments["x-dead-letter-exchange"] = self._of(exchanges)
+            if not self._one_in(4):
+                arguments["x-dead-letter-routing-key"] = self._of((*QUEUES, *QUEUES, *KEYS))
+        if self._one_in(7):
             arguments["x-message-ttl"] = self._of((0, TTL_MS))
             self.expires = self.expires or arguments["x-message-ttl"] > 0
         if self._single_active:
@@ -165,43 +179,50 @@ class _Writer:
         return Call(self.place(), methods.QueuePurge(self._queue(), self._one_in(9)))
 
     def declare_exchange(self, exchange: str) -> Call:
-        odd = self._one_in(15)
+        if exchange in self._exchanges and (self._calm or self._one_in(2)):
+            return Call(self.place(), self._exchanges[exchange])
+        odd = self._rarely(10)
         method = methods.ExchangeDeclare(
             exchange=self._of(("amq.mine", "amq.direct", "", exchange)) if odd else exchange,
             type=self._of(KINDS),
             durable=self._one_in(3),
-            auto_delete=self._one_in(6),
-            internal=self._one_in(10),
+            auto_delete=self._one_in(8),
+            internal=self._one_in(25),
             nowait=self._one_in(12),
             arguments=self._exchange_arguments(),
         )
+        self._exchanges.setdefault(exchange, method)
         return Call(self.place(), method)
 
     def _exchange_arguments(self) -> dict[str, Any]:
         if self._one_in(5):
-            return {"alternate-exchange": self._of((*EXCHANGES, "amq.fanout", "missing", "", 5))}
+            return {
+                "alternate-exchange": self._of(
+                    (*EXCHANGES, "amq.fanout", *self._odd("missing", "", 5))
+                )
+            }
         return {"x-unknown": 1} if self._one_in(10) else {}
 
     def delete_exchange(self) -> Call:
-        name = self._of((*EXCHANGES, *EXCHANGES, "amq.direct", "", "missing"))
+        name = self._of(("amq.direct", "", "missing") if self._rarely(5) else EXCHANGES)
         method = methods.ExchangeDelete(name, self._one_in(2), self._one_in(9))
         return Call(self.place(), method)
 
     def bind(self, exchange: str) -> Call:
-        method = methods.QueueBind(
-            self._queue(), exchange, self._of(BINDING_KEYS), False, self._binding_arguments()
-        )
+        key = self._of(BINDING_KEYS)
+        self._bound.append((exchange, key))
+        method = methods.QueueBind(self._queue(), exchange, key, False, self._binding_arguments())
         return Call(self.place(), method)
 
     def unbind(self) -> Call:
         method = methods.QueueUnbind(
-            self._queue(), self._of(SOURCES), self._of(BINDING_KEYS), self._binding_arguments()
+            self._queue(), self._source(), self._of(BINDING_KEYS), self._binding_arguments()
         )
         return Call(self.place(), method)
 
     def exchange_binding(self) -> Call:
         kind = self._of((methods.ExchangeBind, methods.ExchangeBind, methods.ExchangeUnbind))
-        names = (self._of((*EXCHANGES, "amq.fanout", "missing")), self._of(SOURCES))
+        names = (self._source() if not self._rarely(6) else "missing", self._source())
         method = kind(*names, self._of(BINDING_KEYS), False, self._binding_arguments())
         return Call(self.place(), method)
 
@@ -213,17 +234,18 @@ class _Writer:
             arguments["h2"] = self._of(HEADER_VALUES)
         if self._one_in(2):
             kinds = ("all", "any", "all-with-x", "any-with-x", "nope", 5)
-            arguments["x-match"] = self._of(kinds)
+            arguments["x-match"] = self._of(kinds[:4] if self._calm else kinds)
         return arguments
 
     # -- messages
 
     def publish(self) -> Publish:
-        method = methods.BasicPublish(
-            exchange=self._of(("", "", "", *SOURCES, *EXCHANGES)) if not self._one_in(25) else "no",
-            routing_key=self._of((*QUEUES, *KEYS)),
-            mandatory=self._one_in(4),
-        )
+        exchange, key = "", self._queue()
+        if self._bound and self._one_in(3):
+            exchange, key = self._of(self._bound)
+        elif self._one_in(6):
+            exchange, key = "no" if self._rarely(6) else self._source(), self._of(KEYS)
+        method = methods.BasicPublish(exchange, key, mandatory=self._one_in(4))
         return Publish(
             self.place(), method, self._properties(), self._of((0, 0, 10, 14)), self._of((1, 1, 3))
         )
@@ -242,7 +264,7 @@ class _Writer:
         found.timestamp = self._of((None, 0, 1_700_000_000))
         found.type = self._of((None, "t"))
         found.app_id = self._of((None, "ü"))
-        found.user_id = self._of((None, None, None, "guest", "other" if self._one_in(4) else None))
+        found.user_id = self._of((None, None, None, "guest", *self._odd("other")))
         found.expiration = self._expiration()
         if Feature.PUBLISH_CHECKS not in self._features and found.user_id == "other":
             found.expiration = None
@@ -251,44 +273,51 @@ class _Writer:
         return found
 
     def _expiration(self) -> str | None:
-        odd = self._one_in(20)
-        text: str | None = self._of(("", "x", "-1", "1.5")) if odd else self._of((None, None, "0"))
+        odd = self._rarely(12)
+        text: str | None = (
+            self._of(("", "x", "-1", "1.5")) if odd else "0" if self._one_in(8) else None
+        )
         if not odd and self._one_in(12):
             text, self.expires = str(TTL_MS), True
         return text
 
     def _headers(self) -> dict[str, Any]:
-        names = self._draw(st.lists(st.sampled_from(("h1", "h2", "x-own")), max_size=3))
+        names = self._some(("h1", "h2", "x-own"))
         headers = {name: self._of(HEADER_VALUES) for name in names}
         for name in ("CC", "BCC"):
             if self._one_in(6):
-                headers[name] = self._of(([], ["q0"], ["q1", "a.b"], [5], "q0"))
+                headers[name] = self._of(([], ["q0"], ["q1", "a.b"], [5], *self._odd("q0")))
         return headers
 
     def consume(self) -> Call:
         method = methods.BasicConsume(
             queue=self._queue(),
-            consumer_tag=self._of(("c0", "c1", "c2", "c3", "")),
+            consumer_tag=self._of(("c0", "c1", "c2", "c3", "c4", "c5", "")),
             no_ack=self._single_active or self._one_in(4),
             exclusive=self._one_in(12),
-            arguments={"x-priority": self._of((1, -1, "a"))} if self._one_in(8) else {},
+            arguments={"x-priority": self._of((1, -1, *self._odd("a")))} if self._one_in(8) else {},
         )
-        return Call(self.place(), method)
+        return Call(self._reader(), method)
 
     def get(self) -> Call:
-        return Call(self.place(), methods.BasicGet(self._queue(), self._one_in(4)))
+        return Call(self._reader(), methods.BasicGet(self._queue(), self._one_in(4)))
+
+    def _reader(self) -> int:
+        """A place that will have something to settle."""
+        self._readers.append(self.place())
+        return self._readers[-1]
 
     def settle(self) -> Settle:
         return Settle(
-            self.place(),
+            self._of(self._readers) if self._readers else 1,
             self._of(tuple(Outcome)),
-            self._draw(st.integers(0, 3)),
+            self._random.randrange(4),
             self._one_in(3),
             self._one_in(2),
         )
 
     def qos(self) -> Call:
-        method = methods.BasicQos(0, self._of((0, 1, 2)), self._one_in(4))
+        method = methods.BasicQos(0, self._of((0, 1, 2, 3)), self._one_in(4))
         return Call(self.place(), method)
 
     def cancel(self) -> Call:
@@ -296,7 +325,7 @@ class _Writer:
         return Call(self.place(), methods.BasicCancel(tag, self._one_in(9)))
 
     def recover(self) -> Call:
-        return Call(self.place(), methods.BasicRecover(requeue=not self._one_in(12)))
+        return Call(self.place(), methods.BasicRecover(requeue=not self._rarely(6)))
 
     def confirm_select(self) -> Call:
         return Call(self.place(), methods.ConfirmSelect(self._one_in(9)))
@@ -340,11 +369,31 @@ class _Writer:
         return Call(self.place(), found)
 
     def _queue(self) -> str:
-        odd = self._one_in(25)
-        return str(self._of(("missing", "")) if odd else self._of(QUEUES))
+        """One that was declared, as a rule."""
+        if self._queues and not self._rarely(10):
+            return str(self._of(list(self._queues)))
+        return str(self._of(("missing", "", *QUEUES)))
+
+    def _source(self) -> str:
+        """An exchange that was declared, as a rule, or one of those that are always there."""
+        if self._exchanges and self._one_in(2):
+            return str(self._of(list(self._exchanges)))
+        return str(self._of(SOURCES if self._rarely(5) else PREDECLARED))
 
     def _of(self, values: Any) -> Any:
-        return self._draw(st.sampled_from(values))
+        return self._random.choice(values)
+
+    def _odd(self, *values: Any) -> tuple[Any, ...]:
+        """These choices too, where the sequence is not to be calm."""
+        return () if self._calm else values
+
+    def _some(self, values: Any) -> list[Any]:
+        found: list[Any] = self._random.sample(values, self._random.randint(0, len(values)))
+        return found[:3]
+
+    def _rarely(self, count: int) -> bool:
+        """What is to be refused, as a rule."""
+        return not self._calm and self._one_in(count)
 
     def _one_in(self, count: int) -> bool:
-        return bool(self._draw(st.integers(1, count)) == count)
+        return self._random.randrange(count) == 0

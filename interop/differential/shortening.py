@@ -21,24 +21,38 @@ def shortened(sequence: Sequence, differs: Differs) -> Sequence:
 
     ``differs`` runs it; it is asked again until nothing more can go.
     """
-    best = sequence
+    best = _without_runs(sequence, differs)
     while (shorter := _shorter(best, differs)) is not None:
         best = shorter
     return best
 
 
+def _without_runs(sequence: Sequence, differs: Differs) -> Sequence:
+    """Leaves out as many neighbours at once as it can: halves, quarters, and so on."""
+    operations = sequence.operations
+    size = len(operations) // 2
+    while size > 1:
+        at = len(operations)
+        while at > 0:
+            start = max(0, at - size)
+            fewer = (*operations[:start], *operations[at:])
+            if differs(replace(sequence, operations=fewer)):
+                operations = fewer
+            at = start
+        size //= 2
+    return replace(sequence, operations=operations)
+
+
 def _shorter(sequence: Sequence, differs: Differs) -> Sequence | None:
     """The result of one pass from the end to the start; ``None`` where all of it is needed."""
-    operations = list(sequence.operations)
-    changed = False
+    operations = sequence.operations
     for at in reversed(range(len(operations))):
         for instead in _candidates(operations[at]):
             fewer = (*operations[:at], *instead, *operations[at + 1 :])
             if differs(replace(sequence, operations=fewer)):
-                operations = list(fewer)
-                changed = True
+                operations = fewer
                 break
-    return replace(sequence, operations=tuple(operations)) if changed else None
+    return replace(sequence, operations=operations) if operations != sequence.operations else None
 
 
 def _candidates(operation: Operation) -> Iterator[tuple[Operation, ...]]:

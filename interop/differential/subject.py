@@ -17,6 +17,7 @@ from interop.differential.operation import (
     Settle,
 )
 from interop.differential.peer import Event, Peer
+from mqkit import wire
 from mqkit.transport.seam import Endpoint
 from mqkit.wire import methods
 
@@ -131,12 +132,8 @@ class Subject:
         taken: list[Any] = []
         peer = self._observer()
         while peer.alive and OBSERVER[1] in peer.channels:
-            since = len(peer.events)
             peer.send(OBSERVER[1], methods.BasicGet(queue=queue, no_ack=True))
-            peer.ask()
-            peer.wait_until_answered()
-            answers = [e for e in peer.events[since:] if e.channel == OBSERVER[1]]
-            del peer.events[since:]
+            answers = peer.take(OBSERVER[1], 1)
             taken += [self._told(answer) for answer in answers]
             if not any(isinstance(e.command.method, methods.BasicGetOk) for e in answers):
                 break
@@ -177,7 +174,6 @@ class Subject:
             peer = self._peers[connection] = Peer(self._endpoint)
         if number not in peer.channels:
             peer.open_channel(number)
-            peer.events.clear()
             self._channels[place] = _Channel()
         return peer, self._channels[place]
 
@@ -216,6 +212,8 @@ class Subject:
                 channel.settled.clear()
             case methods.TxCommit():
                 channel.settled.clear()
+            case methods.ConfirmSelect() if method.nowait:
+                channel.confirms = True
             case methods.QueueDeclare() if method.nowait and not method.passive:
                 self._watch(method.queue)
 
@@ -323,23 +321,23 @@ class Subject:
     def _observe(self) -> dict[str, Reply]:
         """Messages and consumers of every queue; the refusal where it can't be asked."""
         found: dict[str, Reply] = {}
-        for queue in self._queues:
+        left = list(self._queues)
+        while left:
             peer = self._observer()
-            since = len(peer.events)
-            peer.send(OBSERVER[1], methods.QueueDeclare(queue=queue, passive=True))
-            peer.ask()
-            peer.wait_until_answered()
-            answers = [e for e in peer.events[since:] if e.channel == OBSERVER[1]]
-            peer.events[since:] = [e for e in peer.events[since:] if e.channel != OBSERVER[1]]
-            found[self._named(queue)] = (
-                self._told(answers[0]) if answers else ("nothing was answered",)
-            )
+            for queue in left:
+                peer.send(OBSERVER[1], methods.QueueDeclare(queue=queue, passive=True))
+            answers = peer.take(OBSERVER[1], len(left)) or [_CUT_OFF]
+            # A refusal has closed the channel: what was asked after it was not heard.
+            for queue, answer in zip(left, answers, strict=False):
+                found[self._named(queue)] = self._told(answer)
+            left = left[len(answers) :]
         return found
 
 
+_CUT_OFF = Event(OBSERVER[1], wire.Command(methods.ConnectionClose(0, "socket closed")))
 GONE = ("channel.close", 404)
 
 
 def _is_deleted(event: Event) -> bool:
-    ok = methods.QueueDeleteOk | methods.ExchangeDeleteOk | methods.ChannelOpenOk
+    ok = methods.QueueDeleteOk | methods.ExchangeDeleteOk
     return isinstance(event.command.method, ok)

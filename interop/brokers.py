@@ -65,3 +65,5 @@ def _reference_broker() -> Iterator[Endpoint]:
             yield parse(f"amqp://{places['amqp']}/")
         finally:
             end_somehow(process)
+            if process.stdout is not None:
+                process.stdout.close()

@@ -27,8 +27,11 @@ from interop.differential.peer import NoAnswer
 from interop.differential.subject import Held, Subject
 from mqkit.wire import methods
 
-SETTLE_S = 1.0
-"""What has not become equal by then stays different. (RabbitMQ needs some milliseconds.)"""
+SETTLE_S = 5.0
+"""What has not become equal by then stays different. RabbitMQ needs some milliseconds, and seconds
+where a machine is very busy."""
+SHORT_SETTLE_S = 1.0
+"""The same where a mistake costs nothing but a detour."""
 POLL_S = 0.004
 
 
@@ -55,9 +58,11 @@ class Lockstep:
 
     def __init__(self, there: Subject, here: Subject) -> None:
         self._subjects = (there, here)
+        self._settle_s = SETTLE_S
 
-    def run(self, sequence: Sequence) -> Difference | None:
+    def run(self, sequence: Sequence, settle_s: float = SETTLE_S) -> Difference | None:
         """The first difference, if there is one. Leaves both brokers empty."""
+        self._settle_s = settle_s
         try:
             return self._run(sequence)
         finally:
@@ -88,7 +93,7 @@ class Lockstep:
             return Difference(number, operation, *told)
 
     def _settle(self, number: int, operation: Operation) -> Difference | None:
-        deadline = time.monotonic() + SETTLE_S
+        deadline = time.monotonic() + self._settle_s
         wait_s = 0.0
         while True:
             there, here = (subject.refresh(wait_s) for subject in self._subjects)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as with_seed
 
 from interop.differential.features import PRESENT, Feature
-from interop.differential.lockstep import Difference, Lockstep
+from interop.differential.lockstep import SHORT_SETTLE_S, Difference, Lockstep
 from interop.differential.on_purpose import reason_for
 from interop.differential.operation import Sequence
 from interop.differential.sequences import sequences
@@ -55,7 +55,7 @@ def compare(lockstep: Lockstep, sequence: Sequence, tally: Tally) -> None:
     else:
         # What comes after the difference has no part in it.
         sequence = replace(sequence, operations=sequence.operations[: difference.number + 1])
-        shortest = shortened(sequence, lambda shorter: confirmed(lockstep, shorter, 1) is not None)
+        shortest = shortened(sequence, lambda shorter: _differs_soon(lockstep, shorter))
         raise Differs(shortest, confirmed(lockstep, shortest, 1) or difference)
 
 
@@ -67,6 +67,11 @@ def confirmed(lockstep: Lockstep, sequence: Sequence, times: int) -> Difference 
         if difference is None or reason_for(difference) is not None:
             return None
     return difference
+
+
+def _differs_soon(lockstep: Lockstep, sequence: Sequence) -> bool:
+    difference = lockstep.run(sequence, SHORT_SETTLE_S)
+    return difference is not None and reason_for(difference) is None
 
 
 def search(

@@ -63,7 +63,6 @@ GOOD_QUEUE_ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "x-max-length": (0, 1, 2, 2, 3, 3, Typed("l", 2), Typed("b", 1)),
     "x-max-length-bytes": (0, 12, 30),
     "x-overflow": ("drop-head", "reject-publish", "reject-publish-dlx"),
-    "x-max-priority": (1, 3),
     "x-expires": (600_000,),
     "x-queue-mode": ("lazy", "default"),
     "x-queue-version": (1, 2),
@@ -108,6 +107,9 @@ class _Writer:
         self._readers: list[int] = []
         # RabbitMQ 3.10.8 crashes where a single active consumer with unacked messages is cancelled.
         self._single_active = self._one_in(6)
+        # RabbitMQ counts an expired message that becomes the head by its priority until the next
+        # time that it looks at the head.
+        self._priorities = self._one_in(4)
         choices = [
             *[self.publish] * 14,
             *[self.settle] * 9,
@@ -160,7 +162,9 @@ class _Writer:
             arguments["x-dead-letter-exchange"] = self._of(exchanges)
             if not self._one_in(4):
                 arguments["x-dead-letter-routing-key"] = self._of((*QUEUES, *QUEUES, *KEYS))
-        if self._one_in(7):
+        if self._priorities and not self._one_in(3):
+            arguments["x-max-priority"] = self._of((1, 3))
+        if not self._priorities and self._one_in(7):
             arguments["x-message-ttl"] = self._of((0, TTL_MS))
             self.expires = self.expires or arguments["x-message-ttl"] > 0
         if self._single_active:
@@ -277,6 +281,8 @@ class _Writer:
         text: str | None = (
             self._of(("", "x", "-1", "1.5")) if odd else "0" if self._one_in(8) else None
         )
+        if not odd and self._priorities:
+            return None
         if not odd and self._one_in(12):
             text, self.expires = str(TTL_MS), True
         return text

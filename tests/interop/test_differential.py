@@ -23,6 +23,7 @@ def lockstep_of(there: Any, here: Any) -> Lockstep:
 
 @pytest.mark.slow
 @pytest.mark.rabbitmq
+@pytest.mark.timeout(600)
 def test_generated_sequences_have_the_same_results_on_both_brokers(
     rabbitmq_broker: Any, reference_broker: Any
 ) -> None:

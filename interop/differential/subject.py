@@ -108,6 +108,7 @@ class Subject:
         for peer in self._peers.values():
             peer.pump(wait_s)
         self._absorb()
+        self._drop_what_is_late()
         self.seen.queues = self._observe()
         return self.seen
 
@@ -243,11 +244,24 @@ class Subject:
                 for place in [place for place in self._channels if place[0] == connection]:
                     del self._channels[place]
 
+    def _drop_what_is_late(self) -> None:
+        """Deliveries to a channel or connection that the broker closes: which still come is a race
+        of RabbitMQ's, and nobody can settle them."""
+        closed = {
+            place
+            for place, replies in self.seen.replies.items()
+            if replies[-1][0] in {"channel.close", "connection.close"}
+        }
+        self.seen.deliveries = {
+            (place, tag): found
+            for (place, tag), found in self.seen.deliveries.items()
+            if place not in closed and (place[0], 0) not in closed
+        }
+
     def _take(self, place: Place, event: Event) -> None:
         if place == OBSERVER:
             return
         channel = self._channels.get(place) or _Channel()
-        replies = self.seen.replies.setdefault(place, [])
         match event.command.method:
             case methods.BasicDeliver() as method:
                 self._delivered(place, channel, method, event)
@@ -262,7 +276,7 @@ class Subject:
             case methods.BasicReturn() if channel.confirms and (
                 channel.numbers[event.command.body] not in channel.unconfirmed
             ):
-                replies.append(("returned after its confirm",))
+                self._reply(place, ("returned after its confirm",))
             case methods.BasicGetOk() as method if channel.expects_acks:
                 channel.held.append(Held(method.delivery_tag, ("", event.command.body)))
             case methods.BasicConsumeOk() as method if channel.expects_acks:
@@ -275,7 +289,10 @@ class Subject:
                 channel.transactional = True
             case methods.ChannelClose():
                 self._channels.pop(place, None)
-        replies.append(self._told(event))
+        self._reply(place, self._told(event))
+
+    def _reply(self, place: Place, reply: Reply) -> None:
+        self.seen.replies.setdefault(place, []).append(reply)
 
     def _delivered(
         self, place: Place, channel: _Channel, method: methods.BasicDeliver, event: Event

@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench tests examples
+PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench interop tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format lint types imports tests-fast sim soak bench bench-store clean
+.PHONY: help install demo test check format lint types imports tests-fast sim soak bench bench-store interop clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -55,6 +55,9 @@ bench-store: $(STAMP)  ## the store at full size: 10M messages, 2 GiB from disk,
 	@$(BIN)/python -m bench backlog --queues 1 --queues 1000
 	@$(BIN)/python -m bench drain
 	@$(BIN)/python -m bench stuck
+
+interop: $(STAMP)  ## other people's suites and 2,000 generated sequences, on both brokers (SEED=n to replay; long)
+	@$(BIN)/python -m interop $${SEED:+--seed $$SEED}
 
 soak: $(STAMP)  ## kill -9 of a real broker under load, 200 rounds (MQKIT_KILL_ROUNDS=n for more)
 	@MQKIT_KILL_ROUNDS=$${MQKIT_KILL_ROUNDS:-200} $(BIN)/python -m pytest -q -s tests/acceptance/test_kill.py

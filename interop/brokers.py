@@ -1,0 +1,69 @@
+"""The two brokers of a comparison, both started for it, both on free ports of 127.0.0.1."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.server import end_somehow
+from mqkit.testing import rabbitmq
+from mqkit.transport.seam import Endpoint
+from mqkit.url import parse
+
+MESSAGE_SIZE_MAX = "128MiB"
+"""What RabbitMQ 3.10 takes; the reference broker takes as much as RabbitMQ 4 unless it is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """RabbitMQ is ``there``, the reference broker is ``here``."""
+
+    there: Endpoint
+    here: Endpoint
+
+
+@contextmanager
+def both_brokers() -> Iterator[Brokers]:
+    """Both for the time of the block, with data folders of their own.
+
+    Raises :exc:`~mqkit.testing.RabbitMQUnavailable` when there is no RabbitMQ to be had, and
+    ``RuntimeError`` when the reference broker doesn't start.
+    """
+    with rabbitmq() as found, _reference_broker() as here:
+        yield Brokers(parse(found.url), here)
+
+
+@contextmanager
+def _reference_broker() -> Iterator[Endpoint]:
+    command = [
+        *(
+            sys.executable,
+            "-m",
+            "mqkit_cli",
+            "broker",
+            "run",
+            "--message-size-max",
+            MESSAGE_SIZE_MAX,
+        ),
+        *("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"),
+    ]
+    with tempfile.TemporaryDirectory(prefix="mqkit-interop-") as folder:
+        process = subprocess.Popen(
+            [*command, "--data-dir", str(Path(folder) / "data")], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert process.stdout is not None
+            ready = process.stdout.readline().split()
+            if ready[:1] != ["ready"]:
+                raise RuntimeError("the reference broker did not start; its error is above")
+            places = dict(part.split("=", 1) for part in ready[1:])
+            yield parse(f"amqp://{places['amqp']}/")
+        finally:
+            end_somehow(process)
+            if process.stdout is not None:
+                process.stdout.close()

@@ -1,0 +1,1 @@
+"""Generated sequences of AMQP operations, run in step on two brokers, and compared."""

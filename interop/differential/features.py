@@ -1,0 +1,19 @@
+"""What sequences may use beside the plain protocol: a switch for each feature."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Feature(StrEnum):
+    """A feature that RabbitMQ 3.10.8 has, and that the sequences know how to use."""
+
+    TX = "tx"
+    QUEUE_TYPE = "x-queue-type"
+    PUBLISH_CHECKS = "the order in which a publish is checked"
+
+
+ALL = frozenset(Feature)
+
+PRESENT: frozenset[Feature] = frozenset()
+"""What the reference broker has too: put a name in here when it is there, and it is compared."""

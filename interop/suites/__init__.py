@@ -1,0 +1,1 @@
+"""The broker-facing tests that other people's clients ship, run against both brokers."""

@@ -117,6 +117,7 @@ def _broker_routes(host: Host, overview: Overview) -> list[Route]:
         Route("/api/reset", overview.reset, methods=["DELETE"]),
         Route("/api/reset/{node:name}", overview.reset, methods=["DELETE"]),
         Route("/api/whoami", overview.whoami),
+        Route("/api/auth", cluster.auth),
         Route("/api/nodes", overview.nodes),
         Route("/api/nodes/{node:name}", overview.node),
         Route("/api/cluster-name", cluster.name),

@@ -20,6 +20,10 @@ class Cluster:
     async def name(self, request: Request) -> Response:
         return json_response({"name": self._host.node().name})
 
+    async def auth(self, request: Request) -> Response:
+        """How to log in: with a password, and not by OAuth. The only path that needs no login."""
+        return json_response({"enable_uaa": False, "uaa_client_id": "", "uaa_location": ""})
+
     async def extensions(self, request: Request) -> Response:
         """The management web page's parts."""
         return json_response([{"javascript": "dispatcher.js"}])

@@ -113,7 +113,7 @@ def totals_of(broker: Broker) -> dict[str, VHostTotals]:
     sent = {vhost.name: vhost.traffic.sent_bytes for vhost in broker.vhosts.values()}
     for connection in broker.connections.values():
         vhost = connection.vhost
-        if vhost is None or vhost.name not in traffic:
+        if vhost is None or broker.vhosts.get(vhost.name) is not vhost:
             continue
         received[vhost.name] += connection.received_bytes
         sent[vhost.name] += connection.sent_bytes

@@ -121,9 +121,10 @@ _LENGTHS = ("state", "messages", "messages_ready", "messages_unacknowledged")
 def plain_queue_row(queue: Queue, node: str, *, totals: bool) -> Row:
     """A queue without what has to be counted, but for its lengths where ``totals`` are wanted."""
     row = queue_row(queue, node)
+    policy = {} if row["policy"] is None else {"policy": row["policy"]}
     if totals:
-        return {name: row[name] for name in (*_PLAIN, *_LENGTHS)}
-    return {**{name: row[name] for name in _PLAIN}, "state": "live"}
+        return {**{name: row[name] for name in (*_PLAIN, *_LENGTHS)}, **policy}
+    return {**{name: row[name] for name in _PLAIN}, **policy, "state": "live"}
 
 
 def consumer_capacity(queue: Queue) -> float:

@@ -33,15 +33,15 @@ class Users:
         self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
-        users = sorted(self._host.broker.users.all(), key=lambda user: user.name)
-        return await listed(request, users, user_row, lambda user: user.name)
+        users = self._host.broker.users.all()
+        return await listed(request, users, user_row, order=lambda user: user.name)
 
     async def without_permissions(self, request: Request) -> Response:
         """Those who may enter no virtual host."""
         broker = self._host.broker
         entering = {user for _, user, _ in broker.access.permissions()}
         users = [user for user in broker.users.all() if user.name not in entering]
-        return await listed(request, users, user_row, lambda user: user.name)
+        return await listed(request, users, user_row, order=lambda user: user.name)
 
     async def show(self, request: Request) -> Response:
         return shown_columns(request, user_row(_user(self._host.broker, request)))

@@ -258,3 +258,10 @@ async def test_all_of_it_is_there_after_a_restart(server: Server, api: httpx.Asy
         assert sorted(row["name"] for row in after["vhosts"]) == ["/", "v2"]
     finally:
         await again.stop()
+
+
+async def test_a_list_of_users_has_no_pages(admin: Admin) -> None:
+    await admin.put(admin.user_path, {"password": "p", "tags": ""})
+    names = [user["name"] for user in await admin.get("/api/users?page=1&page_size=1")]
+    assert admin.user in names
+    assert names == sorted(names)

@@ -27,3 +27,8 @@ async def test_nothing_to_do(place: Any) -> None:
     assert (await place.api.post("/api/rebalance/queues", json={})).status_code == 204
     answer = await place.api.put("/api/feature-flags/no.such/enable", json={})
     assert (answer.status_code, answer.json()["reason"]) == (400, "unsupported")
+
+
+async def test_how_to_log_in_is_told_to_everybody(place: Any) -> None:
+    answer = await place.api.get("/api/auth", auth=None)
+    assert (answer.status_code, answer.json()["enable_uaa"]) == (200, False)

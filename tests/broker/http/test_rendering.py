@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from mqkit.wire import Properties
-from mqkit.wire.methods import BasicConsume, BasicGet, BasicReject, QueueDeclare
+from mqkit.wire.methods import (
+    BasicAck,
+    BasicConsume,
+    BasicGet,
+    BasicReject,
+    QueueDeclare,
+    TxCommit,
+    TxSelect,
+)
 from reference_broker.http.message import message_row
-from reference_broker.http.rendering import consumer_row, queue_row
+from reference_broker.http.rendering import channel_row, consumer_row, queue_row
 from reference_broker.simulation.lone_broker import LoneBroker
 
 
@@ -35,6 +43,25 @@ def test_a_single_active_consumer_and_those_that_wait() -> None:
     queue.remove_consumer(channel.consumers.pop("a"))
     assert shown() == [(False, "waiting"), (True, "single_active")]
     assert queue_row(queue, "n")["single_active_consumer_tag"] == "c"
+
+
+def test_a_transactional_channel_shows_what_waits_for_its_commit() -> None:
+    client = LoneBroker().client()
+    channel = client.connection.channels[1]
+    client.send(1, QueueDeclare("q"))
+    client.publish("q")
+
+    def shown() -> tuple[bool, int, int]:
+        row = channel_row(channel, "n")
+        return row["transactional"], row["messages_uncommitted"], row["acks_uncommitted"]
+
+    assert shown() == (False, 0, 0)
+    client.send(1, TxSelect(), BasicGet("q"), BasicAck(1))
+    client.publish("q")
+    client.publish("q")
+    assert shown() == (True, 2, 1)
+    client.send(1, TxCommit())
+    assert shown() == (True, 0, 0)
 
 
 def test_a_message_that_is_got_again_shows_its_counts() -> None:

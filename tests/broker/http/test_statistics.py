@@ -184,6 +184,11 @@ async def test_disabled(place: Any, unique: Callable[[str], str]) -> None:
     (row,) = [row for row in rows if row["name"] == name]
     totals = {"messages", "messages_ready", "messages_unacknowledged"}
     assert (set(row), row["state"]) == (plain | totals, "running")
+    policy = {"pattern": f"^{name}$", "definition": {"max-length": 5}, "apply-to": "queues"}
+    await place.api.put(f"/api/policies/%2F/{name}", json=policy)
+    rows = (await place.api.get("/api/queues?disable_stats=true")).json()
+    assert [row["policy"] for row in rows if row["name"] == name] == [name]
+    await place.api.delete(f"/api/policies/%2F/{name}")
     await place.api.delete(f"/api/queues/%2F/{name}")
     overview = (await place.api.get("/api/overview?disable_stats=true")).json()
     assert overview["disable_stats"] is True

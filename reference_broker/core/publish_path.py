@@ -224,11 +224,10 @@ def _publish_with_care(
         header = _check_sender(channel, header)
         if facts.has_headers and COPIES_MARK in header:
             exchange = channel.vhost.exchange_for_publish(target.exchange)
-            counted = queues
+            counted = len(queues)  # those of the routing key, which come first again
             queues, header = resolve_all(channel.vhost, exchange, target.routing_key, header)
             if channel.transaction is None:
-                more = [queue for queue in queues if queue not in counted]
-                count_routed(channel.vhost, exchange, more)
+                count_routed(channel.vhost, exchange, queues[counted:])
     content = Content(target.route, header, body)
     if channel.transaction is not None:
         channel.transaction.publish(target, queues, content, facts)

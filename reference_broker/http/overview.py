@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from http import HTTPStatus
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,8 +14,11 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.connection import Connection
 from reference_broker.core.exchange import ExchangeType
 from reference_broker.core.handshake import MECHANISMS, PRODUCT
+from reference_broker.core.users import User
+from reference_broker.core.vhost import VHost
 from reference_broker.http.answer import Row, json_response, not_found
 from reference_broker.http.authentication import user_of
+from reference_broker.http.authorization import is_monitoring, may_see, visible_vhosts
 from reference_broker.http.host import Host, Node
 from reference_broker.http.listing import listed, only, shown_columns, stats_disabled
 from reference_broker.http.process import descriptors_max
@@ -32,6 +36,24 @@ _RETENTION = {
 }
 
 
+_FOR_MONITORING = ("listeners", "contexts", "node")
+
+
+class Sight(NamedTuple):
+    """What somebody's totals are of."""
+
+    vhosts: list[VHost]
+    connections: list[Connection]
+
+    @classmethod
+    def of(cls, broker: Broker, user: User) -> Sight:
+        opened = [each for each in broker.connections.values() if each.vhost is not None]
+        if is_monitoring(user):
+            return cls(list(broker.vhosts.values()), opened)
+        own = [connection for connection in opened if may_see(user, connection)]
+        return cls(visible_vhosts(broker, user), own)
+
+
 class Overview:
     """The answers about the broker itself."""
 
@@ -41,12 +63,19 @@ class Overview:
         self._sampler = sampler
 
     async def overview(self, request: Request) -> Response:
+        """Of everything for whoever is monitoring, else of what the user may see."""
         broker, node = self._host.broker, self._host.node()
-        spans = Spans.parse(request.query_params)
+        user, spans = user_of(request), Spans.parse(request.query_params)
+        sight = Sight.of(broker, user)
         if stats_disabled(request):
-            return shown_columns(request, plain_overview_row(broker, node))
-        row = overview_row(broker, node)
-        return shown_columns(request, self._statistics.of_broker(row, broker, spans))
+            return shown_columns(request, plain_overview_row(broker, node, sight))
+        row = overview_row(broker, node, sight)
+        if is_monitoring(user):
+            return shown_columns(request, self._statistics.of_broker(row, broker, spans))
+        for name in _FOR_MONITORING:
+            del row[name]
+        row = self._statistics.of_vhosts(row, broker, sight.vhosts, spans)
+        return shown_columns(request, row)
 
     async def reset(self, request: Request) -> Response:
         """Forget all samples: rates begin anew."""
@@ -81,25 +110,22 @@ class Overview:
         return self._statistics.of_node(row, broker, node, spans)
 
 
-def plain_overview_row(broker: Broker, node: Node) -> Row:
+def plain_overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
     """The broker without what has to be counted."""
-    vhosts = broker.vhosts.values()
     return {
         **_about(broker, node),
         "disable_stats": True,
         "object_totals": {
-            "queues": sum(len(vhost.queues) for vhost in vhosts),
-            "exchanges": sum(len(vhost.exchanges) for vhost in vhosts),
-            "connections": len(_open_connections(broker)),
+            "queues": sum(len(vhost.queues) for vhost in sight.vhosts),
+            "exchanges": sum(len(vhost.exchanges) for vhost in sight.vhosts),
+            "connections": len(sight.connections),
         },
     }
 
 
-def overview_row(broker: Broker, node: Node) -> Row:
-    """Totals over all virtual hosts."""
-    vhosts = broker.vhosts.values()
-    queues = [queue for vhost in vhosts for queue in vhost.queues.values()]
-    open_connections = _open_connections(broker)
+def overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
+    """Totals over what is in sight."""
+    queues = [queue for vhost in sight.vhosts for queue in vhost.queues.values()]
     return {
         **_about(broker, node),
         "statistics_db_event_queue": 0,
@@ -115,10 +141,10 @@ def overview_row(broker: Broker, node: Node) -> Row:
         ],
         "contexts": _contexts(node),
         "object_totals": {
-            "connections": len(open_connections),
-            "channels": sum(len(connection.channels) for connection in open_connections),
+            "connections": len(sight.connections),
+            "channels": sum(len(connection.channels) for connection in sight.connections),
             "consumers": sum(len(queue.consumers) for queue in queues),
-            "exchanges": sum(len(vhost.exchanges) for vhost in vhosts),
+            "exchanges": sum(len(vhost.exchanges) for vhost in sight.vhosts),
             "queues": len(queues),
         },
     }
@@ -142,10 +168,6 @@ def _about(broker: Broker, node: Node) -> Row:
         "enable_queue_totals": False,
         "exchange_types": _exchange_types(),
     }
-
-
-def _open_connections(broker: Broker) -> list[Connection]:
-    return [each for each in broker.connections.values() if each.vhost is not None]
 
 
 def _contexts(node: Node) -> list[Row]:

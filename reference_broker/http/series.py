@@ -95,3 +95,22 @@ class Series:
         newest = self.last_ms // incr_ms * incr_ms
         times = [newest - number * incr_ms for number in range(age_s // incr_s + 1)]
         return [(at_ms, self.at(place, at_ms)) for at_ms in times]
+
+
+class SeriesSum:
+    """Several series as one, of the same counters. There must be one at least."""
+
+    __slots__ = ("_series",)
+
+    def __init__(self, series: Sequence[Series]) -> None:
+        self._series = series
+
+    def rate(self, place: int) -> float:
+        """See :meth:`Series.rate`."""
+        return sum(each.rate(place) for each in self._series)
+
+    def samples(self, place: int, age_s: int, incr_s: int) -> list[tuple[int, int]]:
+        """See :meth:`Series.samples`. Within a round of the sampler some may be a sample behind:
+        the first one's times stand for all."""
+        each = [series.samples(place, age_s, incr_s) for series in self._series]
+        return [(row[0][0], sum(value for _, value in row)) for row in zip(*each, strict=True)]

@@ -23,7 +23,7 @@ from reference_broker.http import measures
 from reference_broker.http.answer import Row, bad_request
 from reference_broker.http.host import Node
 from reference_broker.http.sampler import NODE, Sampler
-from reference_broker.http.series import Series
+from reference_broker.http.series import Series, SeriesSum
 
 SAMPLES_MAX = 500
 """RabbitMQ's own: in one answer, for each counter."""
@@ -78,23 +78,27 @@ class Statistics:
 
     def of_queue(self, row: Row, queue: Queue, spans: Spans) -> Row:
         values = measures.measured_queue(queue)
-        return self._idle(self._added(row, queue, measures.QUEUE, values, spans), queue)
+        series = self._sampler.series_of(queue)
+        return _idle(_added(row, series, measures.QUEUE, values, spans), series)
 
     def of_exchange(self, row: Row, exchange: Exchange, spans: Spans) -> Row:
         values = measures.measured_exchange(exchange)
-        return self._added(row, exchange, measures.EXCHANGE, values, spans)
+        series = self._sampler.series_of(exchange)
+        return _added(row, series, measures.EXCHANGE, values, spans)
 
     def of_connection(self, row: Row, connection: Connection, spans: Spans) -> Row:
         values = measures.measured_connection(connection)
-        return self._added(row, connection, measures.CONNECTION, values, spans)
+        series = self._sampler.series_of(connection)
+        return _added(row, series, measures.CONNECTION, values, spans)
 
     def of_channel(self, row: Row, channel: Channel, spans: Spans) -> Row:
         values = measures.measured_channel(channel)
-        return self._idle(self._added(row, channel, measures.CHANNEL, values, spans), channel)
+        series = self._sampler.series_of(channel)
+        return _idle(_added(row, series, measures.CHANNEL, values, spans), series)
 
     def of_vhost(self, row: Row, vhost: VHost, totals: measures.VHostTotals, spans: Spans) -> Row:
         values = measures.measured_vhost(vhost, totals)
-        return self._added(row, vhost, measures.VHOST, values, spans)
+        return _added(row, self._sampler.series_of(vhost), measures.VHOST, values, spans)
 
     def of_node(self, row: Row, broker: Broker, node: Node, spans: Spans) -> Row:
         """The process's figures, and how many came and went."""
@@ -108,47 +112,72 @@ class Statistics:
     def of_broker(self, row: Row, broker: Broker, spans: Spans) -> Row:
         """``message_stats``, ``queue_totals`` and ``churn_rates``."""
         values = measures.measured_broker(broker)
-        flat = self._added({}, broker, measures.BROKER, values, spans)
-        for name, members in (("queue_totals", measures.LENGTHS), ("churn_rates", measures.CHURN)):
-            row[name] = {
-                key: flat[key] for member in members for key in (member, f"{member}_details")
-            }
-        if "message_stats" in flat:
-            row["message_stats"] = flat["message_stats"]
-        return row
+        flat = _added({}, self._sampler.series_of(broker), measures.BROKER, values, spans)
+        return _with_totals(row, flat, flat)
 
-    def _idle(self, row: Row, subject: object) -> Row:
-        series = self._sampler.series_of(subject)
-        if series is not None and series.changed_ms < series.last_ms:
-            since = datetime.fromtimestamp(series.changed_ms / 1000, UTC)
-            row["idle_since"] = since.isoformat(timespec="milliseconds")
-        return row
-
-    def _added(
-        self, row: Row, subject: object, names: Sequence[str], values: Sequence[int], spans: Spans
-    ) -> Row:
-        series = self._sampler.series_of(subject)
-        shown = _moved(dict(zip(names, values, strict=True)))
-        stats: Row = {}
-        for place, (name, value) in enumerate(zip(names, values, strict=True)):
-            if name in measures.LENGTHS:
-                target, span = row, spans.lengths
-            elif name in measures.DATA:
-                target, span = row, spans.data
-            elif name in measures.CHURN:
-                target, span = row, None
-            elif name in shown:
-                target, span = stats, spans.messages
-            else:
-                continue
-            target[name] = value
-            target[f"{name}_details"] = details(series, place, span)
-        if stats:
-            row["message_stats"] = stats
-        return row
+    def of_vhosts(self, row: Row, broker: Broker, vhosts: Sequence[VHost], spans: Spans) -> Row:
+        """The same for somebody who sees these virtual hosts only. How many came and went is told
+        of the whole broker, as RabbitMQ does."""
+        totals = measures.totals_of(broker)
+        values = [0] * len(measures.VHOST)
+        for vhost in vhosts:
+            measured = measures.measured_vhost(vhost, totals[vhost.name])
+            values = [known + more for known, more in zip(values, measured, strict=True)]
+        known = [self._sampler.series_of(vhost) for vhost in vhosts]
+        series = [each for each in known if each is not None]
+        flat = _added({}, SeriesSum(series) if series else None, measures.VHOST, values, spans)
+        return _with_totals(row, flat, self.of_broker({}, broker, spans)["churn_rates"])
 
 
-def details(series: Series | None, place: int, span: Span | None) -> Row:
+def _with_totals(row: Row, flat: Row, churn: Row) -> Row:
+    """Adds ``queue_totals`` and ``message_stats`` out of ``flat``, and ``churn_rates``."""
+    for name, members, source in (
+        ("queue_totals", measures.LENGTHS, flat),
+        ("churn_rates", measures.CHURN, churn),
+    ):
+        row[name] = {
+            key: source[key] for member in members for key in (member, f"{member}_details")
+        }
+    if "message_stats" in flat:
+        row["message_stats"] = flat["message_stats"]
+    return row
+
+
+def _idle(row: Row, series: Series | None) -> Row:
+    if series is not None and series.changed_ms < series.last_ms:
+        since = datetime.fromtimestamp(series.changed_ms / 1000, UTC)
+        row["idle_since"] = since.isoformat(timespec="milliseconds")
+    return row
+
+
+def _added(
+    row: Row,
+    series: Series | SeriesSum | None,
+    names: Sequence[str],
+    values: Sequence[int],
+    spans: Spans,
+) -> Row:
+    shown = _moved(dict(zip(names, values, strict=True)))
+    stats: Row = {}
+    for place, (name, value) in enumerate(zip(names, values, strict=True)):
+        if name in measures.LENGTHS:
+            target, span = row, spans.lengths
+        elif name in measures.DATA:
+            target, span = row, spans.data
+        elif name in measures.CHURN:
+            target, span = row, None
+        elif name in shown:
+            target, span = stats, spans.messages
+        else:
+            continue
+        target[name] = value
+        target[f"{name}_details"] = details(series, place, span)
+    if stats:
+        row["message_stats"] = stats
+    return row
+
+
+def details(series: Series | SeriesSum | None, place: int, span: Span | None) -> Row:
     """How fast one counter moves, and its history over ``span``."""
     if series is None:
         return {"rate": 0.0}

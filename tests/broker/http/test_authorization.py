@@ -227,6 +227,33 @@ async def test_what_changes_a_vhost_asks_for_the_permission_that_amqp_asks_for()
             assert (await client.request(method, path)).status_code < 405, (method, path)
 
 
+async def test_the_overview_is_of_what_its_reader_may_see() -> None:
+    shell = Shell()
+    shell.broker.vhosts["/"].declare_queue("here")
+    shell.broker.vhosts["v2"].declare_queue("q")
+    shell.permit("administrator", "v2", ".*", ".*", ".*")
+    message = {"routing_key": "q", "properties": {}, "payload": "", "payload_encoding": "string"}
+    async with shell.client("administrator") as client:
+        await client.post("/api/exchanges/v2/amq.default/publish", json=message)
+    seen = {}
+    for tag in TAGS:
+        async with shell.client(tag) as client:
+            row = (await client.get("/api/overview")).json()
+            plain = (await client.get("/api/overview?disable_stats=true")).json()
+        queues, published = row["object_totals"]["queues"], row.get("message_stats", {})
+        assert plain["object_totals"]["queues"] == queues
+        seen[tag] = (
+            queues, row["queue_totals"]["messages"], published.get("publish"), "node" in row
+        )  # fmt: skip
+    narrow, whole = (1, 0, None, False), (2, 1, 1, True)
+    assert seen == {
+        "management": narrow,
+        "policymaker": narrow,
+        "monitoring": whole,
+        "administrator": whole,
+    }
+
+
 async def test_a_vhost_in_a_header_shows_no_more_than_one_in_the_path() -> None:
     shell = Shell()
     shell.broker.vhosts["v2"].declare_queue("q")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_broker.http.series import BASIC, GLOBAL, RATE_ONLY, STEP_MS, Series
+from reference_broker.http.series import BASIC, GLOBAL, RATE_ONLY, STEP_MS, Series, SeriesSum
 
 T = 1_700_000_040_000
 
@@ -31,6 +31,12 @@ def test_a_history_is_newest_first_and_begins_with_nothing() -> None:
         (T + 10_000, 7), (T + 5_000, 5), (T, 5), (T - 5_000, 0), (T - 10_000, 0),
     ]  # fmt: skip
     assert series.samples(1, 120, 60) == [(T, 5), (T - 60_000, 0), (T - 120_000, 0)]
+
+
+def test_several_are_added_up() -> None:
+    both = SeriesSum([series_of(0, 35, 63), series_of(1, 2, 12)])
+    assert both.rate(1) == 5.6 + 2.0
+    assert both.samples(1, 5, 5) == [(T + 10_000, 75), (T + 5_000, 37)]
 
 
 def test_since_when_nothing_moves() -> None:

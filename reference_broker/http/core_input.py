@@ -24,6 +24,13 @@ DISK_TIMEOUT_S = 30.0
 before that, and its request must not be held for so long."""
 
 
+def refuse_while_short(broker: Broker) -> None:
+    """For what writes messages, moved ones too: an AMQP publisher is not read while an alarm is on;
+    a request is told (law 7). Raises :exc:`ApiError` 503."""
+    if broker.alarms.on:
+        raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "resource_alarm", broker.alarms.on[0].value)
+
+
 class CoreInputs:
     """Makes a request's changes an input of the broker."""
 

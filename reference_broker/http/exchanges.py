@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from mqkit.wire import EncodeError, encode_shortstr
 from reference_broker.core.access import Access
-from reference_broker.core.broker import Broker
 from reference_broker.core.content import Content
 from reference_broker.core.enqueue import enqueue
 from reference_broker.core.exchange import Exchange
@@ -21,12 +20,12 @@ from reference_broker.core.traffic import Traffic, count_routed
 from reference_broker.core.user_id import check_user_id
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import ReplyCode
-from reference_broker.http.answer import ApiError, Row, bad_request, json_response, not_found
+from reference_broker.http.answer import Row, bad_request, json_response, not_found
 from reference_broker.http.authentication import user_of
 from reference_broker.http.authorization import access_of, entered
 from reference_broker.http.bindings import bindings_from, listable_row
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, body_bytes_max, read_object
-from reference_broker.http.core_input import CoreInputs
+from reference_broker.http.core_input import CoreInputs, refuse_while_short
 from reference_broker.http.declaring import (
     arguments_of,
     check_name,
@@ -176,7 +175,7 @@ class Exchanges:
         check_user_id(user_of(request), facts_of(message.header).user_id)
         tail_before = broker.journal.tail
         with self._inputs.begin() as broker:
-            _refuse_while_short(broker)
+            refuse_while_short(broker)
             vhost = vhost_of(broker, request)
             name = exchange_name(request, "exchange")
             routed, taken = _publish(vhost, name, message, entered(broker, request, vhost))
@@ -206,9 +205,3 @@ def _publish(
         return False, True
     content = Content(encode_shortstr(exchange.name) + message.routing_key, header, message.body)
     return True, enqueue(queues, content, facts_of(header), vhost)
-
-
-def _refuse_while_short(broker: Broker) -> None:
-    """An AMQP publisher is not read while an alarm is on; a request is told (law 7)."""
-    if broker.alarms.on:
-        raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "resource_alarm", broker.alarms.on[0].value)

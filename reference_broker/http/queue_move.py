@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.broker import Broker
 from reference_broker.core.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.limits import MIB
 from reference_broker.core.permission import Action
@@ -22,7 +21,7 @@ from reference_broker.http.answer import ApiError, bad_request, json_response
 from reference_broker.http.authentication import not_authorised
 from reference_broker.http.authorization import entered
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
-from reference_broker.http.core_input import CoreInputs
+from reference_broker.http.core_input import CoreInputs, refuse_while_short
 from reference_broker.http.host import Host
 from reference_broker.http.vhosts import vhost_of
 
@@ -70,7 +69,7 @@ class QueueMove:
         body = await read_object(request, ("destination",), bytes_max=BESIDE_THE_MESSAGE_BYTES)
         wanted = MoveRequest.parse(body)
         with self._inputs.begin() as broker:
-            _refuse_while_short(broker)
+            refuse_while_short(broker)
             source, destination = self._queues(request, wanted.destination)
             limit = source.ready if wanted.limit is None else wanted.limit
             transfer = Transfer(source, destination, min(limit, MOVE_MESSAGES_MAX), MOVE_BYTES_MAX)
@@ -104,9 +103,3 @@ class QueueMove:
         if destination == name:
             raise bad_request("a queue can't be moved into itself")
         return source, vhost.queue_for(destination, None)
-
-
-def _refuse_while_short(broker: Broker) -> None:
-    """What is moved is written again, so it is a publish (law 7)."""
-    if broker.alarms.on:
-        raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "resource_alarm", broker.alarms.on[0].value)

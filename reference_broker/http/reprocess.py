@@ -21,7 +21,7 @@ from reference_broker.core.vhost import VHost
 from reference_broker.http.answer import bad_request, json_response, not_found
 from reference_broker.http.authorization import entered
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
-from reference_broker.http.core_input import CoreInputs
+from reference_broker.http.core_input import CoreInputs, refuse_while_short
 from reference_broker.http.declaring import refusals
 from reference_broker.http.host import Host
 from reference_broker.http.vhosts import vhost_of
@@ -45,12 +45,13 @@ class Reprocessing:
         when that is on disk. What is no dead letter, or has no queue to go to, keeps its place.
 
         The user reads the queue, and writes to the default exchange: that is how a queue is
-        reached past its own. Raises :exc:`ApiError` 401 otherwise."""
+        reached past its own. Raises :exc:`ApiError` 401 otherwise, 503 while an alarm is on."""
         body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
         count = body.get("count", REPROCESS_MAX)
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise bad_request(["not_integer", count])
         with self._inputs.begin() as broker, refusals():
+            refuse_while_short(broker)
             vhost = vhost_of(broker, request)
             name = request.path_params["queue"]
             if name not in vhost.queues:

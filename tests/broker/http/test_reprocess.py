@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from reference_broker.core.alarms import Alarm
 from reference_broker.http import reprocess
 from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.server import Server
@@ -128,3 +129,31 @@ async def test_a_count_that_is_none(api: httpx.AsyncClient, count: Any) -> None:
 
 async def test_a_queue_that_is_not_there(api: httpx.AsyncClient) -> None:
     assert (await api.post(PATH, json={})).status_code == 404
+
+
+async def test_refused_while_an_alarm_is_on(
+    lot: None, server: Server, api: httpx.AsyncClient
+) -> None:
+    server.broker.alarms.sound(Alarm.DISK)
+    answer = await api.post(PATH, json={})
+    assert (answer.status_code, answer.json()["error"]) == (503, "resource_alarm")
+    assert server.broker.vhosts["/"].queues["dead"].ready == 4
+
+
+async def test_headers_that_somebody_made_up_lead_nowhere_that_he_may_not_write_to(
+    lot: None, server: Server, api: httpx.AsyncClient
+) -> None:
+    """The queue is gone, so the exchange counts: an internal one is nobody's to publish to."""
+    vhost = server.broker.vhosts["/"]
+    vhost.declare_exchange("inner", "fanout", internal=True)
+    vhost.bind("inner", "twin", "", destination_is_queue=True)
+    death = {"queue": "gone", "exchange": "inner", "routing-keys": ["k"]}
+    body = {
+        "properties": {"headers": {"x-death": [death]}},
+        "routing_key": "dead",
+        "payload": "",
+        "payload_encoding": "string",
+    }
+    await api.post("/api/exchanges/%2F/amq.default/publish", json=body)
+    assert (await api.post(PATH, json={})).json() == {"reprocessed": 3, "skipped": 2}
+    assert vhost.queues["twin"].ready == 3

@@ -215,7 +215,10 @@ def _publish_with_care(
         header = _check_sender(channel, header)
         if facts.has_headers and COPIES_MARK in header:
             exchange = channel.vhost.exchange_for_publish(target.exchange)
-            queues, header = resolve_all(channel.vhost, exchange, target.routing_key, header)
+            access = channel.connection.access
+            queues, header = resolve_all(
+                channel.vhost, exchange, target.routing_key, header, access
+            )
     content = Content(target.route, header, body)
     if channel.transaction is not None:
         channel.transaction.publish(target, queues, content, facts)

@@ -129,7 +129,7 @@ def _publish(
     exchange = vhost.exchange_for_publish(exchange_name)
     routing_key = message.routing_key[1:].decode()
     access.require_topic(Action.WRITE, exchange, routing_key)
-    queues, header = resolve_all(vhost, exchange, routing_key, message.header)
+    queues, header = resolve_all(vhost, exchange, routing_key, message.header, access)
     if not queues:
         return False, True
     content = Content(encode_shortstr(exchange.name) + message.routing_key, header, message.body)

@@ -149,7 +149,7 @@ def check_weight(key: str) -> None:
     if _INTEGER.fullmatch(key) is None:
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED,
-            f"The binding key must be an integer: {erlang_term(key) if key else '<<>>'}",
+            f"The binding key must be an integer: {erlang_term(key)}",
         )
     if int(key) < 1:
         raise ChannelException(

@@ -277,6 +277,7 @@ class Connection:
         if self.client_can("authentication_failure_close"):
             self.fail(error)
         self._deaf = True
+        self._rest = b""
         self._limit_time(self.broker.after(LOGIN_REFUSED_S, self._login_was_refused))
         self.mark_dirty()
 

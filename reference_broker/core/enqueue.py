@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reference_broker.core.content import NOT_STORED
+from reference_broker.core.content import NOT_STORED, Content
 from reference_broker.core.journal import Entry
 from reference_broker.core.window import MESSAGE_OVERHEAD_BYTES
 
 if TYPE_CHECKING:
-    from reference_broker.core.content import Content
     from reference_broker.core.death import Death
     from reference_broker.core.header import HeaderFacts
     from reference_broker.core.index import QueueIndex
@@ -111,15 +110,19 @@ def store(
         if queue.levels is not None:
             priority = queue.levels.level_of(facts.priority)
             index = queue.levels.index_for(priority)
+        logged = queue.durable and (facts.persistent or queue.stores_all)
+        # A durable queue takes "its message is in the log" for "so is its entry". Where it has none
+        # (a transient message, beside a queue that stores all), the message must be its own.
+        own = content if logged or not queue.durable else _unlogged(content)
         expires_at = 0
         if queue.limits.message_ttl_ms is not None or facts.expiration_ms is not None:
-            expires_at = queue.expiry.stamp(content, facts, index.tail)
-        places.append((queue, index, expires_at))
-        if queue.durable and (facts.persistent or queue.stores_all):
+            expires_at = queue.expiry.stamp(own, facts, index.tail)
+        places.append((queue, index, own, expires_at))
+        if logged:
             entries.append(Entry(queue.id, index.tail, expires_at, priority))
     moved = _journal(entries, len(entries) == len(places), content, env, source)
-    for queue, index, expires_at in places:
-        _append(queue, index, content, expires_at)
+    for queue, index, own, expires_at in places:
+        _append(queue, index, own, expires_at)
         env.mark_dirty(queue)
     if source is not None and source.sequence >= 0:
         if source.is_logged and not moved:
@@ -146,6 +149,11 @@ def _append(queue: Queue, index: QueueIndex, content: Content, expires_at: int) 
         queue.header_bytes += len(content.header)
     else:
         backlog.leave_out(sequence, size)
+
+
+def _unlogged(content: Content) -> Content:
+    """The same message, of which the log knows nothing. The octets are shared."""
+    return Content(content.route, content.header, content.body)
 
 
 def _journal(

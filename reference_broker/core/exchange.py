@@ -162,7 +162,9 @@ def _routing_type(type: ExchangeType, arguments: Mapping[str, Any]) -> ExchangeT
     if type is not ExchangeType.DELAYED:
         return type
     inner = arguments.get(DELAYED_TYPE)
-    return ExchangeType(inner) if inner in _MATCHERS else ExchangeType.DIRECT
+    if isinstance(inner, str) and inner in _MATCHERS:
+        return ExchangeType(inner)
+    return ExchangeType.DIRECT
 
 
 def predeclared_exchanges() -> list[Exchange]:

@@ -51,7 +51,9 @@ class HashSource(NamedTuple):
         header, name = arguments.get(HASH_HEADER), arguments.get(HASH_PROPERTY)
         if isinstance(header, str):
             return cls("header", header)
-        return cls("property", name) if name in _PROPERTIES else cls("key")
+        if isinstance(name, str) and name in _PROPERTIES:
+            return cls("property", name)
+        return cls("key")
 
     def value(self, routing_key: str, headers: MessageHeaders) -> bytes:
         """What to hash. Messages without the header or property all have the same."""
@@ -147,7 +149,7 @@ def check_weight(key: str) -> None:
     if _INTEGER.fullmatch(key) is None:
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED,
-            f"The binding key must be an integer: {erlang_term(key) if key else '<<>>'}",
+            f"The binding key must be an integer: {erlang_term(key)}",
         )
     if int(key) < 1:
         raise ChannelException(
@@ -168,6 +170,6 @@ def check_hash_arguments(arguments: Mapping[str, Any]) -> None:
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED, f"Unsupported {HASH_HEADER}: {erlang_term(header)}"
         )
-    if HASH_PROPERTY in arguments and name not in _PROPERTIES:
+    if HASH_PROPERTY in arguments and not (isinstance(name, str) and name in _PROPERTIES):
         shown = name if isinstance(name, str) else erlang_term(name)
         raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"Unsupported property: {shown}")

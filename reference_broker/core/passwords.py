@@ -55,6 +55,25 @@ class PasswordHash:
 
 NO_PASSWORD = PasswordHash(SHA256, b"")
 
+_COSTS_MAX = {b"m": 256 * 1024, b"t": 16, b"p": 4}
+"""KiB, passes and lanes that an argon2id hash may ask for: whoever knows the user's name makes the
+broker spend them."""
+
+
+def is_affordable(stored: PasswordHash) -> bool:
+    """A hash of :data:`ARGON2ID` that costs no more than a broker may be made to spend. True for
+    other algorithms."""
+    if stored.algorithm != ARGON2ID:
+        return True
+    parts = stored.value.split(b"$")
+    if len(parts) != 6 or parts[1] != b"argon2id":
+        return False
+    costs = dict(part.partition(b"=")[::2] for part in parts[3].split(b","))
+    return costs.keys() == _COSTS_MAX.keys() and all(
+        value.isdigit() and len(value) < 10 and int(value) <= _COSTS_MAX[name]
+        for name, value in costs.items()
+    )
+
 
 def hash_password(password: bytes, salt: bytes, algorithm: str = SHA256) -> PasswordHash:
     """RabbitMQ's hash of a password. ``salt`` is fresh randomness of :data:`SALT_BYTES`."""

@@ -225,7 +225,10 @@ def _publish_with_care(
         if facts.has_headers and COPIES_MARK in header:
             exchange = channel.vhost.exchange_for_publish(target.exchange)
             counted = len(queues)  # those of the routing key, which come first again
-            queues, header = resolve_all(channel.vhost, exchange, target.routing_key, header)
+            access = channel.connection.access
+            queues, header = resolve_all(
+                channel.vhost, exchange, target.routing_key, header, access
+            )
             if channel.transaction is None:
                 count_routed(channel.vhost, exchange, queues[counted:])
     content = Content(target.route, header, body)

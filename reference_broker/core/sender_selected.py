@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from mqkit.wire import Typed, WireError, decode_table, encode_table, table_type_name
 from reference_broker.core.header import HEADERS, join_properties, split_properties
+from reference_broker.core.permission import Action
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
+    from reference_broker.core.access import Access
     from reference_broker.core.exchange import Exchange
     from reference_broker.core.queue import Queue
     from reference_broker.core.vhost import VHost
@@ -23,17 +25,21 @@ of one frame has room for twenty thousand."""
 
 
 def resolve_all(
-    vhost: VHost, exchange: Exchange, routing_key: str, header: bytes
+    vhost: VHost, exchange: Exchange, routing_key: str, header: bytes, access: Access
 ) -> tuple[tuple[Queue, ...], bytes]:
-    """The queues for the routing key and the keys in ``header``, and the header to keep.
+    """The queues for the routing key and the keys in ``header``, and the header to keep. ``access``
+    is asked for those keys, as RabbitMQ 4 does.
 
-    Raises ``ChannelException`` (406) for a CC or BCC that is no array or too long, and
-    ``ConnectionException`` (502) for a header table that can't be read.
+    Raises ``ChannelException`` (406) for a CC or BCC that is no array or too long, (403) for a
+    topic that may not be written to, and ``ConnectionException`` (502) for a header table that
+    can't be read.
     """
-    keys, header = _copies(header)
+    octets, header = _copies(header)
+    keys = [key.decode(errors="surrogateescape") for key in octets]
+    for text in keys:
+        access.require_topic(Action.WRITE, exchange, text)
     found = dict.fromkeys(vhost.resolve(exchange, routing_key, header))
-    for key in keys:
-        text = key.decode(errors="surrogateescape")
+    for text in keys:
         found.update(dict.fromkeys(vhost.resolve(exchange, text, header)))
     return tuple(found), header
 

@@ -71,6 +71,10 @@ class _Settlement(NamedTuple):
     leases: dict[int, Lease]
 
 
+QUEUE_BYTES = 8
+"""Of each queue that a held message goes to: routes that depend on the message are not shared."""
+
+
 class Transaction:
     """What one channel holds back, from tx.select to its end; each commit or rollback empties it.
 
@@ -101,7 +105,7 @@ class Transaction:
     ) -> None:
         """Hold a message that was routed to ``queues``. Raises :exc:`ChannelException` 406 where
         there is no room for it."""
-        size = content.size + MESSAGE_OVERHEAD_BYTES
+        size = content.size + MESSAGE_OVERHEAD_BYTES + QUEUE_BYTES * len(queues)
         self._space.take(size)
         self._size += size
         self._publishes.append(_Publish(target, queues, content, facts))

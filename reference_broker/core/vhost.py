@@ -133,7 +133,9 @@ class VHost:
         for queue in list(self.queues.values()):
             self._drop_queue(queue)
         for exchange in list(self.exchanges.values()):
-            self._topology.drop_exchange(exchange)
+            # One that deletes itself goes with what it was bound to.
+            if self.exchanges.get(exchange.name) is exchange:
+                self._topology.drop_exchange(exchange)
         self.dispatch_dirty()
 
     def reroute(self) -> None:

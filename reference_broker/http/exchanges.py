@@ -195,7 +195,7 @@ def _publish(
     exchange = vhost.exchange_for_publish(exchange_name)
     routing_key = message.routing_key[1:].decode()
     access.require_topic(Action.WRITE, exchange, routing_key)
-    queues, header = resolve_all(vhost, exchange, routing_key, message.header)
+    queues, header = resolve_all(vhost, exchange, routing_key, message.header, access)
     exchange.published += 1
     count_routed(vhost, exchange, queues)
     vhost.traffic.past = vhost.traffic.past.plus(

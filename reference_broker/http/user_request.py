@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reference_broker.core.passwords import NO_PASSWORD, SHA256, PasswordHash
+from reference_broker.core.passwords import NO_PASSWORD, SHA256, PasswordHash, is_affordable
 from reference_broker.core.pattern import BadPattern
 from reference_broker.core.permission import Permission
 from reference_broker.core.users import USER_LIMITS
@@ -133,6 +133,9 @@ def _hash_of(body: Mapping[str, Any]) -> PasswordHash:
     text = text_in(body, "password_hash")
     algorithm = text_in(body, "hashing_algorithm") if body.get("hashing_algorithm") else SHA256
     try:
-        return PasswordHash(algorithm, base64.b64decode(text, validate=True))
+        stored = PasswordHash(algorithm, base64.b64decode(text, validate=True))
     except (binascii.Error, ValueError):
         raise bad_request(["not_base64", text[:80]]) from None
+    if not is_affordable(stored):
+        raise bad_request(["unsupported_hash", "argon2id of at most m=262144,t=16,p=4"])
+    return stored

@@ -19,7 +19,13 @@ from functools import partial
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from reference_broker.core.passwords import ARGON2ID, PasswordHash, Verdict, verify_password
+from reference_broker.core.passwords import (
+    ARGON2ID,
+    PasswordHash,
+    Verdict,
+    is_affordable,
+    verify_password,
+)
 from reference_broker.runtime.worker import Worker
 
 TIME_COST = 2
@@ -98,7 +104,7 @@ class PasswordThread:
             answer(Verdict.BUSY)
         else:
             self._waiting[login] = [answer]
-            slow = self.nobody if stored.algorithm != ARGON2ID else stored
+            slow = stored if stored.algorithm == ARGON2ID and is_affordable(stored) else self.nobody
             self._worker.submit(
                 partial(is_right, slow, password), partial(self._checked, login, slow is stored)
             )

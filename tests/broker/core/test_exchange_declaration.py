@@ -13,6 +13,8 @@ from reference_broker.core.moment import Moment
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import ChannelException
 
+VALUES_OF_NO_NAME: list[Any] = [[], ["direct"], {}, 5]
+
 DEFAULT = "ACCESS_REFUSED - operation not permitted on the default exchange"
 SYSTEM = "ACCESS_REFUSED - deletion of system exchange '{}' in vhost '/' not allowed"
 OTHER = "PRECONDITION_FAILED - inequivalent arg '{}' for exchange '{}' in vhost '/': received {}"
@@ -123,6 +125,18 @@ def vhost() -> VHost:
             {"arguments": {"alternate-exchange": None}},
             "PRECONDITION_FAILED - invalid type 'void' for arg 'alternate-exchange'"
             " in exchange 'new' in vhost '/'",
+        ),
+        *(
+            ("new", type, {"arguments": {argument: value}}, f"PRECONDITION_FAILED - {text}")
+            for type, argument, text in (
+                (
+                    "x-delayed-message",
+                    "x-delayed-type",
+                    "Invalid argument, 'x-delayed-type' must bean existing exchnage type",
+                ),
+                ("x-consistent-hash", "hash-property", "Unsupported property: "),
+            )
+            for value in VALUES_OF_NO_NAME
         ),
         (
             "new",

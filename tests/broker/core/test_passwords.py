@@ -17,6 +17,7 @@ from reference_broker.core.passwords import (
     PasswordHash,
     Verdict,
     hash_password,
+    is_affordable,
     verify_password,
 )
 
@@ -66,3 +67,22 @@ def test_immediate_passwords_answer_before_they_return() -> None:
     passwords.check(made[0], b"secret", verdicts.append)
     passwords.check(made[0], b"wrong", verdicts.append)
     assert verdicts == [Verdict.RIGHT, Verdict.WRONG]
+
+
+@pytest.mark.parametrize(
+    ("value", "affordable"),
+    [
+        (b"$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$ZGlnZXN0", True),
+        (b"$argon2id$v=19$m=262144,t=16,p=4$c2FsdA$ZGlnZXN0", True),
+        (b"$argon2id$v=19$m=262145,t=2,p=1$c2FsdA$ZGlnZXN0", False),
+        (b"$argon2id$v=19$m=19456,t=4294967295,p=1$c2FsdA$ZGlnZXN0", False),
+        (b"$argon2id$v=19$m=19456,t=2,p=99999999999999999999$c2FsdA$ZGlnZXN0", False),
+        (b"$argon2id$v=19$m=19456,t=2$c2FsdA$ZGlnZXN0", False),
+        (b"$argon2i$v=19$m=19456,t=2,p=1$c2FsdA$ZGlnZXN0", False),
+        (b"no hash", False),
+        (b"", False),
+    ],
+)
+def test_a_hash_that_would_cost_too_much(value: bytes, affordable: bool) -> None:
+    assert is_affordable(PasswordHash(ARGON2ID, value)) is affordable
+    assert is_affordable(PasswordHash(SHA256, value))

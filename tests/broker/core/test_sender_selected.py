@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, Typed, decode_header, encode_header
+from reference_broker.core.access import Access
 from reference_broker.core.broker import Broker
 from reference_broker.core.header import COPIES_MARK
 from reference_broker.core.journal import MemoryJournal
 from reference_broker.core.sender_selected import COPIES_MAX, cc_keys, resolve_all
-from reference_broker.core.users import UserStore
+from reference_broker.core.users import User, UserStore, hash_password
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import ChannelException
 
@@ -27,7 +28,11 @@ def header(**headers: object) -> bytes:
 
 
 def found(vhost: VHost, content_header: bytes) -> tuple[list[str], bytes]:
-    queues, kept = resolve_all(vhost, vhost.exchanges[""], "a", content_header)
+    users = UserStore()
+    users.add(User("u", hash_password(b"u", b"salt")))
+    control = Broker(MemoryJournal(), users, version="1").access
+    access = Access(control, "u", "/")
+    queues, kept = resolve_all(vhost, vhost.exchanges[""], "a", content_header, access)
     return [queue.name for queue in queues], kept
 
 

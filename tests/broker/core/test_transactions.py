@@ -36,6 +36,7 @@ from mqkit.wire.methods import (
 from reference_broker.core.limits import TRANSACTIONS_PER_WATERMARK, UNACKED_MAX, Limits
 from reference_broker.core.memory import held_bytes
 from reference_broker.core.queue import Queue
+from reference_broker.core.transactions import QUEUE_BYTES
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal
 
@@ -277,6 +278,19 @@ def test_what_transactions_hold_is_bounded_together_and_counted_as_memory() -> N
     first.publish("q", b"x" * 20_000)
     first.send(1, TxCommit())
     assert lone.broker.transactions.held_bytes == 0
+
+
+def test_the_route_of_a_held_message_counts_too() -> None:
+    lone = LoneBroker()
+    client, _ = selected(lone)
+    held = []
+    for queues in (1, 40):
+        for number in range(queues):
+            client.send(1, QueueDeclare(f"r{number}"), QueueBind(f"r{number}", "amq.fanout", ""))
+        client.publish("k", b"x", exchange="amq.fanout")
+        held.append(lone.broker.transactions.held_bytes)
+        client.send(1, TxRollback())
+    assert held[1] - held[0] == 39 * QUEUE_BYTES
 
 
 def test_deliveries_that_are_settled_and_not_committed_count_as_unacked() -> None:

@@ -123,3 +123,14 @@ def test_deleting_a_user_closes_the_users_connections() -> None:
     [close] = client.methods()
     assert isinstance(close, ConnectionClose)
     assert close.reply_text == "CONNECTION_FORCED - user 'guest' is deleted"
+
+
+def test_a_virtual_host_goes_with_an_exchange_that_deletes_itself() -> None:
+    """Dropping what it is bound to takes it along: it must not be dropped once more."""
+    lone = LoneBroker()
+    broker = lone.broker
+    vhost = broker.add_vhost("v")
+    vhost.declare_exchange("later", "fanout", auto_delete=True)
+    vhost.bind("later", "amq.fanout", "", destination_is_queue=False)
+    broker.delete_vhost("v")
+    assert "v" not in broker.vhosts

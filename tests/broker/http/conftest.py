@@ -82,4 +82,11 @@ def eventually() -> Eventually:
 
 
 def client_of(url: str) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=url, auth=LOGIN, trust_env=False, timeout=30)
+    # RabbitMQ may close a connection after a refusal, just when it is to be used again.
+    return httpx.AsyncClient(
+        limits=httpx.Limits(max_keepalive_connections=0),
+        base_url=url,
+        auth=LOGIN,
+        trust_env=False,
+        timeout=30,
+    )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 
 import pytest
+from argon2 import PasswordHasher
 
 from reference_broker.core.passwords import (
     ARGON2ID,
@@ -145,3 +146,13 @@ def test_rabbitmqs_hashes_are_checked_at_once_and_wrong_ones_cost_as_much(
 def test_nobodys_hash_is_well_formed_and_no_passwords(passwords: PasswordThread) -> None:
     assert passwords.nobody.value.startswith(b"$argon2id$v=19$m=19456,t=2,p=1$")
     assert not is_right(passwords.nobody, b"nobody")
+
+
+def test_a_hash_that_costs_too_much_is_never_run(loop: Loop, passwords: PasswordThread) -> None:
+    """It may have been stored by an earlier version, or by hand: nobody logs in with it."""
+    costly = PasswordHash(ARGON2ID, PasswordHasher(17, 8, 1).hash("secret").encode())
+    assert is_right(costly, b"secret")
+    verdicts: list[Verdict] = []
+    passwords.check(costly, b"secret", verdicts.append)
+    loop.turn()
+    assert verdicts == [Verdict.WRONG]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core import dead_letter, enqueue, expiry, x_death
+from reference_broker.core import dead_letter, expiry, x_death
 from reference_broker.core.backlog import Backlog
 from reference_broker.core.confirms import ConfirmLedger, Promise
 from reference_broker.core.consumer import Consumer
@@ -447,8 +447,9 @@ def queue_id_reused(patch: pytest.MonkeyPatch) -> WorldFactory:
     by one; and that isn't done."""
     queue_of = VHost._queue_of
 
-    def by_name(self: VHost, wanted: Any, *rest: Any) -> Queue:
-        return queue_of(self, wanted._replace(id=zlib.crc32(wanted.name.encode())), *rest)
+    def by_name(self: VHost, wanted: Any, *rest: Any, **stored: Any) -> Queue:
+        renamed = wanted._replace(id=zlib.crc32(wanted.name.encode()))
+        return queue_of(self, renamed, *rest, **stored)
 
     def forget(self: Queue) -> None:
         self.contents.clear()
@@ -503,7 +504,7 @@ def expired_too_early(patch: pytest.MonkeyPatch) -> WorldFactory:
         at_ms = early(wall_ms, queue_ttl_ms, message_ttl_ms)
         return wall_ms + (at_ms - wall_ms) // 2 if at_ms else 0
 
-    patch.setattr(enqueue, "expires_at_ms", half)
+    patch.setattr(expiry, "expires_at_ms", half)
     return small_world
 
 

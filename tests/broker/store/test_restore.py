@@ -385,3 +385,34 @@ def test_what_a_policy_should_have_cut_is_cut_at_the_start() -> None:
     broker = broker_on(log)
     restore(broker, recovered)
     assert broker.vhosts["/"].queues["q"].ready == 1
+
+
+def test_a_transient_message_in_a_queue_that_stores_all_outlives_its_copies() -> None:
+    """The other queue has no entry in the log: what it acks must not be taken off the message."""
+    disk = SimulatedDisk()
+    log, _ = open_log(disk, segment_bytes=65_536)
+    broker = broker_on(log)
+    vhost = broker.vhosts["/"]
+    stored = vhost.declare_queue("stored", durable=True, arguments={"x-queue-type": "quorum"})
+    beside = vhost.declare_queue("beside", durable=True)
+    for number in range(60):
+        body = bytes([number]) * 8_000
+        content = Content(b"\x00\x00", encode_header(len(body), Properties()), body)
+        enqueue((beside, stored), content, facts_of(content.header), vhost)
+        write(log, disk)
+        lease = beside.get(None)
+        assert lease is not None
+        beside.ack(lease)
+        write(log, disk)
+
+    log, recovered = open_log(disk, segment_bytes=65_536)
+    broker = broker_on(log)
+    assert restore(broker, recovered).messages == 60
+    queue = broker.vhosts["/"].queues["stored"]
+    for number in range(60):
+        if (lease := queue.get(None)) is None:
+            read(log, disk, broker)
+            lease = queue.get(None)
+        assert lease is not None
+        assert lease.content.body == bytes([number]) * 8_000
+        queue.ack(lease)

@@ -58,6 +58,8 @@ async def test_back_to_the_queue_that_they_died_in(
     lot: None, server: Server, api: httpx.AsyncClient
 ) -> None:
     assert (await api.post(PATH, json={})).json() == {"reprocessed": 3, "skipped": 1}
+    journal = server.broker.journal
+    assert journal.synced == journal.tail
     rows = await get(api, "work", "ack_requeue_true")
     assert [(row["payload"], row["exchange"], row["routing_key"]) for row in rows] == [
         ("0", "x", "k.0"), ("1", "x", "k.1"), ("2", "x", "k.2"),
@@ -67,8 +69,6 @@ async def test_back_to_the_queue_that_they_died_in(
         "no dead letter"
     ]
     assert server.broker.vhosts["/"].queues["twin"].ready == 3
-    journal = server.broker.journal
-    assert journal.synced == journal.tail
 
 
 async def test_they_are_there_after_a_restart(

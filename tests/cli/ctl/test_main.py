@@ -151,6 +151,10 @@ def test_queues(ctl: Ctl, broker: Any, unique: Callable[[str], str]) -> None:
         bound = f"\texchange\t{name}\tqueue\t{name}\t[]"
         assert bound in ctl("list_bindings", "-s")[1].splitlines()
         channel.basic_consume(name, lambda *_: None, consumer_tag="ctag")
+        for _ in range(200):  # RabbitMQ's management learns of a consumer within five seconds
+            if f"{name}\t" in ctl("list_consumers", "-s")[1]:
+                break
+            connection.process_data_events(0.1)
         assert f"{name}\t" in ctl("list_consumers", "-s")[1]
         assert ctl("purge_queue", name) == (0, f"Purging queue '{name}' in vhost '/' ...\n", "")
         assert ctl("purge_queue", "nope")[::2] == (69, "Error:\nnot_found\n")

@@ -23,6 +23,7 @@ from reference_broker.core.connection import Connection
 from reference_broker.core.deadlines import Deadline, Deadlines
 from reference_broker.core.direct_reply import DirectReplies
 from reference_broker.core.global_parameters import GlobalParameters
+from reference_broker.core.handshakes import Handshakes
 from reference_broker.core.identity import Ids
 from reference_broker.core.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.limits import Limits
@@ -42,7 +43,8 @@ from reference_broker.errors import ConnectionException, ReferenceBrokerError, R
 
 
 class TooManyConnections(ReferenceBrokerError):
-    """``Limits.connections_max`` sockets are open: close the new one."""
+    """``Limits.connections_max`` sockets are open, or ``Limits.handshakes_per_address_max`` of the
+    same address are not through their handshake: close the new one."""
 
 
 class Broker:
@@ -83,6 +85,7 @@ class Broker:
         self.window = window or Window()
         self.alarms = Alarms(self)
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
+        self.handshakes = Handshakes(self.limits.handshakes_per_address_max)
         self.connections: dict[int, Connection] = {}
         self.dirty_connections: list[Connection] = []
         self.global_parameters = GlobalParameters(journal)
@@ -159,6 +162,9 @@ class Broker:
         """
         if len(self.connections) >= self.limits.connections_max:
             raise TooManyConnections(f"{self.limits.connections_max} connections are open")
+        if not self.handshakes.enter(peer):
+            most = self.limits.handshakes_per_address_max
+            raise TooManyConnections(f"{most} handshakes of {peer.host} are under way")
         self.begin(now, wall_ms)
         self._connections_made += 1
         connection = Connection(self, self._connections_made, peer)
@@ -289,7 +295,11 @@ class Broker:
     def forget(self, connection: Connection) -> None:
         """The connection is closed. Idempotent."""
         known = self.connections.pop(connection.id, None)
-        if known is not None and known.vhost is not None:
+        if known is None:
+            return
+        if known.vhost is None:
+            self.handshakes.leave(known.peer)
+        else:
             self.connections_closed += 1
             deleted = self.vhosts.get(known.vhost.name) is not known.vhost
             traffic = self.past if deleted else known.vhost.traffic

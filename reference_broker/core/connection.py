@@ -116,7 +116,7 @@ class Connection:
         if self.heartbeat is not None:
             self.heartbeat.received = True
         if self.state is ConnectionState.SECURING and not self._deaf:
-            self._rest += data
+            self._wait_with(data)
         elif not self._deaf and self.state is not ConnectionState.CLOSED:
             self._take_bytes(self._rest + data if self._rest else data)
         broker.finish()
@@ -190,6 +190,11 @@ class Connection:
         )
 
     @property
+    def waiting_bytes(self) -> int:
+        """What it holds for either side: output, parked frames, and a frame that is not whole."""
+        return self.output_size + self.parked_bytes + len(self._rest)
+
+    @property
     def closed(self) -> bool:
         """The shell closes the socket, after sending the output."""
         return self.state is ConnectionState.CLOSED
@@ -248,6 +253,14 @@ class Connection:
         self._rest = b""
         self._take_frames(data)
 
+    def _wait_with(self, data: bytes) -> None:
+        """The login is being checked: a client may have sent the rest of its handshake ahead, and
+        nobody knows yet whether it may send anything at all."""
+        self._rest += data
+        if len(self._rest) > FRAME_SIZE_BEFORE_TUNE:
+            self._rest = b""
+            self.drop("more than a handshake was sent before the login was checked")
+
     def _take_frames(self, data: bytes) -> None:
         try:
             self._rest = data[take_frames(self, data) :]
@@ -292,6 +305,7 @@ class Connection:
         """The handshake is over."""
         self.vhost = vhost
         self.broker.connections_opened += 1
+        self.broker.handshakes.leave(self.peer)
         self.access = Access(self.broker.access, self.user_name, vhost.name)
         self._limit_time(None)
 

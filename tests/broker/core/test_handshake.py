@@ -162,6 +162,38 @@ def test_what_comes_while_the_password_is_checked_waits() -> None:
     assert client.connection.wants_reading
 
 
+def test_what_comes_behind_a_refused_login_is_dropped() -> None:
+    passwords, client = late_login()
+    client.send(0, start_ok(password="wrong"))
+    client.send_bytes(b"x" * 8_000)
+    assert client.connection.waiting_bytes == 8_000
+    passwords.answer()
+    client.received()
+    assert client.connection.waiting_bytes == 0
+    client.send_bytes(b"x" * 100_000)
+    assert client.connection.waiting_bytes == 0
+    assert not client.connection.closed
+
+
+def test_more_than_a_handshake_before_the_login_is_checked_ends_the_socket() -> None:
+    passwords, client = late_login()
+    client.send(0, start_ok())
+    client.send_bytes(b"x" * FRAME_SIZE_BEFORE_TUNE)
+    assert not client.connection.closed
+    client.send_bytes(b"x")
+    assert client.connection.closed
+    assert client.connection.waiting_bytes == 0
+    assert client.connection.broker.connections == {}
+    passwords.answer()
+    assert client.output() == b""
+
+
+def test_a_token_as_the_password_fits_into_a_frame_before_tune() -> None:
+    client = started()
+    client.send(0, start_ok(password="t" * 6_000))
+    assert only_close(client).reply_code == 403
+
+
 def test_a_client_that_is_gone_before_its_password_is_checked() -> None:
     passwords, client = late_login()
     client.send(0, start_ok())
@@ -283,13 +315,13 @@ def test_nothing_can_be_done_on_a_channel_before_the_connection_is_open() -> Non
     assert client.connection.broker.vhosts["/"].queues == {}
 
 
-def test_a_frame_above_4096_octets_before_tune_ok_is_refused_at_its_head() -> None:
+def test_a_frame_above_8192_octets_before_tune_ok_is_refused_at_its_head() -> None:
     client = started()
     size = FRAME_SIZE_BEFORE_TUNE + 1
     client.send_bytes(b"\x01\x00\x00" + size.to_bytes(4, "big"))
     close = only_close(client)
     assert close.reply_code == 501
-    assert "frame_too_large,4097" in close.reply_text
+    assert "frame_too_large,8193,8184}" in close.reply_text
 
 
 def test_the_negotiated_frame_size_holds_after_tune_ok() -> None:

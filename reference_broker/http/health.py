@@ -114,7 +114,7 @@ class Health:
     async def aliveness(self, request: Request) -> Response:
         """Declare a queue, publish to it and get the message back. The queue stays."""
         vhost_of(self._host.broker, request)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             vhost = vhost_of(broker, request)
             access = entered(broker, request, vhost)
             try:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reference_broker.http.answer import ApiError, bad_request, not_found
+from reference_broker.http.authorization import judge_again
 from reference_broker.http.body import read_object
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host, NodeHost
@@ -58,7 +59,7 @@ class NodeControl:
             if not 0 <= relative <= 1:
                 raise bad_request("relative must lie between 0 and 1")
             watermark_bytes = int(relative * machine_bytes())
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             broker.memory.change(watermark_bytes, resident_bytes())
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -71,7 +72,9 @@ class NodeControl:
     async def _document(self, request: Request, *required: str) -> dict[str, Any]:
         if request.path_params["node"] != self._host.node().name:
             raise not_found()
-        return await read_object(request, required, bytes_max=BODY_BYTES_MAX)
+        document = await read_object(request, required, bytes_max=BODY_BYTES_MAX)
+        judge_again(self._host.broker, request)
+        return document
 
 
 def _bytes(value: object) -> int:

@@ -78,7 +78,7 @@ class Parameters:
     async def put(self, request: Request) -> Response:
         """Set an operator policy; answered when it is on disk."""
         body = await read_object(request, ("value",), bytes_max=POLICY_BYTES_MAX)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             vhost, name = writable_vhost(broker, request), request.path_params["name"]
             try:
                 value = operator_policy_value(request.path_params["component"], name, body["value"])
@@ -92,7 +92,7 @@ class Parameters:
     async def delete(self, request: Request) -> Response:
         """Remove an operator policy; answered when that is on disk."""
         kind = _kind(request)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             vhost = vhost_of(broker, request)
             if kind is PolicyKind.USER:
                 raise bad_request(NOT_THIS_WAY)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import cast
+from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -300,3 +302,64 @@ async def test_every_route_is_behind_it() -> None:
                 for method in cast(Route, route).methods or ():
                     answer = await stranger.request(method, re.sub(r"\{[^}]*\}", "x", path))
                     assert answer.status_code == 401, (method, path)
+
+
+EVERYTHING = {"configure": ".*", "write": ".*", "read": ".*"}
+
+
+def take_tags(shell: Shell) -> None:
+    shell.broker.access.put_user("administrator", SECRET, ("monitoring",), {})
+
+
+def change_password(shell: Shell) -> None:
+    other = hash_password(b"other", b"salt")
+    shell.broker.access.put_user("administrator", other, ("administrator",), {})
+
+
+def delete_user(shell: Shell) -> None:
+    shell.broker.delete_user("administrator")
+
+
+SECRET = hash_password(b"secret", b"salt")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (delete_user, "Login failed"),
+        (change_password, "Login failed"),
+        (take_tags, "Not administrator user"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/api/users/backdoor", {"password_hash": "", "tags": "administrator"}),
+        ("PUT", "/api/vhosts/secret", {}),
+        ("PUT", "/api/permissions/%2F/management", EVERYTHING),
+        ("POST", "/api/definitions", {"vhosts": [{"name": "secret"}]}),
+        ("POST", "/api/users/bulk-delete", {"users": ["monitoring"]}),
+    ],
+)
+async def test_who_may_no_more_when_the_body_is_there_changes_nothing(
+    change: Callable[[Shell], None], reason: str, method: str, path: str, body: Any
+) -> None:
+    shell = Shell()
+    rest = json.dumps(body).encode()
+
+    async def arriving() -> AsyncIterator[bytes]:
+        yield rest[:1]
+        change(shell)
+        yield rest[1:]
+
+    before = state_of(shell)
+    async with shell.client("administrator") as client:
+        answer = await client.request(method, path, content=arriving())
+    assert (answer.status_code, answer.json()["reason"]) == (401, reason)
+    assert state_of(shell) == before
+
+
+def state_of(shell: Shell) -> tuple[Any, ...]:
+    broker = shell.broker
+    others = [user for user in broker.users.all() if user.name != "administrator"]
+    return list(broker.vhosts), others, broker.access.permissions()

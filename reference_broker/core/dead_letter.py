@@ -99,12 +99,8 @@ class DeadLetters:
 
     def _targets(self, exchange: str, keys: list[bytes], header: bytes) -> list[Queue]:
         """The queues of every key, in order and without repeats."""
-        queues: dict[int, Queue] = {}
-        for key in keys:
-            found = self._env.route(exchange, key.decode(errors="surrogateescape"), header)
-            for queue in found or ():
-                queues.setdefault(queue.id, queue)
-        return list(queues.values())
+        routing_key, *more_keys = (key.decode(errors="surrogateescape") for key in keys)
+        return list(self._env.route(exchange, routing_key, header, more_keys) or ())
 
 
 def split_route(route: bytes) -> tuple[bytes, bytes]:

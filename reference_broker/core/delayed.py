@@ -143,16 +143,11 @@ class HeldUntilDue:
         content = queue.contents.pop(sequence)
         header = with_spent_delay(content.header)
         letter = Content(content.route, header, content.body)
-        keys = [split_route(content.route)[1], *cc_keys_of(header)]
-        reached: dict[int, Queue] = {}
-        for key in keys:
-            text = key.decode(errors="surrogateescape")
-            for found in env.route(self._exchange_name, text, header) or ():
-                reached.setdefault(found.id, found)
+        octets = [split_route(content.route)[1], *cc_keys_of(header)]
+        key, *more_keys = (each.decode(errors="surrogateescape") for each in octets)
+        reached = env.route(self._exchange_name, key, header, more_keys) or ()
         taking = [
-            q
-            for q in reached.values()
-            if q.length_limit is None or not q.length_limit.refuses(q, letter)
+            q for q in reached if q.length_limit is None or not q.length_limit.refuses(q, letter)
         ]
         death = Death(queue, sequence, content, DeathReason.EXPIRED)
         store(taking, letter, read_facts(header), env, death)

@@ -224,13 +224,13 @@ def _publish_with_care(
         header = _check_sender(channel, header)
         if facts.has_headers and COPIES_MARK in header:
             exchange = channel.vhost.exchange_for_publish(target.exchange)
-            counted = len(queues)  # those of the routing key, which come first again
+            counted = dict.fromkeys(queues)  # those of the routing key alone
             access = channel.connection.access
             queues, header = resolve_all(
                 channel.vhost, exchange, target.routing_key, header, access
             )
             if channel.transaction is None:
-                count_routed(channel.vhost, exchange, queues[counted:])
+                count_routed(channel.vhost, exchange, [q for q in queues if q not in counted])
     content = Content(target.route, header, body)
     if channel.transaction is not None:
         channel.transaction.publish(target, queues, content, facts)

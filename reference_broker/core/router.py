@@ -4,11 +4,15 @@ The law: every exchange is passed once (cycles end), every queue is named once, 
 depends on nothing but the topology: the first exchange's queues first, then those behind it. What a
 delayed exchange holds back goes no further, and to the queue of what it holds. What an exchange has
 seen before goes no further either; what is new goes to its window too, if it goes anywhere.
+
+A message with more keys than one (CC, BCC) is one message: an exchange is passed with all of them
+at once, chooses once where it chooses, and asks its alternate only when none of them fits. So the
+cost is that of its bindings and of its keys, and not of one times the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reference_broker.core.delay import delay_ms
@@ -29,16 +33,21 @@ class Router:
         self._queues = queues
 
     def resolve(
-        self, exchange: Exchange, routing_key: str, header: bytes | None
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        more_keys: Sequence[str] = (),
     ) -> tuple[Queue, ...]:
         """The queues for a message that is published to ``exchange``.
 
         ``header`` is the content header's payload, decoded only where an exchange is reached that
-        asks for more than the routing key; ``None`` counts as no headers. Raises
-        :exc:`ConnectionException` 502 when it can't be decoded.
+        asks for more than the routing key; ``None`` counts as no headers. ``more_keys`` are those
+        in CC and BCC. Raises :exc:`ConnectionException` 502 when it can't be decoded, and
+        :exc:`ChannelException` 406 for keys that cost too much (:mod:`topic_trie`).
         """
         headers = MessageHeaders(header)
-        found = self._reach(exchange, routing_key, headers)
+        found = self._reach(exchange, routing_key, headers, more_keys)
         for queue in list(found.values()):
             if queue.seen is not None:
                 known = queue.seen.knows(headers)
@@ -49,12 +58,16 @@ class Router:
         return tuple(found.values())
 
     def _reach(
-        self, exchange: Exchange, routing_key: str, headers: MessageHeaders
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        headers: MessageHeaders,
+        more_keys: Sequence[str] = (),
     ) -> dict[int, Queue]:
         """By id, whatever the queues themselves have seen."""
         if exchange.name == DEFAULT_EXCHANGE:
-            named = self._queues.get(routing_key)
-            return {} if named is None else {named.id: named}
+            named = (self._queues.get(key) for key in (routing_key, *more_keys))
+            return {queue.id: queue for queue in named if queue is not None}
         found: dict[int, Queue] = {}
         windows: dict[int, Queue] = {}
         reached = {exchange.name: exchange}
@@ -71,7 +84,7 @@ class Router:
                 if known is False:
                     windows[seen.queue.id] = seen.queue
             matched = False
-            for binding in current.match(routing_key, headers):
+            for binding in current.match(routing_key, headers, more_keys):
                 matched = True
                 name = binding.destination
                 if binding.destination_is_queue:

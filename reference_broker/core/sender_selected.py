@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from reference_broker.core.vhost import VHost
 
 COPIES_MAX = 1_024
-"""Routing keys in CC and BCC together. Each is a look-up while nobody else is served, and a header
-of one frame has room for twenty thousand."""
+"""Routing keys in CC and BCC together. Each is a look-up, in every exchange on the way, while
+nobody else is served; and a header of one frame has room for twenty thousand."""
 
 
 def resolve_all(
@@ -38,10 +38,7 @@ def resolve_all(
     keys = [key.decode(errors="surrogateescape") for key in octets]
     for text in keys:
         access.require_topic(Action.WRITE, exchange, text)
-    found = dict.fromkeys(vhost.resolve(exchange, routing_key, header))
-    for text in keys:
-        found.update(dict.fromkeys(vhost.resolve(exchange, text, header)))
-    return tuple(found), header
+    return vhost.resolve(exchange, routing_key, header, keys), header
 
 
 def cc_keys(headers: dict[str, Any], name: str = "CC") -> list[bytes]:

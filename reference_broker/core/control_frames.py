@@ -118,7 +118,11 @@ def _start_ok(connection: Connection, method: ConnectionStartOk) -> None:
     name, password = handshake.credentials(method)
     connection.move(ConnectionEvent.START_OK)
     answer = partial(_login_checked, connection, method.mechanism)
-    broker.users.authenticate(name, password, connection.peer, answer)
+    broker.users.authenticate(name, password, connection.peer, answer, partial(_waits, connection))
+
+
+def _waits(connection: Connection) -> bool:
+    return connection.state is ConnectionState.SECURING
 
 
 def _login_checked(connection: Connection, mechanism: str, login: User | Refusal) -> None:

@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import TypeAlias
 
-from reference_broker.core.passwords import ImmediatePasswords, PasswordHash, Passwords, Verdict
+from reference_broker.core.passwords import (
+    ANYBODY,
+    Asker,
+    ImmediatePasswords,
+    PasswordHash,
+    Passwords,
+    Verdict,
+)
 from reference_broker.core.passwords import hash_password as hash_password
 from reference_broker.core.peer import Peer
 
@@ -85,9 +92,17 @@ class UserStore:
         """Every user, in the order in which they were added."""
         return list(self._users.values())
 
-    def authenticate(self, name: str, password: bytes, peer: Peer, answer: LoginAnswer) -> None:
+    def authenticate(
+        self,
+        name: str,
+        password: bytes,
+        peer: Peer,
+        answer: LoginAnswer,
+        is_there: Callable[[], bool] = ANYBODY.is_there,
+    ) -> None:
         """Have ``answer`` called with the user, or with why the login is refused: at once, or
-        later as an input of the core (see :class:`Passwords`).
+        later as an input of the core (see :class:`Passwords`), if ``is_there`` says that somebody
+        still waits for it.
 
         An unknown name costs as much time as a wrong password. An empty password is always wrong.
         """
@@ -98,7 +113,7 @@ class UserStore:
         def checked(verdict: Verdict) -> None:
             answer(self._judged(user if known else None, verdict, peer))
 
-        self.passwords.check(stored, password, checked)
+        self.passwords.check(stored, password, checked, Asker(peer.origin, is_there))
 
     def _judged(self, user: User | None, verdict: Verdict, peer: Peer) -> User | Refusal:
         if verdict is Verdict.BUSY:

@@ -23,7 +23,13 @@ from mqkit.wire.methods import (
 from reference_broker.core.connection_state import ConnectionState
 from reference_broker.core.handshake import CAPABILITIES, Credentials
 from reference_broker.core.limits import FRAME_SIZE_BEFORE_TUNE, HANDSHAKE_S, LOGIN_REFUSED_S
-from reference_broker.core.passwords import ImmediatePasswords, PasswordHash, Verdict
+from reference_broker.core.passwords import (
+    ANYBODY,
+    Asker,
+    ImmediatePasswords,
+    PasswordHash,
+    Verdict,
+)
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 FAILURE_CLOSE = {"capabilities": {"authentication_failure_close": True}}
@@ -133,11 +139,18 @@ class LatePasswords(ImmediatePasswords):
     def __init__(self) -> None:
         super().__init__()
         self.answer: Callable[[], None] = lambda: None
+        self.busy: Callable[[], None] = lambda: None
 
     def check(
-        self, stored: PasswordHash, password: bytes, answer: Callable[[Verdict], None]
+        self,
+        stored: PasswordHash,
+        password: bytes,
+        answer: Callable[[Verdict], None],
+        asker: Asker = ANYBODY,
     ) -> None:
+        self.asker = asker
         self.answer = partial(super().check, stored, password, answer)
+        self.busy = partial(answer, Verdict.BUSY)
 
 
 def late_login() -> tuple[LatePasswords, LoneClient]:
@@ -197,7 +210,10 @@ def test_a_token_as_the_password_fits_into_a_frame_before_tune() -> None:
 def test_a_client_that_is_gone_before_its_password_is_checked() -> None:
     passwords, client = late_login()
     client.send(0, start_ok())
+    assert passwords.asker.origin == "127.0.0.1"
+    assert passwords.asker.is_there()
     client.disconnect()
+    assert not passwords.asker.is_there()
     passwords.answer()
     assert client.connection.closed
     assert client.output() == b""
@@ -206,8 +222,8 @@ def test_a_client_that_is_gone_before_its_password_is_checked() -> None:
 def test_too_many_logins_end_the_socket_without_a_word() -> None:
     """A close with 403 would make clients give up for good."""
     passwords, client = late_login()
-    passwords.check = lambda stored, password, answer: answer(Verdict.BUSY)  # type: ignore[method-assign]
     client.send(0, start_ok())
+    passwords.busy()
     assert client.methods() == []
     assert client.connection.closed
 

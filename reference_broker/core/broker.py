@@ -13,7 +13,8 @@ connections listed in ``dirty_connections``, and in the journal's pending batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from reference_broker.core import access_definition
 from reference_broker.core.access_control import AccessControl
@@ -34,7 +35,7 @@ from reference_broker.core.queue import Queue
 from reference_broker.core.traffic import VHostTraffic
 from reference_broker.core.transactions import TransactionSpace
 from reference_broker.core.users import UserStore
-from reference_broker.core.vhost import VHost
+from reference_broker.core.vhost import VHost, dispatch_all
 from reference_broker.core.vhost_info import VHostInfo
 from reference_broker.core.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
 from reference_broker.core.virtual_hosts import VirtualHosts
@@ -88,13 +89,15 @@ class Broker:
         self.handshakes = Handshakes(self.limits.handshakes_per_address_max)
         self.connections: dict[int, Connection] = {}
         self.dirty_connections: list[Connection] = []
+        self._dirty_queues: deque[Queue] = deque()
         self.global_parameters = GlobalParameters(journal)
         self._virtual_hosts = VirtualHosts(journal, self._make_vhost)
         self.vhosts: Mapping[str, VHost] = self._virtual_hosts.by_name
         self.access = AccessControl(users, journal, self._access_changed)
         self.access.assume(DEFAULT_VHOST)
         self.is_new = True
-        """The journal holds no user and no virtual host: nobody has set this broker up yet."""
+        """The journal holds nothing of :meth:`note_set_up`, no user and no virtual host: nobody has
+        set this broker up yet."""
         self._connections_made = 0
         self.connections_opened = self.connections_closed = 0
         """Those that have, or had, chosen a virtual host."""
@@ -110,10 +113,12 @@ class Broker:
             deadlines=self.deadlines,
             ids=self.ids,
             window=self.window,
+            dirty=self._dirty_queues,
         )
 
-    def _access_changed(self) -> None:
-        for vhost in self.vhosts.values():
+    def _access_changed(self, vhost_name: str) -> None:
+        vhost = self.vhosts.get(vhost_name)
+        if vhost is not None:
             vhost.reroute()
 
     def restore(self, definitions: Mapping[str, bytes]) -> None:
@@ -122,10 +127,17 @@ class Broker:
         :meth:`~reference_broker.core.queue.Queue.restore`. Raises :exc:`Corrupt`."""
         self.global_parameters.restore(definitions)
         self._virtual_hosts.restore(definitions)
-        setup = (access_definition.VHOST + "/", access_definition.USER + "/")
-        self.is_new = not any(key.startswith(setup) for key in definitions)
+        kinds = (access_definition.SET_UP, access_definition.VHOST, access_definition.USER)
+        self.is_new = not any(key.partition("/")[0] in kinds for key in definitions)
         if not self.is_new:
             self.access.restore(definitions)
+
+    def note_set_up(self) -> None:
+        """Have a later start know that this broker was set up once, whoever is deleted since:
+        nobody comes back. Idempotent."""
+        key = access_definition.key_of(access_definition.SET_UP, "once")
+        self.journal.define(key, access_definition.encode_set_up())
+        self.is_new = False
 
     # Administration. Each within an input of whoever asks: between begin and finish.
 
@@ -148,10 +160,16 @@ class Broker:
     def delete_user(self, name: str) -> None:
         """Close every connection of the user (320), and forget user and permissions. The user must
         be there."""
+        self.delete_users((name,))
+
+    def delete_users(self, names: Iterable[str]) -> None:
+        """The same for several, each named once."""
+        gone = dict.fromkeys(names)
         for connection in list(self.connections.values()):
-            if connection.user_name == name:
-                connection.fail(_forced(f"user '{name}' is deleted"))
-        self.access.delete_user(name)
+            if connection.user_name in gone:
+                connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
+        for name in gone:
+            self.access.delete_user(name)
 
     # Inputs
 
@@ -284,8 +302,7 @@ class Broker:
 
     def finish(self) -> None:
         """An input ends: queues hand out, promises are kept or written down."""
-        for vhost in self.vhosts.values():
-            vhost.dispatch_dirty()
+        dispatch_all(self._dirty_queues)
         self.ledger.close_batch()
 
     def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:

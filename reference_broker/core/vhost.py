@@ -81,7 +81,8 @@ class VHost:
     resolved holds while ``topology_version`` stays the same. ``owner`` is always the connection
     that asks; ``None`` is the broker's own management, which owns nothing.
 
-    ``ids`` and ``window`` must be the same objects for all virtual hosts of a broker.
+    ``ids``, ``window`` and ``dirty``, the queues to be dispatched, must be the same objects for all
+    virtual hosts of a broker.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class VHost:
         ids: Ids,
         window: Window | None = None,
         bounds: TopologyBounds | None = None,
+        dirty: deque[Queue] | None = None,
     ) -> None:
         self.name = self.vhost_name = name
         self.journal = journal
@@ -113,7 +115,7 @@ class VHost:
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
         self._exclusive: dict[object, dict[str, Queue]] = {}
-        self._dirty: deque[Queue] = deque()
+        self._dirty: deque[Queue] = deque() if dirty is None else dirty
 
     def __repr__(self) -> str:
         return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
@@ -506,12 +508,7 @@ class VHost:
     def dispatch_dirty(self) -> None:
         """Dispatch the queues that are marked, and those that this marks. To be called at the end
         of every input."""
-        dirty = self._dirty
-        while dirty:
-            queue = dirty.popleft()
-            queue.dirty = False
-            queue.dispatch()
-            queue.backlog.wake()
+        dispatch_all(self._dirty)
 
     def queue_expired(self, queue: Queue) -> None:
         """``x-expires`` ran out."""
@@ -540,3 +537,12 @@ class VHost:
         restore_counts(definitions, self.name, self.queues_by_id, self.journal)
         for exchange in self.exchanges.values():
             self.policies.adopt_exchange(exchange)
+
+
+def dispatch_all(dirty: deque[Queue]) -> None:
+    """Dispatch the queues that are marked, of whichever virtual host, and those that this marks."""
+    while dirty:
+        queue = dirty.popleft()
+        queue.dirty = False
+        queue.dispatch()
+        queue.backlog.wake()

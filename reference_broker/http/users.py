@@ -76,12 +76,14 @@ class Users:
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise bad_request(["not_list", "users"])
         missing = None
+        known: dict[str, None] = {}
         with self._inputs.begin(request) as broker:
             for name in names:
-                if name not in broker.users:
+                if name in known or name not in broker.users:
                     missing = name
                     break
-                broker.delete_user(name)
+                known[name] = None
+            broker.delete_users(known)
         await self._inputs.on_disk()
         if missing is not None:
             raise no_such_user(missing)

@@ -304,6 +304,26 @@ async def test_every_route_is_behind_it() -> None:
                     assert answer.status_code == 401, (method, path)
 
 
+async def test_an_operator_policy_is_no_policymakers_by_whichever_path() -> None:
+    shell = Shell()
+    value = {"pattern": ".*", "definition": {"max-length": 5}, "priority": 0}
+    path = "/api/parameters/operator_policy/%2F/cap"
+    async with shell.client("administrator") as client:
+        assert (await client.put(path, json={"value": value})).status_code == 201
+    async with shell.client("policymaker") as client:
+        for answer in (
+            await client.put(path, json={"value": {**value, "pattern": "nothing"}}),
+            await client.delete(path),
+            await client.delete("/api/operator-policies/%2F/cap"),
+        ):
+            assert (answer.status_code, answer.json()["reason"]) == (401, A)
+        assert (await client.get(path)).json()["value"]["pattern"] == ".*"
+        own = await client.put("/api/parameters/policy/%2F/p", json={"value": value})
+        assert own.json()["reason"] == "policies may not be set using this method"
+    async with shell.client("administrator") as client:
+        assert (await client.delete(path)).status_code == 204
+
+
 EVERYTHING = {"configure": ".*", "write": ".*", "read": ".*"}
 
 

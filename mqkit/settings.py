@@ -79,12 +79,16 @@ class Settings(BaseSettings):
         """
         try:
             return cls(**overrides)
+        except ConfigurationError as error:
+            told = str(error)
         except ValidationError as error:
             faults = "; ".join(
                 f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
                 for fault in error.errors(include_input=False, include_url=False)
             )
-            raise ConfigurationError(f"settings can't be used: {faults}") from None
+            told = f"settings can't be used: {faults}"
+        overrides.clear()  # URLs, which a traceback with local variables would show
+        raise ConfigurationError(told)
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:

@@ -14,14 +14,27 @@ def parse(url: str) -> Endpoint:
     """``amqp://user:password@host:port/vhost`` as an :class:`Endpoint`.
 
     No path or ``/`` is the vhost ``/``; other vhosts are percent-encoded (RabbitMQ URI spec).
-    Raises :exc:`~mqkit.errors.ConfigurationError`, which never shows the password.
+    Raises :exc:`~mqkit.errors.ConfigurationError`, which never shows the password, nor does a
+    traceback with local variables.
     """
+    found = _read(url)
+    del url
+    if isinstance(found, str):
+        raise ConfigurationError(found)
+    return found
+
+
+def _read(url: str) -> Endpoint | str:
+    """The endpoint, or what is wrong with the URL."""
     try:
         parts = urlsplit(url)
-    except ValueError as error:
-        raise ConfigurationError(f"the AMQP URL can't be read: {error}") from None
+    except ValueError:  # its text may show what was between // and the path
+        return (
+            "the AMQP URL can't be read (brackets that don't match, or characters that no host"
+            " has; in a user name or password they are written with %)"
+        )
     if parts.scheme not in DEFAULT_PORTS:
-        raise ConfigurationError(
+        return (
             "an AMQP URL starts with amqp:// or amqps://, this one with"
             f" {parts.scheme or 'nothing'!r} (example: amqp://guest:guest@127.0.0.1:5672/)"
         )
@@ -30,12 +43,12 @@ def parse(url: str) -> Endpoint:
     except ValueError:
         port = 0
     if port == 0:
-        raise ConfigurationError(
+        return (
             f"the port of the AMQP URL for host {parts.hostname!r} is not a number from 1 to 65535"
             " (a / # ? : or @ in a user name or password is written with %: %2F %23 %3F %3A %40)"
         )
     if not parts.hostname:
-        raise ConfigurationError("the AMQP URL names no host (example: amqp://127.0.0.1:5672/)")
+        return "the AMQP URL names no host (example: amqp://127.0.0.1:5672/)"
     return Endpoint(
         host=parts.hostname,
         port=DEFAULT_PORTS[parts.scheme] if port is None else port,
@@ -49,13 +62,15 @@ def parse(url: str) -> Endpoint:
 
 
 def redact(url: str) -> str:
-    """The URL with its password as ``***``, for messages and logs. Never raises."""
+    """The URL with its password as ``***``, for messages and logs. Where it can't be told which
+    part that is, nothing up to the last ``@`` is shown. Never raises."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return "(a URL that can't be read)"
     if parts.password is None:
-        return url
+        before, at, place = url.rpartition("@")
+        return f"***@{place}" if at and ":" in before.removeprefix(f"{parts.scheme}://") else url
     userinfo, _, place = parts.netloc.rpartition("@")
     user = userinfo.partition(":")[0]
     return parts._replace(netloc=f"{user}:***@{place}").geturl()

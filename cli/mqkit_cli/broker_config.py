@@ -79,6 +79,10 @@ def _address(top: Section, key: str) -> Address | None:
 def _users(top: Section) -> tuple[UserConfig, ...]:
     users = []
     for path, entry in top.entries("users", "user names to passwords and tags"):
+        if not isinstance(entry.value, MappingNode):  # it may be the password
+            text = "expected a mapping with " + ", ".join(USER_KEYS)
+            top.faults.append(Fault(entry.value.line, path, text))
+            continue
         section = Section(entry.value, path, USER_KEYS, top.faults)
         users.append(
             UserConfig(
@@ -88,7 +92,8 @@ def _users(top: Section) -> tuple[UserConfig, ...]:
                 section.flag("loopback_only", default=False),
             )
         )
-    if not users and isinstance(top.node("users"), MappingNode):
+    node = top.node("users")
+    if isinstance(node, MappingNode) and not node.entries:
         top.faults.append(
             Fault(top.line_of("users"), "users", "nobody could log in (expected a user, or no key)")
         )

@@ -18,6 +18,7 @@ from reference_broker.core.users import User, UserStore, hash_password
 from reference_broker.http.app import build_app
 from reference_broker.http.authorization import Needs, needs
 from reference_broker.http.host import Node
+from reference_broker.http.users import USER_BYTES_MAX
 from reference_broker.simulation.lone_broker import LoneBroker
 
 pytestmark = pytest.mark.anyio
@@ -383,3 +384,11 @@ def state_of(shell: Shell) -> tuple[Any, ...]:
     broker = shell.broker
     others = [user for user in broker.users.all() if user.name != "administrator"]
     return list(broker.vhosts), others, broker.access.permissions()
+
+
+async def test_a_user_is_no_larger_than_its_bound() -> None:
+    shell = Shell()
+    async with shell.client("administrator") as client:
+        answer = await client.put("/api/users/big", json={"tags": "x" * USER_BYTES_MAX})
+    assert (answer.status_code, answer.json()["error"]) == (413, "payload_too_large")
+    assert "big" not in shell.broker.users

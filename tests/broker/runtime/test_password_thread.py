@@ -240,3 +240,23 @@ def test_a_hash_that_costs_too_much_is_never_run(loop: Loop, passwords: Password
     passwords.check(costly, b"secret", verdicts.append)
     loop.turn()
     assert verdicts == [Verdict.WRONG]
+
+
+def test_what_is_remembered_is_bounded(
+    loop: Loop,
+    passwords: PasswordThread,
+    stored: PasswordHash,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(password_thread, "REMEMBERED_MAX", 1)
+    told: list[Verdict] = []
+    other = argon2id(b"secret")
+    for each in (stored, other):
+        passwords.check(each, b"secret", told.append)
+        loop.turn()
+    passwords.check(other, b"secret", told.append)
+    assert told == [Verdict.RIGHT] * 3  # the last one at once
+    passwords.check(stored, b"secret", told.append)
+    assert len(told) == 3
+    loop.turn()
+    assert told == [Verdict.RIGHT] * 4

@@ -131,6 +131,7 @@ class Metrics:
         yield from broker_metrics.node_coarse_metrics(broker, node, prefix)
         yield from broker_metrics.node_metrics(broker, node, self._host.now()[1], prefix)
         yield from broker_metrics.persister_metrics(node, prefix)
+        yield from broker_metrics.damage_metrics(node)
 
     def _families(self, families: Sequence[str], vhosts: list[str] | None) -> Iterator[Metric]:
         """What is no queue's, channel's or connection's."""

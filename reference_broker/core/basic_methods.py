@@ -79,8 +79,11 @@ def _takes_replies(channel: Channel, tag: str, queue_name: str) -> bool:
 
 
 def _cancel(channel: Channel, method: BasicCancel) -> None:
-    consumer = channel.consumers.pop(method.consumer_tag, None)
+    consumer = channel.consumers.get(method.consumer_tag)
     if consumer is not None:
+        # What came before in this read (an ack made room, a publish) still counts for it.
+        consumer.queue.dispatch()
+        channel.consumers.pop(method.consumer_tag, None)
         consumer.queue.remove_consumer(consumer)
     elif channel.reply_consumer is not None and channel.reply_consumer.tag == method.consumer_tag:
         direct_reply.cancel(channel)

@@ -57,6 +57,7 @@ class Channel:
         "held_back",
         "last_queue_name",
         "next_delivery_tag",
+        "next_woken",
         "number",
         "oldest_delivery_tag",
         "outstanding",
@@ -83,6 +84,7 @@ class Channel:
         self.unacked: dict[int, Lease] = {}
         self.next_delivery_tag = 1
         self.oldest_delivery_tag = 1
+        self.next_woken = 0
         self.outstanding = 0
         self.outstanding_limit = UNACKED_MAX
         self.consumer_prefetch = 0
@@ -250,8 +252,11 @@ class Channel:
         self.wake_consumers()
 
     def wake_consumers(self) -> None:
-        """Consumers that had no capacity may have some: let their queues look again."""
-        for consumer in self.consumers.values():
+        """Consumers that had no capacity may have some: let their queues look again, each time
+        another one first. What there is room for may be one message."""
+        consumers = list(self.consumers.values())
+        first = self.next_woken = (self.next_woken + 1) % (len(consumers) or 1)
+        for consumer in consumers[first:] + consumers[:first]:
             self.vhost.mark_dirty(consumer.queue)
 
 

@@ -108,9 +108,10 @@ class Consumer:
         if connection.output_size >= connection.delivery_limit:
             connection.starved = True
             return False
-        if self.no_ack:
-            return True
         channel = self.channel
+        if self.no_ack:  # adds nothing to the channel's prefetch, and waits for it all the same
+            prefetch = channel.global_prefetch
+            return not prefetch or channel.outstanding < prefetch
         return (
             self.outstanding < self._prefetch_limit
             and channel.outstanding < channel.outstanding_limit

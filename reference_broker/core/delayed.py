@@ -144,15 +144,10 @@ class HeldUntilDue:
         header = with_spent_delay(content.header)
         letter = Content(content.route, header, content.body)
         keys = [split_route(content.route)[1], *cc_keys_of(header)]
-        reached: dict[int, Queue] = {}
-        for key in keys:
-            text = key.decode(errors="surrogateescape")
-            for found in env.route(self._exchange_name, text, header) or ():
-                reached.setdefault(found.id, found)
+        first, *copies = (key.decode(errors="surrogateescape") for key in keys)
+        reached = env.route(self._exchange_name, first, header, copies) or ()
         taking = [
-            q
-            for q in reached.values()
-            if q.length_limit is None or not q.length_limit.refuses(q, letter)
+            q for q in reached if q.length_limit is None or not q.length_limit.refuses(q, letter)
         ]
         death = Death(queue, sequence, content, DeathReason.EXPIRED)
         store(taking, letter, read_facts(header), env, death)

@@ -8,7 +8,8 @@ seen before goes no further either; what is new goes to its window too, if it go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from reference_broker.core.delay import delay_ms
@@ -29,16 +30,22 @@ class Router:
         self._queues = queues
 
     def resolve(
-        self, exchange: Exchange, routing_key: str, header: bytes | None
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
     ) -> tuple[Queue, ...]:
-        """The queues for a message that is published to ``exchange``.
+        """The queues for a message that is published to ``exchange``. ``copies`` are more routing
+        keys (CC, BCC): each exchange on the way is asked for all of them, and its alternate only
+        where none of them matched.
 
         ``header`` is the content header's payload, decoded only where an exchange is reached that
         asks for more than the routing key; ``None`` counts as no headers. Raises
         :exc:`ConnectionException` 502 when it can't be decoded.
         """
         headers = MessageHeaders(header)
-        found = self._reach(exchange, routing_key, headers)
+        found = self._reach(exchange, (routing_key, *copies), headers)
         for queue in list(found.values()):
             if queue.seen is not None:
                 known = queue.seen.knows(headers)
@@ -49,12 +56,12 @@ class Router:
         return tuple(found.values())
 
     def _reach(
-        self, exchange: Exchange, routing_key: str, headers: MessageHeaders
+        self, exchange: Exchange, keys: Sequence[str], headers: MessageHeaders
     ) -> dict[int, Queue]:
         """By id, whatever the queues themselves have seen."""
         if exchange.name == DEFAULT_EXCHANGE:
-            named = self._queues.get(routing_key)
-            return {} if named is None else {named.id: named}
+            named = map(self._queues.get, keys)
+            return {queue.id: queue for queue in named if queue is not None}
         found: dict[int, Queue] = {}
         windows: dict[int, Queue] = {}
         reached = {exchange.name: exchange}
@@ -71,7 +78,7 @@ class Router:
                 if known is False:
                     windows[seen.queue.id] = seen.queue
             matched = False
-            for binding in current.match(routing_key, headers):
+            for binding in chain.from_iterable(current.match(key, headers) for key in keys):
                 matched = True
                 name = binding.destination
                 if binding.destination_is_queue:
@@ -104,7 +111,7 @@ class Router:
                 if exchange_behind.name not in reached:
                     reached[exchange_behind.name] = exchange_behind
                     ahead.append(exchange_behind)
-        queues = self._reach(exchange, routing_key, NO_HEADERS).values()
+        queues = self._reach(exchange, (routing_key,), NO_HEADERS).values()
         return any(queue.seen is not None for queue in queues)
 
     def _alternate(self, exchange: Exchange) -> Exchange | None:

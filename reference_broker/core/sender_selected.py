@@ -38,10 +38,7 @@ def resolve_all(
     keys = [key.decode(errors="surrogateescape") for key in octets]
     for text in keys:
         access.require_topic(Action.WRITE, exchange, text)
-    found = dict.fromkeys(vhost.resolve(exchange, routing_key, header))
-    for text in keys:
-        found.update(dict.fromkeys(vhost.resolve(exchange, text, header)))
-    return tuple(found), header
+    return vhost.resolve(exchange, routing_key, header, keys), header
 
 
 def cc_keys(headers: dict[str, Any], name: str = "CC") -> list[bytes]:

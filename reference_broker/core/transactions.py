@@ -133,8 +133,9 @@ class Transaction:
         complete = True
         for target, queues, content, facts in publishes:
             there = tuple(queue for queue in queues if not queue.deleted)
-            # One whose queues were deleted since is lost, as it would be a moment later.
-            if there or not queues:
+            # One whose queues were deleted since is lost, as it would be a moment later; where it
+            # is mandatory it is returned.
+            if there or target.mandatory or not queues:
                 _count(channel, target, there)
                 complete &= place(channel, target, there, content, facts)
         for settle, leases in settlements:

@@ -9,7 +9,7 @@ in :mod:`router`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, cast
 
@@ -469,22 +469,26 @@ class VHost:
     # Routing
 
     def resolve(
-        self, exchange: Exchange, routing_key: str, header: bytes | None
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
     ) -> tuple[Queue, ...]:
         """The queues for a message, each once; see :meth:`Router.resolve`."""
-        return self._router.resolve(exchange, routing_key, header)
+        return self._router.resolve(exchange, routing_key, header, copies)
 
     def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
         """True when a route from ``exchange`` must be resolved for each message anew."""
         return self._router.depends_on_headers(exchange, routing_key)
 
     def route(
-        self, exchange_name: str, routing_key: str, header: bytes
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
     ) -> tuple[Queue, ...] | None:
         """:meth:`resolve` by name, internal exchanges included; ``None`` for one that is not
         there."""
         exchange = self.exchanges.get(exchange_name)
-        return None if exchange is None else self.resolve(exchange, routing_key, header)
+        return None if exchange is None else self.resolve(exchange, routing_key, header, copies)
 
     # What its queues ask of it
 

@@ -2,8 +2,11 @@
 
 ``x-death`` is an array of tables, newest first, one per (queue, reason) with a count::
 
-    count long | reason, queue, exchange longstr | time timestamp | routing-keys array of longstr
+    count long | reason, queue longstr | time timestamp | exchange longstr
+    routing-keys array of longstr
     original-expiration longstr, when the message had an expiration, which it loses
+
+The order is RabbitMQ's too: there are programs that compare the table as it is printed.
 
 ``x-first-death-{queue,reason,exchange}`` are written at the first death, and
 ``x-last-death-{queue,reason,exchange}`` at each (RabbitMQ 4). When the same (queue, reason) comes
@@ -48,8 +51,10 @@ def with_x_death(
     names = {"queue": queue, "reason": reason.value, "exchange": _longstr(exchange)}
     death: dict[str, Any] = {
         "count": Typed("l", 1),
-        **names,
+        "reason": names["reason"],
+        "queue": names["queue"],
         "time": Typed("T", wall_ms // 1000),
+        "exchange": names["exchange"],
         "routing-keys": [_longstr(key) for key in keys],
     }
     expiration = properties.pop(EXPIRATION, None)

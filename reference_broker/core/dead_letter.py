@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from reference_broker.core.content import Content
 from reference_broker.core.death import Death, DeathReason
-from reference_broker.core.enqueue import store
+from reference_broker.core.enqueue import store, those_that_take
 from reference_broker.core.header import read_facts
 from reference_broker.core.x_death import cc_keys_of, is_cycle, with_x_death
 
@@ -88,9 +88,7 @@ class DeadLetters:
         reached = self._targets(limits.dead_letter_exchange or "", keys, header)
         queues = [queue for queue in reached if not is_cycle(queue.name, deaths)]
         self.cycles += len(reached) - len(queues)
-        taking = [
-            q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, letter)
-        ]
+        taking = those_that_take(queues, letter)
         if taking:
             self.sent += 1
         else:
@@ -101,7 +99,7 @@ class DeadLetters:
         """The queues of every key, in order and without repeats."""
         queues: dict[int, Queue] = {}
         for key in keys:
-            found = self._env.route(exchange, key.decode(errors="surrogateescape"), header)
+            found = self._env.route_again(exchange, key.decode(errors="surrogateescape"), header)
             for queue in found or ():
                 queues.setdefault(queue.id, queue)
         return list(queues.values())

@@ -220,8 +220,9 @@ def _publish_with_care(
     facts: HeaderFacts,
 ) -> None:
     """The second half of :func:`publish`, for what the hot path doesn't look for."""
+    sent = header
     if not facts.plain:
-        header = _check_sender(channel, header)
+        sent = header = _check_sender(channel, header)
         if facts.has_headers and COPIES_MARK in header:
             exchange = channel.vhost.exchange_for_publish(target.exchange)
             counted = len(queues)  # those of the routing key, which come first again
@@ -233,7 +234,7 @@ def _publish_with_care(
                 count_routed(channel.vhost, exchange, queues[counted:])
     content = Content(target.route, header, body)
     if channel.transaction is not None:
-        channel.transaction.publish(target, queues, content, facts)
+        channel.transaction.publish(target, queues, content, facts, sent)
         return
     confirms = channel.confirms
     if confirms is not None:

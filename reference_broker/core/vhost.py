@@ -184,7 +184,7 @@ class VHost:
         check_new_exchange(wanted, self.name)
         access.require_alternate(name, wanted.arguments)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
-        self._add_inner_queues(wanted, {})
+        self._add_inner_queues(wanted, {}, SeenRule.of(wanted.type, wanted.arguments))
         self.policies.adopt_exchange(wanted)
         self._topology.add_exchange(wanted)
         return wanted
@@ -210,13 +210,14 @@ class VHost:
             )
         self._topology.drop_exchange(exchange)
 
-    def _add_inner_queues(self, exchange: Exchange, ids: Mapping[str, int]) -> None:
-        """Give the exchange the queues that its type and arguments ask for; ``ids`` are those that
-        were given before, by kind."""
+    def _add_inner_queues(
+        self, exchange: Exchange, ids: Mapping[str, int], rule: SeenRule | None
+    ) -> None:
+        """Give the exchange the queues that its type and arguments ask for, the latter with
+        ``rule``; ``ids`` are those that were given before, by kind."""
         if exchange.type is ExchangeType.DELAYED:
             id = ids.get(DELAYED) or self._ids.next()
             exchange.delays = delayed_messages(exchange, id, self)
-        rule = SeenRule.of(exchange.type, exchange.arguments)
         if rule is not None:
             id = ids.get(SEEN) or self._ids.next()
             owner = described("exchange", exchange.name, self.name)
@@ -225,9 +226,13 @@ class VHost:
     @property
     def loading(self) -> bool:
         """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
-        windows = [exchange.seen for exchange in self.exchanges.values()]
-        windows += [queue.seen for queue in self.queues.values()]
-        return any(window is not None and window.loading for window in windows)
+        return any(window.loading for window in self.windows())
+
+    def windows(self) -> list[SeenKeys]:
+        """What exchanges and queues have seen."""
+        found = [exchange.seen for exchange in self.exchanges.values()]
+        found += [queue.seen for queue in self.queues.values()]
+        return [window for window in found if window is not None]
 
     def exchange_for_publish(self, name: str) -> Exchange:
         """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
@@ -367,7 +372,8 @@ class VHost:
             limits=parse(wanted.arguments, wanted.name, self.name),
             env=self,
         )
-        rule = SeenRule.of_queue(wanted.arguments)
+        of_queue = SeenRule.of_stored_queue if stored else SeenRule.of_queue
+        rule = of_queue(wanted.arguments)
         if rule is not None:
             described_queue = described("queue", wanted.name, self.name)
             id = seen_id or self._ids.next()
@@ -474,6 +480,12 @@ class VHost:
         """The queues for a message, each once; see :meth:`Router.resolve`."""
         return self._router.resolve(exchange, routing_key, header)
 
+    def resolve_again(
+        self, exchange: Exchange, routing_key: str, header: bytes | None
+    ) -> tuple[Queue, ...]:
+        """The same for a message that comes a second time; see :meth:`Router.resolve_again`."""
+        return self._router.resolve_again(exchange, routing_key, header)
+
     def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
         """True when a route from ``exchange`` must be resolved for each message anew."""
         return self._router.depends_on_headers(exchange, routing_key)
@@ -485,6 +497,13 @@ class VHost:
         there."""
         exchange = self.exchanges.get(exchange_name)
         return None if exchange is None else self.resolve(exchange, routing_key, header)
+
+    def route_again(
+        self, exchange_name: str, routing_key: str, header: bytes
+    ) -> tuple[Queue, ...] | None:
+        """:meth:`resolve_again` by name, in the same way."""
+        exchange = self.exchanges.get(exchange_name)
+        return None if exchange is None else self.resolve_again(exchange, routing_key, header)
 
     # What its queues ask of it
 
@@ -526,7 +545,9 @@ class VHost:
             lambda wanted, seen_id: self._queue_of(
                 wanted, True, None, stored=True, seen_id=seen_id
             ),
-            self._add_inner_queues,
+            lambda exchange, ids: self._add_inner_queues(
+                exchange, ids, SeenRule.of_stored(exchange.type, exchange.arguments)
+            ),
         )
         restore_counts(definitions, self.name, self.queues_by_id, self.journal)
         for exchange in self.exchanges.values():

@@ -264,6 +264,11 @@ class QueueHost:
             return None
         return tuple(self.queues[n] for n in self.routes.get((exchange_name, routing_key), ()))
 
+    def route_again(
+        self, exchange_name: str, routing_key: str, header: bytes
+    ) -> tuple[Queue, ...] | None:
+        return self.route(exchange_name, routing_key, header)  # there are no windows here
+
     def queue_expired(self, queue: Queue) -> None:
         self._lose(queue, "expired")
 

@@ -39,6 +39,10 @@ def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
         if queue_id in queues:
             queues[queue_id].lost += lost
     recovered.queues.clear()
+    for queue in queues.values():
+        if queue.delivery_counts is not None:  # their messages may have gone since
+            queue.delivery_counts.sweep()
+            queue.delivery_counts.write()
     return Restored(len(queues), messages, orphans)
 
 

@@ -320,7 +320,7 @@ def test_counts_of_a_queue_that_is_gone_are_dropped() -> None:
     log.define("queue/%2F/q", None)
     write(log, disk)
     log, recovered = open_log(disk)
-    assert any(key.startswith("count/") for key in recovered.definitions)
+    assert any(key.startswith("counts/") for key in recovered.definitions)
     start(broker_on(log), log, disk, recovered)
     write(log, disk)
     _, recovered = open_log(disk)
@@ -467,3 +467,27 @@ def test_windows_that_an_earlier_version_did_not_know_don_t_prevent_a_start() ->
     vhost = broker.vhosts["/"]
     assert (vhost.queues["q"].seen, vhost.exchanges["e"].seen) == (None, None)
     assert vhost.queues["q"].arguments == bad
+
+
+def test_counts_of_messages_that_are_gone_are_dropped() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    queue = broker.vhosts["/"].declare_queue(
+        "q", durable=True, arguments={"x-queue-type": "quorum"}
+    )
+    for body in (b"a", b"b"):
+        publish(broker, "q", body)
+    leases = [lease for _ in range(2) if (lease := queue.get(None)) is not None]
+    queue.requeue(leases)
+    lease = queue.get(None)
+    assert lease is not None
+    queue.ack(lease)  # and a crash, before anybody looked
+    write(log, disk)
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    start(broker, log, disk, recovered)
+    counts = broker.vhosts["/"].queues["q"].delivery_counts
+    assert counts is not None
+    assert len(counts) == 1
+    assert counts.of(leases[1].sequence) == (1, 1)

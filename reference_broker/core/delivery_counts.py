@@ -207,10 +207,10 @@ def restore_counts(
                 queue = queues.get(queue_id)
                 counting = None if queue is None else queue.delivery_counts
                 if counting is not None:
-                    restore = counting.restore
-                    if kind == definition.COUNT:
-                        restore = counting.restore_one
-                    restore(number, value)
+                    if kind == definition.COUNTS:
+                        counting.restore(number, value)
+                    else:
+                        counting.restore_one(number, value)
             except (ValueError, struct.error) as error:
                 raise Corrupt(f"a delivery count can't be read: {error}") from error
             if counting is None or kind == definition.COUNT:

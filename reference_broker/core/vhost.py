@@ -53,6 +53,7 @@ from reference_broker.core.queue_type import (
     check_conditional_deletion,
     check_properties,
     check_server_named,
+    with_default_type,
 )
 from reference_broker.core.router import Router
 from reference_broker.core.seen_keys import SeenKeys
@@ -279,11 +280,13 @@ class VHost:
             queue.touch()
             return queue
         refuse_reserved("queue", name)
+        temporary = exclusive or auto_delete or not durable
+        arguments = self._with_default_type(name, arguments or {}, temporary=temporary)
         if not name:
-            check_server_named((arguments or {}).get("x-queue-type"))
+            check_server_named(arguments.get("x-queue-type"))
             name = GENERATED_PREFIX + self._ids.token()
         access.require(Action.CONFIGURE, "queue", name)
-        wanted = QueueDefinition(0, name, auto_delete, dict(arguments or {}))
+        wanted = QueueDefinition(0, name, auto_delete, dict(arguments))
         owner = owner if exclusive else None
         existing = self.queues.get(name)
         if existing is not None:
@@ -309,6 +312,14 @@ class VHost:
         if owner is not None:
             self._exclusive.setdefault(owner, {})[name] = queue
         return queue
+
+    def _with_default_type(
+        self, name: str, arguments: Mapping[str, Any], *, temporary: bool
+    ) -> Mapping[str, Any]:
+        existing = self.queues.get(name)
+        if existing is not None and "x-queue-type" not in existing.arguments:
+            return arguments  # it was there before the default was
+        return with_default_type(arguments, self.info.default_queue_type, temporary=temporary)
 
     def delete_queue(
         self,

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqkit.wire import Typed, encode_table
@@ -59,6 +60,15 @@ class Counts(NamedTuple):
     acquired: int = 0
 
 
+NEVER = Counts()
+
+
+@lru_cache
+def _one_more(counts: Counts, failed: bool) -> Counts:
+    """After one more return. Messages that come back together mostly share theirs."""
+    return Counts(min(counts.failed + failed, _COUNT_MAX), min(counts.acquired + 1, _COUNT_MAX))
+
+
 class DeliveryCounts:
     """The counts of one queue's messages that have come back. What is changed here is in the
     journal after :meth:`write`, which whoever changes it calls before the input ends."""
@@ -85,7 +95,7 @@ class DeliveryCounts:
 
     def of(self, sequence: int) -> Counts:
         """The counts of a message, none where it never came back."""
-        return self._by_sequence.get(sequence, Counts())
+        return self._by_sequence.get(sequence, NEVER)
 
     def returned(self, sequence: int, *, failed: bool) -> bool:
         """Count a return; false when it was one too many: the message is not to be handed out
@@ -96,13 +106,7 @@ class DeliveryCounts:
             limit = DEFAULT_DELIVERY_LIMIT
         if failed and 0 <= limit <= before.failed:
             return False
-        self._keep(
-            sequence,
-            Counts(
-                min(before.failed + failed, _COUNT_MAX),
-                min(before.acquired + 1, _COUNT_MAX),
-            ),
-        )
+        self._keep(sequence, _one_more(before, failed))
         return True
 
     def moved(self, old: int, new: int) -> None:

@@ -72,6 +72,18 @@ def named_type(name: str) -> QueueType | None:
     return QueueType(name) if name in list(QueueType) else None
 
 
+def with_default_type(
+    arguments: Mapping[str, Any], default: str, *, temporary: bool
+) -> dict[str, Any]:
+    """The arguments of a declaration, with the ``default`` queue type of its virtual host where
+    they name none. A ``temporary`` queue (exclusive, auto-delete or not durable) is classic where
+    the default can't be so (RabbitMQ 3.12)."""
+    complete = dict(arguments)
+    if default == QueueType.CLASSIC or (default in (*QueueType, STREAM) and not temporary):
+        complete.setdefault("x-queue-type", default)
+    return complete
+
+
 def refuse_foreign_arguments(type: QueueType, arguments: Mapping[str, Any], where: str) -> None:
     """Raises :exc:`ChannelException` 406 for an argument that only other types have."""
     for name in arguments:

@@ -98,7 +98,7 @@ def _routed(origin: Origin, letter: Content, vhost: VHost, access: Access) -> li
         access.require_topic(Action.WRITE, exchange, origin.routing_key)
     except ChannelException:  # it is gone, internal, or not for this user
         return []
-    return list(vhost.resolve(exchange, origin.routing_key, letter.header))
+    return list(vhost.resolve_again(exchange, origin.routing_key, letter.header))
 
 
 def _text(value: Any) -> str:

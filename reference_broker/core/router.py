@@ -3,7 +3,9 @@
 The law: every exchange is passed once (cycles end), every queue is named once, and the order
 depends on nothing but the topology: the first exchange's queues first, then those behind it. What a
 delayed exchange holds back goes no further, and to the queue of what it holds. What an exchange has
-seen before goes no further either; what is new goes to its window too, if it goes anywhere.
+seen before goes no further either; what is new goes to its window too, if it goes anywhere. A
+message that was published once and comes a second time is no repetition: it passes every window
+(:mod:`reference_broker.core.enqueue` says which those are).
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ class Router:
         :exc:`ConnectionException` 502 when it can't be decoded.
         """
         headers = MessageHeaders(header)
-        found = self._reach(exchange, (routing_key, *copies), headers)
+        found = self._reach(exchange, (routing_key, *copies), headers, ask_windows=True)
         for queue in list(found.values()):
             if queue.seen is not None:
                 known = queue.seen.knows(headers)
@@ -55,8 +57,21 @@ class Router:
                     found[queue.seen.queue.id] = queue.seen.queue
         return tuple(found.values())
 
+    def resolve_again(
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
+    ) -> tuple[Queue, ...]:
+        """:meth:`resolve` for a message that comes a second time: windows are not asked, and it
+        goes to none of them."""
+        headers = MessageHeaders(header)
+        keys = (routing_key, *copies)
+        return tuple(self._reach(exchange, keys, headers, ask_windows=False).values())
+
     def _reach(
-        self, exchange: Exchange, keys: Sequence[str], headers: MessageHeaders
+        self, exchange: Exchange, keys: Sequence[str], headers: MessageHeaders, *, ask_windows: bool
     ) -> dict[int, Queue]:
         """By id, whatever the queues themselves have seen."""
         if exchange.name == DEFAULT_EXCHANGE:
@@ -71,7 +86,7 @@ class Router:
                 found[current.delays.id] = current.delays
                 continue
             seen = current.seen
-            if seen is not None:
+            if ask_windows and seen is not None:
                 known = seen.knows(headers)
                 if known:
                     continue
@@ -111,7 +126,7 @@ class Router:
                 if exchange_behind.name not in reached:
                     reached[exchange_behind.name] = exchange_behind
                     ahead.append(exchange_behind)
-        queues = self._reach(exchange, (routing_key,), NO_HEADERS).values()
+        queues = self._reach(exchange, (routing_key,), NO_HEADERS, ask_windows=False).values()
         return any(queue.seen is not None for queue in queues)
 
     def _alternate(self, exchange: Exchange) -> Exchange | None:

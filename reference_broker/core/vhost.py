@@ -53,6 +53,7 @@ from reference_broker.core.queue_type import (
     check_conditional_deletion,
     check_properties,
     check_server_named,
+    with_default_type,
 )
 from reference_broker.core.router import Router
 from reference_broker.core.seen_keys import SeenKeys
@@ -184,7 +185,7 @@ class VHost:
         check_new_exchange(wanted, self.name)
         access.require_alternate(name, wanted.arguments)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
-        self._add_inner_queues(wanted, {})
+        self._add_inner_queues(wanted, {}, SeenRule.of(wanted.type, wanted.arguments))
         self.policies.adopt_exchange(wanted)
         self._topology.add_exchange(wanted)
         return wanted
@@ -210,13 +211,14 @@ class VHost:
             )
         self._topology.drop_exchange(exchange)
 
-    def _add_inner_queues(self, exchange: Exchange, ids: Mapping[str, int]) -> None:
-        """Give the exchange the queues that its type and arguments ask for; ``ids`` are those that
-        were given before, by kind."""
+    def _add_inner_queues(
+        self, exchange: Exchange, ids: Mapping[str, int], rule: SeenRule | None
+    ) -> None:
+        """Give the exchange the queues that its type and arguments ask for, the latter with
+        ``rule``; ``ids`` are those that were given before, by kind."""
         if exchange.type is ExchangeType.DELAYED:
             id = ids.get(DELAYED) or self._ids.next()
             exchange.delays = delayed_messages(exchange, id, self)
-        rule = SeenRule.of(exchange.type, exchange.arguments)
         if rule is not None:
             id = ids.get(SEEN) or self._ids.next()
             owner = described("exchange", exchange.name, self.name)
@@ -225,9 +227,13 @@ class VHost:
     @property
     def loading(self) -> bool:
         """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
-        windows = [exchange.seen for exchange in self.exchanges.values()]
-        windows += [queue.seen for queue in self.queues.values()]
-        return any(window is not None and window.loading for window in windows)
+        return any(window.loading for window in self.windows())
+
+    def windows(self) -> list[SeenKeys]:
+        """What exchanges and queues have seen."""
+        found = [exchange.seen for exchange in self.exchanges.values()]
+        found += [queue.seen for queue in self.queues.values()]
+        return [window for window in found if window is not None]
 
     def exchange_for_publish(self, name: str) -> Exchange:
         """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
@@ -274,11 +280,13 @@ class VHost:
             queue.touch()
             return queue
         refuse_reserved("queue", name)
+        temporary = exclusive or auto_delete or not durable
+        arguments = self._with_default_type(name, arguments or {}, temporary=temporary)
         if not name:
-            check_server_named((arguments or {}).get("x-queue-type"))
+            check_server_named(arguments.get("x-queue-type"))
             name = GENERATED_PREFIX + self._ids.token()
         access.require(Action.CONFIGURE, "queue", name)
-        wanted = QueueDefinition(0, name, auto_delete, dict(arguments or {}))
+        wanted = QueueDefinition(0, name, auto_delete, dict(arguments))
         owner = owner if exclusive else None
         existing = self.queues.get(name)
         if existing is not None:
@@ -304,6 +312,14 @@ class VHost:
         if owner is not None:
             self._exclusive.setdefault(owner, {})[name] = queue
         return queue
+
+    def _with_default_type(
+        self, name: str, arguments: Mapping[str, Any], *, temporary: bool
+    ) -> Mapping[str, Any]:
+        existing = self.queues.get(name)
+        if existing is not None and "x-queue-type" not in existing.arguments:
+            return arguments  # it was there before the default was
+        return with_default_type(arguments, self.info.default_queue_type, temporary=temporary)
 
     def delete_queue(
         self,
@@ -367,7 +383,8 @@ class VHost:
             limits=parse(wanted.arguments, wanted.name, self.name),
             env=self,
         )
-        rule = SeenRule.of_queue(wanted.arguments)
+        of_queue = SeenRule.of_stored_queue if stored else SeenRule.of_queue
+        rule = of_queue(wanted.arguments)
         if rule is not None:
             described_queue = described("queue", wanted.name, self.name)
             id = seen_id or self._ids.next()
@@ -478,6 +495,16 @@ class VHost:
         """The queues for a message, each once; see :meth:`Router.resolve`."""
         return self._router.resolve(exchange, routing_key, header, copies)
 
+    def resolve_again(
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
+    ) -> tuple[Queue, ...]:
+        """The same for a message that comes a second time; see :meth:`Router.resolve_again`."""
+        return self._router.resolve_again(exchange, routing_key, header, copies)
+
     def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
         """True when a route from ``exchange`` must be resolved for each message anew."""
         return self._router.depends_on_headers(exchange, routing_key)
@@ -489,6 +516,15 @@ class VHost:
         there."""
         exchange = self.exchanges.get(exchange_name)
         return None if exchange is None else self.resolve(exchange, routing_key, header, copies)
+
+    def route_again(
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+    ) -> tuple[Queue, ...] | None:
+        """:meth:`resolve_again` by name, in the same way."""
+        exchange = self.exchanges.get(exchange_name)
+        if exchange is None:
+            return None
+        return self.resolve_again(exchange, routing_key, header, copies)
 
     # What its queues ask of it
 
@@ -530,7 +566,9 @@ class VHost:
             lambda wanted, seen_id: self._queue_of(
                 wanted, True, None, stored=True, seen_id=seen_id
             ),
-            self._add_inner_queues,
+            lambda exchange, ids: self._add_inner_queues(
+                exchange, ids, SeenRule.of_stored(exchange.type, exchange.arguments)
+            ),
         )
         restore_counts(definitions, self.name, self.queues_by_id, self.journal)
         for exchange in self.exchanges.values():

@@ -19,6 +19,8 @@ from mqkit.wire.methods import (
     QueuePurge,
     QueuePurgeOk,
 )
+from reference_broker.core.vhost_info import VHostInfo
+from reference_broker.errors import ChannelException, ConnectionException
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
 
@@ -122,3 +124,42 @@ def test_fan_out_stores_a_transient_message_for_the_quorum_queue_only() -> None:
     assert isinstance(host.journal, RecordingJournal)
     ((_, entries, _),) = host.journal.records
     assert [entry.queue_id for entry in entries] == [queues[0].id]
+
+
+def declared(lone: LoneBroker, name: str, **options: Any) -> str:
+    options = {"durable": True} | options
+    queue = lone.broker.vhosts["/"].declare_queue(name, **options)
+    return queue.limits.queue_type.value
+
+
+def test_the_default_type_of_a_virtual_host() -> None:
+    lone = LoneBroker()
+    vhost = lone.broker.vhosts["/"]
+    assert declared(lone, "before") == "classic"
+    vhost.describe(VHostInfo(default_queue_type="quorum"))
+    assert declared(lone, "q") == "quorum"
+    assert vhost.queues["q"].arguments == QUORUM
+    assert declared(lone, "q") == declared(lone, "q", arguments=QUORUM) == "quorum"
+    assert declared(lone, "c", arguments={"x-queue-type": "classic"}) == "classic"
+    assert declared(lone, "a", auto_delete=True) == "classic"
+    assert declared(lone, "t", durable=False) == "classic"
+    assert declared(lone, "", owner=object(), exclusive=True) == "classic"
+    with pytest.raises(ChannelException, match="server-named"):
+        declared(lone, "")
+    assert declared(lone, "before") == "classic", "it was there before the default was"
+
+
+@pytest.mark.parametrize("default", ["undefined", "nonsense"])
+def test_a_default_type_that_is_none(default: str) -> None:
+    lone = LoneBroker()
+    vhost = lone.broker.vhosts["/"]
+    vhost.describe(VHostInfo(default_queue_type=default))
+    assert declared(lone, "q") == "classic"
+    assert vhost.queues["q"].arguments == {}
+
+
+def test_streams_as_the_default_are_refused_as_any_stream_is() -> None:
+    lone = LoneBroker()
+    lone.broker.vhosts["/"].describe(VHostInfo(default_queue_type="stream"))
+    with pytest.raises(ConnectionException, match="stream"):
+        declared(lone, "q")

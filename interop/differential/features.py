@@ -15,5 +15,5 @@ class Feature(StrEnum):
 
 ALL = frozenset(Feature)
 
-PRESENT: frozenset[Feature] = frozenset()
+PRESENT: frozenset[Feature] = ALL
 """What the reference broker has too: put a name in here when it is there, and it is compared."""

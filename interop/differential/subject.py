@@ -10,6 +10,7 @@ from interop.differential.operation import (
     EXCHANGES,
     PLACES,
     QUEUES,
+    Call,
     CloseChannel,
     CloseConnection,
     Operation,
@@ -96,6 +97,9 @@ class Subject:
             case _:
                 self._remember(channel, operation.method)
                 peer.send(place[1], operation.method)
+        if isinstance(operation, Call) and isinstance(operation.method, methods.TxCommit):
+            # RabbitMQ closes the connection of who asks anything before the answer.
+            peer.wait_for(place[1], methods.TxCommitOk)
         peer.ask()
 
     def finish(self) -> None:

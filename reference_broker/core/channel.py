@@ -120,6 +120,14 @@ class Channel:
             self._move(ChannelEvent.SUSPEND)
         broker.ledger.promise(broker.journal.tail, _SuspendedReply(self, method))
 
+    def notify(self, method: Method) -> None:
+        """Send what the client has not asked for: behind the -ok that the channel waits with."""
+        if self.state is ChannelState.SUSPENDED:
+            broker = self.connection.broker
+            broker.ledger.promise(broker.journal.tail, _Notice(self, method))
+        else:
+            self.reply(method)
+
     def send_content(self, method: bytes, content: Content) -> None:
         """Send a method, given as its frame's payload, and a message after it."""
         connection = self.connection
@@ -253,6 +261,23 @@ class Channel:
         """Consumers that had no capacity may have some: let their queues look again."""
         for consumer in self.consumers.values():
             self.vhost.mark_dirty(consumer.queue)
+
+
+class _Notice:
+    """The promise to tell a channel something when it has been answered."""
+
+    __slots__ = ("_channel", "_method")
+
+    def __init__(self, channel: Channel, method: Method) -> None:
+        self._channel = channel
+        self._method = method
+
+    def kept(self) -> None:
+        if self._channel.state in (ChannelState.OPEN, ChannelState.SUSPENDED):
+            self._channel.reply(self._method)
+
+    def broken(self) -> None:
+        """The channel's own reply says so."""
 
 
 class _SuspendedReply:

@@ -171,6 +171,9 @@ class _Writer:
             arguments["x-single-active-consumer"] = True
         if Feature.QUEUE_TYPE in self._features and self._one_in(6):
             arguments["x-queue-type"] = self._of(("classic", "quorum"))
+        if arguments.get("x-queue-type") == "quorum":
+            # RabbitMQ 3.10.8 refuses only after a message too many, and does not know the other.
+            arguments.pop("x-overflow", None)
         return arguments
 
     def delete_queue(self) -> Call:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from interop.brokers import Broker
 from interop.differential.normal import Names, message, told
 from interop.differential.operation import (
     EXCHANGES,
@@ -19,7 +20,6 @@ from interop.differential.operation import (
 )
 from interop.differential.peer import Event, Peer
 from mqkit import wire
-from mqkit.transport.seam import Endpoint
 from mqkit.wire import methods
 
 OBSERVER = (0, 9)
@@ -67,14 +67,15 @@ class Subject:
     """A broker. Hand in an operation with :meth:`begin`, wait with :meth:`finish`, then look at
     :attr:`seen` as often as needed: :meth:`refresh` reads what has come since."""
 
-    def __init__(self, name: str, endpoint: Endpoint) -> None:
+    def __init__(self, name: str, broker: Broker) -> None:
         self.name = name
         self.seen = Seen()
         self.names = Names()
-        self._endpoint = endpoint
+        self._broker = broker
         self._peers: dict[int, Peer] = {}
         self._channels: dict[Place, _Channel] = {}
         self._queues: list[str] = []
+        self._lasting: list[methods.ExchangeUnbind] = []
 
     # -- operations
 
@@ -153,12 +154,14 @@ class Subject:
         """Close everything and delete all names that sequences use."""
         for connection in list(self._peers):
             self._close(connection)
-        peer = Peer(self._endpoint)
+        peer = Peer(self._broker.endpoint)
         peer.open_channel(1)
         for queue in QUEUES:
             peer.send(1, methods.QueueDelete(queue=queue))
         for exchange in EXCHANGES:
             peer.send(1, methods.ExchangeDelete(exchange=exchange))
+        for unbind in self._lasting:
+            peer.send(1, unbind)
         peer.ask()
         peer.wait_until_answered()
         left = [e.command.method for e in peer.events if not _is_deleted(e)]
@@ -166,6 +169,7 @@ class Subject:
         if left:
             raise RuntimeError(f"{self.name} could not be cleaned: {left}")
         self._queues.clear()
+        self._lasting.clear()
         self._channels.clear()
         self.names = Names()
 
@@ -176,7 +180,7 @@ class Subject:
         peer = self._peers.get(connection)
         if peer is None or not peer.alive:
             self._close(connection)
-            peer = self._peers[connection] = Peer(self._endpoint)
+            peer = self._peers[connection] = Peer(self._broker.endpoint)
         if number not in peer.channels:
             peer.open_channel(number)
             self._channels[place] = _Channel()
@@ -217,6 +221,16 @@ class Subject:
                 channel.settled.clear()
             case methods.TxCommit():
                 channel.settled.clear()
+            case methods.ExchangeBind() if _is_predeclared(method.source, method.destination):
+                self._lasting.append(
+                    methods.ExchangeUnbind(
+                        method.destination,
+                        method.source,
+                        method.routing_key,
+                        False,
+                        method.arguments,
+                    )
+                )
             case methods.ConfirmSelect() if method.nowait:
                 channel.confirms = True
             case methods.QueueDeclare() if method.nowait and not method.passive:
@@ -335,7 +349,7 @@ class Subject:
         peer = self._peers.get(OBSERVER[0])
         if peer is None or not peer.alive:
             self._close(OBSERVER[0])
-            peer = self._peers[OBSERVER[0]] = Peer(self._endpoint)
+            peer = self._peers[OBSERVER[0]] = Peer(self._broker.endpoint)
         peer.open_channel(OBSERVER[1])
         return peer
 
@@ -359,6 +373,11 @@ _CUT_OFF = Event(OBSERVER[1], wire.Command(methods.ConnectionClose(0, "socket cl
 GONE = ("channel.close", 404)
 
 
+def _is_predeclared(*exchanges: str) -> bool:
+    """Bindings between such exchanges are not gone with what a sequence has declared."""
+    return all(exchange.startswith("amq.") for exchange in exchanges)
+
+
 def _is_deleted(event: Event) -> bool:
-    ok = methods.QueueDeleteOk | methods.ExchangeDeleteOk
+    ok = methods.QueueDeleteOk | methods.ExchangeDeleteOk | methods.ExchangeUnbindOk
     return isinstance(event.command.method, ok)

@@ -26,6 +26,14 @@ def test_a_wrapped_term_is_one_line() -> None:
     assert Names().evened("{value_too_large,\n              9}") == "{value_too_large,9}"
 
 
+def test_widths_of_integers_in_texts_do_not_count() -> None:
+    told_there, told_here = (
+        Names().evened(f"received the value '5' of type '{width}' but current is none")
+        for width in ("byte", "signedint")
+    )
+    assert told_there == told_here != Names().evened(told_here.replace("integer", "longstr"))
+
+
 def test_types_of_header_values_count() -> None:
     assert evened({"n": 1}) != evened({"n": True})
     assert evened({"n": 1}) != evened({"n": Typed("l", 1)})

@@ -10,6 +10,7 @@ from mqkit.wire.methods import (
     BasicPublish,
     BasicQos,
     BasicQosOk,
+    ChannelClose,
     Method,
     QueueDeclare,
     QueueDeclareOk,
@@ -58,6 +59,18 @@ def test_a_queue_whose_message_a_consumer_waits_for_is_empty() -> None:
     client = client_of(consuming=True)
     answers = publish_and(client, QueueDelete("q", if_empty=True))
     assert answers == [DELIVERED, QueueDeleteOk(0), BasicCancel("tag", True)]
+
+
+def test_a_queue_in_use_and_not_empty_is_told_to_be_not_empty() -> None:
+    client = client_of()
+    client.send(1, BasicQos(prefetch_count=1), BasicConsume("q", "tag"))
+    for _ in range(2):
+        client.publish("q", b"body")
+    client.received()
+    client.send(1, QueueDelete("q", if_unused=True, if_empty=True))
+    (closed,) = client.methods()
+    assert isinstance(closed, ChannelClose)
+    assert closed.reply_text == "PRECONDITION_FAILED - queue 'q' in vhost '/' not empty"
 
 
 def test_who_deletes_a_queue_that_it_consumes_hears_the_ok_first() -> None:

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from interop.brokers import Broker
+from interop.differential.administration import (
+    Administration,
+    Administrative,
+    Permit,
+)
 from interop.differential.normal import Names, message, told
 from interop.differential.operation import (
     EXCHANGES,
     PLACES,
     QUEUES,
+    TOKEN,
+    USER,
+    USERS_CONNECTION,
     Call,
     CloseChannel,
     CloseConnection,
     Operation,
     Publish,
+    Rest,
     Settle,
 )
 from interop.differential.peer import Event, Peer
 from mqkit import wire
 from mqkit.wire import methods
+
+ADMINISTRATOR = (-1, 0)
+"""The place of what is answered over HTTP."""
 
 OBSERVER = (0, 9)
 """A channel of its own on the first connection, for exclusive queues are seen from there only."""
@@ -76,12 +88,21 @@ class Subject:
         self._channels: dict[Place, _Channel] = {}
         self._queues: list[str] = []
         self._lasting: list[methods.ExchangeUnbind] = []
+        self._tokens: dict[bytes, str] = {}
+        self._administration = Administration(
+            broker.management_url, broker.endpoint.credentials, USER
+        )
 
     # -- operations
 
     def begin(self, number: int, operation: Operation) -> None:
         """Send it, and ask for a sign of life. Opens connection and channel where needed."""
         self.seen = Seen()
+        if isinstance(operation, Administrative):
+            self._administer(operation)
+            return
+        if isinstance(operation, Rest):
+            return
         place = PLACES[operation.place]
         peer, channel = self._open(place)
         match operation:
@@ -154,6 +175,7 @@ class Subject:
         """Close everything and delete all names that sequences use."""
         for connection in list(self._peers):
             self._close(connection)
+        self._administration.reset()
         peer = Peer(self._broker.endpoint)
         peer.open_channel(1)
         for queue in QUEUES:
@@ -170,6 +192,7 @@ class Subject:
             raise RuntimeError(f"{self.name} could not be cleaned: {left}")
         self._queues.clear()
         self._lasting.clear()
+        self._tokens.clear()
         self._channels.clear()
         self.names = Names()
 
@@ -180,11 +203,25 @@ class Subject:
         peer = self._peers.get(connection)
         if peer is None or not peer.alive:
             self._close(connection)
-            peer = self._peers[connection] = Peer(self._broker.endpoint)
+            peer = self._peers[connection] = self._connected(connection)
         if number not in peer.channels:
             peer.open_channel(number)
             self._channels[place] = _Channel()
         return peer, self._channels[place]
+
+    def _connected(self, connection: int) -> Peer:
+        endpoint = self._broker.endpoint
+        if connection != USERS_CONNECTION:
+            return Peer(endpoint)
+        self._administration.admit()
+        return Peer(replace(endpoint, credentials=USER))
+
+    def _administer(self, operation: Administrative) -> None:
+        if isinstance(operation, Permit):
+            self._close(USERS_CONNECTION)
+        self._reply(ADMINISTRATOR, ("status", self._administration.carry_out(operation)))
+        for peer in self._peers.values():
+            peer.ask()
 
     def _close(self, connection: int) -> None:
         peer = self._peers.pop(connection, None)
@@ -195,9 +232,13 @@ class Subject:
 
     def _publish(self, place: Place, number: int, operation: Publish) -> None:
         channel = self._channels[place]
+        method = operation.method
+        if method.routing_key == TOKEN:
+            newest = max(self._tokens, default=None)
+            method = replace(method, routing_key=self._tokens[newest] if newest else TOKEN)
         for copy in range(operation.count):
             body = f"{number}.{copy} ".encode().ljust(operation.size, b".")
-            self._peers[place[0]].publish(place[1], operation.method, operation.properties, body)
+            self._peers[place[0]].publish(place[1], method, operation.properties, body)
             if channel.confirms:
                 channel.published += 1
                 channel.unconfirmed.add(channel.published)
@@ -280,6 +321,8 @@ class Subject:
         if place == OBSERVER:
             return
         channel = self._channels.get(place) or _Channel()
+        if isinstance(event.command.method, methods.BasicGetOk):
+            self._keep_token(event.command)
         match event.command.method:
             case methods.BasicDeliver() as method:
                 self._delivered(place, channel, method, event)
@@ -309,6 +352,11 @@ class Subject:
                 self._channels.pop(place, None)
         self._reply(place, self._told(event))
 
+    def _keep_token(self, command: wire.Command) -> None:
+        address = command.properties().reply_to
+        if address is not None and address.startswith(f"{REPLY_TO}."):
+            self._tokens[command.body] = address
+
     def _reply(self, place: Place, reply: Reply) -> None:
         self.seen.replies.setdefault(place, []).append(reply)
 
@@ -316,6 +364,7 @@ class Subject:
         self, place: Place, channel: _Channel, method: methods.BasicDeliver, event: Event
     ) -> None:
         tag = self._named(method.consumer_tag)
+        self._keep_token(event.command)
         if method.consumer_tag in channel.unacked_consumers:
             channel.held.append(Held(method.delivery_tag, (tag, event.command.body)))
         found = message(event.command, self.names)
@@ -371,6 +420,7 @@ class Subject:
 
 _CUT_OFF = Event(OBSERVER[1], wire.Command(methods.ConnectionClose(0, "socket closed")))
 GONE = ("channel.close", 404)
+REPLY_TO = "amq.rabbitmq.reply-to"
 
 
 def _is_predeclared(*exchanges: str) -> bool:

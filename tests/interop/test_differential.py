@@ -14,7 +14,7 @@ from interop.differential.subject import Subject
 from mqkit.url import parse
 from mqkit.wire import Properties, methods
 
-SEQUENCES = 40
+SEQUENCES = 100
 SEED = 4
 
 

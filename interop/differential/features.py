@@ -20,4 +20,4 @@ class Feature(StrEnum):
 ALL = frozenset(Feature)
 
 PRESENT: frozenset[Feature] = ALL
-"""What the reference broker has too, all of it by now: a new one is put in here when it is there."""
+"""What the reference broker has too, all of it by now: a new one goes in here when it is there."""

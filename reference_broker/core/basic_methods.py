@@ -31,6 +31,7 @@ from reference_broker.core.delivery_counts import shown_content
 from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
 from reference_broker.core.permission import Action
 from reference_broker.core.queue_methods import named_queue
+from reference_broker.core.queue_type import check_get
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 _GET_OK = struct.Struct(">HHQ?")
@@ -99,6 +100,9 @@ def _get(channel: Channel, method: BasicGet) -> None:
     name = named_queue(channel, method.queue)
     channel.connection.access.require(Action.READ, "queue", name)
     queue = channel.vhost.queue_for(name, channel.connection)
+    limits = queue.limits
+    if limits.single_active_consumer:
+        check_get(limits.queue_type, queue.name, channel.vhost.name)
     if not method.no_ack and _unacked(channel) >= UNACKED_MAX:
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED,

@@ -144,6 +144,17 @@ def check_conditional_deletion(
             )
 
 
+def check_get(type: QueueType, name: str, vhost_name: str) -> None:
+    """For a queue with a single active consumer. Raises :exc:`ChannelException` 405: what such a
+    quorum queue has is its consumer's."""
+    if type is QueueType.QUORUM:
+        raise ChannelException(
+            ReplyCode.RESOURCE_LOCKED,
+            f"cannot obtain access to locked {described('queue', name, vhost_name)}. basic.get"
+            " operations are not supported by quorum queues with single active consumer",
+        )
+
+
 def check_global_qos(type: QueueType, name: str, vhost_name: str, global_prefetch: int) -> None:
     """Raises :exc:`ConnectionException` 540 for a consumer on a channel with a global prefetch."""
     if type is QueueType.QUORUM and global_prefetch:

@@ -9,7 +9,7 @@ in :mod:`router`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, cast
 
@@ -328,24 +328,27 @@ class VHost:
         if_unused: bool = False,
         if_empty: bool = False,
         owner: object | None = None,
-    ) -> int:
-        """Delete the queue with its messages and bindings, and tell its consumers. How many
-        messages were ready; 0 for a queue that is not there, which is fine.
+        answer: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        """Delete the queue with its messages and bindings, and tell its consumers. ``answer`` is
+        called before they are told, with how many messages were ready; with 0 for a queue that is
+        not there, which is fine. (As RabbitMQ: who deletes a queue that it consumes hears the -ok
+        first, and clients rely on that.)
 
         Raises :exc:`ChannelException`: 405 for another connection's, 406 when a condition is not
         met; :exc:`ConnectionException` 540 for a condition on a quorum queue.
         """
         queue = self.queues.get(cleaned(name))
         if queue is None:
-            return 0
+            answer(0)
+            return
         check_conditional_deletion(
             queue.limits.queue_type, queue.name, self.name, if_unused=if_unused, if_empty=if_empty
         )
         queue.dispatch()  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
         count = queue.ready
-        self._drop_queue(queue)
-        return count
+        self._drop_queue(queue, lambda: answer(count))
 
     def queue_for(self, name: str, owner: object | None) -> Queue:
         """The queue, for whatever ``owner`` wants to do with it. Raises :exc:`ChannelException`:
@@ -394,7 +397,7 @@ class VHost:
         self.policies.adopt_queue(queue)
         return queue
 
-    def _drop_queue(self, queue: Queue) -> None:
+    def _drop_queue(self, queue: Queue, answer: Callable[[], None] = lambda: None) -> None:
         """Consumers are told last: then everything is as they will find it."""
         if self.queues.get(queue.name) is not queue:
             return
@@ -407,6 +410,7 @@ class VHost:
                 del self._exclusive[queue.owner]
         consumers = cast("list[CancelledConsumer]", list(queue.consumers))
         queue.delete()
+        answer()
         for consumer in consumers:
             consumer.cancelled_by_broker()
 

@@ -10,6 +10,7 @@ from mqkit.wire import Properties
 from mqkit.wire.methods import (
     BasicConsume,
     BasicConsumeOk,
+    BasicGet,
     BasicQos,
     ChannelClose,
     ConnectionClose,
@@ -85,6 +86,17 @@ def test_it_takes_no_consumer_of_a_channel_with_a_global_prefetch(client: LoneCl
     assert (closed.reply_code, closed.class_id, closed.method_id) == (540, 60, 20)
     assert closed.reply_text == (
         "NOT_IMPLEMENTED - queue 'q' in vhost '/' does not support global qos"
+    )
+
+
+def test_a_single_active_consumers_messages_are_nobody_elses(client: LoneClient) -> None:
+    client.send(1, quorum(arguments={**QUORUM, "x-single-active-consumer": True}), BasicGet("q"))
+    closed = client.methods()[-1]
+    assert isinstance(closed, ChannelClose)
+    assert (closed.reply_code, closed.class_id, closed.method_id) == (405, 60, 70)
+    assert closed.reply_text == (
+        "RESOURCE_LOCKED - cannot obtain access to locked queue 'q' in vhost '/'. basic.get"
+        " operations are not supported by quorum queues with single active consumer"
     )
 
 

@@ -28,8 +28,9 @@ VHOST = "vhost"
 USER = "user"
 PERMISSION = "permission"
 TOPIC_PERMISSION = "topic_permission"
-SET_UP = "set_up"
-"""There once was a user: see :meth:`~reference_broker.core.broker.Broker.note_set_up`."""
+SET_UP = "~set_up"
+"""There once was a user: see :meth:`~reference_broker.core.broker.Broker.note_set_up`. An earlier
+version may pass it over."""
 KINDS = (VHOST, USER, PERMISSION, TOPIC_PERMISSION, SET_UP)
 
 

@@ -22,6 +22,7 @@ from reference_broker.core.alarms import Alarm, Alarms
 from reference_broker.core.confirms import ConfirmLedger
 from reference_broker.core.connection import Connection
 from reference_broker.core.deadlines import Deadline, Deadlines
+from reference_broker.core.definition_kinds import refuse_unknown_kinds
 from reference_broker.core.direct_reply import DirectReplies
 from reference_broker.core.global_parameters import GlobalParameters
 from reference_broker.core.handshakes import Handshakes
@@ -124,7 +125,9 @@ class Broker:
     def restore(self, definitions: Mapping[str, bytes]) -> None:
         """Recovery, before anything else: virtual hosts, users, permissions, exchanges, queues and
         bindings as the log has them. The messages follow, through
-        :meth:`~reference_broker.core.queue.Queue.restore`. Raises :exc:`Corrupt`."""
+        :meth:`~reference_broker.core.queue.Queue.restore`. Raises :exc:`Corrupt`, and
+        :exc:`LaterVersion` for what this version doesn't know."""
+        refuse_unknown_kinds(definitions, self.version)
         self.global_parameters.restore(definitions)
         self._virtual_hosts.restore(definitions)
         kinds = (access_definition.SET_UP, access_definition.VHOST, access_definition.USER)

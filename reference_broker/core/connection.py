@@ -32,6 +32,7 @@ from reference_broker.core.limits import (
     DELIVERY_OUTPUT_BYTES_MAX,
     FRAME_SIZE_BEFORE_TUNE,
     HANDSHAKE_S,
+    LEAVING_S,
     LOGIN_REFUSED_S,
     PARKED_BYTES_MAX,
     REPLY_OUTPUT_BYTES_MAX,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from reference_broker.core.vhost import VHost
 
 _CLOSING_OR_CLOSED = (ConnectionState.CLOSING, ConnectionState.CLOSED)
+_NOT_TOLD = (ConnectionState.AWAIT_HEADER, ConnectionState.LEAVING)
 
 
 class Connection:
@@ -333,10 +335,11 @@ class Connection:
         """End the connection with connection.close, and wait for close-ok. Idempotent.
 
         Whoever has not said yet which protocol it speaks is dropped: no frame means anything to it.
+        So is who has closed already, and was only left to close the socket.
         """
         if self.state in _CLOSING_OR_CLOSED:
             return
-        if self.state is ConnectionState.AWAIT_HEADER:
+        if self.state in _NOT_TOLD:
             self.drop(error.reply_text)
             return
         self._end(ConnectionEvent.FAIL, error.reply_text)
@@ -351,9 +354,16 @@ class Connection:
         self._limit_time(self.broker.after(CLOSE_OK_S, self._close_ok_expired))
 
     def close(self) -> None:
-        """The client closes the connection, or both do at once."""
+        """The client closes the connection, or both do at once.
+
+        The socket is left to the client, for :data:`LEAVING_S` or one heartbeat at most: were it
+        closed here while more of the client's octets come in, they would be answered with a reset,
+        and that can overtake close-ok.
+        """
         self._end(ConnectionEvent.CLOSE, "closed by the client")
         self.send(ConnectionCloseOk())
+        delay_s = min(self.heartbeat_s or LEAVING_S, LEAVING_S)
+        self._limit_time(self.broker.after(delay_s, self._leaving_expired))
 
     def close_ok(self) -> None:
         """The client has seen the broker's connection.close."""
@@ -376,9 +386,9 @@ class Connection:
         if self.vhost is not None:
             self.vhost.release_exclusive(self)
         self.blocked = False
+        if self.heartbeat is not None and self.state is not ConnectionState.CLOSING:
+            self.heartbeat.stop()
         if self.state is ConnectionState.CLOSED:
-            if self.heartbeat is not None:
-                self.heartbeat.stop()
             self.broker.forget(self)
         self.mark_dirty()
 
@@ -395,3 +405,6 @@ class Connection:
 
     def _close_ok_expired(self) -> None:
         self.drop("no close-ok from the client")
+
+    def _leaving_expired(self) -> None:
+        self.drop("the client has not closed its socket")

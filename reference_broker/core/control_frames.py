@@ -51,10 +51,12 @@ _METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
 }
 """What a client may send on an open channel, without basic.publish."""
 
+_ENDING = (ConnectionState.CLOSING, ConnectionState.LEAVING, ConnectionState.CLOSED)
+
 
 def take_frame(connection: Connection, kind: int, number: int, payload: bytes) -> None:
     """Handle one frame. Raises ``AmqpError`` and ``WireError`` for what the client did wrong."""
-    if connection.state in (ConnectionState.CLOSING, ConnectionState.CLOSED):
+    if connection.state in _ENDING:
         _take_last_frames(connection, kind, number, payload)
         return
     bad_frames.check_frame(kind, payload)
@@ -170,14 +172,17 @@ _CONNECTION_METHODS: dict[
 
 
 def _take_last_frames(connection: Connection, kind: int, number: int, payload: bytes) -> None:
-    """After the broker's connection.close: only its answer, or the client's own close, counts."""
+    """After a connection.close: only the answer to the broker's, or the client's own, counts."""
     if number or connection.state is ConnectionState.CLOSED:
         return
     ids = method_ids(kind, payload)
     if ids == (ConnectionCloseOk.CLASS_ID, ConnectionCloseOk.METHOD_ID):
         connection.close_ok()
     elif ids == (ConnectionClose.CLASS_ID, ConnectionClose.METHOD_ID):
-        connection.close()
+        if connection.state is ConnectionState.LEAVING:
+            connection.send(ConnectionCloseOk())
+        else:
+            connection.close()
 
 
 # Other channels

@@ -15,6 +15,13 @@ from reference_broker.core.limits import FRAME_SIZE_MIN, Limits
 from reference_broker.errors import ConnectionException, ReplyCode
 
 PRODUCT = "mqkit reference broker"
+
+RABBITMQ_VERSION = "4.0.0"
+"""The RabbitMQ whose behaviour and names are followed: tools choose by it what they ask for.
+
+Programs look for the product, too, before they use what only RabbitMQ has (``rabbitmq?`` of
+ruby-amqp), so it is RabbitMQ to AMQP clients; ``information`` says who really speaks."""
+
 MECHANISMS = "PLAIN AMQPLAIN"
 
 CAPABILITIES: dict[str, bool] = {
@@ -54,10 +61,10 @@ def start(version: str) -> ConnectionStart:
     return ConnectionStart(
         server_properties={
             "capabilities": dict(CAPABILITIES),
-            "product": PRODUCT,
-            "version": version,
+            "product": "RabbitMQ",
+            "version": RABBITMQ_VERSION,
             "platform": "Python",
-            "information": "AMQP 0-9-1; behaves as RabbitMQ 4",
+            "information": f"{PRODUCT} {version}",
         },
         mechanisms=MECHANISMS.encode(),
         locales=b"en_US",

@@ -27,6 +27,10 @@ what was wrong is not told by the time it takes (RabbitMQ's silent_close_delay).
 CLOSE_OK_S = 10.0
 """How long the broker waits for close-ok after its own connection.close."""
 
+LEAVING_S = 30.0
+"""How long a client that has closed may take to close its socket too, if no heartbeat is shorter
+(RabbitMQ's closing timeout)."""
+
 MISSED_HEARTBEATS_MAX = 2
 """A peer that was silent for this many heartbeat intervals is gone (spec section 4.2.7)."""
 

@@ -13,7 +13,7 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker
 from reference_broker.core.connection import Connection
 from reference_broker.core.exchange import ExchangeType
-from reference_broker.core.handshake import MECHANISMS, PRODUCT
+from reference_broker.core.handshake import MECHANISMS, PRODUCT, RABBITMQ_VERSION
 from reference_broker.core.users import User
 from reference_broker.core.vhost import VHost
 from reference_broker.http.answer import Row, json_response, not_found
@@ -25,9 +25,6 @@ from reference_broker.http.process import descriptors_max
 from reference_broker.http.sampler import Sampler
 from reference_broker.http.series import BASIC, GLOBAL
 from reference_broker.http.statistics import Spans, Statistics
-
-RABBITMQ_VERSION = "4.0.0"
-"""The RabbitMQ whose behaviour and names are followed: tools choose by it what they ask for."""
 
 _RETENTION = {
     "global": [level.step_ms * level.length // 1000 for level in GLOBAL],

@@ -141,6 +141,20 @@ class TestExchanges:
             assert got.headers == {"CC": [queues[1], queues[0]], "mine": "kept"}
             assert channel.get(queue) is None
 
+    def test_cc_keys_count_at_every_exchange_on_the_way(self, channel: Any, unique: Names) -> None:
+        first, second, others = unique("x1"), unique("x2"), unique("x3")
+        queue, unwanted = queue_of(channel, unique("q")), queue_of(channel, unique("unwanted"))
+        channel.declare_exchange(others, "fanout")
+        channel.declare_exchange(first, "direct", arguments={"alternate-exchange": others})
+        channel.declare_exchange(second, "topic")
+        channel.bind_exchange(second, first, "one")
+        channel.bind(queue, second, "two")
+        channel.bind(unwanted, others)
+        headers = {"CC": ["one"], "BCC": ["two"]}
+        assert channel.publish(first, "", b"1", headers=headers) == "acked"
+        assert channel.get(queue, no_ack=True).headers == {"CC": ["one"]}
+        assert channel.get(unwanted) is None
+
     def test_unbound_is_unroutable_again(self, channel: Any, unique: Names) -> None:
         exchange, queue = unique("x"), queue_of(channel, unique("q"))
         channel.declare_exchange(exchange, "direct", durable=True)

@@ -21,7 +21,7 @@ from mqkit.wire.methods import (
     QueueDeclare,
 )
 from reference_broker.core.connection_state import ConnectionState
-from reference_broker.core.handshake import CAPABILITIES, Credentials
+from reference_broker.core.handshake import CAPABILITIES, RABBITMQ_VERSION, Credentials
 from reference_broker.core.limits import FRAME_SIZE_BEFORE_TUNE, HANDSHAKE_S, LOGIN_REFUSED_S
 from reference_broker.core.passwords import (
     ANYBODY,
@@ -74,7 +74,9 @@ def test_the_whole_way() -> None:
     assert (start.version_major, start.version_minor) == (0, 9)
     assert b"PLAIN" in start.mechanisms.split()
     assert start.server_properties["capabilities"] == CAPABILITIES
-    assert start.server_properties["version"] == "1.2.3"
+    assert start.server_properties["product"] == "RabbitMQ"
+    assert start.server_properties["version"] == RABBITMQ_VERSION
+    assert start.server_properties["information"] == "mqkit reference broker 1.2.3"
     client.send(0, start_ok())
     assert client.methods() == [ConnectionTune(2047, 131_072, 60)]
     client.send(0, ConnectionTuneOk(100, 8192, 30))

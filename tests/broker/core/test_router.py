@@ -55,6 +55,19 @@ def test_the_default_exchange_names_a_queue(vhost: VHost) -> None:
     assert not vhost.depends_on_headers(vhost.exchanges[""], "k")
 
 
+def test_every_exchange_on_the_way_is_asked_for_all_keys(
+    vhost: VHost, to_queue: Callable[..., None], to_exchange: Callable[..., None]
+) -> None:
+    vhost.declare_exchange("x", "direct", arguments={"alternate-exchange": "amq.fanout"})
+    to_exchange("x", "amq.topic", "one")
+    to_queue("amq.topic", "q", "two")
+    to_queue("amq.fanout", "unwanted")
+    exchange = vhost.exchanges["x"]
+    assert [queue.name for queue in vhost.resolve(exchange, "", None, ("one", "two"))] == ["q"]
+    assert names(vhost, "x", "one") == []
+    assert names(vhost, "x", "two") == ["unwanted"]
+
+
 def test_each_queue_once_in_order_of_binding(vhost: VHost, to_queue: Callable[..., None]) -> None:
     for queue in ("c", "a", "b"):
         for key in ("k", "#", "*"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import unquote, urlsplit
 
 from mqkit.errors import ConfigurationError
+from mqkit.tls import query_parameters, tls_options
 from mqkit.transport.seam import Credentials, Endpoint
 
 DEFAULT_PORTS = {"amqp": 5672, "amqps": 5671}
@@ -14,6 +15,7 @@ def parse(url: str) -> Endpoint:
     """``amqp://user:password@host:port/vhost`` as an :class:`Endpoint`.
 
     No path or ``/`` is the vhost ``/``; other vhosts are percent-encoded (RabbitMQ URI spec).
+    Behind a question mark: what :mod:`mqkit.tls` knows, and ``auth_mechanism=external``.
     Raises :exc:`~mqkit.errors.ConfigurationError`, which never shows the password, nor does a
     traceback with local variables.
     """
@@ -49,6 +51,12 @@ def _read(url: str) -> Endpoint | str:
         )
     if not parts.hostname:
         return "the AMQP URL names no host (example: amqp://127.0.0.1:5672/)"
+    parameters = query_parameters(parts.query)
+    try:
+        options = tls_options(parameters)
+        external = _is_external(parameters.get("auth_mechanism", "plain"), parts.scheme)
+    except ConfigurationError as error:
+        return str(error)
     return Endpoint(
         host=parts.hostname,
         port=DEFAULT_PORTS[parts.scheme] if port is None else port,
@@ -58,7 +66,21 @@ def _read(url: str) -> Endpoint | str:
             unquote(parts.password) if parts.password else "guest",
         ),
         tls=parts.scheme == "amqps",
+        tls_options=options,
+        external=external,
     )
+
+
+def _is_external(mechanism: str, scheme: str) -> bool:
+    if mechanism.lower() == "plain":
+        return False
+    if mechanism.lower() != "external":
+        raise ConfigurationError(f"auth_mechanism={mechanism} in the AMQP URL: plain or external")
+    if scheme != "amqps":
+        raise ConfigurationError(
+            "auth_mechanism=external in the AMQP URL is by a certificate: it needs amqps://"
+        )
+    return True
 
 
 def redact(url: str) -> str:

@@ -29,6 +29,7 @@ from reference_broker.core.handshakes import Handshakes
 from reference_broker.core.identity import Ids
 from reference_broker.core.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.limits import Limits
+from reference_broker.core.mechanisms import DEFAULT_MECHANISMS
 from reference_broker.core.memory import MemoryWatermark
 from reference_broker.core.moment import Moment
 from reference_broker.core.peer import Peer
@@ -57,7 +58,8 @@ class Broker:
     :meth:`restore` finds others in the journal: whoever hands them in makes them durable, if at
     all. ``window`` is the broker's from now on; without one it has the default size.
     ``version`` is what clients are told; ``secret`` is what makes generated names hard to guess
-    (see :class:`Ids`).
+    (see :class:`Ids`). ``mechanisms`` are how clients may log in, by the names in
+    :data:`~reference_broker.core.mechanisms.MECHANISMS`.
     """
 
     def __init__(
@@ -69,12 +71,14 @@ class Broker:
         window: Window | None = None,
         version: str = "0",
         secret: bytes = b"",
+        mechanisms: frozenset[str] = DEFAULT_MECHANISMS,
     ) -> None:
         self.journal = journal
         journal.attach(self)
         self.users = users
         self.limits = limits or Limits()
         self.version = version
+        self.mechanisms = mechanisms
         self.moment = Moment()
         self.ids = Ids(journal.epoch, secret)
         self.deadlines = Deadlines()

@@ -25,6 +25,7 @@ from reference_broker.core.connection_state import (
     ConnectionEvent,
     ConnectionState,
 )
+from reference_broker.core.foreign_protocol import foreign_protocol
 from reference_broker.core.frame_loop import take_frames
 from reference_broker.core.heartbeat import Heartbeat
 from reference_broker.core.limits import (
@@ -78,6 +79,7 @@ class Connection:
         self.state = ConnectionState.AWAIT_HEADER
         self.channels: dict[int, Channel] = {}
         self.user: User | None = None
+        self.auth_mechanism = ""
         self.vhost: VHost | None = None
         self.client_properties: dict[str, Any] = {}
         self.client_capabilities: dict[str, Any] = {}
@@ -245,7 +247,7 @@ class Connection:
         if self.state is ConnectionState.AWAIT_HEADER:
             if not PROTOCOL_HEADER.startswith(data[:8]):
                 self.write(PROTOCOL_HEADER)
-                self.drop("the client speaks another protocol")
+                self.drop(foreign_protocol(data))
                 return
             if len(data) < len(PROTOCOL_HEADER):
                 self._rest = data
@@ -286,9 +288,10 @@ class Connection:
         if rest:
             self._take_frames(rest)
 
-    def refuse_login(self, error: ConnectionException) -> None:
+    def refuse_login(self, error: ConnectionException, reason: str) -> None:
         """The login is wrong: a client that can be told is told so now, and the socket is closed
-        :data:`LOGIN_REFUSED_S` later in any case."""
+        :data:`LOGIN_REFUSED_S` later in any case. ``reason`` is for the log, not for the client."""
+        self.end_reason = reason
         if self.client_can("authentication_failure_close"):
             self.fail(error)
         self._deaf = True

@@ -27,7 +27,7 @@ from mqkit.wire.methods import (
     ConnectionUpdateSecretOk,
     Method,
 )
-from reference_broker.core import admission, bad_frames, handshake
+from reference_broker.core import admission, bad_frames, handshake, mechanisms
 from reference_broker.core.basic_methods import BASIC_METHODS
 from reference_broker.core.channel import Channel
 from reference_broker.core.channel_methods import CHANNEL_METHODS
@@ -89,7 +89,9 @@ def method_ids(kind: int, payload: bytes) -> tuple[int, int]:
 def begin_handshake(connection: Connection) -> None:
     """The protocol header was ours."""
     connection.move(ConnectionEvent.HEADER)
-    connection.send(handshake.start(connection.broker.version))
+    broker = connection.broker
+    offered = mechanisms.offered(broker.mechanisms, connection.peer)
+    connection.send(handshake.start(broker.version, offered))
 
 
 # Channel 0
@@ -117,17 +119,24 @@ def _start_ok(connection: Connection, method: ConnectionStartOk) -> None:
     broker = connection.broker
     connection.client_properties = method.client_properties
     connection.client_capabilities = handshake.capabilities(method.client_properties)
-    name, password = handshake.credentials(method)
+    mechanism, peer = method.mechanism, connection.peer
+    mechanisms.require_enabled(mechanism, broker.mechanisms, peer)
+    connection.auth_mechanism = mechanism
+    if mechanism == mechanisms.EXTERNAL:
+        connection.move(ConnectionEvent.START_OK)
+        _login_checked(connection, broker.users.identify(peer))
+        return
+    name, password = mechanisms.credentials(mechanism, method.response)
     connection.move(ConnectionEvent.START_OK)
-    answer = partial(_login_checked, connection, method.mechanism)
-    broker.users.authenticate(name, password, connection.peer, answer, partial(_waits, connection))
+    answer = partial(_login_checked, connection)
+    broker.users.authenticate(name, password, peer, answer, partial(_waits, connection))
 
 
 def _waits(connection: Connection) -> bool:
     return connection.state is ConnectionState.SECURING
 
 
-def _login_checked(connection: Connection, mechanism: str, login: User | Refusal) -> None:
+def _login_checked(connection: Connection, login: User | Refusal) -> None:
     if connection.state is not ConnectionState.SECURING:
         return  # it ended while its password was checked
     if isinstance(login, User):
@@ -135,7 +144,11 @@ def _login_checked(connection: Connection, mechanism: str, login: User | Refusal
     elif login is Refusal.BUSY:
         connection.drop(login.value)
     else:
-        connection.refuse_login(handshake.login_refused(mechanism))
+        mechanism = connection.auth_mechanism
+        reason = f"{mechanism} login refused: {login.value}"
+        if mechanism == mechanisms.EXTERNAL and login is Refusal.WRONG:
+            reason = f"{mechanism} login refused: no user {connection.peer.proven_name!r}"
+        connection.refuse_login(handshake.login_refused(mechanism), reason)
 
 
 def offer_limits(connection: Connection) -> None:

@@ -56,6 +56,8 @@ class Refusal(Enum):
     WRONG = "wrong name or password"
     LOOPBACK_ONLY = "the user may come from this machine only"
     BUSY = "too many logins are being checked"
+    NO_CERTIFICATE = "the client has shown no certificate"
+    NAMELESS = "the client's certificate has no name to log in by"
 
 
 LoginAnswer: TypeAlias = Callable[[User | Refusal], None]
@@ -114,6 +116,20 @@ class UserStore:
             answer(self._judged(user if known else None, verdict, peer))
 
         self.passwords.check(stored, password, checked, Asker(peer.origin, is_there))
+
+    def identify(self, peer: Peer) -> User | Refusal:
+        """The user whose name the client has proved to have by its certificate, or why the login is
+        refused. No password is needed, and the user may have none."""
+        if peer.tls is None or peer.tls.certificate is None:
+            return Refusal.NO_CERTIFICATE
+        if peer.proven_name is None:
+            return Refusal.NAMELESS
+        user = self._users.get(peer.proven_name)
+        if user is None:
+            return Refusal.WRONG
+        if user.loopback_only and not peer.is_loopback:
+            return Refusal.LOOPBACK_ONLY
+        return user
 
     def _judged(self, user: User | None, verdict: Verdict, peer: Peer) -> User | Refusal:
         if verdict is Verdict.BUSY:

@@ -21,8 +21,9 @@ from mqkit.wire.methods import (
     QueueDeclare,
 )
 from reference_broker.core.connection_state import ConnectionState
-from reference_broker.core.handshake import CAPABILITIES, RABBITMQ_VERSION, Credentials
+from reference_broker.core.handshake import CAPABILITIES, RABBITMQ_VERSION
 from reference_broker.core.limits import FRAME_SIZE_BEFORE_TUNE, HANDSHAKE_S, LOGIN_REFUSED_S
+from reference_broker.core.mechanisms import Credentials
 from reference_broker.core.passwords import (
     ANYBODY,
     Asker,
@@ -274,7 +275,7 @@ def test_a_mechanism_that_was_not_offered() -> None:
     client.send(0, start_ok(mechanism="EXTERNAL"))
     close = only_close(client)
     assert close.reply_code == 503
-    assert close.reply_text.endswith("unknown authentication mechanism 'EXTERNAL'")
+    assert close.reply_text.endswith("invalid authentication mechanism 'EXTERNAL'")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from bisect import bisect_right
 
 from reference_broker.core.broker import Broker
 from reference_broker.core.queue import Queue
+from reference_broker.core.vhost import VHost
 from reference_broker.simulation.events import Books
 from reference_broker.store import Log
 
@@ -18,6 +19,16 @@ _EVERYWHERE = 1 << 62
 def all_queues(broker: Broker) -> list[Queue]:
     """Of all virtual hosts, and those that nobody can name: windows, delayed exchanges."""
     return [queue for vhost in broker.vhosts.values() for queue in vhost.queues_by_id.values()]
+
+
+def has_nothing_to_give(vhost: VHost) -> bool:
+    """Is every queue empty, those of delayed exchanges included? Windows need not be."""
+    windows = [queue.seen.queue for queue in vhost.queues.values() if queue.seen is not None]
+    return not any(
+        queue.ready or queue.unacked
+        for queue in vhost.queues_by_id.values()
+        if queue not in windows
+    )
 
 
 def is_damaged(log: Log) -> bool:

@@ -28,6 +28,7 @@ from reference_broker.simulation.client import Session
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.events import BitRot
 from reference_broker.simulation.faults import FaultInjector
+from reference_broker.simulation.features import FEATURES, FeatureActor
 from reference_broker.simulation.history import History
 from reference_broker.simulation.machine import Machine
 from reference_broker.simulation.network import Link
@@ -100,6 +101,7 @@ class World:
             )
             for plan in (*scenario.clients, scenario.drainer())
         ]
+        self.features = [self._at_work(name) for name in scenario.features]
         self._taps: dict[int, Tap] = {}
         self._rebuilds = self._random("rebuilds")
         self._disk_differs = False
@@ -111,18 +113,21 @@ class World:
         itself raises, which it never should."""
         *clients, drainer = self.actors
         self.machine.start()
-        for client in clients:
-            client.begin()
+        everybody: list[Actor | FeatureActor] = [*clients, *self.features]
+        for each in everybody:
+            each.begin()
         self.faults.begin()
         self._rebuild_later()
         self.clock.run(self.scenario.duration_us)
         self.faults.stop()
-        for client in clients:
-            client.leave()
+        for each in everybody:
+            each.leave()
         self._last_end()
         self._converge("everybody is gone and all is synced", self._is_quiet)
         self.history.left_over(bookkeeping.held_for_clients(self._running.broker))
         self._rest()
+        for feature in self.features:
+            feature.drain()
         drainer.begin()
         self._converge("everything is consumed", lambda: self._is_drained(drainer))
         broker = self._running.broker
@@ -135,6 +140,8 @@ class World:
         self.machine.lose_power()
         self._converge("the broker starts", self._is_quiet)
         self._rest()
+        for feature in self.features:
+            feature.came_to_rest(self._running.broker)
         self.ended(self._running)
 
     @property
@@ -168,6 +175,8 @@ class World:
         stamp, wall_ms = self.clock.stamp(), self.clock.wall_ms()
         self.history.started(inspection.start_of(node.broker, found, stamp, wall_ms))
         self._count(node)
+        for feature in self.features:
+            feature.started(node)
 
     def stopped_cleanly(self, node: Node) -> None:
         self._compare(node)
@@ -233,6 +242,8 @@ class World:
         node, session = self.machine.node, drainer.session
         if node is None or session is None or not session.ready or session.holds:
             return False
+        if not all(feature.done for feature in self.features):
+            return False
         return len(node.broker.connections) == 1 and inspection.is_empty(node.broker)
 
     def _publish_last(self, drainer: Actor) -> bool:
@@ -251,6 +262,10 @@ class World:
             raise Violation(
                 "liveness", f"{CONVERGE_US // 1_000_000} s without faults, and not: {what}"
             )
+
+    def _at_work(self, name: str) -> FeatureActor:
+        feature = FEATURES[name](self._random(f"feature/{name}"), self.clock)
+        return FeatureActor(self.clock, self._random(f"actor/{name}"), self.machine, feature)
 
     def _random(self, part: str) -> Random:
         """A source of its own for each part: a change in one leaves the others as they were."""

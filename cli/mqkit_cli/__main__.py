@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 
 
@@ -12,14 +13,27 @@ def main() -> None:
     documents."""
     _open_closed_streams()
     try:
-        from mqkit_cli.app import app
         from mqkit_cli.errors import run_guarded
+
+        run = _program(sys.argv[1:])
     except ModuleNotFoundError as missing:
         # The script is there after `pip install mqkit`, what it is made of is not.
         if (missing.name or "").partition(".")[0] in {"mqkit", "mqkit_cli", "reference_broker"}:
             raise
         sys.exit(f"mqkit: {missing.name} is not installed; run: pip install 'mqkit[cli]'")
-    sys.exit(run_guarded(partial(app, prog_name="mqkit", standalone_mode=False)))
+    sys.exit(run_guarded(run))
+
+
+def _program(words: list[str]) -> Callable[[], object]:
+    """What does ``words``. Suites and scripts start ``ctl`` again and again, once for each thing
+    they ask for, so it doesn't wait until all that the other commands need is loaded."""
+    if words[:1] == ["ctl"]:
+        from mqkit_cli.ctl.main import run
+
+        return partial(run, words[1:])
+    from mqkit_cli.app import app
+
+    return partial(app, prog_name="mqkit", standalone_mode=False)
 
 
 def _open_closed_streams() -> None:

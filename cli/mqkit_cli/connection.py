@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote, urlsplit
 
 import typer
 
 from mqkit.errors import Unreachable
-from mqkit.topology import Snapshot, take_snapshot
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse
 from mqkit_cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from mqkit.topology import Snapshot
 
 MANAGEMENT_PORT = 15672
 MANAGEMENT_PORT_TLS = 15671
@@ -58,6 +60,9 @@ class Target:
 
     async def snapshot(self, timeout_s: float) -> Snapshot:
         """What the broker has, by its management API."""
+        # Most commands need no topology, and `mqkit ctl` is started often: it is loaded here.
+        from mqkit.topology import take_snapshot
+
         try:
             return await take_snapshot(
                 self.management_url, self.endpoint.vhost, timeout_s=timeout_s

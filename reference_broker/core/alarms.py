@@ -1,7 +1,9 @@
-"""Resource alarms: while one is on, connections that have published are not read (law 7).
+"""Resource alarms: while one is on, connections that publish are not read any more (law 7).
 
-Consumers go on, since they are how a broker gets less full. A connection that both publishes and
-consumes is stopped too: its acks wait behind its publishes, as in RabbitMQ.
+As in RabbitMQ it is a connection's next publish that counts, which is still taken: one that has
+published before, and now asks for a message or wants to close, is answered. Consumers go on, since
+they are how a broker gets less full. A connection that both publishes and consumes is stopped too:
+its acks wait behind its publishes.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ class Alarms:
         return list(self._measured | self._held)
 
     def sound(self, alarm: Alarm) -> None:
-        """Block every publisher. Idempotent."""
-        self._raise(alarm, self._measured)
+        """Block every connection as soon as it publishes. Idempotent."""
+        self._measured[alarm] = None
 
     def clear(self, alarm: Alarm) -> None:
         """Unblock everybody, unless another alarm is still on. Idempotent."""
@@ -51,21 +53,16 @@ class Alarms:
 
     def hold(self, alarm: Alarm) -> None:
         """An operator wants it on, whatever is measured, until :meth:`release`. Idempotent."""
-        self._raise(alarm, self._held)
+        self._held[alarm] = None
 
     def release(self, alarm: Alarm) -> None:
         """The end of :meth:`hold`; what is measured stays on. Idempotent."""
         self._end(alarm, self._held)
 
     def check(self, connection: Connection) -> None:
-        """The connection may have become a publisher."""
+        """The connection's input has been handled: block it where that was a publish."""
         if (self._measured or self._held) and connection.has_published:
             connection.block(self._reason())
-
-    def _raise(self, alarm: Alarm, reasons: dict[Alarm, None]) -> None:
-        reasons[alarm] = None
-        for connection in self._broker.connections.values():
-            self.check(connection)
 
     def _end(self, alarm: Alarm, reasons: dict[Alarm, None]) -> None:
         if reasons.pop(alarm, self) is self or self._measured or self._held:

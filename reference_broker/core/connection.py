@@ -63,7 +63,8 @@ class Connection:
     """One client. ``id`` is never reused while the broker runs.
 
     ``output`` are the pieces that wait to be sent, ``output_size`` their bytes; ``delivery_limit``
-    is the bound above which consumers get nothing (0 while the socket takes no more). A frame may
+    is the bound above which consumers get nothing (0 while the socket takes no more).
+    ``has_published`` is whether the input that is handled had content in it. A frame may
     come with ``payload_max`` octets in it, which is ``frame_max``: some clients forget the eight
     around them, and RabbitMQ lets them. It goes with ``body_frame_max`` at most.
     """
@@ -117,6 +118,7 @@ class Connection:
         broker = self.broker
         broker.begin(now, wall_ms)
         self.received_bytes += len(data)
+        self.has_published = False
         if self.heartbeat is not None:
             self.heartbeat.received = True
         if self.state is ConnectionState.SECURING and not self._deaf:

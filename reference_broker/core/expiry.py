@@ -86,13 +86,16 @@ class MessageExpiry:
         """Before a delivery: the head must not be one whose time was over before this instant.
 
         A TTL of 0 says "now or never", so a message whose time ends at this very instant may
-        still be delivered; :meth:`drop_due` takes it if nobody wanted it.
+        still be delivered; :meth:`drop_due` takes it if nobody wanted it. One that has come back
+        was delivered already, and its instant is over, however short ago that was.
         """
-        self._drop_before(self._queue.env.moment.wall_ms)
+        now_ms = self._queue.env.moment.wall_ms
+        self._drop_before(now_ms, now_ms + 1)
 
     def drop_due(self) -> None:
         """After a round: drop what has reached its time, and watch the head that is left."""
-        if self._drop_before(self._queue.env.moment.wall_ms + 1):
+        end_ms = self._queue.env.moment.wall_ms + 1
+        if self._drop_before(end_ms, end_ms):
             self._watch_head()
 
     def cancel(self) -> None:
@@ -101,13 +104,17 @@ class MessageExpiry:
         if self._deadline is not None:
             self._deadline.cancel()
 
-    def _drop_before(self, end_ms: int) -> bool:
-        """False when the head is a dead letter that has to be read first: the queue is dispatched
+    def _drop_before(self, end_ms: int, redelivered_end_ms: int) -> bool:
+        """``end_ms`` is for messages that were never handed out, and not the later one.
+
+        False when the head is a dead letter that has to be read first: the queue is dispatched
         again when that is here."""
         queue = self._queue
         while (index := queue.head_index()) is not None:
             when_ms = index.head_expires_at()
-            if not when_ms or when_ms >= end_ms:
+            if not when_ms or when_ms >= redelivered_end_ms:
+                break
+            if when_ms >= end_ms and not index.head_is_redelivered():
                 break
             if not queue.drop_head(index, DeathReason.EXPIRED):
                 return False

@@ -240,6 +240,11 @@ class QueueIndex:
         chunk, offset = self._seek()
         return chunk.expires_at(offset)
 
+    def head_is_redelivered(self) -> bool:
+        """Whether the entry that :meth:`take` would give has come back. There must be one."""
+        chunk, offset = self._seek()
+        return chunk.states[offset] == REDELIVERED
+
     def expires_at(self, sequence: int) -> int:
         """The expiry of an entry that is not gone, 0 for never."""
         chunk, offset = self._find(sequence)

@@ -255,7 +255,6 @@ def begin_publish(channel: Channel, payload: bytes) -> None:
     ``payload`` is the method frame's. Raises ``WireError``, and ``ConnectionException`` (540) for
     ``immediate``, which RabbitMQ does not have either.
     """
-    channel.connection.has_published = True
     target = channel.targets.get(payload[4:])
     channel.assembly = PublishAssembly(target or _new_target(channel, payload))
 
@@ -280,6 +279,7 @@ def take_content_frame(
     Raises ``ConnectionException`` (505) for a frame that has no place here, ``ChannelException``
     (406) for a message that is too large, before any of its body was kept.
     """
+    channel.connection.has_published = True
     if not assembly.header:
         _take_header(channel, assembly, kind, payload)
     elif kind != FrameType.BODY:

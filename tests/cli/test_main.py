@@ -28,6 +28,34 @@ def test_exit_codes_of_the_process(command: list[str], clean_environment: dict[s
     assert answer.stderr.count("\n") == 1
 
 
+HEAVY = {"aio_pika", "pika", "pydantic", "ruamel", "starlette", "uvicorn", "mqkit.topology"}
+
+
+@pytest.mark.parametrize(
+    ("module", "words"), [("mqkit_cli.__main__", "ctl help"), ("mqkit_cli.ctl.main", "help")]
+)
+def test_ctl_loads_nothing_that_it_does_not_need(
+    module: str, words: str, clean_environment: dict[str, str]
+) -> None:
+    """Other people's suites start it hundreds of times."""
+    code = (
+        f"import sys\nfrom {module} import main\nsys.argv[1:] = {words.split()}\n"
+        "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=clean_environment,
+        timeout=60,
+        check=False,
+    )
+    assert answer.stdout.startswith("Usage: mqkit ctl")
+    loaded = set(answer.stderr.split())
+    assert "mqkit_cli.ctl.main" in loaded
+    assert not HEAVY & loaded
+
+
 def test_without_the_extra_it_says_what_to_install(clean_environment: dict[str, str]) -> None:
     """`pip install mqkit` brings the script, but neither typer nor the broker's web server."""
     code = "import sys; sys.modules['typer'] = None; import mqkit_cli.__main__ as m; m.main()"

@@ -115,6 +115,37 @@ def test_who_publishes_for_the_first_time_during_an_alarm_is_blocked_then() -> N
     assert second.methods() == [BLOCKED]
 
 
+def test_who_has_published_before_an_alarm_is_served_until_it_publishes_again() -> None:
+    lone = small_broker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q"))
+    client.publish("q")
+    lone.broker.alarms.sound(Alarm.MEMORY)
+    client.received()
+    client.send(1, BasicGet("q", no_ack=True))
+    (got,) = client.received()
+    assert got.body == b"body"
+    assert client.connection.wants_reading
+    client.publish("q")
+    assert client.methods() == [BLOCKED]
+    assert not client.connection.wants_reading
+
+
+def test_a_message_in_many_frames_is_stopped_at_the_next_of_them() -> None:
+    lone = small_broker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q"))
+    body = b"x" * (4 * 9_992)
+    whole = content_frames(1, BasicPublish("", "q"), Properties(), body, frame_max=10_000)
+    client.send_bytes(whole[:-20_000])
+    lone.broker.alarms.hold(Alarm.MEMORY)
+    client.received()
+    assert client.connection.wants_reading
+    client.send_bytes(whole[-20_000:-10_000])
+    assert client.methods() == [BLOCKED]
+    assert not client.connection.wants_reading
+
+
 def test_a_client_that_was_not_told_is_stopped_all_the_same() -> None:
     lone = small_broker()
     client = lone.client(capabilities={})
@@ -183,8 +214,8 @@ def test_a_low_disk_blocks_publishers_and_goes_on_confirming() -> None:
 def test_both_alarms_are_named_to_whoever_publishes_then() -> None:
     lone = LoneBroker()
     early, late = lone.client(), lone.client()
-    early.publish("nowhere")
     lone.broker.alarms.sound(Alarm.MEMORY)
+    early.publish("nowhere")
     lone.broker.alarms.sound(Alarm.DISK)
     late.publish("nowhere")
     assert early.methods() == [ConnectionBlocked("low on memory")]
@@ -199,10 +230,10 @@ def test_what_is_measured_and_what_an_operator_holds_are_two_reasons() -> None:
     lone = small_broker()
     client = lone.client()
     client.send(1, QueueDeclare("q"))
-    client.publish("q")
     client.received()
     alarms = lone.broker.alarms
     alarms.hold(Alarm.MEMORY)
+    client.publish("q")
     alarms.sound(Alarm.MEMORY)
     alarms.clear(Alarm.MEMORY)
     assert client.methods() == [BLOCKED]

@@ -97,6 +97,20 @@ def test_ttl_zero_is_now_or_never(host: QueueHost) -> None:
     assert (queue.ready, queue.expired) == (0, 2)
 
 
+def test_a_message_of_ttl_zero_that_comes_back_is_overdue_in_the_same_instant(
+    host: QueueHost,
+) -> None:
+    queue = host.declare("q", message_ttl=0)
+    consumer = LoneConsumer(credit=2)
+    queue.add_consumer(consumer)
+    host.publish(queue, b"once", header=HEADER)
+    (lease,) = consumer.leases
+    queue.requeue([lease])
+    host.publish(queue, b"new", header=HEADER)
+    assert consumer.bodies == [b"once", b"new"]
+    assert (queue.ready, queue.expired) == (0, 1)
+
+
 def test_get_does_not_see_a_message_of_ttl_zero(host: QueueHost) -> None:
     queue = host.declare("q")
     host.publish(queue, b"a", header=expiring(0), settle=False)

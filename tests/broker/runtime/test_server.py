@@ -301,6 +301,9 @@ def test_a_full_disk_is_tried_again_though_every_client_is_blocked(
         # It needs a segment of its own size: the spare is no help.
         with pytest.raises(pika.exceptions.NackError):
             channel.basic_publish("", "q", bytes(SEGMENT_BYTES), persistent)
+        connection.channel().basic_publish("", "q", b"whoever publishes now is blocked", persistent)
+        while heard != ["blocked"]:
+            connection.process_data_events(time_limit=1)
         full.clear()
         while heard[-1:] != ["unblocked"]:
             connection.process_data_events(time_limit=1)

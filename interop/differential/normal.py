@@ -6,8 +6,6 @@
 * ``x-death``: the time goes, and an entry is a map (RabbitMQ 3.10 and 4.x write its keys in
   different orders). ``x-last-death-*`` goes: only 4.x has it. So does ``x-acquired-count`` (4.3),
   and an ``x-delivery-count`` of 0, which 4.x doesn't send. An empty header table is none.
-* The width of an integer in a text about inequivalent arguments goes: RabbitMQ tells the one that
-  was sent, ours the usual one for the value.
 * ``basic.nack`` of a publisher: its ``requeue`` bit means nothing.
 * A confirm of several messages is as many confirms of one, in order of their numbers. Where they
   stand among other answers is a race; that a message is returned before it is confirmed is not.
@@ -28,9 +26,6 @@ GENERATED = re.compile(
     r"|amq\.rabbitmq\.(?P<token>reply-to)\.[^\s']+"
 )
 WRAPPED = re.compile(r"\n *")
-INTEGER_TYPE = re.compile(
-    r"(?<=' of type ')(byte|short|signedint|long|unsignedbyte|unsignedshort|unsignedint)(?=')"
-)
 LATER_HEADERS = ("x-last-death-", "x-acquired-count")
 DELIVERY_COUNT = "x-delivery-count"
 CONTENT_TYPE, CONTENT_ENCODING = 1 << 15, 1 << 14
@@ -44,7 +39,7 @@ class Names:
 
     def evened(self, text: str) -> str:
         """The text with every chosen name replaced."""
-        return GENERATED.sub(self._name, INTEGER_TYPE.sub("integer", WRAPPED.sub("", text)))
+        return GENERATED.sub(self._name, WRAPPED.sub("", text))
 
     def _name(self, match: re.Match[str]) -> str:
         found = match[0]

@@ -53,6 +53,7 @@ def _qos(channel: Channel, method: BasicQos) -> None:
 
 def _consume(channel: Channel, method: BasicConsume) -> None:
     connection = channel.connection
+    name = named_queue(channel, method.queue)
     tag = method.consumer_tag or f"amq.ctag-{connection.broker.ids.token()}"
     if tag in channel.consumers or _takes_replies(channel, tag, method.queue):
         raise ConnectionException(ReplyCode.NOT_ALLOWED, f"attempt to reuse consumer tag '{tag}'")
@@ -65,7 +66,6 @@ def _consume(channel: Channel, method: BasicConsume) -> None:
         raise ConnectionException(
             ReplyCode.NOT_ALLOWED, f"reached maximum ({CONSUMERS_MAX}) of consumers per channel"
         )
-    name = named_queue(channel, method.queue)
     connection.access.require(Action.READ, "queue", name)
     queue = channel.vhost.queue_for(name, connection)
     consume(channel, queue, tag, method)

@@ -235,7 +235,7 @@ class Channel:
         direct_reply.cancel(self)
         if self.transaction is not None:
             self.transaction.rollback()
-        settlement.recover(self)
+        settlement.give_back(self)
         self.connection.parked_bytes -= sum(
             len(payload) + PARKED_FRAME_OVERHEAD_BYTES for _, payload in self.parked
         )

@@ -27,6 +27,7 @@ from mqkit.wire import (
     EncodeError,
     WireError,
     decode_shortstr,
+    decode_sized_table,
     decode_table,
     encode_shortstr,
     encode_table,
@@ -133,7 +134,7 @@ def decode_exchange(value: bytes) -> Exchange:
         _check_version(version)
         type_name, offset = decode_shortstr(value, _HEAD.size)
         name, offset = decode_shortstr(value, offset)
-        arguments, _ = decode_table(value, offset)
+        arguments, _ = decode_sized_table(value, offset)
         return Exchange(
             name,
             ExchangeType(type_name),
@@ -150,7 +151,7 @@ def decode_queue(value: bytes) -> QueueDefinition:
         version, flags, id = _NUMBERED_HEAD.unpack_from(value)
         _check_version(version)
         name, offset = decode_shortstr(value, _NUMBERED_HEAD.size)
-        arguments, _ = decode_table(value, offset)
+        arguments, _ = decode_sized_table(value, offset)
         return QueueDefinition(id, name, bool(flags & _AUTO_DELETE), arguments)
     except (WireError, struct.error) as error:
         raise _unreadable(QUEUE, error) from error

@@ -70,6 +70,10 @@ class HeldUntilDue:
         self._deadline: Deadline | None = None
         self.watching = False
 
+    def discards_new(self) -> bool:
+        """Never: every held message has its time."""
+        return False
+
     def stamp(self, content: Content, facts: HeaderFacts, sequence: int) -> int:
         """When the message that will have ``sequence`` is due."""
         due_ms = self._queue.env.moment.wall_ms + delay_ms(headers_of(content.header))

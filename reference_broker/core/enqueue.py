@@ -66,6 +66,8 @@ def enqueue(
         index = queue.levels.index_for(priority)
     ttl_ms = queue.limits.message_ttl_ms
     if ttl_ms is not None or facts.expiration_ms is not None:
+        if ttl_ms == 0 and queue.expiry.discards_new():
+            return True
         expires_at = queue.expiry.stamp(content, facts, index.tail)
     size = len(content.body)
     if queue.durable and (facts.persistent or queue.stores_all):
@@ -113,7 +115,8 @@ def store(
     env: QueueEnvironment,
     source: Death | Departure | None = None,
 ) -> None:
-    """Journal ``content`` and append it to ``queues``, all of which take it.
+    """Journal ``content`` and append it to ``queues``, all of which take it (or discard it at once,
+    see :meth:`Expiry.discards_new`).
 
     With ``source``, a dead letter or a moved message: the entry it comes from is gone in the same
     record when every target is journaled too, and is acked otherwise. Only then it is gone from its
@@ -122,6 +125,7 @@ def store(
     """
     places = []
     entries = []
+    queues = [q for q in queues if q.limits.message_ttl_ms != 0 or not q.expiry.discards_new()]
     for queue in queues:
         index, priority = queue.index, 0
         if queue.levels is not None:

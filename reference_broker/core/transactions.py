@@ -150,7 +150,6 @@ class Transaction:
                 _count(channel, target, there)
                 complete &= place(channel, target, there, content, facts)
         for settle, leases in settlements:
-            settlement.note_settled(leases)
             settle(channel, list(leases.values()))
         if not complete:
             raise ChannelException(ReplyCode.PRECONDITION_FAILED, "partial tx completion")

@@ -200,15 +200,18 @@ def test_when_the_disk_is_full_publishes_are_nacked_and_a_sync_brings_confirms_b
     lone, client = slow_disk()
     client.publish("d", properties=PERSISTENT)
     lone.broker.disk_full(lone.now_s, lone.wall_ms)
-    blocked, nack = client.methods()
-    assert (blocked.NAME, nack) == ("connection.blocked", BasicNack(1, False, True))
+    assert client.methods() == [BasicNack(1, False, True)]
+    assert client.connection.wants_reading
+    client.publish("d", properties=PERSISTENT)  # one more is taken, and no other
+    assert [method.NAME for method in client.methods()] == ["connection.blocked"]
     assert not client.connection.wants_reading
     lone.sync()
-    assert [method.NAME for method in client.methods()] == ["connection.unblocked"]
+    unblocked, ack = client.methods()
+    assert (unblocked.NAME, ack) == ("connection.unblocked", BasicAck(2, False))
     assert client.connection.wants_reading
     client.publish("d", properties=PERSISTENT)
     lone.sync()
-    assert client.methods() == [BasicAck(2, False)]
+    assert client.methods() == [BasicAck(3, False)]
 
 
 def test_the_ok_of_a_durable_definition_waits_for_the_disk() -> None:

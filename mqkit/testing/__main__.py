@@ -1,14 +1,18 @@
 """``python -m mqkit.testing -- COMMAND``: run a command beside a RabbitMQ of its own.
 
 The command finds it in ``MQKIT_TEST_RABBITMQ_URL`` and ``MQKIT_TEST_RABBITMQ_MANAGEMENT_URL``. The
-exit code is the command's; the RabbitMQ is gone afterwards, however the command ended.
+exit code is the command's; the RabbitMQ is gone afterwards, however the command ended. SIGTERM and
+Ctrl-C end the command, and then the RabbitMQ.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Mapping
+from typing import NoReturn
 
 from mqkit.testing.rabbitmq import (
     MANAGEMENT_URL_VARIABLE,
@@ -16,6 +20,9 @@ from mqkit.testing.rabbitmq import (
     RabbitMQUnavailable,
     rabbitmq,
 )
+
+STOP_TIMEOUT_S = 30.0
+"""A command that has not gone this long after SIGTERM is killed."""
 
 
 def main(arguments: list[str]) -> int:
@@ -29,11 +36,33 @@ def main(arguments: list[str]) -> int:
             environment = {**os.environ, URL_VARIABLE: broker.url}
             if broker.management_url:
                 environment[MANAGEMENT_URL_VARIABLE] = broker.management_url
-            return subprocess.run(command, env=environment, check=False).returncode
+            return _run(command, environment)
     except RabbitMQUnavailable as why:
         print(f"mqkit.testing: {why}", file=sys.stderr)
         return 1
 
 
+def _run(command: list[str], environment: Mapping[str, str]) -> int:
+    """The command's exit code. It does not outlive this call, whatever ends that."""
+    process = subprocess.Popen(command, env=environment)
+    try:
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    """SIGTERM: the blocks that are open end what they started. A second one must not end them."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _end)
     sys.exit(main(sys.argv[1:]))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from mqkit.wire import methods
 from mqkit.wire.content import MAX_BODY_SIZE, Command, ContentAssembler
 from mqkit.wire.errors import EncodeError, MalformedText, WireError
-from mqkit.wire.field_table import decode_table
+from mqkit.wire.field_table import decode_sized_table, decode_table
 from mqkit.wire.field_table_encoder import encode_table, table_type_name
-from mqkit.wire.field_type import MAX_TABLE_DEPTH, MAX_TABLE_ITEMS, Typed
+from mqkit.wire.field_type import MAX_TABLE_DEPTH, MAX_TABLE_ITEMS, SizedInt, Typed
 from mqkit.wire.frame import (
     FRAME_HEADER,
     HEARTBEAT_FRAME,
@@ -68,6 +68,7 @@ __all__ = [
     "MalformedText",
     "Properties",
     "ReplyCode",
+    "SizedInt",
     "Typed",
     "WireError",
     "body_frames",
@@ -76,6 +77,7 @@ __all__ = [
     "decode_longstr",
     "decode_method",
     "decode_shortstr",
+    "decode_sized_table",
     "decode_table",
     "encode_frame",
     "encode_header",

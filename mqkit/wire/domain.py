@@ -8,6 +8,9 @@ A long string is ``bytes``: the specification calls it binary, and SASL response
 short string that need not be UTF-8: RabbitMQ looks at every name that it is given but those of
 basic.publish, and some clients put numbers or digests into routing keys. Octets that are no text
 become lone surrogates, and the same octets again (:data:`mqkit.wire.strings.LENIENT`).
+
+A declared table is a table whose integers keep their size when it is read: who is told that a
+declaration differs is told the types, too (:class:`mqkit.wire.field_type.SizedInt`).
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ class Domain(Enum):
     KEY = "key"
     LONGSTR = "longstr"
     TABLE = "table"
+    DECLARED_TABLE = "declared table"
 
 
 Octet = Annotated[int, Domain.OCTET]
@@ -39,3 +43,4 @@ ShortStr = Annotated[str, Domain.SHORTSTR]
 Key = Annotated[str, Domain.KEY]
 LongStr = Annotated[bytes, Domain.LONGSTR]
 Table = Annotated[dict[str, Any], Domain.TABLE]
+DeclaredTable = Annotated[dict[str, Any], Domain.DECLARED_TABLE]

@@ -17,13 +17,14 @@ Tags and what follows them: :mod:`mqkit.wire.field_type`.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from mqkit.wire.errors import WireError
 from mqkit.wire.field_table_encoder import tag_of
-from mqkit.wire.field_type import MAX_TABLE_DEPTH, MAX_TABLE_ITEMS, NUMBERS, Typed
+from mqkit.wire.field_type import MAX_TABLE_DEPTH, MAX_TABLE_ITEMS, NUMBERS, SizedInt, Typed
 from mqkit.wire.spec import ReplyCode
 from mqkit.wire.strings import LENIENT, decode_longstr, decode_shortstr
 
@@ -45,10 +46,13 @@ def decode_table(
     Raises :exc:`WireError` (502) for a table that is cut short, has a value of an unknown type, or
     crosses ``MAX_TABLE_DEPTH`` or ``MAX_TABLE_ITEMS``.
     """
-    try:
-        return _TableReader(data, exact).read_table(offset, len(data), 1)
-    except struct.error as error:
-        raise _broken("a value is cut short") from error
+    return _read(_TableReader(data, Typed if exact else None), offset, len(data))
+
+
+def decode_sized_table(data: bytes | memoryview, offset: int = 0) -> tuple[dict[str, Any], int]:
+    """:func:`decode_table`, with a :class:`SizedInt` for each integer whose tag is not the one that
+    it would be sent with: for who has to tell, or keep, what was declared. Raises the same."""
+    return _read(_TableReader(data, _sized), offset, len(data))
 
 
 def decode_timestamp(data: bytes | memoryview, offset: int) -> tuple[datetime | int, int]:
@@ -62,18 +66,30 @@ def decode_timestamp(data: bytes | memoryview, offset: int) -> tuple[datetime | 
     return _EPOCH + timedelta(seconds=seconds), offset + _TIMESTAMP.size
 
 
+def _read(reader: _TableReader, offset: int, limit: int) -> tuple[dict[str, Any], int]:
+    try:
+        return reader.read_table(offset, limit, 1)
+    except struct.error as error:
+        raise _broken("a value is cut short") from error
+
+
+def _sized(tag: str, value: Any) -> Any:
+    return SizedInt(tag, value) if isinstance(value, int) else value
+
+
 def _broken(text: str) -> WireError:
     return WireError(ReplyCode.SYNTAX_ERROR, f"field table: {text}")
 
 
 class _TableReader:
-    """Reads one table and all that is in it, counting values."""
+    """Reads one table and all that is in it, counting values. A value whose tag is not the one that
+    it would be sent with is given to ``tagged``, if there is such a function."""
 
-    __slots__ = ("_data", "_exact", "_items_left")
+    __slots__ = ("_data", "_items_left", "_tagged")
 
-    def __init__(self, data: bytes | memoryview, exact: bool) -> None:
+    def __init__(self, data: bytes | memoryview, tagged: Callable[[str, Any], Any] | None) -> None:
         self._data = data
-        self._exact = exact
+        self._tagged = tagged
         self._items_left = MAX_TABLE_ITEMS
 
     def read_table(self, offset: int, limit: int, depth: int) -> tuple[dict[str, Any], int]:
@@ -117,8 +133,8 @@ class _TableReader:
             raise _broken("an entry has no value")
         tag = chr(self._data[offset])
         value, end = self._read_as(tag, offset + 1, limit, depth)
-        if self._exact and tag_of(value) != tag:
-            return Typed("l" if tag == "L" else tag, value), end
+        if self._tagged is not None and tag_of(value) != tag:
+            return self._tagged("l" if tag == "L" else tag, value), end
         return value, end
 
     def _read_as(self, tag: str, offset: int, limit: int, depth: int) -> tuple[Any, int]:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from mqkit.wire.errors import EncodeError
-from mqkit.wire.field_type import MAX_TABLE_DEPTH, NAMES, NUMBERS, Typed
+from mqkit.wire.field_type import MAX_TABLE_DEPTH, NAMES, NUMBERS, SizedInt, Typed
 from mqkit.wire.strings import LENIENT, encode_longstr, encode_shortstr
 
 _MIN_INT32, _MAX_INT32 = -(2**31), 2**31 - 1
@@ -75,6 +75,8 @@ def tag_of(value: object) -> str:
             return tag
         case bool():
             return "t"
+        case SizedInt():
+            return value.tag
         case int():
             return "I" if _MIN_INT32 <= value <= _MAX_INT32 else "l"
         case str():

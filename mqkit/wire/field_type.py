@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 MAX_TABLE_DEPTH = 32
 """Tables and arrays inside one another. Real headers have three (a table, an array, a table in
@@ -87,3 +87,16 @@ class Typed:
 
     tag: str
     value: Any
+
+
+class SizedInt(int):
+    """An integer that came under another tag than ``encode_table`` would send it with. It is an
+    ``int`` to whoever counts with it, and goes out under its own ``tag`` again. What is worked out
+    from it is a plain ``int``."""
+
+    tag: str
+
+    def __new__(cls, tag: str, value: int) -> Self:
+        sized = super().__new__(cls, value)
+        sized.tag = tag
+        return sized

@@ -21,7 +21,7 @@ from typing import (
 
 from mqkit.wire.domain import Domain
 from mqkit.wire.errors import WireError
-from mqkit.wire.field_table import decode_table
+from mqkit.wire.field_table import decode_sized_table, decode_table
 from mqkit.wire.field_table_encoder import encode_table
 from mqkit.wire.methods import Method
 from mqkit.wire.spec import ReplyCode
@@ -46,11 +46,20 @@ def _decode_key(data: bytes | memoryview, offset: int) -> tuple[str, int]:
 
 
 def _decode_table(data: bytes | memoryview, offset: int) -> tuple[dict[str, Any], int]:
+    _require_whole_table(data, offset)
+    return decode_table(data, offset)
+
+
+def _decode_declared_table(data: bytes | memoryview, offset: int) -> tuple[dict[str, Any], int]:
+    _require_whole_table(data, offset)
+    return decode_sized_table(data, offset)
+
+
+def _require_whole_table(data: bytes | memoryview, offset: int) -> None:
     """A table that is longer than its frame is the frame's fault (501), and not the table's."""
     start = offset + 4
     if start > len(data) or start + int.from_bytes(data[offset:start], "big") > len(data):
         raise WireError(ReplyCode.FRAME_ERROR, "table is longer than what holds it")
-    return decode_table(data, offset)
 
 
 _VARIABLE: dict[Domain, tuple[Encoder, Decoder]] = {
@@ -58,6 +67,7 @@ _VARIABLE: dict[Domain, tuple[Encoder, Decoder]] = {
     Domain.KEY: (_encode_key, _decode_key),
     Domain.LONGSTR: (encode_longstr, decode_longstr),
     Domain.TABLE: (encode_table, _decode_table),
+    Domain.DECLARED_TABLE: (encode_table, _decode_declared_table),
 }
 
 _RESERVED_VALUES: dict[Domain, Any] = {Domain.SHORTSTR: "", Domain.LONGSTR: b""}

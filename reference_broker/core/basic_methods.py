@@ -31,6 +31,7 @@ from reference_broker.core.delivery_counts import shown_content
 from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
 from reference_broker.core.permission import Action
 from reference_broker.core.queue_methods import named_queue
+from reference_broker.core.queue_type import check_get
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 _GET_OK = struct.Struct(">HHQ?")
@@ -52,6 +53,7 @@ def _qos(channel: Channel, method: BasicQos) -> None:
 
 def _consume(channel: Channel, method: BasicConsume) -> None:
     connection = channel.connection
+    name = named_queue(channel, method.queue)
     tag = method.consumer_tag or f"amq.ctag-{connection.broker.ids.token()}"
     if tag in channel.consumers or _takes_replies(channel, tag, method.queue):
         raise ConnectionException(ReplyCode.NOT_ALLOWED, f"attempt to reuse consumer tag '{tag}'")
@@ -64,7 +66,6 @@ def _consume(channel: Channel, method: BasicConsume) -> None:
         raise ConnectionException(
             ReplyCode.NOT_ALLOWED, f"reached maximum ({CONSUMERS_MAX}) of consumers per channel"
         )
-    name = named_queue(channel, method.queue)
     connection.access.require(Action.READ, "queue", name)
     queue = channel.vhost.queue_for(name, connection)
     consume(channel, queue, tag, method)
@@ -99,6 +100,9 @@ def _get(channel: Channel, method: BasicGet) -> None:
     name = named_queue(channel, method.queue)
     channel.connection.access.require(Action.READ, "queue", name)
     queue = channel.vhost.queue_for(name, channel.connection)
+    limits = queue.limits
+    if limits.single_active_consumer:
+        check_get(limits.queue_type, queue.name, channel.vhost.name)
     if not method.no_ack and _unacked(channel) >= UNACKED_MAX:
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED,

@@ -122,6 +122,14 @@ class Channel:
             self._move(ChannelEvent.SUSPEND)
         broker.ledger.promise(broker.journal.tail, _SuspendedReply(self, method))
 
+    def notify(self, method: Method) -> None:
+        """Send what the client has not asked for: behind the -ok that the channel waits with."""
+        if self.state is ChannelState.SUSPENDED:
+            broker = self.connection.broker
+            broker.ledger.promise(broker.journal.tail, _Notice(self, method))
+        else:
+            self.reply(method)
+
     def send_content(self, method: bytes, content: Content) -> None:
         """Send a method, given as its frame's payload, and a message after it."""
         connection = self.connection
@@ -227,7 +235,7 @@ class Channel:
         direct_reply.cancel(self)
         if self.transaction is not None:
             self.transaction.rollback()
-        settlement.recover(self)
+        settlement.give_back(self)
         self.connection.parked_bytes -= sum(
             len(payload) + PARKED_FRAME_OVERHEAD_BYTES for _, payload in self.parked
         )
@@ -258,6 +266,23 @@ class Channel:
         first = self.next_woken = (self.next_woken + 1) % (len(consumers) or 1)
         for consumer in consumers[first:] + consumers[:first]:
             self.vhost.mark_dirty(consumer.queue)
+
+
+class _Notice:
+    """The promise to tell a channel something when it has been answered."""
+
+    __slots__ = ("_channel", "_method")
+
+    def __init__(self, channel: Channel, method: Method) -> None:
+        self._channel = channel
+        self._method = method
+
+    def kept(self) -> None:
+        if self._channel.state in (ChannelState.OPEN, ChannelState.SUSPENDED):
+            self._channel.reply(self._method)
+
+    def broken(self) -> None:
+        """The channel's own reply says so."""
 
 
 class _SuspendedReply:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from reference_broker.core.content import Content
 from reference_broker.core.death import Death, DeathReason
-from reference_broker.core.enqueue import store
+from reference_broker.core.enqueue import store, those_that_take
 from reference_broker.core.header import read_facts
 from reference_broker.core.x_death import cc_keys_of, is_cycle, with_x_death
 
@@ -85,12 +85,10 @@ class DeadLetters:
         letter = Content(_shortstr(target) + _shortstr(keys[0]), header, content.body)
 
         first, *copies = (key.decode(errors="surrogateescape") for key in keys)
-        reached = env.route(limits.dead_letter_exchange or "", first, header, copies) or ()
+        reached = env.route_again(limits.dead_letter_exchange or "", first, header, copies) or ()
         queues = [queue for queue in reached if not is_cycle(queue.name, deaths)]
         self.cycles += len(reached) - len(queues)
-        taking = [
-            q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, letter)
-        ]
+        taking = those_that_take(queues, letter)
         if taking:
             self.sent += 1
         else:

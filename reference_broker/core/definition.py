@@ -6,7 +6,7 @@
     seen        | 1 | flags u8 | id u64        | name shortstr | arguments table |
     queue-seen  | 1 | flags u8 | id u64        | name shortstr | arguments table |
     binding     | 1 | flags u8 | number u64    | source, destination, key shortstr | arguments |
-    count       see reference_broker.core.delivery_counts
+    counts      see reference_broker.core.delivery_counts
 
 The leading 1 is the version of the layout. Arguments are a field table, so that their types
 survive. A key is ``kind/virtual host/name``, with a digest in place of a binding's name: the same
@@ -27,6 +27,7 @@ from mqkit.wire import (
     EncodeError,
     WireError,
     decode_shortstr,
+    decode_sized_table,
     decode_table,
     encode_shortstr,
     encode_table,
@@ -46,7 +47,9 @@ INNER_QUEUES = (DELAYED, SEEN)
 QUEUE_SEEN = "queue-seen"
 """What a queue has seen."""
 BINDING = "binding"
+COUNTS = "counts"
 COUNT = "count"
+"""How an earlier version kept each of them."""
 
 _HEAD = struct.Struct(">BB")
 _NUMBERED_HEAD = struct.Struct(">BBQ")
@@ -131,7 +134,7 @@ def decode_exchange(value: bytes) -> Exchange:
         _check_version(version)
         type_name, offset = decode_shortstr(value, _HEAD.size)
         name, offset = decode_shortstr(value, offset)
-        arguments, _ = decode_table(value, offset)
+        arguments, _ = decode_sized_table(value, offset)
         return Exchange(
             name,
             ExchangeType(type_name),
@@ -148,7 +151,7 @@ def decode_queue(value: bytes) -> QueueDefinition:
         version, flags, id = _NUMBERED_HEAD.unpack_from(value)
         _check_version(version)
         name, offset = decode_shortstr(value, _NUMBERED_HEAD.size)
-        arguments, _ = decode_table(value, offset)
+        arguments, _ = decode_sized_table(value, offset)
         return QueueDefinition(id, name, bool(flags & _AUTO_DELETE), arguments)
     except (WireError, struct.error) as error:
         raise _unreadable(QUEUE, error) from error

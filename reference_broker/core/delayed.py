@@ -17,12 +17,12 @@ from reference_broker.core.dead_letter import split_route
 from reference_broker.core.death import Death, DeathReason
 from reference_broker.core.delay import delay_ms, with_spent_delay
 from reference_broker.core.due_order import DueOrder
-from reference_broker.core.enqueue import store
+from reference_broker.core.enqueue import store, those_that_take
 from reference_broker.core.header import HeaderFacts, headers_of, read_facts
 from reference_broker.core.names import described
 from reference_broker.core.queue import Queue
 from reference_broker.core.queue_arguments import QueueArguments
-from reference_broker.core.x_death import cc_keys_of
+from reference_broker.core.x_death import cc_keys_of, has_died
 
 if TYPE_CHECKING:
     from reference_broker.core.deadlines import Deadline
@@ -69,6 +69,10 @@ class HeldUntilDue:
         """What came since the last look: due, sequence, and the message."""
         self._deadline: Deadline | None = None
         self.watching = False
+
+    def discards_new(self) -> bool:
+        """Never: every held message has its time."""
+        return False
 
     def stamp(self, content: Content, facts: HeaderFacts, sequence: int) -> int:
         """When the message that will have ``sequence`` is due."""
@@ -145,10 +149,9 @@ class HeldUntilDue:
         letter = Content(content.route, header, content.body)
         keys = [split_route(content.route)[1], *cc_keys_of(header)]
         first, *copies = (key.decode(errors="surrogateescape") for key in keys)
-        reached = env.route(self._exchange_name, first, header, copies) or ()
-        taking = [
-            q for q in reached if q.length_limit is None or not q.length_limit.refuses(q, letter)
-        ]
+        route = env.route_again if has_died(header) else env.route
+        reached = route(self._exchange_name, first, header, copies) or ()
+        taking = those_that_take(reached, letter)
         death = Death(queue, sequence, content, DeathReason.EXPIRED)
         store(taking, letter, read_facts(header), env, death)
 

@@ -4,6 +4,19 @@ The law: whether each queue takes the message is decided first; then it is journ
 entry for each durable queue that takes it; then it is in the indexes. Nothing is between the last
 two, so that a journaled entry and an indexed one are the same set. A queue keeps the message in
 memory as well, unless the journal has it and the queue's window is full.
+
+What an exchange or a queue has seen (:mod:`seen_keys`) is there to drop repetitions by a publisher,
+so it is asked when a message is published, and at no other time:
+
+    publish, by a client or over HTTP     asked, and the message is noted where it is new
+    tx.commit                             asked again, message by message: what has come meanwhile
+    what a delayed exchange held, is due  asked now and not before, as it goes on only now
+    the same, of a dead letter            passes, neither asked nor noted, as all that follow:
+    a dead letter, a retry by TTL
+    reprocess, move (HTTP), requeue
+
+A message that any queue refuses is noted nowhere (:func:`those_that_take`): its publisher is told,
+and may try again.
 """
 
 from __future__ import annotations
@@ -38,14 +51,9 @@ def enqueue(
     marked dirty.
     """
     if len(queues) != 1:
-        taking = [
-            q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, content)
-        ]
-        if len(taking) < len(queues):
-            store([q for q in taking if not q.expiry.wants_all], content, facts, env)
-            return False
+        taking = those_that_take(queues, content)
         store(taking, content, facts, env)
-        return True
+        return len(taking) == len(queues)
 
     # The hot path: one queue, no list built, no call that can be spared.
     queue = queues[0]
@@ -58,6 +66,8 @@ def enqueue(
         index = queue.levels.index_for(priority)
     ttl_ms = queue.limits.message_ttl_ms
     if ttl_ms is not None or facts.expiration_ms is not None:
+        if ttl_ms == 0 and queue.expiry.discards_new():
+            return True
         expires_at = queue.expiry.stamp(content, facts, index.tail)
     size = len(content.body)
     if queue.durable and (facts.persistent or queue.stores_all):
@@ -89,6 +99,15 @@ def enqueue(
     return True
 
 
+def those_that_take(queues: Sequence[Queue], content: Content) -> list[Queue]:
+    """The ones of ``queues`` that ``content`` may be stored in: all but those that refuse it, and
+    where one does, without the windows of what was seen. What refuses it has counted it."""
+    taking = [q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, content)]
+    if len(taking) < len(queues):
+        taking = [q for q in taking if not q.expiry.wants_all]
+    return taking
+
+
 def store(
     queues: Sequence[Queue],
     content: Content,
@@ -96,7 +115,8 @@ def store(
     env: QueueEnvironment,
     source: Death | Departure | None = None,
 ) -> None:
-    """Journal ``content`` and append it to ``queues``, all of which take it.
+    """Journal ``content`` and append it to ``queues``, all of which take it (or discard it at once,
+    see :meth:`Expiry.discards_new`).
 
     With ``source``, a dead letter or a moved message: the entry it comes from is gone in the same
     record when every target is journaled too, and is acked otherwise. Only then it is gone from its
@@ -105,6 +125,7 @@ def store(
     """
     places = []
     entries = []
+    queues = [q for q in queues if q.limits.message_ttl_ms != 0 or not q.expiry.discards_new()]
     for queue in queues:
         index, priority = queue.index, 0
         if queue.levels is not None:

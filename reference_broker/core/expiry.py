@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from reference_broker.core.death import DeathReason
+from reference_broker.core.queue_type import QueueType
 
 if TYPE_CHECKING:
     from reference_broker.core.content import Content
@@ -34,6 +35,11 @@ class Expiry(Protocol):
     """The queue takes a message only if every other queue that it is for takes it too."""
     watching: bool
     """There may be something to do with time. Cheap to ask, before every delivery."""
+
+    def discards_new(self) -> bool:
+        """Is the next message gone at once, stored nowhere? Then it was counted. Asked only where
+        the queue's message TTL is 0."""
+        ...
 
     def stamp(self, content: Content, facts: HeaderFacts, sequence: int) -> int:
         """The wall ms that the entry of a new message is to have, 0 for none. It is going to be
@@ -71,6 +77,25 @@ class MessageExpiry:
         self._queue = queue
         self._deadline: Deadline | None = None
         self.watching = False
+
+    def discards_new(self) -> bool:
+        """ "Now or never" is never where older messages wait (a policy brought the TTL): nobody
+        wants them, so nobody wants this one. RabbitMQ says so before the length limit looks, which
+        would drop an old one for it. A dead letter is to be, and a quorum queue keeps it until it
+        is the head (rabbit_amqqueue_process:deliver_or_enqueue, rabbit_fifo)."""
+        queue = self._queue
+        limits = queue.limits
+        if limits.dead_letter_exchange is not None or limits.queue_type is not QueueType.CLASSIC:
+            return False
+        if queue.ready:
+            queue.dispatch()
+        # What has to be read first may be wanted.
+        if not queue.ready or (queue.backlog.absent and queue.consumers):
+            return False
+        queue.published += 1
+        queue.expired += 1
+        queue.env.dead_letters.dropped(DeathReason.EXPIRED)
+        return True
 
     def stamp(self, content: Content, facts: HeaderFacts, sequence: int) -> int:
         queue = self._queue

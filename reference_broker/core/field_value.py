@@ -2,7 +2,7 @@
 
 RabbitMQ keeps a value as an Erlang term beside its type. A timestamp is an integer there, long
 strings and binaries are the same, and 5 and 5.0 are not; ``1 == True`` must never slip in from
-Python. The widths of integers are not compared: they are not kept after decoding.
+Python. The widths of integers are not compared.
 """
 
 from __future__ import annotations

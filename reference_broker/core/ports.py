@@ -65,8 +65,15 @@ class QueueEnvironment(Protocol):
     def route(
         self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
     ) -> tuple[Queue, ...] | None:
-        """The queues for a dead letter, in order and without repeats; ``None`` when there is no
-        such exchange. ``copies`` are more routing keys."""
+        """The queues for a message that a delayed exchange held, in order and without repeats;
+        ``None`` when there is no such exchange. ``copies`` are more routing keys."""
+        ...
+
+    def route_again(
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+    ) -> tuple[Queue, ...] | None:
+        """The same for one that was in a queue before, a dead letter: what has seen it lets it
+        pass."""
         ...
 
     def queue_expired(self, queue: Queue) -> None:

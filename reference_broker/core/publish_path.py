@@ -219,8 +219,9 @@ def _publish_with_care(
     facts: HeaderFacts,
 ) -> None:
     """The second half of :func:`publish`, for what the hot path doesn't look for."""
+    sent = header
     if not facts.plain:
-        header = _check_sender(channel, header)
+        sent = header = _check_sender(channel, header)
         if facts.has_headers and COPIES_MARK in header:
             exchange = channel.vhost.exchange_for_publish(target.exchange)
             counted = queues  # those of the routing key alone
@@ -232,7 +233,7 @@ def _publish_with_care(
                 count_routed(channel.vhost, exchange, queues, instead_of=counted)
     content = Content(target.route, header, body)
     if channel.transaction is not None:
-        channel.transaction.publish(target, queues, content, facts)
+        channel.transaction.publish(target, queues, content, facts, sent)
         return
     confirms = channel.confirms
     if confirms is not None:

@@ -92,6 +92,10 @@ class SeenKeys:
 
     # The expiry of its queue
 
+    def discards_new(self) -> bool:
+        """Never: every key has its time."""
+        return False
+
     def stamp(self, content: Content, facts: HeaderFacts, sequence: int) -> int:
         """The key of a new message, or the one that is being moved, has ``sequence`` from now on;
         when it is forgotten."""

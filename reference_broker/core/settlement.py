@@ -8,7 +8,7 @@ On a transactional channel the leases wait for tx.commit (:mod:`transactions`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +50,19 @@ def reject(channel: Channel, delivery_tag: int, multiple: bool, requeue: bool) -
 
 def recover(channel: Channel) -> None:
     """Requeue everything that the channel holds, and no transaction has settled."""
-    leases = take_leases(channel, 0, multiple=True)
+    requeue_all(channel, list(take_leases(channel, 0, multiple=True).values()))
+
+
+def give_back(channel: Channel) -> None:
+    """The channel ends, and its consumers have gone: each queue has all of its messages back before
+    it hands out any."""
+    leases = take_leases(channel, 0, multiple=True).values()
     note_settled(leases)
-    requeue_all(channel, list(leases.values()))
+    by_queue: dict[Queue, list[Lease]] = {}
+    for lease in leases:
+        by_queue.setdefault(lease.queue, []).append(lease)
+    for queue, its_leases in by_queue.items():
+        queue.requeue(its_leases)
 
 
 def _settle(
@@ -63,7 +73,6 @@ def _settle(
     if channel.transaction is not None:
         channel.transaction.settle(settle, leases)
     else:
-        note_settled(leases)
         settle(channel, list(leases.values()))
 
 
@@ -99,9 +108,9 @@ def take_back(channel: Channel, leases: Iterable[tuple[int, Lease]]) -> None:
     channel.unacked = unacked
 
 
-def note_settled(leases: Mapping[int, Lease]) -> None:
+def note_settled(leases: Iterable[Lease]) -> None:
     """Their holders have them no more: a prefetch has room again."""
-    for lease in leases.values():
+    for lease in leases:
         holder: Any = lease.holder
         holder.settled()
 
@@ -117,6 +126,7 @@ def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
 
 def ack_all(channel: Channel, leases: list[Lease]) -> None:
     """Done with."""
+    note_settled(leases)
     for lease in leases:
         lease.queue.ack(lease)
     channel.acked += len(leases)
@@ -124,14 +134,33 @@ def ack_all(channel: Channel, leases: list[Lease]) -> None:
 
 def reject_all(channel: Channel, leases: list[Lease]) -> None:
     """On to the dead-letter exchange, or gone."""
+    note_settled(leases)
     for lease in leases:
         lease.queue.reject(lease)
 
 
 def requeue_all(channel: Channel, leases: list[Lease]) -> None:
-    """Give leases back, queue by queue, each queue's in their order."""
-    by_queue: dict[Queue, list[Lease]] = {}
+    """Give leases back: what one consumer had of a queue, then what another had, by their names.
+
+    Each lot is handed out before the next comes back, to those that have room by then
+    (rabbit_channel:foreach_per_queue). A prefetch of the whole channel has room after all of them.
+    """
+    lots: dict[tuple[bytes, bytes, int], list[Lease]] = {}
     for lease in leases:
-        by_queue.setdefault(lease.queue, []).append(lease)
-    for queue, its_leases in by_queue.items():
-        queue.requeue(its_leases)
+        # A queue may have been deleted, and another one have its name.
+        key = (lease.queue.name.encode(), _consumer_tag(lease), lease.queue.id)
+        lots.setdefault(key, []).append(lease)
+    for _, lot in sorted(lots.items()):
+        if not channel.global_prefetch:
+            note_settled(lot)
+        lot[0].queue.requeue(lot)
+        if len(lots) > 1:
+            lot[0].queue.dispatch()
+    if channel.global_prefetch:
+        note_settled(leases)
+
+
+def _consumer_tag(lease: Lease) -> bytes:
+    """Empty for what basic.get has got."""
+    tag: str = getattr(lease.holder, "tag", "")
+    return tag.encode()

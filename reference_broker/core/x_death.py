@@ -24,6 +24,7 @@ from reference_broker.core.header import EXPIRATION, HEADERS, join_properties, s
 from reference_broker.core.sender_selected import cc_keys
 
 X_DEATH = "x-death"
+_MARK = X_DEATH.encode()
 
 
 def with_x_death(
@@ -78,6 +79,11 @@ def with_x_death(
 def cc_keys_of(header: bytes) -> list[bytes]:
     """:func:`cc_keys`, of a content header."""
     return cc_keys(readable_table(split_properties(header).get(HEADERS)))
+
+
+def has_died(header: bytes) -> bool:
+    """Does a content header say that the message was dead-lettered before?"""
+    return _MARK in header and X_DEATH in readable_table(split_properties(header).get(HEADERS))
 
 
 def is_cycle(queue: str, deaths: Sequence[tuple[str, str]]) -> bool:

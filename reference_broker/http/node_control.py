@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from reference_broker.core.alarms import Alarm
 from reference_broker.http.answer import ApiError, bad_request, not_found
+from reference_broker.http.authorization import judge_again
 from reference_broker.http.body import read_object
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host, NodeHost
@@ -62,7 +63,7 @@ class NodeControl:
             if not 0 <= relative <= 1:
                 raise bad_request("relative must lie between 0 and 1")
             watermark_bytes = int(relative * machine_bytes())
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             broker.memory.change(watermark_bytes, resident_bytes())
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -79,7 +80,7 @@ class NodeControl:
         wanted = {alarm: document[name] for name, alarm in ALARMS.items() if name in document}
         if not wanted or not all(isinstance(on, bool) for on in wanted.values()):
             raise bad_request("memory or disk must be true or false")
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             for alarm, on in wanted.items():
                 (broker.alarms.hold if on else broker.alarms.release)(alarm)
         return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -87,7 +88,9 @@ class NodeControl:
     async def _document(self, request: Request, *required: str) -> dict[str, Any]:
         if request.path_params["node"] != self._host.node().name:
             raise not_found()
-        return await read_object(request, required, bytes_max=BODY_BYTES_MAX)
+        document = await read_object(request, required, bytes_max=BODY_BYTES_MAX)
+        judge_again(self._host.broker, request)
+        return document
 
 
 def _bytes(value: object) -> int:

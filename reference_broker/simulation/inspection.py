@@ -15,11 +15,13 @@ from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.core.content import Content
 from reference_broker.core.journal import EntryColumns, EntrySource
 from reference_broker.core.queue import Queue
+from reference_broker.simulation.bookkeeping import all_queues
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.simulation.events import Copy, DiskUse, Indexed, Losses, Start
 from reference_broker.simulation.marking import marks_of
 from reference_broker.store import Disk, Log, RecoveredLog
 from reference_broker.store.fetch_request import FetchRequest
+from reference_broker.store.queue_names import queue_names
 from reference_broker.store.reading import perform, plan
 from reference_broker.store.recovered import DamageReport
 from reference_broker.store.recovery import recover
@@ -80,7 +82,8 @@ def losses_of(broker: Broker) -> Losses:
 
 
 def index_of(broker: Broker) -> dict[str, list[Indexed]]:
-    """What its durable queues have that is in the log, in order of sequence."""
+    """What its queues have that is in the log, in order of sequence: those of all virtual hosts,
+    and those that nobody can name. By id and name, as names repeat."""
     return _index(broker, broker)
 
 
@@ -94,7 +97,7 @@ def rebuilt_index(
 
 def _index(broker: Broker, source: EntrySource) -> dict[str, list[Indexed]]:
     index: dict[str, list[Indexed]] = {}
-    for queue in queues_of(broker):
+    for queue in all_queues(broker):
         entries: list[Indexed] = []
         for columns in source.live_entries(queue.id, 0, _EVERYWHERE):
             count = len(columns.sequences)
@@ -110,7 +113,7 @@ def _index(broker: Broker, source: EntrySource) -> dict[str, list[Indexed]]:
                 expiries,
             )
         if entries:
-            index[queue.name] = sorted(entries)
+            index[f"{queue.id} {queue.name}"] = sorted(entries)
     return index
 
 
@@ -118,14 +121,19 @@ def _index(broker: Broker, source: EntrySource) -> dict[str, list[Indexed]]:
 
 
 def found_in(log: Log, recovered: RecoveredLog, disk: SimulatedDisk) -> Found:
-    """To be called before ``recovered`` is used up."""
-    return Found(copies_of(log, recovered, recovered.queues, disk), recovered.damage)
+    """What the clients' queues have, which are those of the default virtual host. To be called
+    before ``recovered`` is used up."""
+    names = queue_names(recovered.definitions)
+    theirs = [
+        each for each in recovered.queues if each in names and names[each].vhost == DEFAULT_VHOST
+    ]
+    return Found(copies_of(log, recovered, theirs, disk), recovered.damage)
 
 
 def copies_of(
     log: Log,
     source: EntrySource,
-    queue_ids: Sequence[int] | Mapping[int, object],
+    queue_ids: Sequence[int],
     disk: SimulatedDisk,
 ) -> dict[int, list[Copy]]:
     """The logged messages of each queue, in order of sequence. A message whose record is damaged,
@@ -195,7 +203,7 @@ def disk_use_of(log: Log, broker: Broker, disk: SimulatedDisk) -> DiskUse:
         speech_bytes=sum(use.speech_bytes for use in books),
         entries=len(entries),
         files=len(books),
-        queues=len(queues_of(broker)),
+        queues=len(all_queues(broker)),
         definition_bytes=log._definitions.snapshot_bytes,
         strangers=tuple(strangers),
         rotten=any(use.damaged for use in books),

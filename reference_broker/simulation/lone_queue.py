@@ -266,6 +266,11 @@ class QueueHost:
         names = [name for key in keys for name in self.routes.get((exchange_name, key), ())]
         return tuple(self.queues[name] for name in dict.fromkeys(names))
 
+    def route_again(
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+    ) -> tuple[Queue, ...] | None:
+        return self.route(exchange_name, routing_key, header, copies)  # there are no windows here
+
     def queue_expired(self, queue: Queue) -> None:
         self._lose(queue, "expired")
 

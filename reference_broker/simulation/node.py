@@ -7,11 +7,11 @@ outputs of every dirty connection, then the disk and what is to be read, then th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 from reference_broker.core.alarms import Alarm
-from reference_broker.core.broker import Broker
+from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.core.connection import Connection
 from reference_broker.core.journal import Fetched
 from reference_broker.core.limits import Limits
@@ -25,7 +25,7 @@ from reference_broker.simulation.network import Link
 from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.rewrite_pump import RewritePump
 from reference_broker.store import Disk, Log, RecoveredLog
-from reference_broker.store.restore import restore
+from reference_broker.store.restore import restore, resume
 
 SOCKET_BUFFER_BYTES = 16 * 1024
 """What a socket takes before it asks the broker to wait: little, so that slow readers matter."""
@@ -37,6 +37,25 @@ USER = "guest"
 
 Wiretap = Callable[[Link, bytes], None]
 """Called with what the broker sends, at the end of the input that made it do so."""
+
+
+def establish(broker: Broker, vhosts: Sequence[str]) -> None:
+    """Make the user and the virtual hosts that have to be there durable, where they are not yet: an
+    earlier life may have ended in the middle of this. Within an input."""
+    if broker.is_new:
+        broker.add_vhost(DEFAULT_VHOST)
+    if broker.is_new or USER not in broker.users:
+        broker.access.store_user(_user())
+    for vhost in (DEFAULT_VHOST, *vhosts):
+        if vhost not in broker.vhosts:
+            broker.add_vhost(vhost)
+        if broker.is_new or broker.access.permission(USER, vhost) is None:
+            broker.access.allow_everything(USER, vhost)
+    broker.finish()
+
+
+def _user() -> User:
+    return User(USER, hash_password(USER.encode(), b"salt"), loopback_only=True)
 
 
 class _Socket:
@@ -78,7 +97,7 @@ class Node:
         self._memory_alarm = False
         self._counts: Counter[str] = Counter()
         users = UserStore()
-        users.add(User(USER, hash_password(USER.encode(), b"salt"), loopback_only=True))
+        users.add(_user())
         self.log = log
         self.broker = Broker(
             log,
@@ -90,6 +109,9 @@ class Node:
         )
         self.broker.begin(*clock.now())
         restore(self.broker, recovered)
+        resume(self.broker, log, disk)
+        if plan.vhosts:
+            establish(self.broker, plan.vhosts)
         self._pump = DiskPump(clock, random, log, disk, self)
         self._backlog = BacklogPump(clock, random, log, disk, self)
         self._rewriter = RewritePump(clock, random, log, disk, self._pump.kick)
@@ -125,6 +147,13 @@ class Node:
             socket.connection.receive_eof(*self._clock.now())
             del self._sockets[socket.connection.id]
             self._turn()
+
+    def administer(self, act: Callable[[Broker], None]) -> None:
+        """An operator does something, as over HTTP."""
+        self.broker.begin(*self._clock.now())
+        act(self.broker)
+        self.broker.finish()
+        self._turn()
 
     # From the disk
 

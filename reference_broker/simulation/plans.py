@@ -139,6 +139,8 @@ class BrokerPlan:
     """What a queue keeps in memory of its ready messages; the rest has to be read again."""
     memory_bytes: int = 1_024 * MIB
     """The memory watermark: messages that are not in the log go to pages from half of it on."""
+    vhosts: tuple[str, ...] = ()
+    """Virtual hosts beside the default one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,8 @@ class Scenario:
     fault_pause_us: tuple[int, int]
     duration_us: int
     bit_rot: bool = False
+    features: tuple[str, ...] = ()
+    """What is at work beside the clients (:mod:`reference_broker.simulation.features`), by name."""
 
     @property
     def dead_letters(self) -> dict[str, str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from reference_broker.core.limits import MIB
+from reference_broker.simulation.features import FEATURES, vhost_of
 from reference_broker.simulation.plans import (
     BrokerPlan,
     ChannelPlan,
@@ -22,6 +25,7 @@ BIT_ROT_CHANCE = 0.25
 
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
+_FEATURES = (0, 1, 1, 1, 2)
 _TTL_MS = (300, 8_000)
 _WAIT_MS = (100, 3_000)
 _MAX_LENGTH = (3, 40)
@@ -36,7 +40,7 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         queues += _queues(random, f"shared-{number}", None)
     for owner in range(random.randint(1, count)):
         queues += _queues(random, f"solo-{owner}", owner)
-    return Scenario(
+    scenario = Scenario(
         seed=seed,
         queues=tuple(queues),
         clients=tuple(_client(random, index, queues) for index in range(count)),
@@ -45,6 +49,19 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         duration_us=duration_us,
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
+    # Where a bit is flipped there are no features: what it damages may be what they count on.
+    return scenario if scenario.bit_rot else with_features(scenario, _features(seed))
+
+
+def with_features(scenario: Scenario, names: Sequence[str]) -> Scenario:
+    """The scenario with these features at work in it, and no others."""
+    vhosts = tuple(vhost_of(name) for name in names)
+    return replace(scenario, features=tuple(names), broker=replace(scenario.broker, vhosts=vhosts))
+
+
+def _features(seed: int) -> list[str]:
+    random = Random(f"features/{seed}")
+    return random.sample(list(FEATURES), random.choice(_FEATURES))
 
 
 def _broker(random: Random) -> BrokerPlan:

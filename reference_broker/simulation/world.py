@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
-from reference_broker.simulation import inspection
+from reference_broker.simulation import bookkeeping, inspection
 from reference_broker.simulation.checkers import (
     AckChecker,
+    BooksChecker,
     DiskUseChecker,
     DurabilityChecker,
     ExpiryChecker,
@@ -27,6 +28,7 @@ from reference_broker.simulation.client import Session
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.events import BitRot
 from reference_broker.simulation.faults import FaultInjector
+from reference_broker.simulation.features import FEATURES, FeatureActor
 from reference_broker.simulation.history import History
 from reference_broker.simulation.machine import Machine
 from reference_broker.simulation.network import Link
@@ -67,6 +69,7 @@ class World:
                 ExpiryChecker(queues),
                 RebuildChecker(),
                 DiskUseChecker(scenario.broker.segment_bytes),
+                BooksChecker(),
             ],
             self.clock,
         )
@@ -98,6 +101,7 @@ class World:
             )
             for plan in (*scenario.clients, scenario.drainer())
         ]
+        self.features = [self._at_work(name) for name in scenario.features]
         self._taps: dict[int, Tap] = {}
         self._rebuilds = self._random("rebuilds")
         self._disk_differs = False
@@ -109,21 +113,26 @@ class World:
         itself raises, which it never should."""
         *clients, drainer = self.actors
         self.machine.start()
-        for client in clients:
-            client.begin()
+        everybody: list[Actor | FeatureActor] = [*clients, *self.features]
+        for each in everybody:
+            each.begin()
         self.faults.begin()
         self._rebuild_later()
         self.clock.run(self.scenario.duration_us)
         self.faults.stop()
-        for client in clients:
-            client.leave()
+        for each in everybody:
+            each.leave()
         self._last_end()
         self._converge("everybody is gone and all is synced", self._is_quiet)
+        self.history.left_over(bookkeeping.held_for_clients(self._running.broker))
         self._rest()
+        for feature in self.features:
+            feature.drain()
         drainer.begin()
         self._converge("everything is consumed", lambda: self._is_drained(drainer))
-        assert self.machine.node is not None
-        self.history.drained(inspection.losses_of(self.machine.node.broker))
+        broker = self._running.broker
+        self.history.drained(inspection.losses_of(broker))
+        self.history.left_over(bookkeeping.held_for_messages(broker))
         self._converge("the last message is confirmed", lambda: self._publish_last(drainer))
         drainer.leave()
         self._rest()
@@ -131,9 +140,9 @@ class World:
         self.machine.lose_power()
         self._converge("the broker starts", self._is_quiet)
         self._rest()
-        node = self.machine.node
-        assert node is not None
-        self.ended(node)
+        for feature in self.features:
+            feature.came_to_rest(self._running.broker)
+        self.ended(self._running)
 
     @property
     def fault_counts(self) -> Counter[str]:
@@ -141,6 +150,11 @@ class World:
         return self.faults.counts + Counter(
             {"power loss in recovery": self.machine.cuts_in_recovery}
         )
+
+    @property
+    def _running(self) -> Node:
+        assert self.machine.node is not None
+        return self.machine.node
 
     def broker_sent(self, link: Link, data: bytes) -> None:
         """What the broker had for a client at the end of an input: part of the trace."""
@@ -160,6 +174,9 @@ class World:
         self._disk_differs = False
         stamp, wall_ms = self.clock.stamp(), self.clock.wall_ms()
         self.history.started(inspection.start_of(node.broker, found, stamp, wall_ms))
+        self._count(node)
+        for feature in self.features:
+            feature.started(node)
 
     def stopped_cleanly(self, node: Node) -> None:
         self._compare(node)
@@ -184,7 +201,12 @@ class World:
         else:
             self.clock.after(_NOT_SYNCED_PAUSE_US, self._rebuild_when_synced)
 
+    def _count(self, node: Node) -> None:
+        if not bookkeeping.is_damaged(node.log):
+            self.history.counted(bookkeeping.books_of(node.log, node.broker))
+
     def _compare(self, node: Node) -> None:
+        self._count(node)
         if self._disk_differs:
             return
         index = inspection.index_of(node.broker)
@@ -206,8 +228,7 @@ class World:
     def _rest(self) -> None:
         """Let nobody do anything, until the log has to be tidy; then look at all of it."""
         self.clock.run(self.clock.now_us + REST_US)
-        node = self.machine.node
-        assert node is not None
+        node = self._running
         self._compare(node)
         self.history.rested(inspection.disk_use_of(node.log, node.broker, self.disk))
 
@@ -220,6 +241,8 @@ class World:
     def _is_drained(self, drainer: Actor) -> bool:
         node, session = self.machine.node, drainer.session
         if node is None or session is None or not session.ready or session.holds:
+            return False
+        if not all(feature.done for feature in self.features):
             return False
         return len(node.broker.connections) == 1 and inspection.is_empty(node.broker)
 
@@ -239,6 +262,10 @@ class World:
             raise Violation(
                 "liveness", f"{CONVERGE_US // 1_000_000} s without faults, and not: {what}"
             )
+
+    def _at_work(self, name: str) -> FeatureActor:
+        feature = FEATURES[name](self._random(f"feature/{name}"), self.clock)
+        return FeatureActor(self.clock, self._random(f"actor/{name}"), self.machine, feature)
 
     def _random(self, part: str) -> Random:
         """A source of its own for each part: a change in one leaves the others as they were."""

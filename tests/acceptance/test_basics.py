@@ -101,6 +101,23 @@ class TestExchanges:
         assert channel.publish(exchange, "nobody", b"1") == "acked"
         assert drain(channel, queue) == [b"1"]
 
+    def test_alternate_exchange_takes_nothing_of_which_one_key_fits(
+        self, channel: Any, unique: Names
+    ) -> None:
+        exchange, alternate = unique("x"), unique("alternate")
+        queue, lost = queue_of(channel, unique("q")), queue_of(channel, unique("lost"))
+        channel.declare_exchange(alternate, "fanout", durable=True)
+        channel.declare_exchange(
+            exchange, "direct", durable=True, arguments={"alternate-exchange": alternate}
+        )
+        channel.bind(queue, exchange, "k")
+        channel.bind(lost, alternate)
+        assert channel.publish(exchange, "k", b"1", headers={"CC": ["nobody"]}) == "acked"
+        assert channel.publish(exchange, "nobody", b"2", headers={"CC": ["k"]}) == "acked"
+        assert drain(channel, queue) == [b"1", b"2"]
+        assert channel.publish(exchange, "nobody", b"3", headers={"CC": ["neither"]}) == "acked"
+        assert drain(channel, lost) == [b"3"]
+
     def test_exchange_to_exchange_with_a_cycle_delivers_once(
         self, channel: Any, unique: Names
     ) -> None:

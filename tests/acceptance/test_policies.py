@@ -144,6 +144,19 @@ def test_a_ttl_counts_for_what_comes_after_it(
     eventually(channel, lambda: count(channel, queue), 0)
 
 
+def test_a_ttl_of_0_discards_what_comes_behind_older_messages(
+    channel: Any, policies: Policies, unique: Names
+) -> None:
+    queue, policy = unique("q"), unique("p")
+    channel.declare_queue(queue, durable=True, arguments={"x-max-length": 1})
+    channel.publish("", queue, b"before")
+    policies.put_operator(policy, queue, {"message-ttl": 0})
+    eventually(channel, lambda: policies.of_queue(queue)[1], policy)
+    assert channel.publish("", queue, b"after") == "acked"
+    assert channel.get(queue, no_ack=True).body == b"before"
+    assert count(channel, queue) == 0
+
+
 def test_an_unused_queue_expires_by_a_policy(
     channel: Any, policies: Policies, unique: Names
 ) -> None:

@@ -67,6 +67,7 @@ _DOMAINS: dict[Domain, Strategy] = {
     Domain.KEY: _shortstrs(),  # pamqp knows no other octets
     Domain.LONGSTR: st.binary(max_size=300),
     Domain.TABLE: _tables(),
+    Domain.DECLARED_TABLE: _tables(),
 }
 
 

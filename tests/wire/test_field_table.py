@@ -14,7 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqkit.wire import ReplyCode, Typed, WireError, decode_table, encode_table, table_type_name
+from mqkit.wire import (
+    ReplyCode,
+    SizedInt,
+    Typed,
+    WireError,
+    decode_sized_table,
+    decode_table,
+    encode_table,
+    table_type_name,
+)
 from mqkit.wire.field_type import MAX_TABLE_DEPTH, MAX_TABLE_ITEMS, NAMES
 
 Strategy = st.SearchStrategy[Any]
@@ -80,6 +89,24 @@ def test_exact_reading_loses_no_type(tag: str) -> None:
     decoded, _ = decode_table(table, exact=True)
     assert encode_table(decoded) == table
     assert table_type_name(decoded["key"]) == NAMES[tag]
+
+
+@pytest.mark.parametrize("tag", "bBsuIil")
+def test_integers_keep_their_size_and_stay_integers(tag: str) -> None:
+    octets, value = EXAMPLES[tag]
+    table = table_of(b"\x03key", tag.encode(), octets)
+    decoded, _ = decode_sized_table(table)
+    assert encode_table(decoded) == table
+    assert table_type_name(decoded["key"]) == NAMES[tag]
+    assert decoded == {"key": value}
+    assert type(decoded["key"]) is (int if tag == "I" else SizedInt)
+    assert table_type_name(decoded["key"] + 0) == "signedint" or tag == "i"
+
+
+def test_other_types_have_no_size() -> None:
+    for tag in "fSAF":
+        octets, value = EXAMPLES[tag]
+        assert decode_sized_table(table_of(b"\x01a", tag.encode(), octets))[0] == {"a": value}
 
 
 def test_both_letters_of_a_64_bit_integer_are_read_and_the_small_one_is_written() -> None:

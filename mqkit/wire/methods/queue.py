@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from mqkit.wire.domain import Bit, Long, Short, ShortStr, Table
+from mqkit.wire.domain import Bit, DeclaredTable, Long, Short, ShortStr, Table
 from mqkit.wire.methods.method import Method
 from mqkit.wire.spec import ClassId
 
@@ -35,7 +35,7 @@ class QueueDeclare(QueueMethod):
     exclusive: Bit = False
     auto_delete: Bit = False
     nowait: Bit = False
-    arguments: Table = field(default_factory=dict)
+    arguments: DeclaredTable = field(default_factory=dict)
 
 
 @dataclass(slots=True)

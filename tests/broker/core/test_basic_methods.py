@@ -63,6 +63,14 @@ def test_a_tag_is_made_where_the_client_gives_none() -> None:
     assert all(tag.startswith("amq.ctag-") for tag in tags)
 
 
+def test_a_queue_that_is_not_named_is_missed_before_the_tag_is_looked_at() -> None:
+    broker = LoneBroker()
+    broker.client().send(1, QueueDeclare("q"))
+    client = broker.client()
+    client.send(1, BasicConsume("q", "t"), BasicConsume("", "t"))
+    assert [method.NAME for method in client.methods()] == ["basic.consume-ok", "channel.close"]
+
+
 def test_a_tag_that_is_in_use_closes_the_connection() -> None:
     client = with_queue()
     client.send(1, BasicConsume("q", "t"), BasicConsume("q", "t"))

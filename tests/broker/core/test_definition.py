@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mqkit.wire import SizedInt, table_type_name
 from reference_broker.core import definition
 from reference_broker.core.binding import Binding
 from reference_broker.core.definition import QueueDefinition
@@ -129,3 +130,16 @@ def test_arguments_that_no_table_holds_are_refused() -> None:
         definition.encode_queue(QueueDefinition(1, "q", False, arguments))
     with pytest.raises(ChannelException):
         definition.encode_exchange(Exchange("x", ExchangeType.FANOUT, arguments=arguments))
+
+
+def test_a_declaration_keeps_the_sizes_of_its_integers() -> None:
+    arguments = {"x": SizedInt("l", 5)}
+    queue = definition.decode_queue(
+        definition.encode_queue(QueueDefinition(1, "q", False, arguments))
+    )
+    exchange = definition.decode_exchange(
+        definition.encode_exchange(Exchange("x", ExchangeType.DIRECT, arguments=arguments))
+    )
+    for found in (queue.arguments, exchange.arguments):
+        assert found == {"x": 5}
+        assert table_type_name(found["x"]) == "long"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mqkit.wire import SizedInt
 from reference_broker.core.equivalence import (
     EXCHANGE_ARGUMENTS,
     QUEUE_ARGUMENTS,
@@ -32,7 +33,10 @@ def refusal(received: dict[str, Any], current: dict[str, Any]) -> str | None:
         (5, None, "received the value '5' of type 'signedint' but current is none"),
         (2**40, None, "received the value '1099511627776' of type 'long' but current is none"),
         (None, 5, "received none but current is the value '5' of type 'signedint'"),
+        (SizedInt("b", 5), None, "received the value '5' of type 'byte' but current is none"),
+        (None, SizedInt("l", 5), "received none but current is the value '5' of type 'long'"),
         (6, 5, "received '6' but current is '5'"),
+        (SizedInt("s", 6), 5, "received '6' but current is '5'"),
         ("5", 5, "received '5' but current is '5'"),
         (True, 5, "received 'true' but current is '5'"),
         (True, 1, "received 'true' but current is '1'"),
@@ -104,3 +108,7 @@ def test_properties() -> None:
     )
     with pytest.raises(ChannelException, match="received 'topic' but current is 'direct'"):
         require_same("type", "topic", "direct", RESOURCE)
+
+
+def test_the_size_of_an_integer_is_no_difference() -> None:
+    assert refusal({"x-max-length": SizedInt("b", 5)}, {"x-max-length": 5}) is None

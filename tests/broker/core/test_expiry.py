@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.expiry import expires_at_ms
+from reference_broker.core.queue import Queue
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))
@@ -178,3 +182,41 @@ def test_a_queue_with_a_consumer_is_in_use_until_it_goes(host: QueueHost) -> Non
     host.advance(30)
     assert host.gone == [("expired", "q")]
     assert len(host.deadlines) == 0
+
+
+def now_or_never(host: QueueHost, **limits: Any) -> Queue:
+    """A queue with one message, of which a policy said after it that its TTL is 0."""
+    queue = host.declare("q", **limits)
+    host.publish(queue, b"old", header=HEADER)
+    queue.limits = replace(queue.limits, message_ttl_ms=0)
+    return queue
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["one queue", "several"])
+def test_now_or_never_is_never_behind_older_messages(
+    host: QueueHost, journal: RecordingJournal, beside: bool
+) -> None:
+    queue = now_or_never(host, max_length_bytes=3)
+    other = host.declare("other")
+    assert host.publish((queue, other) if beside else queue, b"new", header=HEADER)
+    assert (queue.ready, queue.published, queue.expired, queue.dropped) == (1, 2, 1, 0)
+    assert other.ready == beside
+    lease = queue.get(None)
+    assert lease is not None
+    assert lease.content.body == b"old"
+
+
+def test_now_or_never_is_now_once_the_older_ones_are_taken(host: QueueHost) -> None:
+    queue = now_or_never(host)
+    consumer = LoneConsumer()
+    queue.add_consumer(consumer)
+    host.publish(queue, b"new", header=HEADER)
+    queue.dispatch()
+    assert [lease.content.body for lease in consumer.leases] == [b"old", b"new"]
+
+
+def test_with_dead_letters_or_in_a_quorum_queue_it_waits_for_its_turn(host: QueueHost) -> None:
+    for limits in ({"dead_letter_exchange": "x"}, {"queue_type": "quorum"}):
+        queue = now_or_never(host, **limits)
+        host.publish(queue, b"new", header=HEADER)
+        assert queue.ready == 2

@@ -195,3 +195,34 @@ def test_settling_all_does_not_pass_the_tags_that_were_settled_one_by_one() -> N
     client.send(1, BasicNack(0, True, False))
     assert unacked == {}
     assert unacked.pops == 1
+
+
+def deliveries(client: LoneClient) -> list[tuple[str, bytes]]:
+    """Consumer tag and body of each delivery that has come."""
+    return [
+        (each.method.consumer_tag, bytes(each.body or b""))
+        for each in client.received()
+        if isinstance(each.method, BasicDeliver)
+    ]
+
+
+@pytest.mark.parametrize("method", [BasicRecover(True), BasicNack(0, True, True)])
+@pytest.mark.parametrize(
+    ("qos", "again"),
+    [
+        (BasicQos(), [("b", b"1"), ("a", b"3"), ("b", b"2")]),
+        (BasicQos(0, 9, True), [("b", b"1"), ("a", b"3"), ("b", b"2")]),
+        (BasicQos(0, 3, True), [("b", b"1"), ("a", b"2"), ("b", b"3")]),
+    ],
+    ids=["no prefetch", "one of the channel with room", "and without"],
+)
+def test_what_one_consumer_had_is_handed_out_before_another_s_comes_back(
+    method: Method, qos: BasicQos, again: list[tuple[str, bytes]]
+) -> None:
+    client = LoneBroker().client()
+    client.send(1, QueueDeclare("q"), qos, BasicConsume("q", "a"), BasicConsume("q", "b"))
+    for body in (b"1", b"2", b"3"):
+        client.publish("q", body)
+    assert deliveries(client) == [("a", b"1"), ("b", b"2"), ("a", b"3")]
+    client.send(1, method)
+    assert deliveries(client) == again

@@ -7,7 +7,7 @@ import pytest
 from reference_broker.simulation import autopsy
 from reference_broker.simulation.autopsy import Record
 from reference_broker.simulation.plans import BrokerPlan
-from reference_broker.simulation.scenario import draw
+from reference_broker.simulation.scenario import draw, with_features
 from reference_broker.simulation.world import World
 from reference_broker.store.ports import CreateFile
 from reference_broker.store.segment import HEADER_BYTES, SegmentName
@@ -19,7 +19,7 @@ NUMBER = b"%010d."
 @pytest.fixture(scope="module")
 def world() -> World:
     """A run with rewritten segments, and acks and moves in others."""
-    scenario = replace(draw(3, 8_000_000), broker=BrokerPlan(8_192, 2_000))
+    scenario = replace(with_features(draw(3, 8_000_000), ()), broker=BrokerPlan(8_192, 2_000))
     world = World(scenario)
     world.machine.start()
     for actor in world.actors[:-1]:

@@ -23,7 +23,7 @@ from reference_broker.simulation.events import Message
 from reference_broker.simulation.marking import NUMBER_DIGITS
 from reference_broker.simulation.network import Link
 from reference_broker.simulation.power import PoweredDisk
-from reference_broker.simulation.scenario import draw
+from reference_broker.simulation.scenario import draw, with_features
 from reference_broker.simulation.world import World
 from reference_broker.store import Operation
 from reference_broker.store.ports import CreateFile, Sync, SyncDirectory, Write
@@ -107,7 +107,7 @@ class WatchedWorld(World):
         self._watched: dict[int, _Watched] = {}
         self.seen: dict[int, None] = {}
         self.early: list[int] = []
-        scenario = draw(seed, DURATION_US)
+        scenario = with_features(draw(seed, DURATION_US), ())
         self._durable = {queue.name for queue in scenario.queues if queue.durable}
         super().__init__(scenario, recording)
 

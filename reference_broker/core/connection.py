@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from reference_broker.core.users import User
     from reference_broker.core.vhost import VHost
 
+PROTOCOL_HEADERS = (PROTOCOL_HEADER, b"AMQP\x01\x01\x00\x09")
+"""What a client may begin with: the second is that of 0-9, which old clients send and then speak
+0-9-1 (Perl's Net::AMQP). RabbitMQ takes it for the same."""
+
 _CLOSING_OR_CLOSED = (ConnectionState.CLOSING, ConnectionState.CLOSED)
 _NOT_TOLD = (ConnectionState.AWAIT_HEADER, ConnectionState.LEAVING)
 
@@ -247,7 +251,7 @@ class Connection:
 
     def _take_bytes(self, data: bytes) -> None:
         if self.state is ConnectionState.AWAIT_HEADER:
-            if not PROTOCOL_HEADER.startswith(data[:8]):
+            if not any(header.startswith(data[:8]) for header in PROTOCOL_HEADERS):
                 self.write(PROTOCOL_HEADER)
                 self.drop(foreign_protocol(data))
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -198,3 +199,21 @@ def test_an_unknown_vhost(broker: Any) -> None:
     parameters.virtual_host = "nope"
     with pytest.raises(pika.exceptions.AMQPConnectionError):
         pika.BlockingConnection(parameters)
+
+
+@pytest.mark.parametrize(
+    ("header", "answer"),
+    [
+        (b"AMQP\x00\x00\x09\x01", b"\x01\x00\x00"),
+        (b"AMQP\x01\x01\x00\x09", b"\x01\x00\x00"),
+        (b"AMQP\x00\x00\x09\x00", b"AMQP\x00\x00\x09\x01"),
+        (b"AMQP\x00\x01\x00\x00", b"AMQP\x00\x00\x09\x01"),
+    ],
+    ids=["0-9-1", "0-9", "0-9-0", "1.0"],
+)
+def test_what_a_client_may_begin_with(broker: Any, header: bytes, answer: bytes) -> None:
+    """Old clients send the header of 0-9, and then speak 0-9-1."""
+    parameters = pika.URLParameters(broker.url)
+    with socket.create_connection((parameters.host, parameters.port), timeout=10) as client:
+        client.sendall(header)
+        assert client.recv(len(answer), socket.MSG_WAITALL) == answer

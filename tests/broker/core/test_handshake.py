@@ -102,9 +102,10 @@ def test_another_protocol_is_told_ours_and_closed(greeting: bytes) -> None:
     assert client.output() == b""
 
 
-def test_a_header_may_arrive_octet_by_octet() -> None:
+@pytest.mark.parametrize("header", [PROTOCOL_HEADER, b"AMQP\x01\x01\x00\x09"])
+def test_a_header_may_arrive_octet_by_octet(header: bytes) -> None:
     client = LoneBroker().socket()
-    for octet in PROTOCOL_HEADER:
+    for octet in header:
         client.send_bytes(bytes((octet,)))
     assert isinstance(client.methods()[0], ConnectionStart)
 

@@ -7,6 +7,7 @@
     queue-seen  | 1 | flags u8 | id u64        | name shortstr | arguments table |
     binding     | 1 | flags u8 | number u64    | source, destination, key shortstr | arguments |
     counts      see reference_broker.core.delivery_counts
+    ~delays     see reference_broker.core.stored_delays
 
 The leading 1 is the version of the layout. Arguments are a field table, so that their types
 survive. A key is ``kind/virtual host/name``, with a digest in place of a binding's name: the same
@@ -50,6 +51,7 @@ BINDING = "binding"
 COUNTS = "counts"
 COUNT = "count"
 """How an earlier version kept each of them."""
+DELAYS = "~delays"
 
 _HEAD = struct.Struct(">BB")
 _NUMBERED_HEAD = struct.Struct(">BBQ")

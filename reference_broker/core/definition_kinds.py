@@ -25,6 +25,7 @@ KNOWN_KINDS = (
     definition.BINDING,
     definition.COUNTS,
     definition.COUNT,
+    definition.DELAYS,
     access_definition.VHOST,
     access_definition.USER,
     access_definition.PERMISSION,

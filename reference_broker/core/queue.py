@@ -251,6 +251,7 @@ class Queue:
                 self._move(lease, rule)
         if counting is not None:
             counting.write()
+        self.delayed.write()
         self.came_back()
 
     def _put_back(self, lease: Lease) -> None:

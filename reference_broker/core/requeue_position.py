@@ -27,7 +27,7 @@ LOWER_PRIORITY_MAX = 255
 """There are no more levels."""
 
 DELAY_MS_MAX = 86_400_000
-"""A day. What is to wait longer belongs into a delayed exchange, which a restart does not end."""
+"""A day. What is to wait longer belongs into a delayed exchange, where it can be seen."""
 
 
 class RequeuePosition(StrEnum):

@@ -58,6 +58,7 @@ from reference_broker.core.queue_type import (
 from reference_broker.core.router import Router
 from reference_broker.core.seen_keys import SeenKeys
 from reference_broker.core.seen_rule import SeenRule
+from reference_broker.core.stored_delays import restore_delays
 from reference_broker.core.topology import Topology
 from reference_broker.core.topology_bounds import TopologyBounds
 from reference_broker.core.traffic import VHostTraffic
@@ -580,6 +581,7 @@ class VHost:
             ),
         )
         restore_counts(definitions, self.name, self.queues_by_id, self.journal)
+        restore_delays(definitions, self.name, self.queues_by_id, self.journal)
         for exchange in self.exchanges.values():
             self.policies.adopt_exchange(exchange)
 

@@ -43,6 +43,7 @@ def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
         if queue.delivery_counts is not None:  # their messages may have gone since
             queue.delivery_counts.sweep()
             queue.delivery_counts.write()
+        queue.delayed.restored()
     return Restored(len(queues), messages, orphans)
 
 

@@ -306,6 +306,59 @@ def test_what_was_put_to_the_front_and_counted_is_found_there(stopped: bool) -> 
     assert start(broker_on(log), log, disk, recovered).messages == 0
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize("more", [{}, {"x-max-priority": 5}])
+def test_what_has_to_wait_waits_on(stopped: bool, more: dict[str, int]) -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    arguments = {"x-requeue-position": "back", "x-requeue-delay": 10_000, **more}
+    queue = broker.vhosts["/"].declare_queue("q", durable=True, arguments=arguments)
+    for body in (b"a", b"b", b"c"):
+        publish(broker, "q", body)
+    for _ in range(2):
+        lease = queue.get(None)
+        assert lease is not None
+        queue.requeue([lease])
+        broker.begin(1.0, NOW_MS + 6_000)
+    if stopped:
+        log.close()
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log, NOW_MS + 9_000)
+    assert start(broker, log, disk, recovered) == Restored(queues=1, messages=3, orphans=0)
+    queue = broker.vhosts["/"].queues["q"]
+    assert (queue.ready, queue.unacked, queue.unacked_bytes) == (1, 2, 2)
+    write(log, disk)  # and a crash
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log, NOW_MS + 11_000)
+    start(broker, log, disk, recovered)
+    queue = broker.vhosts["/"].queues["q"]
+    assert (queue.ready, queue.unacked) == (2, 1)
+    assert queue.get(None) is None, "it has to be read first"
+    read(log, disk, broker, after_ms=15_990)
+    assert (queue.ready, queue.unacked) == (2, 1)
+    for body in (b"c", b"a"):
+        lease = queue.get(None)
+        assert lease is not None
+        assert lease.content.body == body
+        queue.ack(lease)
+    broker.tick(1.0, NOW_MS + 16_010)
+    assert (queue.ready, queue.unacked) == (1, 0)
+    assert queue.get(None) is None, "it has to be read first"
+    read(log, disk, broker, after_ms=16_010)
+    lease = queue.get(None)
+    assert lease is not None
+    assert (lease.content.body, lease.redelivered, queue.unacked) == (b"b", True, 1)
+    queue.ack(lease)
+    assert queue.memory_bytes == 0
+    write(log, disk)
+    _, recovered = open_log(disk)
+    assert not any(key.startswith("~") for key in recovered.definitions)
+
+
 def test_counts_of_a_queue_that_is_gone_are_dropped() -> None:
     disk = SimulatedDisk()
     log, _ = open_log(disk)

@@ -16,7 +16,7 @@ from mqkit.testing import __main__ as program
 from mqkit.testing.rabbitmq_node import server_script
 
 PROGRAM = [sys.executable, "-m", "mqkit.testing", "--"]
-SAY_AND_SLEEP = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+SAY_AND_WAIT = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def open_folder() -> Iterator[Path]:
 def start(folder: Path, **environment: str) -> subprocess.Popen[str]:
     """The program with a command that says its process id; temporary folders are in ``folder``."""
     return subprocess.Popen(
-        [*PROGRAM, sys.executable, "-c", SAY_AND_SLEEP],
+        [*PROGRAM, sys.executable, "-c", SAY_AND_WAIT],
         env={**os.environ, "TMPDIR": str(folder), **environment},
         stdout=subprocess.PIPE,
         text=True,

@@ -121,6 +121,7 @@ class _Writer:
         self._bound: list[tuple[str, str]] = []
         self._readers: list[int] = []
         self._quorum = False
+        self._got = False
         # RabbitMQ 3.10.8 crashes where a single active consumer with unacked messages is cancelled.
         self._single_active = self._one_in(6)
         # RabbitMQ counts an expired message that becomes the head by its priority until the next
@@ -397,6 +398,7 @@ class _Writer:
     def get(self) -> Call:
         # To RabbitMQ 3.10.8 who has got a message of a quorum queue and not acked it is a consumer.
         no_ack = self._quorum or self._one_in(4)
+        self._got = self._got or not no_ack
         return Call(self._reader(), methods.BasicGet(self._queue(), no_ack))
 
     def _reader(self) -> int:
@@ -414,7 +416,10 @@ class _Writer:
         )
 
     def qos(self) -> Call:
-        method = methods.BasicQos(0, self._of((0, 1, 2, 3)), self._one_in(4))
+        # RabbitMQ 3.10.8 takes what basic.get has got out of the room of a channel's prefetch that
+        # is set after it, and never gives that back.
+        of_channel = self._one_in(4) and not self._got
+        method = methods.BasicQos(0, self._of((0, 1, 2, 3)), of_channel)
         return Call(self.place(), method)
 
     def cancel(self) -> Call:

@@ -25,6 +25,9 @@ source distribution, whose folder each suite runs in. (aiormq is what aio-pika s
 
 OF_PAMQP_4 = ("pamqp>=4,<5", "requests>2", "python-dotenv")
 
+OF_CELERY = ("celery==5.5.3", "kombu>=5.5", "pytest-celery", "redis", "pydantic>=2")
+"""Redis is imported by its tests, and is not needed where results come over AMQP."""
+
 
 @dataclass(frozen=True, slots=True)
 class Suite:
@@ -70,6 +73,10 @@ SUITES = (
     Suite(
         *("amqpstorm", "3.1.4", OF_PAMQP_4, ("amqpstorm/tests/functional",)),
         options=("--ignore", "amqpstorm/tests/functional/ssl"),
+    ),
+    Suite(
+        *("celery", "5.5.3", OF_CELERY),
+        ("t/integration/test_inspect.py", "t/integration/test_loader.py"),
     ),
     Suite("rabbitpy", "3.0.2", OF_PAMQP_4, ("tests/test_integration.py", "tests/integration")),
 )

@@ -82,6 +82,8 @@ def _environment(broker: Broker, results: Path) -> dict[str, str]:
         "AMQP_PASSWORD": password,
         "AMQP_URI": f"amqp://{user}:{password}@{endpoint.host}:{endpoint.port}/%2F",
         "AMQP_HTTP_URL": broker.management_url,
+        "TEST_BROKER": f"amqp://{user}:{password}@{endpoint.host}:{endpoint.port}//",
+        "TEST_BACKEND": "rpc://",
     }
 
 

@@ -46,8 +46,10 @@ def _qos(channel: Channel, method: BasicQos) -> None:
         )
     if method.global_:
         channel.limit_outstanding(method.prefetch_count)
-    else:  # RabbitMQ: for the consumers that are still to come
+    else:  # RabbitMQ: for the consumers that are still to come, in place of the channel's own
         channel.consumer_prefetch = method.prefetch_count
+        if channel.global_prefetch:
+            channel.limit_outstanding(0)
     channel.reply(BasicQosOk())
 
 

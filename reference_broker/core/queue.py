@@ -288,9 +288,12 @@ class Queue:
             self.backlog.leave_out(sequence, len(content.body))
 
     def came_back(self) -> None:
-        """Messages are ready again."""
+        """Messages are ready again, but for those whose time is over: these are dead before anyone
+        can have them, and before the queue goes with its connection (RabbitMQ)."""
         if self.length_limit is not None:
             self.length_limit.enforce(self)
+        if self.expiry.watching:
+            self.expiry.drop_due()
         self.env.mark_dirty(self)
         self.env.dead_letters.drain()
 

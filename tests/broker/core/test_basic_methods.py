@@ -63,6 +63,16 @@ def test_a_tag_is_made_where_the_client_gives_none() -> None:
     assert all(tag.startswith("amq.ctag-") for tag in tags)
 
 
+def test_a_prefetch_of_consumers_ends_that_of_the_channel() -> None:
+    client = LoneBroker().client()
+    client.send(1, QueueDeclare("q"), BasicQos(0, 1, True), BasicConsume("q", "t"))
+    client.publish("q", b"1")
+    client.publish("q", b"2")
+    assert [method.NAME for method in client.methods()].count("basic.deliver") == 1
+    client.send(1, BasicQos(0, 5, False))
+    assert [method.NAME for method in client.methods()].count("basic.deliver") == 1
+
+
 def test_a_queue_that_is_not_named_is_missed_before_the_tag_is_looked_at() -> None:
     broker = LoneBroker()
     broker.client().send(1, QueueDeclare("q"))

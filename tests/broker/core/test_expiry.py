@@ -184,6 +184,20 @@ def test_a_queue_with_a_consumer_is_in_use_until_it_goes(host: QueueHost) -> Non
     assert len(host.deadlines) == 0
 
 
+def test_what_comes_back_too_late_is_dead_before_the_queue_can_go(host: QueueHost) -> None:
+    host.declare("dead")
+    queue = host.declare(
+        "q", message_ttl=0, dead_letter_exchange="", dead_letter_routing_key="dead"
+    )
+    consumer = LoneConsumer()
+    queue.add_consumer(consumer)
+    host.publish(queue, b"a", header=HEADER)
+    queue.dispatch()
+    queue.requeue(consumer.leases)
+    queue.delete()
+    assert host.queues["dead"].ready == 1
+
+
 def now_or_never(host: QueueHost, **limits: Any) -> Queue:
     """A queue with one message, of which a policy said after it that its TTL is 0."""
     queue = host.declare("q", **limits)

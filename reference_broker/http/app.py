@@ -121,6 +121,7 @@ def _broker_routes(host: Host, overview: Overview) -> list[Route]:
         Route("/api/nodes", overview.nodes),
         Route("/api/nodes/{node:name}", overview.node),
         Route("/api/cluster-name", cluster.name),
+        Route("/api/cluster-name", cluster.set_name, methods=["PUT"]),
         Route("/api/extensions", cluster.extensions),
         Route("/api/shovels", cluster.nothing),
         Route("/api/shovels/{vhost:name}", cluster.nothing),

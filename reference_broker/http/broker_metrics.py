@@ -12,6 +12,7 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker
 from reference_broker.core.death import DeathReason
 from reference_broker.http import measures
+from reference_broker.http.cluster import cluster_name
 from reference_broker.http.host import Node
 from reference_broker.http.process import descriptors_max, started_at_s
 
@@ -180,7 +181,7 @@ def identity_metrics(broker: Broker, node: Node, version: str) -> Iterator[Metri
         1,
         {
             "rabbitmq_node": node.name,
-            "rabbitmq_cluster": node.name,
+            "rabbitmq_cluster": cluster_name(broker, node),
             "rabbitmq_cluster_permanent_id": node.name,
         },
     )

@@ -113,6 +113,21 @@ def churn_metrics(broker: Broker, prefix: str) -> Iterator[Metric]:
         yield single(f"{prefix}{name}_total", "counter", text, count)
 
 
+def login_metrics(broker: Broker, prefix: str) -> Iterator[Metric]:
+    """Logins by protocol, for those over which somebody has tried."""
+    counts = broker.login_attempts.counts()
+    for name, text, values in (
+        ("", "authorization attempts", [each.succeeded + each.failed for each in counts]),
+        ("succeeded_", "successful authentication attempts", [each.succeeded for each in counts]),
+        ("failed_", "failed authentication attempts", [each.failed for each in counts]),
+    ):
+        whole = f"{prefix}auth_attempts_{name}total"
+        metric = Metric(whole.removesuffix("_total"), f"Total number of {text}", "counter")
+        for each, value in zip(counts, values, strict=True):
+            metric.add_sample(whole, {"protocol": each.protocol.value}, value)
+        yield metric
+
+
 def node_coarse_metrics(broker: Broker, node: Node, prefix: str) -> Iterator[Metric]:
     """What the process uses."""
     texts = {

@@ -38,6 +38,9 @@ PLUGINS = (
 )
 """All of them come with every RabbitMQ since 3.7: its exchange types, and its management API."""
 
+TLS_PLUGINS = (*PLUGINS, "rabbitmq_auth_mechanism_ssl")
+"""The last one is EXTERNAL."""
+
 POLL_INTERVAL_S = 0.1
 
 STOP_TIMEOUT_S = 20.0
@@ -53,11 +56,23 @@ class NodeFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node that accepts connections on 127.0.0.1. ``beam_pid`` is its Erlang VM."""
+    """A node that accepts connections on 127.0.0.1. ``beam_pid`` is its Erlang VM; ``amqps_port``
+    is where it speaks TLS."""
 
     amqp_port: int
     management_port: int
     beam_pid: int
+    amqps_port: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTls:
+    """The PEM files of a node that speaks TLS as well. It verifies certificates that clients show,
+    and lets them log in by these (EXTERNAL)."""
+
+    certificate: Path
+    key: Path
+    authority: Path
 
 
 def server_script(environ: Mapping[str, str]) -> str | None:
@@ -70,7 +85,7 @@ def server_script(environ: Mapping[str, str]) -> str | None:
 
 
 @contextmanager
-def start_node(script: str, *, timeout_s: float) -> Iterator[Node]:
+def start_node(script: str, *, timeout_s: float, tls: NodeTls | None = None) -> Iterator[Node]:
     """A node of its own for the time of the block. Raises :exc:`NodeFailed`."""
     epmd = shutil.which("epmd")
     if epmd is None:
@@ -78,8 +93,11 @@ def start_node(script: str, *, timeout_s: float) -> Iterator[Node]:
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="mqkit-rabbitmq-"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        amqp_port, management_port, dist_port, epmd_port = _free_ports(4)
+        amqp_port, management_port, dist_port, epmd_port, tls_port = _free_ports(5)
+        amqps_port = None if tls is None else tls_port
         _write_configuration(folder, amqp_port, management_port)
+        if tls is not None:
+            _write_tls(folder, tls_port, tls)
         prefix = _as_package_user(folder)
         environment = _environment(folder, dist_port, epmd_port)
         output = stack.enter_context(open(folder / "output.txt", "w+b"))
@@ -98,7 +116,7 @@ def start_node(script: str, *, timeout_s: float) -> Iterator[Node]:
             )
             stack.callback(_end, process)
         _wait_until_up(process, amqp_port, management_port, timeout_s, folder / "output.txt")
-        yield Node(amqp_port, management_port, _beam_pid(process.pid))
+        yield Node(amqp_port, management_port, _beam_pid(process.pid), amqps_port)
 
 
 def _free_ports(count: int) -> list[int]:
@@ -117,6 +135,24 @@ def _write_configuration(folder: Path, amqp_port: int, management_port: int) -> 
         f"management.tcp.port = {management_port}\n"
     )
     (folder / "enabled_plugins").write_text(f"[{','.join(PLUGINS)}].\n")
+
+
+def _write_tls(folder: Path, port: int, tls: NodeTls) -> None:
+    """The files are copied: the package's user may not be able to read where they are."""
+    lines = [f"listeners.ssl.default = 127.0.0.1:{port}"]
+    for option, source in (
+        ("certfile", tls.certificate),
+        ("keyfile", tls.key),
+        ("cacertfile", tls.authority),
+    ):
+        shutil.copyfile(source, folder / f"{option}.pem")
+        lines.append(f"ssl_options.{option} = {folder / option}.pem")
+    lines += ["ssl_options.verify = verify_peer", "ssl_options.fail_if_no_peer_cert = false"]
+    for number, mechanism in enumerate(("PLAIN", "AMQPLAIN", "EXTERNAL"), 1):
+        lines.append(f"auth_mechanisms.{number} = {mechanism}")
+    (folder / "enabled_plugins").write_text(f"[{','.join(TLS_PLUGINS)}].\n")
+    with (folder / "rabbitmq.conf").open("a") as configuration:
+        configuration.write("\n".join(lines) + "\n")
 
 
 def _as_package_user(folder: Path) -> list[str]:

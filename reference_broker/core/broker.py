@@ -29,6 +29,7 @@ from reference_broker.core.handshakes import Handshakes
 from reference_broker.core.identity import Ids
 from reference_broker.core.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.limits import Limits
+from reference_broker.core.login_attempts import LoginAttempts
 from reference_broker.core.mechanisms import DEFAULT_MECHANISMS
 from reference_broker.core.memory import MemoryWatermark
 from reference_broker.core.moment import Moment
@@ -92,6 +93,7 @@ class Broker:
         self.alarms = Alarms(self)
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
         self.handshakes = Handshakes(self.limits.handshakes_per_address_max)
+        self.login_attempts = LoginAttempts()
         self.connections: dict[int, Connection] = {}
         self.dirty_connections: list[Connection] = []
         self._dirty_queues: deque[Queue] = deque()

@@ -35,6 +35,7 @@ from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.connection_state import ConnectionEvent, ConnectionState
 from reference_broker.core.exchange_methods import EXCHANGE_METHODS
 from reference_broker.core.limits import REPLY_OUTPUT_BYTES_MAX
+from reference_broker.core.login_attempts import LoginProtocol
 from reference_broker.core.publish_path import PUBLISH, begin_publish, take_content_frame
 from reference_broker.core.queue_methods import QUEUE_METHODS
 from reference_broker.core.users import Refusal, User
@@ -139,6 +140,8 @@ def _waits(connection: Connection) -> bool:
 def _login_checked(connection: Connection, login: User | Refusal) -> None:
     if connection.state is not ConnectionState.SECURING:
         return  # it ended while its password was checked
+    attempts = connection.broker.login_attempts
+    attempts.note(LoginProtocol.AMQP, isinstance(login, User))
     if isinstance(login, User):
         connection.secured(login)
     elif login is Refusal.BUSY:

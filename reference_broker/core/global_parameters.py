@@ -1,4 +1,5 @@
-"""Global parameters: JSON values that tools keep with the broker, by name. They have no effect."""
+"""Global parameters: JSON values that tools keep with the broker, by name. One of them is the name
+of the cluster; the others have no effect."""
 
 from __future__ import annotations
 
@@ -17,6 +18,9 @@ NAME_BYTES_MAX = 255
 VALUE_BYTES_MAX = 64 * 1024
 """Of a value as JSON."""
 
+CLUSTER_NAME = "cluster_name"
+"""The parameter whose value, a text, is shown as the name of the cluster."""
+
 GLOBAL_PARAMETER = "global_parameter"
 """The kind of their definitions."""
 
@@ -24,7 +28,7 @@ _KEY_PREFIX = f"{GLOBAL_PARAMETER}/"
 
 
 class GlobalParameterRefused(ReferenceBrokerError):
-    """A bound is reached; the text says which."""
+    """A bound is reached, or the cluster's name is no text; the text says which."""
 
 
 class GlobalParameters:
@@ -44,6 +48,11 @@ class GlobalParameters:
     def get(self, name: str) -> Any:
         """The value. Raises :exc:`KeyError`."""
         return self._values[name]
+
+    def cluster_name(self, default: str) -> str:
+        """What somebody has called the cluster, else ``default``. It may be empty."""
+        name = self._values.get(CLUSTER_NAME)
+        return name if isinstance(name, str) else default
 
     def set(self, name: str, value: Any) -> bool:
         """Keep ``value``; true for a new name. Whoever asked is answered when the journal is
@@ -75,7 +84,10 @@ class GlobalParameters:
 
 
 def check_global_parameter(name: str, value: Any) -> None:
-    """Raises :exc:`GlobalParameterRefused` for a name or a value that is too long."""
+    """Raises :exc:`GlobalParameterRefused` for a name or a value that is too long, and for a
+    cluster's name that is no text."""
+    if name == CLUSTER_NAME and not isinstance(value, str):
+        raise GlobalParameterRefused("the name of the cluster is a text")
     if len(name.encode(errors="surrogatepass")) > NAME_BYTES_MAX:
         raise GlobalParameterRefused(f"a name is at most {NAME_BYTES_MAX} bytes long")
     if len(_encoded(value)) > VALUE_BYTES_MAX:

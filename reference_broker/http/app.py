@@ -33,6 +33,7 @@ from reference_broker.http.exchanges import Exchanges
 from reference_broker.http.gate import Gate, negotiated
 from reference_broker.http.health import Health
 from reference_broker.http.host import Host, NodeHost
+from reference_broker.http.logins import Logins
 from reference_broker.http.metrics import MetricsDoor, build_metrics_app
 from reference_broker.http.node_control import NodeControl
 from reference_broker.http.overview import Overview
@@ -118,9 +119,11 @@ def _broker_routes(host: Host, overview: Overview) -> list[Route]:
         Route("/api/reset/{node:name}", overview.reset, methods=["DELETE"]),
         Route("/api/whoami", overview.whoami),
         Route("/api/auth", cluster.auth),
+        *_login_routes(Logins(host)),
         Route("/api/nodes", overview.nodes),
         Route("/api/nodes/{node:name}", overview.node),
         Route("/api/cluster-name", cluster.name),
+        Route("/api/cluster-name", cluster.set_name, methods=["PUT"]),
         Route("/api/extensions", cluster.extensions),
         Route("/api/shovels", cluster.nothing),
         Route("/api/shovels/{vhost:name}", cluster.nothing),
@@ -131,6 +134,17 @@ def _broker_routes(host: Host, overview: Overview) -> list[Route]:
         Route("/api/deprecated-features", cluster.nothing),
         Route("/api/deprecated-features/used", cluster.nothing),
         Route("/api/rebalance/queues", cluster.rebalance, methods=["POST"]),
+    ]
+
+
+def _login_routes(logins: Logins) -> list[Route]:
+    attempts = "/api/auth/attempts/{node:name}"
+    return [
+        Route("/api/login", logins.login, methods=["POST"]),
+        Route(attempts, logins.attempts),
+        Route(attempts, logins.reset_attempts, methods=["DELETE"]),
+        Route(attempts + "/source", logins.attempts_by_source),
+        Route(attempts + "/source", logins.reset_attempts, methods=["DELETE"]),
     ]
 
 

@@ -63,10 +63,9 @@ def user_of(request: Request) -> User:
     return cast(User, request.scope["user"])
 
 
-async def authenticated(users: UserStore, request: Request) -> User:
-    """Who sends this request. Raises as :func:`credentials` does, and :exc:`ApiError`: 401 for a
-    wrong login, 503 where too many are being checked."""
-    name, password = credentials(request.headers.get("authorization", ""))
+async def authenticated(users: UserStore, request: Request, name: str, password: bytes) -> User:
+    """The user of a login that came with this request. Raises :exc:`ApiError`: 401 for a wrong one,
+    503 where too many are being checked."""
     login = await _checked(users, name, password, _peer_of(request))
     if isinstance(login, User):
         return login

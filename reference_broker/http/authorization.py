@@ -18,6 +18,7 @@ from starlette.routing import Route
 from reference_broker.core.access import Access
 from reference_broker.core.broker import Broker
 from reference_broker.core.connection import Connection
+from reference_broker.core.login_attempts import LoginProtocol
 from reference_broker.core.permission import Action
 from reference_broker.core.users import User
 from reference_broker.core.vhost import VHost
@@ -26,6 +27,7 @@ from reference_broker.http.answer import Endpoint
 from reference_broker.http.authentication import (
     NoCredentials,
     authenticated,
+    credentials,
     login_failed,
     not_authorised,
     user_of,
@@ -225,17 +227,32 @@ def _guarded(endpoint: Endpoint, broker: Callable[[], Broker], path: str) -> End
         if wanted is Needs.NOTHING:
             return await endpoint(request)
         try:
-            user = await authenticated(broker().users, request)
+            login = credentials(request.headers.get("authorization", ""))
         except NoCredentials as refusal:
             return refusal.response
-        reason = reason_against(wanted, broker(), user, request.path_params.get("vhost"))
-        if reason is not None:
-            raise not_authorised(reason)
-        request.scope["user"] = user
+        request.scope["user"] = await admitted(broker(), request, wanted, login)
         request.scope["needs"] = wanted
         return await endpoint(request)
 
     return judged
+
+
+async def admitted(
+    broker: Broker, request: Request, wanted: Needs, login: tuple[str, bytes]
+) -> User:
+    """The user of a login, by name and password, who may do what is wanted. It counts as an
+    attempt to log in, as a failed one where the user may not (RabbitMQ). Raises
+    :exc:`ApiError` 401, and 503 where too many are being checked."""
+    succeeded = False
+    try:
+        user = await authenticated(broker.users, request, *login)
+        reason = reason_against(wanted, broker, user, request.path_params.get("vhost"))
+        if reason is not None:
+            raise not_authorised(reason)
+        succeeded = True
+    finally:
+        broker.login_attempts.note(LoginProtocol.HTTP, succeeded)
+    return user
 
 
 def judge_again(broker: Broker, request: Request) -> None:

@@ -42,7 +42,7 @@ async def read_object(
     Raises :exc:`ApiError`: 400 in RabbitMQ's words, 408 for one that takes too long, 413 for one
     above ``bytes_max``, as soon as that is known.
     """
-    value = _decoded(await _read(request, bytes_max))
+    value = _decoded(await read_bytes(request, bytes_max))
     missing = [f"{{key_missing,{key}}}" for key in required if key not in value]
     if missing:
         raise bad_request(_term(missing))
@@ -90,7 +90,8 @@ def _term(items: Sequence[str]) -> str:
     return line if len(line) <= _TERM_COLUMNS else f"[{f',{chr(10)} '.join(items)}]"
 
 
-async def _read(request: Request, bytes_max: int) -> bytes:
+async def read_bytes(request: Request, bytes_max: int) -> bytes:
+    """The body as it is. Raises :exc:`ApiError` 408 and 413, as :func:`read_object` does."""
     too_large = ApiError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "payload_too_large",

@@ -12,6 +12,7 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker
 from reference_broker.core.death import DeathReason
 from reference_broker.http import measures
+from reference_broker.http.cluster import cluster_name
 from reference_broker.http.host import Node
 from reference_broker.http.process import descriptors_max, started_at_s
 
@@ -112,6 +113,21 @@ def churn_metrics(broker: Broker, prefix: str) -> Iterator[Metric]:
         yield single(f"{prefix}{name}_total", "counter", text, count)
 
 
+def login_metrics(broker: Broker, prefix: str) -> Iterator[Metric]:
+    """Logins by protocol, for those over which somebody has tried."""
+    counts = broker.login_attempts.counts()
+    for name, text, values in (
+        ("", "authorization attempts", [each.succeeded + each.failed for each in counts]),
+        ("succeeded_", "successful authentication attempts", [each.succeeded for each in counts]),
+        ("failed_", "failed authentication attempts", [each.failed for each in counts]),
+    ):
+        whole = f"{prefix}auth_attempts_{name}total"
+        metric = Metric(whole.removesuffix("_total"), f"Total number of {text}", "counter")
+        for each, value in zip(counts, values, strict=True):
+            metric.add_sample(whole, {"protocol": each.protocol.value}, value)
+        yield metric
+
+
 def node_coarse_metrics(broker: Broker, node: Node, prefix: str) -> Iterator[Metric]:
     """What the process uses."""
     texts = {
@@ -180,7 +196,7 @@ def identity_metrics(broker: Broker, node: Node, version: str) -> Iterator[Metri
         1,
         {
             "rabbitmq_node": node.name,
-            "rabbitmq_cluster": node.name,
+            "rabbitmq_cluster": cluster_name(broker, node),
             "rabbitmq_cluster_permanent_id": node.name,
         },
     )

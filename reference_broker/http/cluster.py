@@ -7,8 +7,18 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
+from reference_broker.core.broker import Broker
+from reference_broker.core.global_parameters import CLUSTER_NAME, GlobalParameterRefused
+from reference_broker.core.limits import MIB
 from reference_broker.http.answer import bad_request, json_response, not_found
-from reference_broker.http.host import Host
+from reference_broker.http.body import read_object
+from reference_broker.http.core_input import CoreInputs
+from reference_broker.http.host import Host, Node
+
+
+def cluster_name(broker: Broker, node: Node) -> str:
+    """The node's, until somebody sets another."""
+    return broker.global_parameters.cluster_name(node.name)
 
 
 class Cluster:
@@ -16,9 +26,22 @@ class Cluster:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._inputs = CoreInputs(host)
 
     async def name(self, request: Request) -> Response:
-        return json_response({"name": self._host.node().name})
+        return json_response({"name": cluster_name(self._host.broker, self._host.node())})
+
+    async def set_name(self, request: Request) -> Response:
+        """Name the cluster; answered when it is on disk. It is the global parameter
+        ``cluster_name``: whoever deletes that has the node's name back."""
+        body = await read_object(request, ("name",), bytes_max=MIB)
+        with self._inputs.begin(request) as broker:
+            try:
+                broker.global_parameters.set(CLUSTER_NAME, body["name"])
+            except GlobalParameterRefused as refusal:
+                raise bad_request(str(refusal)) from refusal
+        await self._inputs.on_disk()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def auth(self, request: Request) -> Response:
         """How to log in: with a password, and not by OAuth. The only path that needs no login."""

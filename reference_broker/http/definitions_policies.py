@@ -30,9 +30,9 @@ from reference_broker.http.policies import policies_of, policy_row, policy_value
 SECTIONS = ("policies", "parameters", "global_parameters")
 """What is read here."""
 
-CLUSTER_IDENTITY = ("internal", "cluster_name")
-"""Prefixes of global parameters that say which cluster wrote the file. RabbitMQ 3.10 exports its
-``internal_cluster_id``; later ones leave out what begins with ``internal``. They are not taken."""
+INTERNAL = "internal"
+"""Global parameters that begin so say which cluster wrote the file. RabbitMQ 3.10 exports its
+``internal_cluster_id``; later ones leave them out. They are not taken."""
 
 
 class _PolicyItem(NamedTuple):
@@ -93,7 +93,7 @@ class PoliciesOfFile:
                 name = text_of(row, "name")
                 if "value" not in row:
                     raise ItemFault("value is missing")
-                if not name.startswith(CLUSTER_IDENTITY):
+                if not name.startswith(INTERNAL):
                     check_global_parameter(name, row["value"])
                     self._values[name] = row["value"]
             except (ItemFault, GlobalParameterRefused) as fault:

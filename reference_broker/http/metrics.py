@@ -128,6 +128,7 @@ class Metrics:
     def _whole(self, prefix: str) -> Iterator[Metric]:
         broker, node = self._host.broker, self._host.node()
         yield from broker_metrics.churn_metrics(broker, prefix)
+        yield from broker_metrics.login_metrics(broker, prefix)
         yield from broker_metrics.node_coarse_metrics(broker, node, prefix)
         yield from broker_metrics.node_metrics(broker, node, self._host.now()[1], prefix)
         yield from broker_metrics.persister_metrics(node, prefix)

@@ -20,6 +20,7 @@ from reference_broker.core.vhost import VHost
 from reference_broker.http.answer import Row, json_response, not_found
 from reference_broker.http.authentication import user_of
 from reference_broker.http.authorization import is_monitoring, may_see, visible_vhosts
+from reference_broker.http.cluster import cluster_name
 from reference_broker.http.host import Host, Node
 from reference_broker.http.listing import listed, only, shown_columns, stats_disabled
 from reference_broker.http.process import descriptors_max
@@ -159,7 +160,7 @@ def _about(broker: Broker, node: Node) -> Row:
         "erlang_version": "",
         "erlang_full_version": "",
         "release_series_support_status": "supported",
-        "cluster_name": node.name,
+        "cluster_name": cluster_name(broker, node),
         "node": node.name,
         "rates_mode": "basic",
         "sample_retention_policies": _RETENTION,

@@ -35,6 +35,7 @@ from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.connection_protocol import ConnectionProtocol
 from reference_broker.runtime.initial_users import establish_users
 from reference_broker.runtime.journal_driver import DiskDriver, JournalDriver, MemoryDriver
+from reference_broker.runtime.paced_log import PacedLog
 from reference_broker.runtime.password_thread import PasswordThread
 from reference_broker.runtime.timers import TickTimer
 from reference_broker.runtime.tls_config import LoginFrom
@@ -74,6 +75,7 @@ class Server:
         self.config = config
         self._disk_free_limit_bytes = config.limits.disk_free_limit_bytes
         self._protocols: dict[int, ConnectionProtocol] = {}
+        self._refusals = PacedLog(_log.warning, time.monotonic)
         self._flush_scheduled = False
         self._running = False
         """Started, and not stopped: it may be paused, and then nothing listens for AMQP."""
@@ -117,7 +119,7 @@ class Server:
             self._running = True
             self.amqp_port = self._listener.sockets[0].getsockname()[1]
             if self.tls is not None:
-                self.tls.accept_amqp(self._protocol)
+                self.tls.accept_amqp(self.broker.handshakes, self._protocol)
             await self._start_http()
         except BaseException:
             if self._running:
@@ -184,7 +186,7 @@ class Server:
                 await http.start(*self.config.http)
                 self._http, self.http_port = http, http.port
             if self.tls is not None:
-                await self.tls.serve(app)
+                await self.tls.serve(self.broker.handshakes, app)
         self.prometheus_port = None
         if self.config.prometheus is not None:
             metrics = HttpListener(build_metrics_app(self))
@@ -222,7 +224,7 @@ class Server:
         if self._running and self._listener is None:
             self._listener = await self._listen(self.amqp_port)
             if self.tls is not None:
-                self.tls.accept_amqp(self._protocol)
+                self.tls.accept_amqp(self.broker.handshakes, self._protocol)
             _log.warning("resumed: AMQP connections are accepted")
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:
@@ -235,7 +237,7 @@ class Server:
         try:
             connection = self.broker.connect(peer, *self.now())
         except TooManyConnections as error:
-            _log.warning("refused %s: %s", peer, error)
+            self._refusals.line(f"refused {peer}: {error}")
             return None
         self._protocols[connection.id] = protocol
         self.input_handled()

@@ -10,9 +10,14 @@ import asyncio
 import logging
 import socket
 import ssl
+import time
 from collections.abc import Callable
 
+from reference_broker.core.handshakes import Handshakes
+from reference_broker.core.peer import Peer
 from reference_broker.runtime.address import Address
+from reference_broker.runtime.doorstep import Doorstep
+from reference_broker.runtime.paced_log import PacedLog
 
 TLS_HANDSHAKE_S = 5.0
 """From the accepted socket to the end of the TLS handshake (RabbitMQ's ssl_handshake_timeout).
@@ -56,12 +61,16 @@ class TlsAcceptor:
     def __init__(self, name: str, context: Callable[[], ssl.SSLContext]) -> None:
         self._name = name
         self._context = context
+        self._refusals = PacedLog(_log.warning, time.monotonic)
         self._accepting: asyncio.Task[None] | None = None
         self._handshakes: set[asyncio.Task[None]] = set()
 
-    def start(self, address: Address, inside: Callable[[], asyncio.Protocol]) -> None:
-        """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS. Port 0
-        takes a free one. Raises ``OSError`` for an address that can't be had."""
+    def start(
+        self, address: Address, handshakes: Handshakes, inside: Callable[[], asyncio.Protocol]
+    ) -> None:
+        """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS. During the
+        TLS handshake they are counted in ``handshakes``. Port 0 takes a free one. Raises
+        ``OSError`` for an address that can't be had."""
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         port = address.port if self.port is None else self.port
         listening = socket.create_server(
@@ -70,7 +79,7 @@ class TlsAcceptor:
         listening.setblocking(False)
         self.port = listening.getsockname()[1]
         self._accepting = asyncio.get_running_loop().create_task(
-            self._accept(listening, inside), name=f"accept {self._name}"
+            self._accept(listening, handshakes, inside), name=f"accept {self._name}"
         )
 
     async def stop(self) -> None:
@@ -84,7 +93,10 @@ class TlsAcceptor:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _accept(
-        self, listening: socket.socket, inside: Callable[[], asyncio.Protocol]
+        self,
+        listening: socket.socket,
+        handshakes: Handshakes,
+        inside: Callable[[], asyncio.Protocol],
     ) -> None:
         loop = asyncio.get_running_loop()
         with listening:
@@ -95,27 +107,41 @@ class TlsAcceptor:
                     _log.error("%s: no socket can be accepted: %s", self._name, error)
                     await asyncio.sleep(ACCEPT_RETRY_S)
                     continue
-                self._begin(accepted, inside)
+                self._begin(accepted, handshakes, inside)
 
-    def _begin(self, accepted: socket.socket, inside: Callable[[], asyncio.Protocol]) -> None:
+    def _begin(
+        self,
+        accepted: socket.socket,
+        handshakes: Handshakes,
+        inside: Callable[[], asyncio.Protocol],
+    ) -> None:
         if len(self._handshakes) >= HANDSHAKES_MAX:
-            _log.warning("%s: too many TLS handshakes: a client is refused", self._name)
+            self._refusals.line(f"{self._name}: too many TLS handshakes: a client is refused")
             accepted.close()
             return
+        peer = _peer_of(accepted)
+        if peer is None:
+            accepted.close()
+            return
+        if not handshakes.enter(peer):
+            self._refusals.line(
+                f"{peer.host} refused by {self._name}: too many of its handshakes are under way"
+            )
+            accepted.close()
+            return
+        doorstep = Doorstep(peer, handshakes, inside)
         handshake = asyncio.get_running_loop().create_task(
-            self._shake_hands(accepted, inside), name=f"handshake {self._name}"
+            self._shake_hands(accepted, peer, doorstep), name=f"handshake {self._name}"
         )
+        handshake.add_done_callback(lambda _: doorstep.leave())
         self._handshakes.add(handshake)
         handshake.add_done_callback(self._handshakes.discard)
 
-    async def _shake_hands(
-        self, accepted: socket.socket, inside: Callable[[], asyncio.Protocol]
-    ) -> None:
-        client = _client_of(accepted)
+    async def _shake_hands(self, accepted: socket.socket, peer: Peer, doorstep: Doorstep) -> None:
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             await asyncio.get_running_loop().connect_accepted_socket(
-                inside,
+                lambda: doorstep,
                 accepted,
                 ssl=self._context(),
                 ssl_handshake_timeout=TLS_HANDSHAKE_S,
@@ -123,15 +149,17 @@ class TlsAcceptor:
             )
         except OSError as error:
             accepted.close()
-            _log.warning("%s refused by %s: %s", client, self._name, _reason(error))
+            client = f"{peer.host}:{peer.port}"
+            self._refusals.line(f"{client} refused by {self._name}: {_reason(error)}")
 
 
-def _client_of(accepted: socket.socket) -> str:
+def _peer_of(accepted: socket.socket) -> Peer | None:
+    """``None`` for a client that is gone again already."""
     try:
-        host, port = accepted.getpeername()[:2]
+        remote, local = accepted.getpeername(), accepted.getsockname()
     except OSError:
-        return "a client that is gone"
-    return f"{host}:{port}"
+        return None
+    return Peer(remote[0], remote[1], local[0], local[1])
 
 
 def _reason(error: OSError) -> str:

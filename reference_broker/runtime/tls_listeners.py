@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp
 
+from reference_broker.core.handshakes import Handshakes
 from reference_broker.http import HttpServer, ListenerTls, Listening
 from reference_broker.runtime.address import Address
 from reference_broker.runtime.tls_acceptor import TlsAcceptor
@@ -36,22 +37,22 @@ class TlsListeners:
     def https_port(self) -> int | None:
         return self._https.port
 
-    def accept_amqp(self, inside: Callable[[], asyncio.Protocol]) -> None:
+    def accept_amqp(self, handshakes: Handshakes, inside: Callable[[], asyncio.Protocol]) -> None:
         """Accept AMQP, on the port of the last time if there was one. Raises ``OSError``. Does
         nothing where only HTTPS is wanted."""
         if self.config.amqp is not None:
-            self._amqp.start(self.config.amqp, inside)
+            self._amqp.start(self.config.amqp, handshakes, inside)
 
     async def stop_amqp(self) -> None:
         """Accept no more AMQP; connections that are open stay. Idempotent."""
         await self._amqp.stop()
 
-    async def serve(self, app: ASGIApp) -> None:
+    async def serve(self, handshakes: Handshakes, app: ASGIApp) -> None:
         """Serve the management API. Raises ``OSError``. Does nothing where it is not wanted."""
         if self.config.https is not None:
             self._http = HttpServer(app)
             await self._http.start()
-            self._https.start(self.config.https, self._http.protocol)
+            self._https.start(self.config.https, handshakes, self._http.protocol)
 
     async def stop_https(self) -> None:
         """Answer what is being asked, and close. Idempotent."""

@@ -155,6 +155,12 @@ def _cluster_status(call: Call) -> None:
         call.output.text(node["name"])
 
 
+def _set_cluster_name(call: Call) -> None:
+    name = call.arguments[0]
+    call.output.remark(f"Setting cluster name to {name} ...")
+    call.api.put(path("cluster-name"), {"name": name})
+
+
 def _version(call: Call) -> None:
     call.output.text(str(call.api.get(path("overview"))["rabbitmq_version"]))
 
@@ -183,6 +189,7 @@ COMMANDS = (
     Command("ping", "", 0, 0, _ping),
     Command("status", "", 0, 0, _status),
     Command("cluster_status", "", 0, 0, _cluster_status),
+    Command("set_cluster_name", "<name>", 1, 1, _set_cluster_name),
     Command("version", "", 0, 0, _version),
     Command("eval", "<expression>", 1, MANY, _eval),
 )

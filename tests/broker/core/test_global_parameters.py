@@ -53,3 +53,20 @@ def test_bounds() -> None:
     with pytest.raises(GlobalParameterRefused, match="at most"):
         parameters.set("one more", 1)
     assert not parameters.set("5", 6)
+
+
+def test_the_name_of_the_cluster() -> None:
+    parameters = GlobalParameters(RecordingJournal())
+    assert parameters.cluster_name("node") == "node"
+    with pytest.raises(GlobalParameterRefused, match="is a text"):
+        parameters.set("cluster_name", 5)
+    parameters.set("cluster_name", "")
+    assert parameters.cluster_name("node") == ""
+    parameters.remove("cluster_name")
+    assert parameters.cluster_name("node") == "node"
+
+
+def test_a_name_that_an_earlier_version_let_in_is_not_shown() -> None:
+    parameters = GlobalParameters(RecordingJournal())
+    parameters.restore({"global_parameter/cluster_name": b"5"})
+    assert parameters.cluster_name("node") == "node"

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from reference_broker.runtime.config import Address, ServerConfig
+from reference_broker.runtime.server import Server
+
+FREE = Address("127.0.0.1", 0)
 
 pytestmark = pytest.mark.anyio
 
@@ -21,6 +27,54 @@ async def test_names(place: Any) -> None:
     assert (await place.api.get("/api/cluster-name")).json() == {"name": overview["cluster_name"]}
     extensions = (await place.api.get("/api/extensions")).json()
     assert {"javascript": "dispatcher.js"} in extensions
+
+
+async def test_a_name_is_a_global_parameter(place: Any) -> None:
+    async def shown() -> tuple[str, str]:
+        name = (await place.api.get("/api/cluster-name")).json()["name"]
+        return name, (await place.api.get("/api/overview")).json()["cluster_name"]
+
+    first, _ = await shown()
+    try:
+        for name in ("orders, east", ""):
+            answer = await place.api.put("/api/cluster-name", json={"name": name})
+            assert (answer.status_code, answer.content) == (204, b"")
+            assert await shown() == (name, name)
+        parameter = (await place.api.get("/api/global-parameters/cluster_name")).json()
+        assert parameter == {"name": "cluster_name", "value": ""}
+    finally:
+        await place.api.delete("/api/global-parameters/cluster_name")
+    assert await shown() == (first, first)
+
+
+async def test_no_name_at_all(place: Any) -> None:
+    answer = await place.api.put("/api/cluster-name", json={})
+    assert (answer.status_code, answer.json()["reason"]) == (400, "[{key_missing,name}]")
+
+
+async def test_a_name_that_is_no_text(api: httpx.AsyncClient) -> None:
+    answer = await api.put("/api/cluster-name", json={"name": 5})
+    assert (answer.status_code, answer.json()["reason"]) == (
+        400,
+        "the name of the cluster is a text",
+    )
+
+
+async def test_a_name_stays(anyio_backend: str, tmp_path: Path) -> None:
+    config = ServerConfig(amqp=FREE, http=FREE, data_dir=tmp_path / "data")
+    for turn in range(2):
+        server = Server(config)
+        await server.start()
+        try:
+            base_url = f"http://127.0.0.1:{server.http_port}"
+            login = ("guest", "guest")
+            async with httpx.AsyncClient(base_url=base_url, auth=login, trust_env=False) as api:
+                if turn == 0:
+                    await api.put("/api/cluster-name", json={"name": "east"})
+                assert (await api.get("/api/cluster-name")).json() == {"name": "east"}
+                assert 'rabbitmq_cluster="east"' in (await api.get("/metrics")).text
+        finally:
+            await server.stop()
 
 
 async def test_nothing_to_do(place: Any) -> None:

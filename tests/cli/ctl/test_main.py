@@ -217,6 +217,11 @@ def test_the_node(ctl: Ctl) -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", ctl("version")[1])
 
 
+def test_the_name_of_the_cluster(ctl: Ctl) -> None:
+    assert ctl("-q", "set_cluster_name", "orders, east") == (0, "", "")
+    assert "\nCluster name: orders, east\n" in ctl("cluster_status")[1]
+
+
 def test_help_knows_every_command(ctl: Ctl) -> None:
     code, out, _ = ctl("help")
     assert code == 0

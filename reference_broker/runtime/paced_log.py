@@ -1,0 +1,30 @@
+"""Log lines that strangers cause: at most one a second, whatever comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+LINE_INTERVAL_S = 1.0
+"""Between two lines. A flood of sockets must not become a flood of lines, which fills the disk."""
+
+
+class PacedLog:
+    """Writes a line, and leaves out those that follow within :data:`LINE_INTERVAL_S`; the next one
+    after that says how many there were. ``clock`` is monotonic seconds."""
+
+    def __init__(self, write: Callable[[str], None], clock: Callable[[], float]) -> None:
+        self._write = write
+        self._clock = clock
+        self._silent_until: float | None = None
+        self._left_out = 0
+
+    def line(self, text: str) -> None:
+        """Something happened that somebody may look for."""
+        now = self._clock()
+        if self._silent_until is not None and now < self._silent_until:
+            self._left_out += 1
+            return
+        more = f" ({self._left_out} lines before it were left out)" if self._left_out else ""
+        self._left_out = 0
+        self._silent_until = now + LINE_INTERVAL_S
+        self._write(text + more)

@@ -27,7 +27,7 @@ demo: $(STAMP)  ## the whole product on 20,000 real flight records, with its led
 check: $(STAMP) format lint types imports tests-fast  ## the fast part of the tests, for daily work (under a minute)
 
 test: $(STAMP) format lint types imports  ## everything: format, lint, types, import rules, all tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 format:
 	@$(BIN)/ruff format --check --quiet $(PARTS) || { echo "run: $(BIN)/ruff format $(PARTS)"; exit 1; }
@@ -43,7 +43,7 @@ imports:
 
 tests-fast:
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --ignore tests/acceptance \
-		-m 'not slow and not spark and not rabbitmq'
+		-m 'not live and not slow and not spark and not rabbitmq'
 
 sim: $(STAMP)  ## the simulator: 1,000 seeds (SEEDS=n for more or less)
 	@$(BIN)/python -m reference_broker.simulation --seeds $${SEEDS:-1000}

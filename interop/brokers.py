@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bench.server import end_somehow
 from mqkit.testing import rabbitmq
+from mqkit.testing.rabbitmq import MANAGEMENT_URL_VARIABLE
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse
 
@@ -20,11 +21,19 @@ MESSAGE_SIZE_MAX = "128MiB"
 
 
 @dataclass(frozen=True, slots=True)
+class Broker:
+    """One of them. ``management_url`` is its HTTP API (``http://host:port``)."""
+
+    endpoint: Endpoint
+    management_url: str
+
+
+@dataclass(frozen=True, slots=True)
 class Brokers:
     """RabbitMQ is ``there``, the reference broker is ``here``."""
 
-    there: Endpoint
-    here: Endpoint
+    there: Broker
+    here: Broker
 
 
 @contextmanager
@@ -35,11 +44,13 @@ def both_brokers() -> Iterator[Brokers]:
     ``RuntimeError`` when the reference broker doesn't start.
     """
     with rabbitmq() as found, _reference_broker() as here:
-        yield Brokers(parse(found.url), here)
+        if found.management_url is None:
+            raise RuntimeError(f"{MANAGEMENT_URL_VARIABLE} does not say where its HTTP API is")
+        yield Brokers(Broker(parse(found.url), found.management_url), here)
 
 
 @contextmanager
-def _reference_broker() -> Iterator[Endpoint]:
+def _reference_broker() -> Iterator[Broker]:
     command = [
         *(
             sys.executable,
@@ -62,7 +73,7 @@ def _reference_broker() -> Iterator[Endpoint]:
             if ready[:1] != ["ready"]:
                 raise RuntimeError("the reference broker did not start; its error is above")
             places = dict(part.split("=", 1) for part in ready[1:])
-            yield parse(f"amqp://{places['amqp']}/")
+            yield Broker(parse(f"amqp://{places['amqp']}/"), f"http://{places['http']}")
         finally:
             end_somehow(process)
             if process.stdout is not None:

@@ -8,6 +8,7 @@ log line, nor the message of an error shows its password.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -24,6 +25,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from mqkit.errors import ConfigurationError
+from mqkit.tls import DEFAULT_TLS, TlsOptions
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse, redact
 
@@ -49,6 +51,16 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("MQKIT_URLS", "MQKIT_URL"),
     )
     """The hosts of one broker or cluster, tried in this order; separated by commas."""
+    tls_cacertfile: str | None = None
+    """Authorities (PEM) that the broker's certificate is verified by; by default the system's.
+    These five are for URLs that don't say it themselves (see :mod:`mqkit.tls`)."""
+    tls_certfile: str | None = None
+    """The certificate (PEM) to show to the broker."""
+    tls_keyfile: str | None = None
+    """Its private key, where it is not in the same file."""
+    tls_server_name: str | None = None
+    """The name in the broker's certificate, where it is not the host."""
+    tls_verify: bool = True
     connection_name: str = "mqkit"
     """Shown in the broker's list of connections."""
     connect_timeout_s: PositiveFloat = 10.0
@@ -79,17 +91,32 @@ class Settings(BaseSettings):
         """
         try:
             return cls(**overrides)
+        except ConfigurationError as error:
+            told = str(error)
         except ValidationError as error:
             faults = "; ".join(
                 f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
                 for fault in error.errors(include_input=False, include_url=False)
             )
-            raise ConfigurationError(f"settings can't be used: {faults}") from None
+            told = f"settings can't be used: {faults}"
+        overrides.clear()  # URLs, which a traceback with local variables would show
+        raise ConfigurationError(told)
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """Where to connect, in order."""
-        return tuple(parse(url.get_secret_value()) for url in self.urls)
+        own = TlsOptions(
+            self.tls_cacertfile,
+            self.tls_certfile,
+            self.tls_keyfile,
+            self.tls_server_name,
+            self.tls_verify,
+        )
+        endpoints = (parse(url.get_secret_value()) for url in self.urls)
+        return tuple(
+            replace(each, tls_options=own) if each.tls_options == DEFAULT_TLS else each
+            for each in endpoints
+        )
 
     @field_validator("urls", mode="before")
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import unquote, urlsplit
 
 from mqkit.errors import ConfigurationError
+from mqkit.tls import query_parameters, tls_options
 from mqkit.transport.seam import Credentials, Endpoint
 
 DEFAULT_PORTS = {"amqp": 5672, "amqps": 5671}
@@ -14,14 +15,28 @@ def parse(url: str) -> Endpoint:
     """``amqp://user:password@host:port/vhost`` as an :class:`Endpoint`.
 
     No path or ``/`` is the vhost ``/``; other vhosts are percent-encoded (RabbitMQ URI spec).
-    Raises :exc:`~mqkit.errors.ConfigurationError`, which never shows the password.
+    Behind a question mark: what :mod:`mqkit.tls` knows, and ``auth_mechanism=external``.
+    Raises :exc:`~mqkit.errors.ConfigurationError`, which never shows the password, nor does a
+    traceback with local variables.
     """
+    found = _read(url)
+    del url
+    if isinstance(found, str):
+        raise ConfigurationError(found)
+    return found
+
+
+def _read(url: str) -> Endpoint | str:
+    """The endpoint, or what is wrong with the URL."""
     try:
         parts = urlsplit(url)
-    except ValueError as error:
-        raise ConfigurationError(f"the AMQP URL can't be read: {error}") from None
+    except ValueError:  # its text may show what was between // and the path
+        return (
+            "the AMQP URL can't be read (brackets that don't match, or characters that no host"
+            " has; in a user name or password they are written with %)"
+        )
     if parts.scheme not in DEFAULT_PORTS:
-        raise ConfigurationError(
+        return (
             "an AMQP URL starts with amqp:// or amqps://, this one with"
             f" {parts.scheme or 'nothing'!r} (example: amqp://guest:guest@127.0.0.1:5672/)"
         )
@@ -30,12 +45,18 @@ def parse(url: str) -> Endpoint:
     except ValueError:
         port = 0
     if port == 0:
-        raise ConfigurationError(
+        return (
             f"the port of the AMQP URL for host {parts.hostname!r} is not a number from 1 to 65535"
             " (a / # ? : or @ in a user name or password is written with %: %2F %23 %3F %3A %40)"
         )
     if not parts.hostname:
-        raise ConfigurationError("the AMQP URL names no host (example: amqp://127.0.0.1:5672/)")
+        return "the AMQP URL names no host (example: amqp://127.0.0.1:5672/)"
+    parameters = query_parameters(parts.query)
+    try:
+        options = tls_options(parameters)
+        external = _is_external(parameters.get("auth_mechanism", "plain"), parts.scheme)
+    except ConfigurationError as error:
+        return str(error)
     return Endpoint(
         host=parts.hostname,
         port=DEFAULT_PORTS[parts.scheme] if port is None else port,
@@ -45,17 +66,33 @@ def parse(url: str) -> Endpoint:
             unquote(parts.password) if parts.password else "guest",
         ),
         tls=parts.scheme == "amqps",
+        tls_options=options,
+        external=external,
     )
 
 
+def _is_external(mechanism: str, scheme: str) -> bool:
+    if mechanism.lower() == "plain":
+        return False
+    if mechanism.lower() != "external":
+        raise ConfigurationError(f"auth_mechanism={mechanism} in the AMQP URL: plain or external")
+    if scheme != "amqps":
+        raise ConfigurationError(
+            "auth_mechanism=external in the AMQP URL is by a certificate: it needs amqps://"
+        )
+    return True
+
+
 def redact(url: str) -> str:
-    """The URL with its password as ``***``, for messages and logs. Never raises."""
+    """The URL with its password as ``***``, for messages and logs. Where it can't be told which
+    part that is, nothing up to the last ``@`` is shown. Never raises."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return "(a URL that can't be read)"
     if parts.password is None:
-        return url
+        before, at, place = url.rpartition("@")
+        return f"***@{place}" if at and ":" in before.removeprefix(f"{parts.scheme}://") else url
     userinfo, _, place = parts.netloc.rpartition("@")
     user = userinfo.partition(":")[0]
     return parts._replace(netloc=f"{user}:***@{place}").geturl()

@@ -10,6 +10,7 @@
         * :exc:`DataDirectoryLocked` - another process has it
         * :exc:`DiskFailed` - a write or fdatasync failed: nothing may be confirmed after this
         * :exc:`Corrupt` - a record that had been synced can't be read any more
+        * :exc:`LaterVersion` - a later version wrote what this one doesn't know
     * :exc:`BadConfiguration` - an option or a config file can't be used
 
 Mistakes of our own code are assertions, never one of these.
@@ -93,6 +94,11 @@ class DiskFailed(StoreError):
 
 class Corrupt(StoreError):
     """A record that had been synced can't be read any more; it was quarantined and counted."""
+
+
+class LaterVersion(StoreError):
+    """What is in the data folder is of a kind that this version doesn't know. Start the version
+    that wrote it, or restore a backup."""
 
 
 class BadConfiguration(ReferenceBrokerError):

@@ -18,6 +18,12 @@ from mqkit.testing import RabbitMQUnavailable, rabbitmq
 
 STOP_TIMEOUT_S = 15
 
+ROOMS_WITH_BROKERS = (
+    "bench", "broker/http", "broker/runtime", "broker/simulation", "cli", "client", "fuzz",
+    "interop", "page", "spark",
+)  # fmt: skip
+"""Nearly every test there starts a broker, a process or a simulated world."""
+
 # Machines are shared and noisy: no test asserts a time, Hypothesis' own clock included.
 hypothesis.settings.register_profile("mqkit", deadline=None)
 hypothesis.settings.load_profile("mqkit")
@@ -34,6 +40,15 @@ class BrokerUnderTest:
     @property
     def is_reference(self) -> bool:
         return self.name == "reference"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks whole rooms, so that `make check` stays under a minute however many tests they get."""
+    here = Path(__file__).parent
+    rooms = [here / room for room in ROOMS_WITH_BROKERS]
+    for item in items:
+        if any(item.path.is_relative_to(room) for room in rooms):
+            item.add_marker(pytest.mark.live)
 
 
 @pytest.fixture

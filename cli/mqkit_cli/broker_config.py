@@ -7,6 +7,14 @@
     users:                              # instead of guest
       app: {password: secret, tags: [management], loopback_only: false}
     limits: {channel_max: 500}
+    tls:
+      listen: 0.0.0.0:5671              # AMQP; https: the management API
+      certificate: server.pem           # files relative to this one
+      key: server.key
+      authority: authority.pem
+      verify: required                  # none, peer (who shows one), required
+      login_from: common_name
+    auth_mechanisms: [PLAIN, EXTERNAL]
 
 An option on the command line wins over the file.
 """
@@ -19,11 +27,20 @@ from pathlib import Path
 from mqkit.topology.document import MappingNode, Node, ScalarNode, parse_document
 from mqkit.topology.fault import Fault
 from mqkit.topology.section import Section
+from mqkit_cli.tls_section import read_address, read_tls
 from reference_broker.core.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.config import (
+    ServerConfig,
+    UserConfig,
+    check_mechanisms,
+    parse_mechanisms,
+)
+from reference_broker.runtime.tls_config import TlsConfig
 
-KEYS = ("listen", "http", "prometheus", "data_dir", "users", "limits")
+KEYS = (
+    "listen", "http", "prometheus", "data_dir", "users", "limits", "tls", "auth_mechanisms",
+)  # fmt: skip
 USER_KEYS = ("password", "tags", "loopback_only")
 LIMIT_MAX = 1 << 40
 """Above what any machine has; the broker's own bounds are what holds."""
@@ -54,31 +71,27 @@ def load_config(path: Path) -> ServerConfig:
 def _read(top: Section, folder: Path) -> ServerConfig:
     config = ServerConfig()
     data_dir = top.text("data_dir")
+    tls = read_tls(top, folder)
     return replace(
         config,
-        amqp=_address(top, "listen") or config.amqp,
-        http=_address(top, "http") or config.http,
-        prometheus=_address(top, "prometheus"),
+        amqp=read_address(top, "listen") or config.amqp,
+        http=read_address(top, "http") or config.http,
+        prometheus=read_address(top, "prometheus"),
         data_dir=None if data_dir is None else folder / data_dir,
         users=_users(top) if top.has("users") else config.users,
         limits=_limits(top, config.limits),
+        tls=tls,
+        mechanisms=_mechanisms(top, config.mechanisms, tls),
     )
-
-
-def _address(top: Section, key: str) -> Address | None:
-    text = top.text(key)
-    if text is None:
-        return None
-    try:
-        return Address.parse(text)
-    except BadConfiguration as error:
-        top.faults.append(Fault(top.line_of(key), key, str(error)))
-        return None
 
 
 def _users(top: Section) -> tuple[UserConfig, ...]:
     users = []
     for path, entry in top.entries("users", "user names to passwords and tags"):
+        if not isinstance(entry.value, MappingNode):  # it may be the password
+            text = "expected a mapping with " + ", ".join(USER_KEYS)
+            top.faults.append(Fault(entry.value.line, path, text))
+            continue
         section = Section(entry.value, path, USER_KEYS, top.faults)
         users.append(
             UserConfig(
@@ -88,7 +101,8 @@ def _users(top: Section) -> tuple[UserConfig, ...]:
                 section.flag("loopback_only", default=False),
             )
         )
-    if not users and isinstance(top.node("users"), MappingNode):
+    node = top.node("users")
+    if isinstance(node, MappingNode) and not node.entries:
         top.faults.append(
             Fault(top.line_of("users"), "users", "nobody could log in (expected a user, or no key)")
         )
@@ -126,3 +140,21 @@ def _limits(top: Section, defaults: Limits) -> Limits:
     most = dict.fromkeys(names, LIMIT_MAX) | {"message_size_max": MESSAGE_SIZE_MAX}
     found = {name: section.count(name, 0, most[name]) for name in names if section.has(name)}
     return replace(defaults, **{name: count for name, count in found.items() if count is not None})
+
+
+def _mechanisms(top: Section, default: frozenset[str], tls: TlsConfig | None) -> frozenset[str]:
+    if not top.has("auth_mechanisms"):
+        return default
+    names = [
+        node.value
+        for _, node in top.items("auth_mechanisms", "names, like [PLAIN, EXTERNAL]")
+        if isinstance(node, ScalarNode) and isinstance(node.value, str)
+    ]
+    try:
+        mechanisms = parse_mechanisms(names)
+        check_mechanisms(mechanisms, tls)
+    except BadConfiguration as error:
+        line = top.line_of("auth_mechanisms")
+        top.faults.append(Fault(line, "auth_mechanisms", str(error)))
+        return default
+    return mechanisms

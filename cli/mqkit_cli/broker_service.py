@@ -70,6 +70,8 @@ def ready_line(server: Server) -> str:
         parts.append(f"http={Address(server.config.http.host, server.http_port)}")
     if server.config.prometheus is not None and server.prometheus_port is not None:
         parts.append(f"prometheus={Address(server.config.prometheus.host, server.prometheus_port)}")
+    if server.tls is not None:
+        parts += [f"{name}={address}" for name, address in server.tls.addresses()]
     return " ".join(("ready", *parts))
 
 
@@ -87,16 +89,26 @@ async def _start(server: Server) -> None:
             f"{error} (choose a folder that can be written, with --data-dir)"
         ) from None
     except OSError as error:
-        # A port is known as soon as its listener is tried: it was the last one.
-        address, option = config.amqp, "--listen"
-        if hasattr(server, "prometheus_port"):
-            address, option = config.prometheus or address, "--prometheus"
-        elif hasattr(server, "amqp_port"):
-            address, option = config.http or address, "--http"
+        address, option = _tried(server)
         raise CommandError(
             f"can't listen on {address}: {_reason(error)} (choose another address with {option};"
             " port 0 takes a free one)"
         ) from None
+
+
+def _tried(server: Server) -> tuple[Address, str]:
+    """The address that was tried last, and the option that names it: the first one in the server's
+    order that has no port yet."""
+    config, tls = server.config, server.config.tls
+    ports = server.tls
+    steps = (
+        (config.amqp, "--listen", getattr(server, "amqp_port", None)),
+        (tls and tls.amqp, "--tls-listen", ports and ports.amqp_port),
+        (config.http, "--http", getattr(server, "http_port", None)),
+        (tls and tls.https, "--https", ports and ports.https_port),
+        (config.prometheus, "--prometheus", None),
+    )
+    return next((address, option) for address, option, port in steps if address and port is None)
 
 
 def _reason(error: OSError) -> str:

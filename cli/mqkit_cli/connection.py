@@ -112,7 +112,8 @@ def in_vhost(target: Target, vhost: str | None) -> Target:
 def _derived(endpoint: Endpoint) -> str:
     scheme, port = ("https", MANAGEMENT_PORT_TLS) if endpoint.tls else ("http", MANAGEMENT_PORT)
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
-    return f"{scheme}://{_login(endpoint)}@{host}:{port}"
+    query = endpoint.tls_options.query() if endpoint.tls else ""
+    return f"{scheme}://{_login(endpoint)}@{host}:{port}" + (f"?{query}" if query else "")
 
 
 def _with_login(management_url: str, endpoint: Endpoint) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 
+from mqkit.tls import query_parameters, tls_options
 from mqkit.url import redact
 from mqkit_cli.connection import MANAGEMENT_PORT, Target
 from mqkit_cli.errors import CommandError
@@ -30,6 +31,8 @@ class ManagementApi:
                 f"the management URL {redact(target.management_url)!r} is not one (expected"
                 f" something like http://guest:guest@127.0.0.1:{MANAGEMENT_PORT})"
             )
+        self._tls = tls_options(query_parameters(parts.query))
+        self._scheme = parts.scheme
         self._base = parts._replace(
             netloc=parts.netloc.rpartition("@")[2],
             path=parts.path.rstrip("/").removesuffix("/api"),
@@ -60,16 +63,17 @@ class ManagementApi:
         Raises :exc:`CommandError` where there is no answer."""
         kind = {} if body is None else {"content-type": "application/json"}
         # No proxy from the environment: a broker's management port is not on the public web.
+        verify = self._tls.context() if self._scheme == "https" else True
         try:
-            return httpx.request(
-                method,
-                self._base + path,
-                content=body,
-                headers={**kind, **(headers or {})},
-                auth=login or self._login,
-                timeout=self._timeout_s,
-                trust_env=False,
-            )
+            with httpx.Client(timeout=self._timeout_s, trust_env=False, verify=verify) as client:
+                return client.request(
+                    method,
+                    self._base + path,
+                    content=body,
+                    headers={**kind, **(headers or {})},
+                    auth=login or self._login,
+                    extensions=self._tls.request_extensions(),
+                )
         except httpx.TimeoutException:
             raise CommandError(
                 f"waited {self._timeout_s:g} s for the management API at {self._base}"

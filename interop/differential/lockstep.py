@@ -19,6 +19,7 @@ from interop.differential.operation import (
     Operation,
     Outcome,
     Publish,
+    Rest,
     Sequence,
     Settle,
     shown,
@@ -85,7 +86,9 @@ class Lockstep:
                 subject.begin(number, own)
             for subject in self._subjects:
                 subject.finish()
-            if isinstance(operation, Publish | Settle | CloseChannel | CloseConnection):
+            if isinstance(operation, Rest):
+                time.sleep(operation.seconds)
+            elif isinstance(operation, Publish | Settle | CloseChannel | CloseConnection):
                 time.sleep(pause_s)
             return self._settle(number, operation)
         except NoAnswer:

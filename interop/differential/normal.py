@@ -4,7 +4,10 @@
   on, numbered as they appear; in texts too.
 * Erlang wraps long terms in its texts: a line break and the blanks after it go.
 * ``x-death``: the time goes, and an entry is a map (RabbitMQ 3.10 and 4.x write its keys in
-  different orders). ``x-last-death-*`` goes: only 4.x has it.
+  different orders). ``x-last-death-*`` goes: only 4.x has it. So does ``x-acquired-count`` (4.3),
+  and an ``x-delivery-count`` of 0, which 4.x doesn't send. An empty header table is none.
+* The width of an integer in a text about inequivalent arguments goes: RabbitMQ tells the one that
+  was sent, ours the usual one for the value.
 * ``basic.nack`` of a publisher: its ``requeue`` bit means nothing.
 * A confirm of several messages is as many confirms of one, in order of their numbers. Where they
   stand among other answers is a race; that a message is returned before it is confirmed is not.
@@ -17,7 +20,7 @@ from dataclasses import fields
 from typing import Any
 
 from mqkit import wire
-from mqkit.wire import methods
+from mqkit.wire import Typed, methods
 from mqkit.wire.properties import HEADER_PREFIX
 
 GENERATED = re.compile(
@@ -25,7 +28,11 @@ GENERATED = re.compile(
     r"|amq\.rabbitmq\.(?P<token>reply-to)\.[^\s']+"
 )
 WRAPPED = re.compile(r"\n *")
-LAST_DEATH = "x-last-death-"
+INTEGER_TYPE = re.compile(
+    r"(?<=' of type ')(byte|short|signedint|long|unsignedbyte|unsignedshort|unsignedint)(?=')"
+)
+LATER_HEADERS = ("x-last-death-", "x-acquired-count")
+DELIVERY_COUNT = "x-delivery-count"
 CONTENT_TYPE, CONTENT_ENCODING = 1 << 15, 1 << 14
 
 
@@ -37,7 +44,7 @@ class Names:
 
     def evened(self, text: str) -> str:
         """The text with every chosen name replaced."""
-        return GENERATED.sub(self._name, WRAPPED.sub("", text))
+        return GENERATED.sub(self._name, INTEGER_TYPE.sub("integer", WRAPPED.sub("", text)))
 
     def _name(self, match: re.Match[str]) -> str:
         found = match[0]
@@ -67,8 +74,9 @@ def message(command: wire.Command, names: Names) -> dict[str, Any]:
         for part in fields(properties)
         if getattr(properties, part.name) is not None
     }
-    if properties.headers is not None:
-        found["headers"] = _headers(_exact_headers(command.header))
+    headers = _headers(_exact_headers(command.header)) if found.pop("headers", None) else None
+    if headers:
+        found["headers"] = headers
     if "reply_to" in found:
         found["reply_to"] = names.evened(found["reply_to"])
     found["body"] = command.body
@@ -76,7 +84,9 @@ def message(command: wire.Command, names: Names) -> dict[str, Any]:
 
 
 def _headers(table: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in table.items() if not name.startswith(LAST_DEATH)}
+    kept = {name: value for name, value in table.items() if not name.startswith(LATER_HEADERS)}
+    if kept.get(DELIVERY_COUNT) == Typed("l", 0):
+        del kept[DELIVERY_COUNT]
     deaths = kept.get("x-death")
     if isinstance(deaths, list):
         kept["x-death"] = [

@@ -1,6 +1,7 @@
 """What a sequence consists of. An operation names things; it holds no tag that a broker has chosen.
 
-A place is a channel: places 1 and 2 are channels of one connection, place 3 is on another one.
+A place is a channel: places 1 and 2 are channels of one connection, place 3 is on another one, and
+place 4 on one of a user whose permissions a sequence may change.
 """
 
 from __future__ import annotations
@@ -9,10 +10,19 @@ from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from interop.differential.administration import Administrative
+from mqkit.transport.seam import Credentials
 from mqkit.wire import Properties, methods
 
-PLACES = {1: (0, 1), 2: (0, 2), 3: (1, 1)}
+PLACES = {1: (0, 1), 2: (0, 2), 3: (1, 1), 4: (2, 1)}
 """Place to connection and channel number."""
+
+USERS_CONNECTION = PLACES[4][0]
+USER = Credentials("narrow", "narrow")
+"""Who is connected there; everybody else is the broker's own user."""
+
+TOKEN = "<token>"
+"""As a routing key: the reply address in the newest request that has come. The broker chose it."""
 
 QUEUES = ("q0", "q1", "q2")
 EXCHANGES = ("x0", "x1")
@@ -71,7 +81,14 @@ class CloseConnection:
     place: int
 
 
-Operation = Call | Publish | Settle | CloseChannel | CloseConnection
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing for some time, in which something is to expire."""
+
+    seconds: float
+
+
+Operation = Call | Publish | Settle | CloseChannel | CloseConnection | Rest | Administrative
 
 
 @dataclass(frozen=True, slots=True)

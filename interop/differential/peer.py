@@ -120,6 +120,18 @@ class Peer:
         self.events = [event for event in self.events if event.channel != channel]
         return taken
 
+    def wait_for(self, channel: int, answer: type[methods.Method]) -> None:
+        """Wait until this is among the channel's events, or the channel is closed. Raises
+        :exc:`NoAnswer`."""
+
+        def there() -> bool:
+            return any(
+                event.channel == channel and isinstance(event.command.method, answer)
+                for event in self.events
+            )
+
+        self._wait(lambda: channel not in self.channels or there())
+
     def pump(self, timeout_s: float) -> None:
         """Read what comes within this time, once."""
         if not self.alive or not select.select([self._socket], [], [], timeout_s)[0]:

@@ -12,26 +12,41 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from interop.differential.administration import ClearPolicy, Permit, SetPolicy
 from interop.differential.features import ALL, Feature
 from interop.differential.operation import (
     EXCHANGES,
     QUEUES,
+    TOKEN,
     Call,
     CloseChannel,
     CloseConnection,
     Operation,
     Outcome,
     Publish,
+    Rest,
     Sequence,
     Settle,
 )
 from mqkit.wire import Properties, Typed, methods
+
+REPLY_TO = "amq.rabbitmq.reply-to"
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 TTL_MS = 20
 TTL_PAUSE_S = 0.06
 """Three times the time to live: what was to expire has."""
+
+UNUSED_MS = 400
+UNUSED_PAUSE_S = 0.7
+"""A queue expires that was unused, and asking for it is a use: far more than what lies between two
+operations, so that only a rest lets it expire."""
+
+POLICY_PRIORITIES = {"p0": 0, "p1": 5}
+"""Never two of one priority: which one holds then is undefined."""
+POLICY_PATTERNS = ("", "^q0$", "^q", "0$", "^x", "^amq", ".*")
+PERMISSIONS = ("", ".*", ".*", "^q0$", "^q", "^(x|amq)", "^amq\\.")
 
 OPERATIONS_MAX = 24
 KEYS = ("", "a", "a.b", "a.b.c", *QUEUES)
@@ -105,6 +120,7 @@ class _Writer:
         self._exchanges: dict[str, methods.ExchangeDeclare] = {}
         self._bound: list[tuple[str, str]] = []
         self._readers: list[int] = []
+        self._quorum = False
         # RabbitMQ 3.10.8 crashes where a single active consumer with unacked messages is cancelled.
         self._single_active = self._one_in(6)
         # RabbitMQ counts an expired message that becomes the head by its priority until the next
@@ -124,13 +140,25 @@ class _Writer:
         ]
         if Feature.TX in features:
             choices += [self.transaction] * 3
+        if Feature.POLICIES in features and self._one_in(4):
+            choices += [self.set_policy, self.set_policy, self.clear_policy]
+        if Feature.REPLY_TO in features and self._one_in(6):
+            choices += [self.await_replies, *[self.ask] * 3, *[self.reply] * 3]
         self._choices = choices
+        self._permits = Feature.PERMISSIONS in features and self._one_in(6)
+        if self._permits:
+            choices += [self.permit]
+        self.may_go = Feature.EXPIRES in features and self._one_in(20)
+        if self.may_go:
+            choices += [lambda: Rest(UNUSED_PAUSE_S)] * 2
 
     def anything(self) -> Operation:
         operation: Operation = self._of(self._choices)()
         return operation
 
     def place(self) -> int:
+        if self._permits and self._one_in(2):
+            return 4
         return int(self._of((1, 1, 1, 1, 1, 1, 2, 2, 3)))
 
     # -- queues and exchanges
@@ -169,8 +197,14 @@ class _Writer:
             self.expires = self.expires or arguments["x-message-ttl"] > 0
         if self._single_active:
             arguments["x-single-active-consumer"] = True
+        if self.may_go and self._one_in(2):
+            arguments["x-expires"] = UNUSED_MS
         if Feature.QUEUE_TYPE in self._features and self._one_in(6):
             arguments["x-queue-type"] = self._of(("classic", "quorum"))
+        if arguments.get("x-queue-type") == "quorum":
+            self._quorum = True
+            # RabbitMQ 3.10.8 refuses only after a message too many, and does not know the other.
+            arguments.pop("x-overflow", None)
         return arguments
 
     def delete_queue(self) -> Call:
@@ -241,6 +275,61 @@ class _Writer:
             arguments["x-match"] = self._of(kinds[:4] if self._calm else kinds)
         return arguments
 
+    # -- an operator's hand
+
+    def set_policy(self) -> SetPolicy:
+        operator = self._one_in(4)
+        names = ["max-length", "max-length-bytes", "message-ttl"]
+        if not operator:
+            # No overflow: RabbitMQ 3.10.8 keeps the old one while it looks at the new length.
+            names += ["dead-letter-exchange", "dead-letter-routing-key", "alternate-exchange"]
+        definition = {name: self._policy_value(name) for name in self._some(names)}
+        name = self._of(list(POLICY_PRIORITIES))
+        return SetPolicy(
+            *(f"{'operator-' if operator else ''}{name}", self._of(POLICY_PATTERNS)),
+            "queues" if operator else self._of(("queues", "exchanges", "all", "all")),
+            POLICY_PRIORITIES[name],
+            definition or {"max-length": 2},
+            operator,
+        )
+
+    def _policy_value(self, name: str) -> Any:
+        values: dict[str, tuple[Any, ...]] = {
+            "max-length": (0, 1, 2, 3, *self._odd(-1, "2")),
+            "max-length-bytes": (12, 30),
+            "message-ttl": (0,) if self._priorities else (0, TTL_MS),
+            "dead-letter-exchange": ("", "", "x0", "amq.fanout", *self._odd(5)),
+            "dead-letter-routing-key": QUEUES,
+            "alternate-exchange": (*EXCHANGES, "amq.fanout"),
+        }
+        found = self._of(values[name])
+        self.expires = self.expires or (name == "message-ttl" and found > 0)
+        return found
+
+    def clear_policy(self) -> ClearPolicy:
+        operator = self._one_in(4)
+        name = self._of(list(POLICY_PRIORITIES))
+        return ClearPolicy(f"{'operator-' if operator else ''}{name}", operator)
+
+    def permit(self) -> Permit:
+        return Permit(*(self._of(PERMISSIONS) for _ in range(3)))
+
+    # -- requests and their replies
+
+    def await_replies(self) -> Call:
+        method = methods.BasicConsume(
+            REPLY_TO, "r0", no_ack=not self._rarely(6), exclusive=self._one_in(9)
+        )
+        return Call(self.place(), method)
+
+    def ask(self) -> Publish:
+        method = methods.BasicPublish("", self._queue(), mandatory=self._one_in(6))
+        return Publish(self.place(), method, Properties(reply_to=REPLY_TO))
+
+    def reply(self) -> Publish:
+        exchange = "" if not self._rarely(6) else self._source()
+        return Publish(self.place(), methods.BasicPublish(exchange, TOKEN), self._properties())
+
     # -- messages
 
     def publish(self) -> Publish:
@@ -306,7 +395,9 @@ class _Writer:
         return Call(self._reader(), method)
 
     def get(self) -> Call:
-        return Call(self._reader(), methods.BasicGet(self._queue(), self._one_in(4)))
+        # To RabbitMQ 3.10.8 who has got a message of a quorum queue and not acked it is a consumer.
+        no_ack = self._quorum or self._one_in(4)
+        return Call(self._reader(), methods.BasicGet(self._queue(), no_ack))
 
     def _reader(self) -> int:
         """A place that will have something to settle."""

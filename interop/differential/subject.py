@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from interop.brokers import Broker
+from interop.differential.administration import (
+    Administration,
+    Administrative,
+    Permit,
+)
 from interop.differential.normal import Names, message, told
 from interop.differential.operation import (
     EXCHANGES,
     PLACES,
     QUEUES,
+    TOKEN,
+    USER,
+    USERS_CONNECTION,
+    Call,
     CloseChannel,
     CloseConnection,
     Operation,
     Publish,
+    Rest,
     Settle,
 )
 from interop.differential.peer import Event, Peer
 from mqkit import wire
-from mqkit.transport.seam import Endpoint
 from mqkit.wire import methods
+
+ADMINISTRATOR = (-1, 0)
+"""The place of what is answered over HTTP."""
 
 OBSERVER = (0, 9)
 """A channel of its own on the first connection, for exclusive queues are seen from there only."""
@@ -66,20 +79,30 @@ class Subject:
     """A broker. Hand in an operation with :meth:`begin`, wait with :meth:`finish`, then look at
     :attr:`seen` as often as needed: :meth:`refresh` reads what has come since."""
 
-    def __init__(self, name: str, endpoint: Endpoint) -> None:
+    def __init__(self, name: str, broker: Broker) -> None:
         self.name = name
         self.seen = Seen()
         self.names = Names()
-        self._endpoint = endpoint
+        self._broker = broker
         self._peers: dict[int, Peer] = {}
         self._channels: dict[Place, _Channel] = {}
         self._queues: list[str] = []
+        self._lasting: list[methods.ExchangeUnbind] = []
+        self._tokens: dict[bytes, str] = {}
+        self._administration = Administration(
+            broker.management_url, broker.endpoint.credentials, USER
+        )
 
     # -- operations
 
     def begin(self, number: int, operation: Operation) -> None:
         """Send it, and ask for a sign of life. Opens connection and channel where needed."""
         self.seen = Seen()
+        if isinstance(operation, Administrative):
+            self._administer(operation)
+            return
+        if isinstance(operation, Rest):
+            return
         place = PLACES[operation.place]
         peer, channel = self._open(place)
         match operation:
@@ -96,6 +119,9 @@ class Subject:
             case _:
                 self._remember(channel, operation.method)
                 peer.send(place[1], operation.method)
+        if isinstance(operation, Call) and isinstance(operation.method, methods.TxCommit):
+            # RabbitMQ closes the connection of who asks anything before the answer.
+            peer.wait_for(place[1], methods.TxCommitOk)
         peer.ask()
 
     def finish(self) -> None:
@@ -149,12 +175,15 @@ class Subject:
         """Close everything and delete all names that sequences use."""
         for connection in list(self._peers):
             self._close(connection)
-        peer = Peer(self._endpoint)
+        self._administration.reset()
+        peer = Peer(self._broker.endpoint)
         peer.open_channel(1)
         for queue in QUEUES:
             peer.send(1, methods.QueueDelete(queue=queue))
         for exchange in EXCHANGES:
             peer.send(1, methods.ExchangeDelete(exchange=exchange))
+        for unbind in self._lasting:
+            peer.send(1, unbind)
         peer.ask()
         peer.wait_until_answered()
         left = [e.command.method for e in peer.events if not _is_deleted(e)]
@@ -162,6 +191,8 @@ class Subject:
         if left:
             raise RuntimeError(f"{self.name} could not be cleaned: {left}")
         self._queues.clear()
+        self._lasting.clear()
+        self._tokens.clear()
         self._channels.clear()
         self.names = Names()
 
@@ -172,11 +203,25 @@ class Subject:
         peer = self._peers.get(connection)
         if peer is None or not peer.alive:
             self._close(connection)
-            peer = self._peers[connection] = Peer(self._endpoint)
+            peer = self._peers[connection] = self._connected(connection)
         if number not in peer.channels:
             peer.open_channel(number)
             self._channels[place] = _Channel()
         return peer, self._channels[place]
+
+    def _connected(self, connection: int) -> Peer:
+        endpoint = self._broker.endpoint
+        if connection != USERS_CONNECTION:
+            return Peer(endpoint)
+        self._administration.admit()
+        return Peer(replace(endpoint, credentials=USER))
+
+    def _administer(self, operation: Administrative) -> None:
+        if isinstance(operation, Permit):
+            self._close(USERS_CONNECTION)
+        self._reply(ADMINISTRATOR, ("status", self._administration.carry_out(operation)))
+        for peer in self._peers.values():
+            peer.ask()
 
     def _close(self, connection: int) -> None:
         peer = self._peers.pop(connection, None)
@@ -187,9 +232,13 @@ class Subject:
 
     def _publish(self, place: Place, number: int, operation: Publish) -> None:
         channel = self._channels[place]
+        method = operation.method
+        if method.routing_key == TOKEN:
+            newest = max(self._tokens, default=None)
+            method = replace(method, routing_key=self._tokens[newest] if newest else TOKEN)
         for copy in range(operation.count):
             body = f"{number}.{copy} ".encode().ljust(operation.size, b".")
-            self._peers[place[0]].publish(place[1], operation.method, operation.properties, body)
+            self._peers[place[0]].publish(place[1], method, operation.properties, body)
             if channel.confirms:
                 channel.published += 1
                 channel.unconfirmed.add(channel.published)
@@ -213,6 +262,16 @@ class Subject:
                 channel.settled.clear()
             case methods.TxCommit():
                 channel.settled.clear()
+            case methods.ExchangeBind() if _is_predeclared(method.source, method.destination):
+                self._lasting.append(
+                    methods.ExchangeUnbind(
+                        method.destination,
+                        method.source,
+                        method.routing_key,
+                        False,
+                        method.arguments,
+                    )
+                )
             case methods.ConfirmSelect() if method.nowait:
                 channel.confirms = True
             case methods.QueueDeclare() if method.nowait and not method.passive:
@@ -262,6 +321,8 @@ class Subject:
         if place == OBSERVER:
             return
         channel = self._channels.get(place) or _Channel()
+        if isinstance(event.command.method, methods.BasicGetOk):
+            self._keep_token(event.command)
         match event.command.method:
             case methods.BasicDeliver() as method:
                 self._delivered(place, channel, method, event)
@@ -291,6 +352,11 @@ class Subject:
                 self._channels.pop(place, None)
         self._reply(place, self._told(event))
 
+    def _keep_token(self, command: wire.Command) -> None:
+        address = command.properties().reply_to
+        if address is not None and address.startswith(f"{REPLY_TO}."):
+            self._tokens[command.body] = address
+
     def _reply(self, place: Place, reply: Reply) -> None:
         self.seen.replies.setdefault(place, []).append(reply)
 
@@ -298,6 +364,7 @@ class Subject:
         self, place: Place, channel: _Channel, method: methods.BasicDeliver, event: Event
     ) -> None:
         tag = self._named(method.consumer_tag)
+        self._keep_token(event.command)
         if method.consumer_tag in channel.unacked_consumers:
             channel.held.append(Held(method.delivery_tag, (tag, event.command.body)))
         found = message(event.command, self.names)
@@ -331,7 +398,7 @@ class Subject:
         peer = self._peers.get(OBSERVER[0])
         if peer is None or not peer.alive:
             self._close(OBSERVER[0])
-            peer = self._peers[OBSERVER[0]] = Peer(self._endpoint)
+            peer = self._peers[OBSERVER[0]] = Peer(self._broker.endpoint)
         peer.open_channel(OBSERVER[1])
         return peer
 
@@ -353,8 +420,14 @@ class Subject:
 
 _CUT_OFF = Event(OBSERVER[1], wire.Command(methods.ConnectionClose(0, "socket closed")))
 GONE = ("channel.close", 404)
+REPLY_TO = "amq.rabbitmq.reply-to"
+
+
+def _is_predeclared(*exchanges: str) -> bool:
+    """Bindings between such exchanges are not gone with what a sequence has declared."""
+    return all(exchange.startswith("amq.") for exchange in exchanges)
 
 
 def _is_deleted(event: Event) -> bool:
-    ok = methods.QueueDeleteOk | methods.ExchangeDeleteOk
+    ok = methods.QueueDeleteOk | methods.ExchangeDeleteOk | methods.ExchangeUnbindOk
     return isinstance(event.command.method, ok)

@@ -30,7 +30,7 @@ def compare_suites(
     workshop = Workshop(folder)
     reasons = known_differences()
     for suite in suites:
-        sources, python = workshop.sources(suite), workshop.python()
+        sources, python = workshop.sources(suite), workshop.python(suite)
         with ThreadPoolExecutor(2) as both:
             there, first_run = both.map(
                 lambda broker, suite=suite, sources=sources, python=python: run_suite(

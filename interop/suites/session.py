@@ -9,11 +9,12 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from interop.brokers import Broker
 from interop.suites import without_docker
 from interop.suites.catalog import Suite
 from interop.suites.verdict import Result
-from mqkit.transport.seam import Endpoint
 
 TEST_TIMEOUT_S = 120
 SUITE_TIMEOUT_S = 1800
@@ -25,7 +26,7 @@ class SuiteFailed(Exception):
 
 
 def run_suite(
-    suite: Suite, sources: Path, python: Path, broker: Endpoint, only: Sequence[str] = ()
+    suite: Suite, sources: Path, python: Path, broker: Broker, only: Sequence[str] = ()
 ) -> dict[str, Result]:
     """Node id to result, of the whole suite or of the tests named in ``only``.
 
@@ -58,20 +59,29 @@ def run_suite(
         return {name: Result(*result) for name, result in json.loads(results.read_text()).items()}
 
 
-def _environment(broker: Endpoint, results: Path) -> dict[str, str]:
+def _environment(broker: Broker, results: Path) -> dict[str, str]:
     tls_port = str(_closed_port())
+    endpoint = broker.endpoint
+    user, password = endpoint.credentials.username, endpoint.credentials.password
     return {
         "PATH": os.environ["PATH"],
         "HOME": os.environ.get("HOME", ""),
         "PYTHONPATH": str(Path(without_docker.__file__).parent),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "INTEROP_HOST": broker.host,
-        "INTEROP_AMQP_PORT": str(broker.port),
+        "INTEROP_HOST": endpoint.host,
+        "INTEROP_AMQP_PORT": str(endpoint.port),
+        "INTEROP_MANAGEMENT_PORT": str(urlsplit(broker.management_url).port),
         "INTEROP_TLS_PORT": tls_port,
         "INTEROP_RESULTS": str(results),
-        "RABBITMQ_HOST": broker.host,
-        "RABBITMQ_5672_TCP": str(broker.port),
+        "RABBITMQ_HOST": endpoint.host,
+        "RABBITMQ_5672_TCP": str(endpoint.port),
         "RABBITMQ_5671_TCP": tls_port,
+        "RABBITMQ_URL": f"amqp://{user}:{password}@{endpoint.host}:{endpoint.port}/%2f",
+        "AMQP_HOST": endpoint.host,
+        "AMQP_USERNAME": user,
+        "AMQP_PASSWORD": password,
+        "AMQP_URI": f"amqp://{user}:{password}@{endpoint.host}:{endpoint.port}/%2F",
+        "AMQP_HTTP_URL": broker.management_url,
     }
 
 

@@ -2,14 +2,18 @@
 
 Loaded with ``-p without_docker`` in a virtual environment that has nothing of this repository, so
 it imports nothing of it. From the environment it takes ``INTEROP_HOST``, ``INTEROP_AMQP_PORT``,
-``INTEROP_TLS_PORT`` (a closed port where there is no TLS) and ``INTEROP_RESULTS``, the file for
+``INTEROP_TLS_PORT`` (a closed port where there is no TLS), ``INTEROP_MANAGEMENT_PORT`` and
+``INTEROP_RESULTS``, the file for
 ``{node id: [outcome, whether the test connected to the broker]}``.
+
+Suites that connect to the usual ports of this machine are led to the broker's.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +23,12 @@ import pytest
 
 PORTS = {"5672/tcp": "INTEROP_AMQP_PORT", "5671/tcp": "INTEROP_TLS_PORT"}
 MANAGEMENT_PORTS = ("15672/tcp", "15671/tcp")
+USUAL_PORTS = {
+    5672: "INTEROP_AMQP_PORT",
+    5671: "INTEROP_TLS_PORT",
+    15672: "INTEROP_MANAGEMENT_PORT",
+}
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 results: dict[str, list[Any]] = {}
 connected: set[str] = set()
@@ -53,12 +63,26 @@ class _Containers:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "env(name): the services that the test needs")
     sys.addaudithook(_notice)
+    socket.socket.connect = _led(socket.socket.connect)  # type: ignore[method-assign]
+    socket.socket.connect_ex = _led(socket.socket.connect_ex)  # type: ignore[method-assign]
+
+
+def _led(connect: Any) -> Any:
+    """``connect`` to the broker, where the usual port of this machine is meant."""
+
+    def connect_there(self: socket.socket, address: Any) -> Any:
+        if isinstance(address, tuple) and address[0] in LOCAL_HOSTS and address[1] in USUAL_PORTS:
+            port = int(os.environ[USUAL_PORTS[address[1]]])
+            address = (address[0], port, *address[2:])
+        return connect(self, address)
+
+    return connect_there
 
 
 def _notice(event: str, arguments: tuple[Any, ...]) -> None:
     if event != "socket.connect" or not running or not isinstance(arguments[1], tuple):
         return
-    if str(arguments[1][1]) in {os.environ[variable] for variable in PORTS.values()}:
+    if str(arguments[1][1]) in {os.environ[variable] for variable in USUAL_PORTS.values()}:
         connected.add(running)
 
 

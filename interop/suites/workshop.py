@@ -14,7 +14,7 @@ import venv
 from hashlib import sha256
 from pathlib import Path
 
-from interop.suites.catalog import REQUIREMENTS, Suite
+from interop.suites.catalog import TOOLS, Suite
 
 CACHE_VARIABLE = "MQKIT_INTEROP_CACHE"
 
@@ -46,15 +46,16 @@ class Workshop:
             (metadata / "METADATA").write_bytes((unpacked / "PKG-INFO").read_bytes())
         return unpacked
 
-    def python(self) -> Path:
-        """The Python of a virtual environment with what all suites need, and no client of ours."""
-        requirements = "\n".join(REQUIREMENTS)
-        folder = self.folder / f"venv-{sha256(requirements.encode()).hexdigest()[:12]}"
+    def python(self, suite: Suite) -> Path:
+        """The Python of a virtual environment with what the suite needs, and no client of ours.
+        Suites that need the same share it."""
+        requirements = (*TOOLS, *suite.requirements)
+        folder = self.folder / f"venv-{sha256(' '.join(requirements).encode()).hexdigest()[:12]}"
         python = folder / "bin" / "python"
         complete = folder / "complete"
         if not complete.exists():
             venv.create(folder, clear=True, with_pip=True)
-            subprocess.run([str(python), "-m", "pip", "install", "-qq", *REQUIREMENTS], check=True)
+            subprocess.run([str(python), "-m", "pip", "install", "-qq", *requirements], check=True)
             complete.touch()
         return python
 

@@ -18,6 +18,7 @@ import httpx
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.errors import ConfigurationError, DeadlineExceeded, Unreachable
+from mqkit.tls import TlsOptions, query_parameters, tls_options
 from mqkit.url import redact
 
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
@@ -63,7 +64,8 @@ class Snapshot:
 
 
 async def take_snapshot(management_url: str, vhost: str, *, timeout_s: float = 10.0) -> Snapshot:
-    """Read the topology of ``vhost`` from ``http://user:password@host:port``.
+    """Read the topology of ``vhost`` from ``http://user:password@host:port``, or from ``https://``
+    with what :mod:`mqkit.tls` knows behind a question mark.
 
     All of it within ``timeout_s`` seconds, or :exc:`~mqkit.errors.DeadlineExceeded`. Raises
     :exc:`~mqkit.errors.Unreachable` when nobody answers, and
@@ -71,17 +73,23 @@ async def take_snapshot(management_url: str, vhost: str, *, timeout_s: float = 1
     the password.
     """
     base, auth = _split(management_url)
+    tls = tls_options(query_parameters(urlsplit(management_url).query))
     shown = redact(management_url)
     limits = httpx.Timeout(timeout_s)
     # No proxy from the environment: a broker's management port is not on the public web.
     try:
         async with (
             asyncio.timeout(timeout_s),
-            httpx.AsyncClient(auth=auth, timeout=limits, trust_env=False) as client,
+            httpx.AsyncClient(
+                auth=auth,
+                timeout=limits,
+                trust_env=False,
+                verify=tls.context() if base.startswith("https:") else True,
+            ) as client,
         ):
             rows = {
                 kind: await _rows(
-                    client, f"{base}/api/{kind}/{quote(vhost, safe='')}", shown, vhost
+                    client, f"{base}/api/{kind}/{quote(vhost, safe='')}", shown, vhost, tls
                 )
                 for kind in OBJECTS
             }
@@ -122,8 +130,10 @@ def _split(management_url: str) -> tuple[str, httpx.BasicAuth]:
     return base, httpx.BasicAuth(username, password)
 
 
-async def _rows(client: httpx.AsyncClient, url: str, shown: str, vhost: str) -> list[_Row]:
-    async with client.stream("GET", url) as response:
+async def _rows(
+    client: httpx.AsyncClient, url: str, shown: str, vhost: str, tls: TlsOptions
+) -> list[_Row]:
+    async with client.stream("GET", url, extensions=tls.request_extensions()) as response:
         _check_status(response.status_code, shown, vhost)
         body = bytearray()
         async for part in response.aiter_bytes():

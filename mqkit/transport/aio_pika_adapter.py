@@ -41,7 +41,7 @@ class AioPikaTransport:
     async def connect(
         self, endpoint: Endpoint, *, name: str, timeout_s: float, heartbeat_s: int = 60
     ) -> Connection:
-        tap = TappedTransportFactory(tls=endpoint.tls)
+        tap = TappedTransportFactory(tls=endpoint.tls, server_name=endpoint.tls_options.server_name)
         try:
             async with asyncio.timeout(timeout_s):
                 return AioPikaConnection(await _connect(endpoint, tap, name, heartbeat_s), tap)
@@ -73,7 +73,8 @@ async def _connect(
     endpoint: Endpoint, tap: TappedTransportFactory, name: str, heartbeat_s: int
 ) -> aio_pika.Connection:
     def tapped(url: Any, **kwargs: Any) -> aio_pika.Connection:
-        kwargs.pop("heartbeat")  # it has gone into the URL
+        for in_the_url in ("heartbeat", "auth"):
+            kwargs.pop(in_the_url)
         return _TappedConnection(url, tap=tap, **kwargs)
 
     return await aio_pika.connect(
@@ -83,6 +84,8 @@ async def _connect(
         password=endpoint.credentials.password,
         virtualhost=endpoint.vhost,
         ssl=endpoint.tls,
+        ssl_context=endpoint.tls_options.context() if endpoint.tls else None,
+        auth="external" if endpoint.external else "plain",
         client_properties={
             "connection_name": name,
             "product": "mqkit",

@@ -110,7 +110,8 @@ def _readable(frame_header: bytes, payload: bytes) -> bytes:
 class TappedTransportFactory(TransportFactory):
     """Opens the socket as aiormq would, TLS included, and taps it. Good for one connection."""
 
-    def __init__(self, *, tls: bool) -> None:
+    def __init__(self, *, tls: bool, server_name: str | None = None) -> None:
+        self._server_name = {} if server_name is None else {"server_hostname": server_name}
         self._factory: TransportFactory = TLSTransportFactory() if tls else TCPTransportFactory()
         self._reader: TappedReader | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -123,7 +124,7 @@ class TappedTransportFactory(TransportFactory):
     async def create(
         self, url: URL, **kwargs: Any
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, self._writer = await self._factory.create(url, **kwargs)
+        reader, self._writer = await self._factory.create(url, **kwargs, **self._server_name)
         self._reader = TappedReader(reader, self._observe)
         return self._reader, self._writer
 

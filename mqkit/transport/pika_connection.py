@@ -7,13 +7,13 @@ the public methods hand work over to it and wait.
 from __future__ import annotations
 
 import logging
-import ssl
 import threading
 import time
 from concurrent.futures import Future
 from typing import Any
 
 import pika
+from pika.credentials import ExternalCredentials
 
 from mqkit.errors import Closed, DeadlineExceeded, MqkitError
 from mqkit.transport.pika_channel import PikaChannel
@@ -225,14 +225,16 @@ class PikaConnection:
 def _parameters(
     endpoint: Endpoint, name: str, timeout_s: float, heartbeat_s: int
 ) -> pika.ConnectionParameters:
-    tls = pika.SSLOptions(ssl.create_default_context(), endpoint.host) if endpoint.tls else None
+    options, tls = endpoint.tls_options, None
+    if endpoint.tls:
+        tls = pika.SSLOptions(options.context(), options.server_name or endpoint.host)
+    login = endpoint.credentials
+    plain = pika.PlainCredentials(login.username, login.password)
     return pika.ConnectionParameters(
         host=endpoint.host,
         port=endpoint.port,
         virtual_host=endpoint.vhost,
-        credentials=pika.PlainCredentials(
-            endpoint.credentials.username, endpoint.credentials.password
-        ),
+        credentials=ExternalCredentials() if endpoint.external else plain,
         ssl_options=tls,
         heartbeat=heartbeat_s,
         connection_attempts=1,

@@ -34,6 +34,7 @@ from mqkit.declaration import Binding, Exchange, Queue, QueueState
 from mqkit.errors import MqkitError
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome
+from mqkit.tls import DEFAULT_TLS, TlsOptions
 
 OnDelivery = Callable[[Delivery], None]
 """Called in order, on the event loop, for each delivery. Must not block."""
@@ -61,13 +62,18 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a broker is, and how to log in. Parse one from a URL with :func:`mqkit.url.parse`."""
+    """Where a broker is, and how to log in. Parse one from a URL with :func:`mqkit.url.parse`.
+
+    ``external``: by the client's certificate (EXTERNAL) and not by the credentials.
+    """
 
     host: str = "127.0.0.1"
     port: int = 5672
     vhost: str = "/"
     credentials: Credentials = Credentials()
     tls: bool = False
+    tls_options: TlsOptions = DEFAULT_TLS
+    external: bool = False
 
     def __str__(self) -> str:
         scheme = "amqps" if self.tls else "amqp"

@@ -28,7 +28,10 @@ VHOST = "vhost"
 USER = "user"
 PERMISSION = "permission"
 TOPIC_PERMISSION = "topic_permission"
-KINDS = (VHOST, USER, PERMISSION, TOPIC_PERMISSION)
+SET_UP = "~set_up"
+"""There once was a user: see :meth:`~reference_broker.core.broker.Broker.note_set_up`. An earlier
+version may pass it over."""
+KINDS = (VHOST, USER, PERMISSION, TOPIC_PERMISSION, SET_UP)
 
 
 def key_of(kind: str, *names: str) -> str:
@@ -61,6 +64,10 @@ def _fields(kind: str, value: bytes) -> dict[str, Any]:
 
 def _value(fields: Mapping[str, Any]) -> bytes:
     return bytes((VERSION,)) + encode_table(fields)
+
+
+def encode_set_up() -> bytes:
+    return _value({})
 
 
 def encode_vhost(info: VHostInfo) -> bytes:

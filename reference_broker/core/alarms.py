@@ -26,36 +26,54 @@ _LOW_ON = "low on "
 
 
 class Alarms:
-    """The alarms that are on, and the connections that are blocked for it."""
+    """The alarms that are on, and the connections that are blocked for it.
+
+    One is on while it is measured, and while an operator holds it: neither ends the other's.
+    """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._on: dict[Alarm, None] = {}
+        self._measured: dict[Alarm, None] = {}
+        self._held: dict[Alarm, None] = {}
 
     @property
     def on(self) -> list[Alarm]:
-        """In the order in which they were raised."""
-        return list(self._on)
+        """In the order in which they were raised, those that an operator holds last."""
+        return list(self._measured | self._held)
 
     def sound(self, alarm: Alarm) -> None:
         """Block every publisher. Idempotent."""
-        self._on[alarm] = None
-        for connection in self._broker.connections.values():
-            self.check(connection)
+        self._raise(alarm, self._measured)
 
     def clear(self, alarm: Alarm) -> None:
         """Unblock everybody, unless another alarm is still on. Idempotent."""
-        if self._on.pop(alarm, self) is self or self._on:
+        self._end(alarm, self._measured)
+
+    def hold(self, alarm: Alarm) -> None:
+        """An operator wants it on, whatever is measured, until :meth:`release`. Idempotent."""
+        self._raise(alarm, self._held)
+
+    def release(self, alarm: Alarm) -> None:
+        """The end of :meth:`hold`; what is measured stays on. Idempotent."""
+        self._end(alarm, self._held)
+
+    def check(self, connection: Connection) -> None:
+        """The connection may have become a publisher."""
+        if (self._measured or self._held) and connection.has_published:
+            connection.block(self._reason())
+
+    def _raise(self, alarm: Alarm, reasons: dict[Alarm, None]) -> None:
+        reasons[alarm] = None
+        for connection in self._broker.connections.values():
+            self.check(connection)
+
+    def _end(self, alarm: Alarm, reasons: dict[Alarm, None]) -> None:
+        if reasons.pop(alarm, self) is self or self._measured or self._held:
             return
         for connection in self._broker.connections.values():
             connection.unblock()
 
-    def check(self, connection: Connection) -> None:
-        """The connection may have become a publisher."""
-        if self._on and connection.has_published:
-            connection.block(self._reason())
-
     def _reason(self) -> str:
         """``low on memory``, or ``low on disk & memory`` for both."""
-        shortages = sorted(alarm.value.removeprefix(_LOW_ON) for alarm in self._on)
+        shortages = sorted(alarm.value.removeprefix(_LOW_ON) for alarm in self.on)
         return _LOW_ON + " & ".join(shortages)

@@ -31,6 +31,7 @@ from reference_broker.core.delivery_counts import shown_content
 from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
 from reference_broker.core.permission import Action
 from reference_broker.core.queue_methods import named_queue
+from reference_broker.core.queue_type import check_get
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 _GET_OK = struct.Struct(">HHQ?")
@@ -79,8 +80,11 @@ def _takes_replies(channel: Channel, tag: str, queue_name: str) -> bool:
 
 
 def _cancel(channel: Channel, method: BasicCancel) -> None:
-    consumer = channel.consumers.pop(method.consumer_tag, None)
+    consumer = channel.consumers.get(method.consumer_tag)
     if consumer is not None:
+        # What came before in this read (an ack made room, a publish) still counts for it.
+        consumer.queue.dispatch()
+        channel.consumers.pop(method.consumer_tag, None)
         consumer.queue.remove_consumer(consumer)
     elif channel.reply_consumer is not None and channel.reply_consumer.tag == method.consumer_tag:
         direct_reply.cancel(channel)
@@ -96,6 +100,9 @@ def _get(channel: Channel, method: BasicGet) -> None:
     name = named_queue(channel, method.queue)
     channel.connection.access.require(Action.READ, "queue", name)
     queue = channel.vhost.queue_for(name, channel.connection)
+    limits = queue.limits
+    if limits.single_active_consumer:
+        check_get(limits.queue_type, queue.name, channel.vhost.name)
     if not method.no_ack and _unacked(channel) >= UNACKED_MAX:
         raise ChannelException(
             ReplyCode.PRECONDITION_FAILED,

@@ -13,7 +13,8 @@ connections listed in ``dirty_connections``, and in the journal's pending batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from reference_broker.core import access_definition
 from reference_broker.core.access_control import AccessControl
@@ -21,11 +22,14 @@ from reference_broker.core.alarms import Alarm, Alarms
 from reference_broker.core.confirms import ConfirmLedger
 from reference_broker.core.connection import Connection
 from reference_broker.core.deadlines import Deadline, Deadlines
+from reference_broker.core.definition_kinds import refuse_unknown_kinds
 from reference_broker.core.direct_reply import DirectReplies
 from reference_broker.core.global_parameters import GlobalParameters
+from reference_broker.core.handshakes import Handshakes
 from reference_broker.core.identity import Ids
 from reference_broker.core.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.limits import Limits
+from reference_broker.core.mechanisms import DEFAULT_MECHANISMS
 from reference_broker.core.memory import MemoryWatermark
 from reference_broker.core.moment import Moment
 from reference_broker.core.peer import Peer
@@ -33,7 +37,7 @@ from reference_broker.core.queue import Queue
 from reference_broker.core.traffic import VHostTraffic
 from reference_broker.core.transactions import TransactionSpace
 from reference_broker.core.users import UserStore
-from reference_broker.core.vhost import VHost
+from reference_broker.core.vhost import VHost, dispatch_all
 from reference_broker.core.vhost_info import VHostInfo
 from reference_broker.core.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
 from reference_broker.core.virtual_hosts import VirtualHosts
@@ -42,7 +46,8 @@ from reference_broker.errors import ConnectionException, ReferenceBrokerError, R
 
 
 class TooManyConnections(ReferenceBrokerError):
-    """``Limits.connections_max`` sockets are open: close the new one."""
+    """``Limits.connections_max`` sockets are open, or ``Limits.handshakes_per_address_max`` of the
+    same address are not through their handshake: close the new one."""
 
 
 class Broker:
@@ -53,7 +58,8 @@ class Broker:
     :meth:`restore` finds others in the journal: whoever hands them in makes them durable, if at
     all. ``window`` is the broker's from now on; without one it has the default size.
     ``version`` is what clients are told; ``secret`` is what makes generated names hard to guess
-    (see :class:`Ids`).
+    (see :class:`Ids`). ``mechanisms`` are how clients may log in, by the names in
+    :data:`~reference_broker.core.mechanisms.MECHANISMS`.
     """
 
     def __init__(
@@ -65,12 +71,14 @@ class Broker:
         window: Window | None = None,
         version: str = "0",
         secret: bytes = b"",
+        mechanisms: frozenset[str] = DEFAULT_MECHANISMS,
     ) -> None:
         self.journal = journal
         journal.attach(self)
         self.users = users
         self.limits = limits or Limits()
         self.version = version
+        self.mechanisms = mechanisms
         self.moment = Moment()
         self.ids = Ids(journal.epoch, secret)
         self.deadlines = Deadlines()
@@ -83,15 +91,18 @@ class Broker:
         self.window = window or Window()
         self.alarms = Alarms(self)
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
+        self.handshakes = Handshakes(self.limits.handshakes_per_address_max)
         self.connections: dict[int, Connection] = {}
         self.dirty_connections: list[Connection] = []
+        self._dirty_queues: deque[Queue] = deque()
         self.global_parameters = GlobalParameters(journal)
         self._virtual_hosts = VirtualHosts(journal, self._make_vhost)
         self.vhosts: Mapping[str, VHost] = self._virtual_hosts.by_name
         self.access = AccessControl(users, journal, self._access_changed)
         self.access.assume(DEFAULT_VHOST)
         self.is_new = True
-        """The journal holds no user and no virtual host: nobody has set this broker up yet."""
+        """The journal holds nothing of :meth:`note_set_up`, no user and no virtual host: nobody has
+        set this broker up yet."""
         self._connections_made = 0
         self.connections_opened = self.connections_closed = 0
         """Those that have, or had, chosen a virtual host."""
@@ -107,22 +118,33 @@ class Broker:
             deadlines=self.deadlines,
             ids=self.ids,
             window=self.window,
+            dirty=self._dirty_queues,
         )
 
-    def _access_changed(self) -> None:
-        for vhost in self.vhosts.values():
+    def _access_changed(self, vhost_name: str) -> None:
+        vhost = self.vhosts.get(vhost_name)
+        if vhost is not None:
             vhost.reroute()
 
     def restore(self, definitions: Mapping[str, bytes]) -> None:
         """Recovery, before anything else: virtual hosts, users, permissions, exchanges, queues and
         bindings as the log has them. The messages follow, through
-        :meth:`~reference_broker.core.queue.Queue.restore`. Raises :exc:`Corrupt`."""
+        :meth:`~reference_broker.core.queue.Queue.restore`. Raises :exc:`Corrupt`, and
+        :exc:`LaterVersion` for what this version doesn't know."""
+        refuse_unknown_kinds(definitions, self.version)
         self.global_parameters.restore(definitions)
         self._virtual_hosts.restore(definitions)
-        setup = (access_definition.VHOST + "/", access_definition.USER + "/")
-        self.is_new = not any(key.startswith(setup) for key in definitions)
+        kinds = (access_definition.SET_UP, access_definition.VHOST, access_definition.USER)
+        self.is_new = not any(key.partition("/")[0] in kinds for key in definitions)
         if not self.is_new:
             self.access.restore(definitions)
+
+    def note_set_up(self) -> None:
+        """Have a later start know that this broker was set up once, whoever is deleted since:
+        nobody comes back. Idempotent."""
+        key = access_definition.key_of(access_definition.SET_UP, "once")
+        self.journal.define(key, access_definition.encode_set_up())
+        self.is_new = False
 
     # Administration. Each within an input of whoever asks: between begin and finish.
 
@@ -145,10 +167,16 @@ class Broker:
     def delete_user(self, name: str) -> None:
         """Close every connection of the user (320), and forget user and permissions. The user must
         be there."""
+        self.delete_users((name,))
+
+    def delete_users(self, names: Iterable[str]) -> None:
+        """The same for several, each named once."""
+        gone = dict.fromkeys(names)
         for connection in list(self.connections.values()):
-            if connection.user_name == name:
-                connection.fail(_forced(f"user '{name}' is deleted"))
-        self.access.delete_user(name)
+            if connection.user_name in gone:
+                connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
+        for name in gone:
+            self.access.delete_user(name)
 
     # Inputs
 
@@ -159,6 +187,9 @@ class Broker:
         """
         if len(self.connections) >= self.limits.connections_max:
             raise TooManyConnections(f"{self.limits.connections_max} connections are open")
+        if not self.handshakes.enter(peer):
+            most = self.limits.handshakes_per_address_max
+            raise TooManyConnections(f"{most} handshakes of {peer.host} are under way")
         self.begin(now, wall_ms)
         self._connections_made += 1
         connection = Connection(self, self._connections_made, peer)
@@ -278,8 +309,7 @@ class Broker:
 
     def finish(self) -> None:
         """An input ends: queues hand out, promises are kept or written down."""
-        for vhost in self.vhosts.values():
-            vhost.dispatch_dirty()
+        dispatch_all(self._dirty_queues)
         self.ledger.close_batch()
 
     def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
@@ -289,7 +319,11 @@ class Broker:
     def forget(self, connection: Connection) -> None:
         """The connection is closed. Idempotent."""
         known = self.connections.pop(connection.id, None)
-        if known is not None and known.vhost is not None:
+        if known is None:
+            return
+        if known.vhost is None:
+            self.handshakes.leave(known.peer)
+        else:
             self.connections_closed += 1
             deleted = self.vhosts.get(known.vhost.name) is not known.vhost
             traffic = self.past if deleted else known.vhost.traffic

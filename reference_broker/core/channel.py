@@ -57,6 +57,7 @@ class Channel:
         "held_back",
         "last_queue_name",
         "next_delivery_tag",
+        "next_woken",
         "number",
         "oldest_delivery_tag",
         "outstanding",
@@ -83,6 +84,7 @@ class Channel:
         self.unacked: dict[int, Lease] = {}
         self.next_delivery_tag = 1
         self.oldest_delivery_tag = 1
+        self.next_woken = 0
         self.outstanding = 0
         self.outstanding_limit = UNACKED_MAX
         self.consumer_prefetch = 0
@@ -119,6 +121,14 @@ class Channel:
         if broker.journal.synced < broker.journal.tail:
             self._move(ChannelEvent.SUSPEND)
         broker.ledger.promise(broker.journal.tail, _SuspendedReply(self, method))
+
+    def notify(self, method: Method) -> None:
+        """Send what the client has not asked for: behind the -ok that the channel waits with."""
+        if self.state is ChannelState.SUSPENDED:
+            broker = self.connection.broker
+            broker.ledger.promise(broker.journal.tail, _Notice(self, method))
+        else:
+            self.reply(method)
 
     def send_content(self, method: bytes, content: Content) -> None:
         """Send a method, given as its frame's payload, and a message after it."""
@@ -250,9 +260,29 @@ class Channel:
         self.wake_consumers()
 
     def wake_consumers(self) -> None:
-        """Consumers that had no capacity may have some: let their queues look again."""
-        for consumer in self.consumers.values():
+        """Consumers that had no capacity may have some: let their queues look again, each time
+        another one first. What there is room for may be one message."""
+        consumers = list(self.consumers.values())
+        first = self.next_woken = (self.next_woken + 1) % (len(consumers) or 1)
+        for consumer in consumers[first:] + consumers[:first]:
             self.vhost.mark_dirty(consumer.queue)
+
+
+class _Notice:
+    """The promise to tell a channel something when it has been answered."""
+
+    __slots__ = ("_channel", "_method")
+
+    def __init__(self, channel: Channel, method: Method) -> None:
+        self._channel = channel
+        self._method = method
+
+    def kept(self) -> None:
+        if self._channel.state in (ChannelState.OPEN, ChannelState.SUSPENDED):
+            self._channel.reply(self._method)
+
+    def broken(self) -> None:
+        """The channel's own reply says so."""
 
 
 class _SuspendedReply:

@@ -145,6 +145,13 @@ class ConfirmLedger:
             confirms.in_batch = True
             self._batch.append(confirms)
 
+    def before_return(self, confirms: ChannelConfirms) -> None:
+        """The channel's last publish is about to be returned. Ack what it published before, where
+        nothing waits for the disk: a client that takes events one by one, as RabbitMQ sends them
+        when it isn't busy, knows by its place which message a return was for."""
+        if self._journal.tail <= self._journal.synced and not self._failed:
+            confirms.ack_through(confirms.published - 1)
+
     def close_batch(self) -> None:
         """The input is over: write one line for each channel that published in it, or ack at once
         where all of it is on disk (or needs no disk)."""

@@ -25,6 +25,7 @@ from reference_broker.core.connection_state import (
     ConnectionEvent,
     ConnectionState,
 )
+from reference_broker.core.foreign_protocol import foreign_protocol
 from reference_broker.core.frame_loop import take_frames
 from reference_broker.core.heartbeat import Heartbeat
 from reference_broker.core.limits import (
@@ -32,6 +33,7 @@ from reference_broker.core.limits import (
     DELIVERY_OUTPUT_BYTES_MAX,
     FRAME_SIZE_BEFORE_TUNE,
     HANDSHAKE_S,
+    LEAVING_S,
     LOGIN_REFUSED_S,
     PARKED_BYTES_MAX,
     REPLY_OUTPUT_BYTES_MAX,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from reference_broker.core.vhost import VHost
 
 _CLOSING_OR_CLOSED = (ConnectionState.CLOSING, ConnectionState.CLOSED)
+_NOT_TOLD = (ConnectionState.AWAIT_HEADER, ConnectionState.LEAVING)
 
 
 class Connection:
@@ -76,6 +79,7 @@ class Connection:
         self.state = ConnectionState.AWAIT_HEADER
         self.channels: dict[int, Channel] = {}
         self.user: User | None = None
+        self.auth_mechanism = ""
         self.vhost: VHost | None = None
         self.client_properties: dict[str, Any] = {}
         self.client_capabilities: dict[str, Any] = {}
@@ -116,7 +120,7 @@ class Connection:
         if self.heartbeat is not None:
             self.heartbeat.received = True
         if self.state is ConnectionState.SECURING and not self._deaf:
-            self._rest += data
+            self._wait_with(data)
         elif not self._deaf and self.state is not ConnectionState.CLOSED:
             self._take_bytes(self._rest + data if self._rest else data)
         broker.finish()
@@ -190,6 +194,11 @@ class Connection:
         )
 
     @property
+    def waiting_bytes(self) -> int:
+        """What it holds for either side: output, parked frames, and a frame that is not whole."""
+        return self.output_size + self.parked_bytes + len(self._rest)
+
+    @property
     def closed(self) -> bool:
         """The shell closes the socket, after sending the output."""
         return self.state is ConnectionState.CLOSED
@@ -238,7 +247,7 @@ class Connection:
         if self.state is ConnectionState.AWAIT_HEADER:
             if not PROTOCOL_HEADER.startswith(data[:8]):
                 self.write(PROTOCOL_HEADER)
-                self.drop("the client speaks another protocol")
+                self.drop(foreign_protocol(data))
                 return
             if len(data) < len(PROTOCOL_HEADER):
                 self._rest = data
@@ -247,6 +256,14 @@ class Connection:
             control_frames.begin_handshake(self)
         self._rest = b""
         self._take_frames(data)
+
+    def _wait_with(self, data: bytes) -> None:
+        """The login is being checked: a client may have sent the rest of its handshake ahead, and
+        nobody knows yet whether it may send anything at all."""
+        self._rest += data
+        if len(self._rest) > FRAME_SIZE_BEFORE_TUNE:
+            self._rest = b""
+            self.drop("more than a handshake was sent before the login was checked")
 
     def _take_frames(self, data: bytes) -> None:
         try:
@@ -271,9 +288,10 @@ class Connection:
         if rest:
             self._take_frames(rest)
 
-    def refuse_login(self, error: ConnectionException) -> None:
+    def refuse_login(self, error: ConnectionException, reason: str) -> None:
         """The login is wrong: a client that can be told is told so now, and the socket is closed
-        :data:`LOGIN_REFUSED_S` later in any case."""
+        :data:`LOGIN_REFUSED_S` later in any case. ``reason`` is for the log, not for the client."""
+        self.end_reason = reason
         if self.client_can("authentication_failure_close"):
             self.fail(error)
         self._deaf = True
@@ -292,6 +310,7 @@ class Connection:
         """The handshake is over."""
         self.vhost = vhost
         self.broker.connections_opened += 1
+        self.broker.handshakes.leave(self.peer)
         self.access = Access(self.broker.access, self.user_name, vhost.name)
         self._limit_time(None)
 
@@ -319,10 +338,11 @@ class Connection:
         """End the connection with connection.close, and wait for close-ok. Idempotent.
 
         Whoever has not said yet which protocol it speaks is dropped: no frame means anything to it.
+        So is who has closed already, and was only left to close the socket.
         """
         if self.state in _CLOSING_OR_CLOSED:
             return
-        if self.state is ConnectionState.AWAIT_HEADER:
+        if self.state in _NOT_TOLD:
             self.drop(error.reply_text)
             return
         self._end(ConnectionEvent.FAIL, error.reply_text)
@@ -337,9 +357,16 @@ class Connection:
         self._limit_time(self.broker.after(CLOSE_OK_S, self._close_ok_expired))
 
     def close(self) -> None:
-        """The client closes the connection, or both do at once."""
+        """The client closes the connection, or both do at once.
+
+        The socket is left to the client, for :data:`LEAVING_S` or one heartbeat at most: were it
+        closed here while more of the client's octets come in, they would be answered with a reset,
+        and that can overtake close-ok.
+        """
         self._end(ConnectionEvent.CLOSE, "closed by the client")
         self.send(ConnectionCloseOk())
+        delay_s = min(self.heartbeat_s or LEAVING_S, LEAVING_S)
+        self._limit_time(self.broker.after(delay_s, self._leaving_expired))
 
     def close_ok(self) -> None:
         """The client has seen the broker's connection.close."""
@@ -362,9 +389,9 @@ class Connection:
         if self.vhost is not None:
             self.vhost.release_exclusive(self)
         self.blocked = False
+        if self.heartbeat is not None and self.state is not ConnectionState.CLOSING:
+            self.heartbeat.stop()
         if self.state is ConnectionState.CLOSED:
-            if self.heartbeat is not None:
-                self.heartbeat.stop()
             self.broker.forget(self)
         self.mark_dirty()
 
@@ -381,3 +408,6 @@ class Connection:
 
     def _close_ok_expired(self) -> None:
         self.drop("no close-ok from the client")
+
+    def _leaving_expired(self) -> None:
+        self.drop("the client has not closed its socket")

@@ -7,7 +7,7 @@ connection.start-ok STARTING
 connection.tune-ok  TUNING
 connection.open     OPENING       ->     connection.open-ok
 ...                 OPEN                 ...
-connection.close                  ->     connection.close-ok, and the socket is closed
+connection.close    LEAVING       ->     connection.close-ok; the client closes the socket
 connection.close-ok CLOSING       <-     connection.close, when the broker ends it
 """
 
@@ -29,7 +29,8 @@ class ConnectionState(Enum):
     OPENING = "opening"
     OPEN = "running"
     CLOSING = "closing"
-    CLOSED = "closed"
+    LEAVING = "closed"
+    CLOSED = "gone"
 
 
 @unique
@@ -41,7 +42,7 @@ class ConnectionEvent(Enum):
     LOGGED_IN = "they were checked, and are right"
     TUNE_OK = "the client accepted the limits"
     OPEN = "the client chose a virtual host"
-    CLOSE = "the client closes: close-ok was sent"
+    CLOSE = "the client closes: close-ok was sent, and the socket is the client's to close"
     FAIL = "the broker closes: connection.close was sent, and close-ok is awaited"
     CLOSE_OK = "the client has seen the broker's connection.close"
     DROP = "the broker ends it without waiting for an answer"
@@ -57,7 +58,7 @@ CONNECTION_TRANSITIONS: TransitionTable[ConnectionState, ConnectionEvent] = Tran
         (_S.AWAIT_HEADER, _E.DROP): _S.CLOSED,
         (_S.AWAIT_HEADER, _E.LOST): _S.CLOSED,
         (_S.STARTING, _E.START_OK): _S.SECURING,
-        (_S.STARTING, _E.CLOSE): _S.CLOSED,
+        (_S.STARTING, _E.CLOSE): _S.LEAVING,
         (_S.STARTING, _E.FAIL): _S.CLOSING,
         (_S.STARTING, _E.DROP): _S.CLOSED,
         (_S.STARTING, _E.LOST): _S.CLOSED,
@@ -66,23 +67,26 @@ CONNECTION_TRANSITIONS: TransitionTable[ConnectionState, ConnectionEvent] = Tran
         (_S.SECURING, _E.DROP): _S.CLOSED,
         (_S.SECURING, _E.LOST): _S.CLOSED,
         (_S.TUNING, _E.TUNE_OK): _S.OPENING,
-        (_S.TUNING, _E.CLOSE): _S.CLOSED,
+        (_S.TUNING, _E.CLOSE): _S.LEAVING,
         (_S.TUNING, _E.FAIL): _S.CLOSING,
         (_S.TUNING, _E.DROP): _S.CLOSED,
         (_S.TUNING, _E.LOST): _S.CLOSED,
         (_S.OPENING, _E.OPEN): _S.OPEN,
-        (_S.OPENING, _E.CLOSE): _S.CLOSED,
+        (_S.OPENING, _E.CLOSE): _S.LEAVING,
         (_S.OPENING, _E.FAIL): _S.CLOSING,
         (_S.OPENING, _E.DROP): _S.CLOSED,
         (_S.OPENING, _E.LOST): _S.CLOSED,
-        (_S.OPEN, _E.CLOSE): _S.CLOSED,
+        (_S.OPEN, _E.CLOSE): _S.LEAVING,
         (_S.OPEN, _E.FAIL): _S.CLOSING,
         (_S.OPEN, _E.DROP): _S.CLOSED,
         (_S.OPEN, _E.LOST): _S.CLOSED,
-        (_S.CLOSING, _E.CLOSE): _S.CLOSED,
+        (_S.CLOSING, _E.CLOSE): _S.LEAVING,
         (_S.CLOSING, _E.CLOSE_OK): _S.CLOSED,
         (_S.CLOSING, _E.DROP): _S.CLOSED,
         (_S.CLOSING, _E.LOST): _S.CLOSED,
+        (_S.LEAVING, _E.CLOSE_OK): _S.CLOSED,
+        (_S.LEAVING, _E.DROP): _S.CLOSED,
+        (_S.LEAVING, _E.LOST): _S.CLOSED,
         (_S.CLOSED, _E.LOST): _S.CLOSED,
     }
 )

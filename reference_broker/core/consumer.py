@@ -17,7 +17,6 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mqkit.wire import method_frame
 from mqkit.wire.methods import BasicCancel
 from reference_broker.core.content_frames import FRAME_END, FRAME_OVERHEAD, append_content
 
@@ -108,9 +107,10 @@ class Consumer:
         if connection.output_size >= connection.delivery_limit:
             connection.starved = True
             return False
-        if self.no_ack:
-            return True
         channel = self.channel
+        if self.no_ack:  # adds nothing to the channel's prefetch, and waits for it all the same
+            prefetch = channel.global_prefetch
+            return not prefetch or channel.outstanding < prefetch
         return (
             self.outstanding < self._prefetch_limit
             and channel.outstanding < channel.outstanding_limit
@@ -192,5 +192,4 @@ class Consumer:
         """Its queue is gone. Tell the client, if it asked to be told (consumer_cancel_notify)."""
         self.channel.consumers.pop(self.tag, None)
         if self.connection.client_can("consumer_cancel_notify"):
-            cancel = BasicCancel(consumer_tag=self.tag, nowait=True)
-            self.connection.write(method_frame(self.number, cancel))
+            self.channel.notify(BasicCancel(consumer_tag=self.tag, nowait=True))

@@ -27,7 +27,7 @@ from mqkit.wire.methods import (
     ConnectionUpdateSecretOk,
     Method,
 )
-from reference_broker.core import admission, bad_frames, handshake
+from reference_broker.core import admission, bad_frames, handshake, mechanisms
 from reference_broker.core.basic_methods import BASIC_METHODS
 from reference_broker.core.channel import Channel
 from reference_broker.core.channel_methods import CHANNEL_METHODS
@@ -51,10 +51,12 @@ _METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
 }
 """What a client may send on an open channel, without basic.publish."""
 
+_ENDING = (ConnectionState.CLOSING, ConnectionState.LEAVING, ConnectionState.CLOSED)
+
 
 def take_frame(connection: Connection, kind: int, number: int, payload: bytes) -> None:
     """Handle one frame. Raises ``AmqpError`` and ``WireError`` for what the client did wrong."""
-    if connection.state in (ConnectionState.CLOSING, ConnectionState.CLOSED):
+    if connection.state in _ENDING:
         _take_last_frames(connection, kind, number, payload)
         return
     bad_frames.check_frame(kind, payload)
@@ -87,7 +89,9 @@ def method_ids(kind: int, payload: bytes) -> tuple[int, int]:
 def begin_handshake(connection: Connection) -> None:
     """The protocol header was ours."""
     connection.move(ConnectionEvent.HEADER)
-    connection.send(handshake.start(connection.broker.version))
+    broker = connection.broker
+    offered = mechanisms.offered(broker.mechanisms, connection.peer)
+    connection.send(handshake.start(broker.version, offered))
 
 
 # Channel 0
@@ -115,13 +119,24 @@ def _start_ok(connection: Connection, method: ConnectionStartOk) -> None:
     broker = connection.broker
     connection.client_properties = method.client_properties
     connection.client_capabilities = handshake.capabilities(method.client_properties)
-    name, password = handshake.credentials(method)
+    mechanism, peer = method.mechanism, connection.peer
+    mechanisms.require_enabled(mechanism, broker.mechanisms, peer)
+    connection.auth_mechanism = mechanism
+    if mechanism == mechanisms.EXTERNAL:
+        connection.move(ConnectionEvent.START_OK)
+        _login_checked(connection, broker.users.identify(peer))
+        return
+    name, password = mechanisms.credentials(mechanism, method.response)
     connection.move(ConnectionEvent.START_OK)
-    answer = partial(_login_checked, connection, method.mechanism)
-    broker.users.authenticate(name, password, connection.peer, answer)
+    answer = partial(_login_checked, connection)
+    broker.users.authenticate(name, password, peer, answer, partial(_waits, connection))
 
 
-def _login_checked(connection: Connection, mechanism: str, login: User | Refusal) -> None:
+def _waits(connection: Connection) -> bool:
+    return connection.state is ConnectionState.SECURING
+
+
+def _login_checked(connection: Connection, login: User | Refusal) -> None:
     if connection.state is not ConnectionState.SECURING:
         return  # it ended while its password was checked
     if isinstance(login, User):
@@ -129,7 +144,11 @@ def _login_checked(connection: Connection, mechanism: str, login: User | Refusal
     elif login is Refusal.BUSY:
         connection.drop(login.value)
     else:
-        connection.refuse_login(handshake.login_refused(mechanism))
+        mechanism = connection.auth_mechanism
+        reason = f"{mechanism} login refused: {login.value}"
+        if mechanism == mechanisms.EXTERNAL and login is Refusal.WRONG:
+            reason = f"{mechanism} login refused: no user {connection.peer.proven_name!r}"
+        connection.refuse_login(handshake.login_refused(mechanism), reason)
 
 
 def offer_limits(connection: Connection) -> None:
@@ -166,14 +185,17 @@ _CONNECTION_METHODS: dict[
 
 
 def _take_last_frames(connection: Connection, kind: int, number: int, payload: bytes) -> None:
-    """After the broker's connection.close: only its answer, or the client's own close, counts."""
+    """After a connection.close: only the answer to the broker's, or the client's own, counts."""
     if number or connection.state is ConnectionState.CLOSED:
         return
     ids = method_ids(kind, payload)
     if ids == (ConnectionCloseOk.CLASS_ID, ConnectionCloseOk.METHOD_ID):
         connection.close_ok()
     elif ids == (ConnectionClose.CLASS_ID, ConnectionClose.METHOD_ID):
-        connection.close()
+        if connection.state is ConnectionState.LEAVING:
+            connection.send(ConnectionCloseOk())
+        else:
+            connection.close()
 
 
 # Other channels

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from reference_broker.core.content import Content
 from reference_broker.core.death import Death, DeathReason
-from reference_broker.core.enqueue import store
+from reference_broker.core.enqueue import store, those_that_take
 from reference_broker.core.header import read_facts
 from reference_broker.core.x_death import cc_keys_of, is_cycle, with_x_death
 
 if TYPE_CHECKING:
     from reference_broker.core.ports import QueueEnvironment
-    from reference_broker.core.queue import Queue
 
 SHORTSTR_BYTES_MAX = 255
 """Of a name or a routing key on the wire. An argument is a longstr, and may be longer."""
@@ -85,26 +84,16 @@ class DeadLetters:
         target = (limits.dead_letter_exchange or "").encode(errors="surrogateescape")
         letter = Content(_shortstr(target) + _shortstr(keys[0]), header, content.body)
 
-        reached = self._targets(limits.dead_letter_exchange or "", keys, header)
+        first, *copies = (key.decode(errors="surrogateescape") for key in keys)
+        reached = env.route_again(limits.dead_letter_exchange or "", first, header, copies) or ()
         queues = [queue for queue in reached if not is_cycle(queue.name, deaths)]
         self.cycles += len(reached) - len(queues)
-        taking = [
-            q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, letter)
-        ]
+        taking = those_that_take(queues, letter)
         if taking:
             self.sent += 1
         else:
             self.unroutable += 1
         store(taking, letter, read_facts(header), env, death)
-
-    def _targets(self, exchange: str, keys: list[bytes], header: bytes) -> list[Queue]:
-        """The queues of every key, in order and without repeats."""
-        queues: dict[int, Queue] = {}
-        for key in keys:
-            found = self._env.route(exchange, key.decode(errors="surrogateescape"), header)
-            for queue in found or ():
-                queues.setdefault(queue.id, queue)
-        return list(queues.values())
 
 
 def split_route(route: bytes) -> tuple[bytes, bytes]:

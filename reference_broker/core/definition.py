@@ -6,7 +6,7 @@
     seen        | 1 | flags u8 | id u64        | name shortstr | arguments table |
     queue-seen  | 1 | flags u8 | id u64        | name shortstr | arguments table |
     binding     | 1 | flags u8 | number u64    | source, destination, key shortstr | arguments |
-    count       see reference_broker.core.delivery_counts
+    counts      see reference_broker.core.delivery_counts
 
 The leading 1 is the version of the layout. Arguments are a field table, so that their types
 survive. A key is ``kind/virtual host/name``, with a digest in place of a binding's name: the same
@@ -46,7 +46,9 @@ INNER_QUEUES = (DELAYED, SEEN)
 QUEUE_SEEN = "queue-seen"
 """What a queue has seen."""
 BINDING = "binding"
+COUNTS = "counts"
 COUNT = "count"
+"""How an earlier version kept each of them."""
 
 _HEAD = struct.Struct(">BB")
 _NUMBERED_HEAD = struct.Struct(">BBQ")

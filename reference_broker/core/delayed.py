@@ -17,12 +17,12 @@ from reference_broker.core.dead_letter import split_route
 from reference_broker.core.death import Death, DeathReason
 from reference_broker.core.delay import delay_ms, with_spent_delay
 from reference_broker.core.due_order import DueOrder
-from reference_broker.core.enqueue import store
+from reference_broker.core.enqueue import store, those_that_take
 from reference_broker.core.header import HeaderFacts, headers_of, read_facts
 from reference_broker.core.names import described
 from reference_broker.core.queue import Queue
 from reference_broker.core.queue_arguments import QueueArguments
-from reference_broker.core.x_death import cc_keys_of
+from reference_broker.core.x_death import cc_keys_of, has_died
 
 if TYPE_CHECKING:
     from reference_broker.core.deadlines import Deadline
@@ -144,16 +144,10 @@ class HeldUntilDue:
         header = with_spent_delay(content.header)
         letter = Content(content.route, header, content.body)
         keys = [split_route(content.route)[1], *cc_keys_of(header)]
-        reached: dict[int, Queue] = {}
-        for key in keys:
-            text = key.decode(errors="surrogateescape")
-            for found in env.route(self._exchange_name, text, header) or ():
-                reached.setdefault(found.id, found)
-        taking = [
-            q
-            for q in reached.values()
-            if q.length_limit is None or not q.length_limit.refuses(q, letter)
-        ]
+        first, *copies = (key.decode(errors="surrogateescape") for key in keys)
+        route = env.route_again if has_died(header) else env.route
+        reached = route(self._exchange_name, first, header, copies) or ()
+        taking = those_that_take(reached, letter)
         death = Death(queue, sequence, content, DeathReason.EXPIRED)
         store(taking, letter, read_facts(header), env, death)
 

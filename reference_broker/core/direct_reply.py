@@ -3,12 +3,14 @@
 
     client                                      server
     basic.consume amq.rabbitmq.reply-to
-    publish, reply_to=amq.rabbitmq.reply-to ->  reply_to=amq.rabbitmq.reply-to.TOKEN
+    publish, reply_to=amq.rabbitmq.reply-to ->  reply_to=amq.rabbitmq.reply-to.TOKEN.TOKEN==
     basic.deliver                           <-  publish to the default exchange, that is its key
 
-The token is the only proof that somebody was asked, so nobody can guess it. It ends with the reply
-consumer, and so with its channel; an answer that comes later goes nowhere, like any message that
-has no queue. Answers are not acknowledged, and none waits anywhere but in the client's output.
+The tokens are the only proof that somebody was asked, so nobody can guess them. (RabbitMQ has its
+channel in the first and a key in the second, in base64, and there are programs that know that
+form.) They end with the reply consumer, and so with its channel; an answer that comes later goes
+nowhere, like any message that has no queue. Answers are not acknowledged, and none waits anywhere
+but in the client's output.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from reference_broker.errors import ChannelException, ReplyCode
 if TYPE_CHECKING:
     from reference_broker.core.channel import Channel
     from reference_broker.core.content import Content
+    from reference_broker.core.identity import Ids
 
 PSEUDO_QUEUE = "amq.rabbitmq.reply-to"
 """What a client consumes from and gives as its reply_to. There is no such queue."""
@@ -99,7 +102,7 @@ def consume(channel: Channel, tag: str, *, no_ack: bool) -> None:
     if not no_ack:
         raise _refusal("reply consumer cannot acknowledge")
     broker = channel.connection.broker
-    consumer = ReplyConsumer(channel, tag, ADDRESS_PREFIX + broker.ids.token())
+    consumer = ReplyConsumer(channel, tag, _new_address(broker.ids))
     channel.reply_consumer = consumer
     broker.direct_replies.add(consumer)
 
@@ -133,6 +136,10 @@ def addressed(channel: Channel, header: bytes) -> bytes:
         raise _refusal("fast reply consumer does not exist")
     properties[REPLY_TO] = encode_shortstr(channel.reply_consumer.address)
     return join_properties(header, properties)
+
+
+def _new_address(ids: Ids) -> str:
+    return f"{ADDRESS_PREFIX}{ids.token()}.{ids.token()}=="
 
 
 def address_of(exchange: str, routing_key: str) -> str:

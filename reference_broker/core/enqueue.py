@@ -4,6 +4,19 @@ The law: whether each queue takes the message is decided first; then it is journ
 entry for each durable queue that takes it; then it is in the indexes. Nothing is between the last
 two, so that a journaled entry and an indexed one are the same set. A queue keeps the message in
 memory as well, unless the journal has it and the queue's window is full.
+
+What an exchange or a queue has seen (:mod:`seen_keys`) is there to drop repetitions by a publisher,
+so it is asked when a message is published, and at no other time:
+
+    publish, by a client or over HTTP     asked, and the message is noted where it is new
+    tx.commit                             asked again, message by message: what has come meanwhile
+    what a delayed exchange held, is due  asked now and not before, as it goes on only now
+    the same, of a dead letter            passes, neither asked nor noted, as all that follow:
+    a dead letter, a retry by TTL
+    reprocess, move (HTTP), requeue
+
+A message that any queue refuses is noted nowhere (:func:`those_that_take`): its publisher is told,
+and may try again.
 """
 
 from __future__ import annotations
@@ -38,14 +51,9 @@ def enqueue(
     marked dirty.
     """
     if len(queues) != 1:
-        taking = [
-            q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, content)
-        ]
-        if len(taking) < len(queues):
-            store([q for q in taking if not q.expiry.wants_all], content, facts, env)
-            return False
+        taking = those_that_take(queues, content)
         store(taking, content, facts, env)
-        return True
+        return len(taking) == len(queues)
 
     # The hot path: one queue, no list built, no call that can be spared.
     queue = queues[0]
@@ -87,6 +95,15 @@ def enqueue(
     if limit is not None:
         limit.enforce_after_publish(queue)
     return True
+
+
+def those_that_take(queues: Sequence[Queue], content: Content) -> list[Queue]:
+    """The ones of ``queues`` that ``content`` may be stored in: all but those that refuse it, and
+    where one does, without the windows of what was seen. What refuses it has counted it."""
+    taking = [q for q in queues if q.length_limit is None or not q.length_limit.refuses(q, content)]
+    if len(taking) < len(queues):
+        taking = [q for q in taking if not q.expiry.wants_all]
+    return taking
 
 
 def store(

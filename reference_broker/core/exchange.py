@@ -5,7 +5,7 @@ What a type decides is in its matcher; all else is the same for every type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -152,9 +152,12 @@ class Exchange:
             if not self.downstream[binding.destination]:
                 del self.downstream[binding.destination]
 
-    def match(self, routing_key: str, headers: MessageHeaders) -> Iterable[Binding]:
-        """The bindings that a message goes through, each once. Raises what ``headers`` raises."""
-        return self._matcher.match(routing_key, headers)
+    def match(
+        self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
+    ) -> Iterable[Binding]:
+        """The bindings that a message goes through, each once. Raises what ``headers`` raises, and
+        :exc:`ChannelException` 406 where a topic costs too much."""
+        return self._matcher.match(routing_key, headers, more_keys)
 
 
 def _routing_type(type: ExchangeType, arguments: Mapping[str, Any]) -> ExchangeType:

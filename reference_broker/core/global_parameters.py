@@ -17,7 +17,10 @@ NAME_BYTES_MAX = 255
 VALUE_BYTES_MAX = 64 * 1024
 """Of a value as JSON."""
 
-_KEY_PREFIX = "global_parameter/"
+GLOBAL_PARAMETER = "global_parameter"
+"""The kind of their definitions."""
+
+_KEY_PREFIX = f"{GLOBAL_PARAMETER}/"
 
 
 class GlobalParameterRefused(ReferenceBrokerError):

@@ -1,4 +1,4 @@
-"""What is negotiated before a connection is open: properties, login, limits. Pure decisions.
+"""What is negotiated before a connection is open: properties, limits. Pure decisions.
 
 Nobody is trusted here: frames are small, only the one method that is due is taken, and a wrong
 login does not learn what was wrong with it.
@@ -6,16 +6,19 @@ login does not learn what was wrong with it.
 
 from __future__ import annotations
 
-import struct
 from typing import Any, NamedTuple
 
-from mqkit.wire import decode_table
-from mqkit.wire.methods import ConnectionStart, ConnectionStartOk, ConnectionTune, ConnectionTuneOk
+from mqkit.wire.methods import ConnectionStart, ConnectionTune, ConnectionTuneOk
 from reference_broker.core.limits import FRAME_SIZE_MIN, Limits
 from reference_broker.errors import ConnectionException, ReplyCode
 
 PRODUCT = "mqkit reference broker"
-MECHANISMS = "PLAIN AMQPLAIN"
+
+RABBITMQ_VERSION = "4.0.0"
+"""The RabbitMQ whose behaviour and names are followed: tools choose by it what they ask for.
+
+Programs look for the product, too, before they use what only RabbitMQ has (``rabbitmq?`` of
+ruby-amqp), so it is RabbitMQ to AMQP clients; ``information`` says who really speaks."""
 
 CAPABILITIES: dict[str, bool] = {
     "publisher_confirms": True,
@@ -31,16 +34,6 @@ CAPABILITIES: dict[str, bool] = {
 """What RabbitMQ announces too and what works here, and nothing else."""
 
 
-class Credentials(NamedTuple):
-    """A login as the client sent it. It has no repr that shows the password."""
-
-    name: str
-    password: bytes
-
-    def __repr__(self) -> str:
-        return f"Credentials(name={self.name!r})"
-
-
 class Tuned(NamedTuple):
     """The limits that both sides agreed on."""
 
@@ -49,17 +42,17 @@ class Tuned(NamedTuple):
     heartbeat_s: int
 
 
-def start(version: str) -> ConnectionStart:
-    """The broker's first method."""
+def start(version: str, mechanisms: str) -> ConnectionStart:
+    """The broker's first method. ``mechanisms`` are those of :func:`mechanisms.offered`."""
     return ConnectionStart(
         server_properties={
             "capabilities": dict(CAPABILITIES),
-            "product": PRODUCT,
-            "version": version,
+            "product": "RabbitMQ",
+            "version": RABBITMQ_VERSION,
             "platform": "Python",
-            "information": "AMQP 0-9-1; behaves as RabbitMQ 4",
+            "information": f"{PRODUCT} {version}",
         },
-        mechanisms=MECHANISMS.encode(),
+        mechanisms=mechanisms.encode(),
         locales=b"en_US",
     )
 
@@ -69,39 +62,6 @@ def tune(limits: Limits) -> ConnectionTune:
     return ConnectionTune(
         channel_max=limits.channel_max, frame_max=limits.frame_max, heartbeat=limits.heartbeat_s
     )
-
-
-def credentials(start_ok: ConnectionStartOk) -> Credentials:
-    """The login in a SASL response.
-
-    Raises ``ConnectionException`` (503 for a mechanism that was not offered) and ``WireError``;
-    a response that can't be read gives credentials that nobody has.
-    """
-    if start_ok.mechanism == "PLAIN":
-        return _plain(start_ok.response)
-    if start_ok.mechanism == "AMQPLAIN":
-        return _amqplain(start_ok.response)
-    raise ConnectionException(
-        ReplyCode.COMMAND_INVALID, f"unknown authentication mechanism '{start_ok.mechanism}'"
-    )
-
-
-def _plain(response: bytes) -> Credentials:
-    """RFC 4616: authorisation identity, NUL, name, NUL, password. Nobody may act for somebody else,
-    so the first has to be empty (RabbitMQ)."""
-    parts = response.split(b"\x00")
-    if len(parts) != 3 or parts[0]:
-        return Credentials("", b"")
-    return Credentials(parts[1].decode(errors="replace"), parts[2])
-
-
-def _amqplain(response: bytes) -> Credentials:
-    """A field table without its length, as RabbitMQ's own mechanism has it."""
-    table, _ = decode_table(struct.pack(">I", len(response)) + response)
-    name, password = table.get("LOGIN"), table.get("PASSWORD")
-    if not isinstance(name, str) or not isinstance(password, str | bytes):
-        return Credentials("", b"")
-    return Credentials(name, password.encode() if isinstance(password, str) else password)
 
 
 def login_refused(mechanism: str) -> ConnectionException:

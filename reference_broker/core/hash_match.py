@@ -14,7 +14,7 @@ effect while the first is there. Unlike there the second takes over when the fir
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import log
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -108,7 +108,9 @@ class ConsistentHashMatcher:
         seed = hash_of(bytes((is_queue,)) + name.encode(errors="surrogateescape"))
         self._buckets[destination] = _Bucket(binding, seed, int(binding.key))
 
-    def match(self, routing_key: str, headers: MessageHeaders) -> list[Binding]:
+    def match(
+        self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
+    ) -> list[Binding]:
         """One binding, the same for the same value; none where nothing is bound. Raises what
         ``headers`` raises."""
         wanted = hash_of(self._source.value(routing_key, headers))
@@ -137,7 +139,9 @@ class ModulusHashMatcher:
     def remove(self, binding: Binding) -> None:
         self._bindings.remove(binding)
 
-    def match(self, routing_key: str, headers: MessageHeaders) -> list[Binding]:
+    def match(
+        self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
+    ) -> list[Binding]:
         bindings = self._bindings.all()
         if not bindings:
             return []

@@ -8,7 +8,7 @@ rabbit_exchange_type_headers; its comparison of values is :func:`comparable`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -75,7 +75,9 @@ class HeadersMatcher:
         """``binding`` must be here."""
         del self._bindings[binding.identity]
 
-    def match(self, routing_key: str, headers: MessageHeaders) -> list[Binding]:
+    def match(
+        self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
+    ) -> list[Binding]:
         """The bindings that a message with these headers goes through, oldest first. Raises what
         ``headers`` raises."""
         values = {name: comparable(value) for name, value in headers().items()}

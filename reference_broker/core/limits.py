@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 MIB = 1 << 20
 
-FRAME_SIZE_BEFORE_TUNE = 4096
-"""Until connection.tune-ok: what the specification obliges every peer to take, and no more, since
-nobody has logged in yet (spec section 4.2.3). It bounds the SASL response too."""
+FRAME_SIZE_BEFORE_TUNE = 8192
+"""Until connection.tune-ok, since nobody has logged in yet: RabbitMQ 4's ``initial_frame_max``. The
+specification's 4,096 (section 4.2.3) is too little for a token as the password. It bounds the SASL
+response too, and what a client may send ahead while its login is checked."""
 
 FRAME_SIZE_MIN = 4096
 """A smaller frame_max in tune-ok is refused: it could make one message a million frames."""
@@ -25,6 +26,10 @@ what was wrong is not told by the time it takes (RabbitMQ's silent_close_delay).
 
 CLOSE_OK_S = 10.0
 """How long the broker waits for close-ok after its own connection.close."""
+
+LEAVING_S = 30.0
+"""How long a client that has closed may take to close its socket too, if no heartbeat is shorter
+(RabbitMQ's closing timeout)."""
 
 MISSED_HEARTBEATS_MAX = 2
 """A peer that was silent for this many heartbeat intervals is gone (spec section 4.2.7)."""
@@ -70,6 +75,10 @@ class Limits:
 
     connections_max: int = 10_000
     """Accepted sockets, whether they have logged in or not. About 30 KiB each when idle."""
+    handshakes_per_address_max: int = 2_500
+    """Sockets from one address that have not opened their virtual host yet. A quarter of all, so
+    that one host that says nothing leaves room for others, and all clients behind one proxy can
+    still come back at the same moment."""
     channel_max: int = 2_047
     """Channels of one connection."""
     frame_max: int = 131_072

@@ -5,7 +5,7 @@ two plain ones. The others are in :mod:`topic_trie`, :mod:`headers_match`, :mod:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from reference_broker.core.binding import Binding, BindingIdentity
@@ -28,8 +28,12 @@ class Matcher(Protocol):
         """``binding`` is here."""
         ...
 
-    def match(self, routing_key: str, headers: MessageHeaders) -> Iterable[Binding]:
-        """Each once, in an order that depends on nothing but the bindings."""
+    def match(
+        self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
+    ) -> Iterable[Binding]:
+        """Each once, in an order that depends on nothing but the bindings. ``more_keys`` are those
+        of CC and BCC, for a type that looks for bindings by key; to any other the message is one
+        message."""
         ...
 
 
@@ -48,7 +52,9 @@ class FanoutMatcher:
     def remove(self, binding: Binding) -> None:
         del self._bindings[binding.identity]
 
-    def match(self, routing_key: str, headers: MessageHeaders) -> Iterable[Binding]:
+    def match(
+        self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
+    ) -> Iterable[Binding]:
         return self._bindings.values()
 
 
@@ -70,5 +76,10 @@ class DirectMatcher:
         if not same_key:
             del self._by_key[binding.key]
 
-    def match(self, routing_key: str, headers: MessageHeaders) -> Iterable[Binding]:
-        return self._by_key.get(routing_key, {}).values()
+    def match(
+        self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
+    ) -> Iterable[Binding]:
+        if not more_keys:
+            return self._by_key.get(routing_key, {}).values()
+        keys = dict.fromkeys((routing_key, *more_keys))
+        return [binding for key in keys for binding in self._by_key.get(key, {}).values()]

@@ -130,7 +130,7 @@ def held_bytes(broker: Broker) -> int:
     held += broker.transactions.held_bytes
     held += sum(queue.memory_bytes for queue in _queues(broker))
     for connection in broker.connections.values():
-        held += connection.output_size + connection.parked_bytes
+        held += connection.waiting_bytes
         for channel in connection.channels.values():
             if channel.assembly is not None:
                 held += channel.assembly.held_bytes

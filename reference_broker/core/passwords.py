@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, unique
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 SHA256 = "rabbit_password_hashing_sha256"
 SHA512 = "rabbit_password_hashing_sha512"
@@ -99,17 +99,34 @@ class Verdict(Enum):
     BUSY = "too many are being checked: try again later"
 
 
+class Asker(NamedTuple):
+    """Who waits for a verdict: where from, and whether still. An answer to nobody costs as much as
+    any other, so it is not looked for."""
+
+    origin: str
+    is_there: Callable[[], bool]
+
+
+ANYBODY = Asker("", lambda: True)
+"""Somebody who waits for as long as it takes."""
+
+
 class Passwords(Protocol):
     """Checks and makes hashes, in whatever time that takes.
 
-    ``answer`` is called once: before the method returns, or later as an input of the core.
+    ``answer`` is called once: before the method returns, or later as an input of the core; not at
+    all where the asker has left.
     """
 
     nobody: PasswordHash
     """A hash that no password has, and that costs as much to check as a new user's."""
 
     def check(
-        self, stored: PasswordHash, password: bytes, answer: Callable[[Verdict], None]
+        self,
+        stored: PasswordHash,
+        password: bytes,
+        answer: Callable[[Verdict], None],
+        asker: Asker = ANYBODY,
     ) -> None:
         """Whether ``password`` is the one that was hashed."""
         ...
@@ -128,7 +145,11 @@ class ImmediatePasswords:
         self._salt = salt
 
     def check(
-        self, stored: PasswordHash, password: bytes, answer: Callable[[Verdict], None]
+        self,
+        stored: PasswordHash,
+        password: bytes,
+        answer: Callable[[Verdict], None],
+        asker: Asker = ANYBODY,
     ) -> None:
         answer(Verdict.RIGHT if verify_password(stored, password) else Verdict.WRONG)
 

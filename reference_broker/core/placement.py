@@ -43,8 +43,15 @@ def place(
     if replied:
         return True
     if target.mandatory:
-        channel.returned += 1
-        channel.send_content(RETURN_NO_ROUTE + target.route, content)
+        return_unroutable(channel, target, content)
     else:
         channel.unroutable += 1
     return True
+
+
+def return_unroutable(channel: Channel, target: PublishTarget, content: Content) -> None:
+    """Give a mandatory message that reached nobody back to the client."""
+    if channel.confirms is not None:
+        channel.connection.broker.ledger.before_return(channel.confirms)
+    channel.returned += 1
+    channel.send_content(RETURN_NO_ROUTE + target.route, content)

@@ -30,6 +30,7 @@ _SMALLEST = {
     "max-length": "max_length",
     "max-length-bytes": "max_length_bytes",
     "delivery-limit": "delivery_limit",
+    "consumer-timeout": "consumer_timeout_ms",
 }
 """Keys of which the smallest value holds, and the field of :class:`QueueArguments` for each."""
 
@@ -52,8 +53,9 @@ def effective_limits(
             value = definition[key]
             if key in _TIMES:
                 value = min(value, MAX_EXPIRY_MS)
-            is_mine = f"x-{key}" in arguments  # and not a default, which a policy may raise
             mine = getattr(own, field)
+            # And not a default, which a policy may raise, or one of a queue in the log that is bad.
+            is_mine = f"x-{key}" in arguments and mine is not None
             # A negative delivery limit is none.
             changes[field] = min(mine, value) if is_mine and mine >= 0 else value
     for key, field in _ARGUMENT_WINS.items():

@@ -1,7 +1,8 @@
 """What a policy may say: the keys, which values they take, and RabbitMQ's words for others.
 
 ``ha-*`` and the keys that place a queue in a cluster are taken and have no effect: there is one
-node. Measured on RabbitMQ 3.10.8, with which queue types a key suits.
+node. Measured on RabbitMQ 3.10.8, with which queue types a key suits; ``consumer-timeout`` is of
+RabbitMQ 4.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ POLICY_KEYS: dict[str, PolicyKey] = {
     "max-in-memory-length": PolicyKey(_whole(0), "is not a valid maximum memory in bytes", True),
     "max-in-memory-bytes": PolicyKey(_whole(0), "is not a valid maximum memory in bytes", True),
     "delivery-limit": PolicyKey(_whole(0), "is not a valid delivery limit", True, _NOT_CLASSIC),
+    "consumer-timeout": PolicyKey(_whole(1), "is not a valid consumer timeout"),
     "overflow": PolicyKey(_one_of(*map(str, Overflow)), "is not a valid overflow value"),
     "dead-letter-exchange": PolicyKey(_is_name, "is not a valid dead letter exchange name"),
     "dead-letter-routing-key": PolicyKey(_is_name, "is not a valid dead letter routing key"),

@@ -5,6 +5,7 @@ Both are protocols, so that a queue is tested with a few lines of memory and no 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -62,10 +63,17 @@ class QueueEnvironment(Protocol):
         ...
 
     def route(
-        self, exchange_name: str, routing_key: str, header: bytes
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
     ) -> tuple[Queue, ...] | None:
-        """The queues for a dead letter, in order and without repeats; ``None`` when there is no
-        such exchange."""
+        """The queues for a message that a delayed exchange held, in order and without repeats;
+        ``None`` when there is no such exchange. ``copies`` are more routing keys."""
+        ...
+
+    def route_again(
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+    ) -> tuple[Queue, ...] | None:
+        """The same for one that was in a queue before, a dead letter: what has seen it lets it
+        pass."""
         ...
 
     def queue_expired(self, queue: Queue) -> None:

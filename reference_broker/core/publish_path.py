@@ -27,7 +27,7 @@ from reference_broker.core.enqueue import enqueue
 from reference_broker.core.header import COPIES_MARK, facts_of, user_id_of
 from reference_broker.core.limits import PUBLISH_TARGETS_MAX
 from reference_broker.core.permission import Action
-from reference_broker.core.placement import RETURN_NO_ROUTE, place
+from reference_broker.core.placement import place, return_unroutable
 from reference_broker.core.sender_selected import resolve_all
 from reference_broker.core.traffic import count_routed
 from reference_broker.core.user_id import check_user_id
@@ -205,8 +205,7 @@ def publish(
         if not enqueue(queues, content, facts, vhost) and confirms is not None:
             confirms.refuse()
     elif target.mandatory:
-        channel.returned += 1
-        channel.send_content(RETURN_NO_ROUTE + target.route, content)
+        return_unroutable(channel, target, content)
     else:
         channel.unroutable += 1
 
@@ -220,20 +219,21 @@ def _publish_with_care(
     facts: HeaderFacts,
 ) -> None:
     """The second half of :func:`publish`, for what the hot path doesn't look for."""
+    sent = header
     if not facts.plain:
-        header = _check_sender(channel, header)
+        sent = header = _check_sender(channel, header)
         if facts.has_headers and COPIES_MARK in header:
             exchange = channel.vhost.exchange_for_publish(target.exchange)
-            counted = len(queues)  # those of the routing key, which come first again
+            counted = queues  # those of the routing key alone
             access = channel.connection.access
             queues, header = resolve_all(
                 channel.vhost, exchange, target.routing_key, header, access
             )
             if channel.transaction is None:
-                count_routed(channel.vhost, exchange, queues[counted:])
+                count_routed(channel.vhost, exchange, queues, instead_of=counted)
     content = Content(target.route, header, body)
     if channel.transaction is not None:
-        channel.transaction.publish(target, queues, content, facts)
+        channel.transaction.publish(target, queues, content, facts, sent)
         return
     confirms = channel.confirms
     if confirms is not None:

@@ -173,6 +173,8 @@ class Queue:
         if self.expiry.watching:
             self.expiry.drop_due()
             self.env.dead_letters.drain()
+        if self.delivery_counts and not self.unacked and not self.ready:
+            self.delivery_counts.clear()
 
     def get(self, holder: object) -> Lease | None:
         """basic.get: one message as a lease of ``holder``; ``None`` when the queue is empty.
@@ -247,6 +249,8 @@ class Queue:
                 self._put_back(lease)
             else:
                 self._move(lease, rule)
+        if counting is not None:
+            counting.write()
         self.came_back()
 
     def _put_back(self, lease: Lease) -> None:
@@ -366,6 +370,9 @@ class Queue:
         self.dispatch()
         count = self._drop_ready()
         self.purged += count
+        if self.delivery_counts is not None:
+            self.delivery_counts.sweep()
+            self.delivery_counts.write()
         return count
 
     def delete(self) -> None:

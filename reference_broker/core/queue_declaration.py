@@ -51,13 +51,13 @@ def check_queue_deletion(
     queue: Queue, vhost_name: str, *, if_unused: bool, if_empty: bool, owner: object | None
 ) -> None:
     """Raises :exc:`ChannelException`: 405 for another connection's queue, 406 when a condition is
-    not met. Only ready messages count against ``if_empty`` (RabbitMQ)."""
+    not met. Only ready messages count against ``if_empty``, which is told first (RabbitMQ)."""
     require_access(queue, owner, vhost_name)
     resource = described("queue", queue.name, vhost_name)
-    if if_unused and queue.consumers:
-        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} in use")
     if if_empty and queue.ready:
         raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} not empty")
+    if if_unused and queue.consumers:
+        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} in use")
 
 
 def _locked(queue: Queue, vhost_name: str) -> ChannelException:

@@ -127,14 +127,18 @@ def _delete(channel: Channel, method: QueueDelete) -> None:
     name = named_queue(channel, method.queue)
     channel.connection.access.require(Action.CONFIGURE, "queue", name)
     durable = _is_durable(channel, name)
-    count = channel.vhost.delete_queue(
+
+    def answer(count: int) -> None:
+        if not method.nowait:
+            channel.reply_defined(QueueDeleteOk(message_count=count), durable=durable)
+
+    channel.vhost.delete_queue(
         name,
         if_unused=method.if_unused,
         if_empty=method.if_empty,
         owner=channel.connection,
+        answer=answer,
     )
-    if not method.nowait:
-        channel.reply_defined(QueueDeleteOk(message_count=count), durable=durable)
 
 
 QUEUE_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {

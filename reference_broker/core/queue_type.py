@@ -72,6 +72,18 @@ def named_type(name: str) -> QueueType | None:
     return QueueType(name) if name in list(QueueType) else None
 
 
+def with_default_type(
+    arguments: Mapping[str, Any], default: str, *, temporary: bool
+) -> dict[str, Any]:
+    """The arguments of a declaration, with the ``default`` queue type of its virtual host where
+    they name none. A ``temporary`` queue (exclusive, auto-delete or not durable) is classic where
+    the default can't be so (RabbitMQ 3.12)."""
+    complete = dict(arguments)
+    if default == QueueType.CLASSIC or (default in (*QueueType, STREAM) and not temporary):
+        complete.setdefault("x-queue-type", default)
+    return complete
+
+
 def refuse_foreign_arguments(type: QueueType, arguments: Mapping[str, Any], where: str) -> None:
     """Raises :exc:`ChannelException` 406 for an argument that only other types have."""
     for name in arguments:
@@ -130,6 +142,17 @@ def check_conditional_deletion(
                 f"cannot delete {described('queue', name, vhost_name)}. queue.delete operations"
                 f" with {flag} flag set are not supported by quorum queues",
             )
+
+
+def check_get(type: QueueType, name: str, vhost_name: str) -> None:
+    """For a queue with a single active consumer. Raises :exc:`ChannelException` 405: what such a
+    quorum queue has is its consumer's."""
+    if type is QueueType.QUORUM:
+        raise ChannelException(
+            ReplyCode.RESOURCE_LOCKED,
+            f"cannot obtain access to locked {described('queue', name, vhost_name)}. basic.get"
+            " operations are not supported by quorum queues with single active consumer",
+        )
 
 
 def check_global_qos(type: QueueType, name: str, vhost_name: str, global_prefetch: int) -> None:

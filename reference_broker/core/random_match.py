@@ -4,6 +4,8 @@ rabbitmq_random_exchange). Keys of bindings and messages do not count.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reference_broker.core.binding import Binding
 from reference_broker.core.binding_order import BindingOrder
 from reference_broker.core.message_headers import MessageHeaders
@@ -26,7 +28,9 @@ class RandomMatcher:
     def remove(self, binding: Binding) -> None:
         self._bindings.remove(binding)
 
-    def match(self, routing_key: str, headers: MessageHeaders) -> list[Binding]:
+    def match(
+        self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
+    ) -> list[Binding]:
         """One binding, another one at another call; none where nothing is bound."""
         bindings = self._bindings.all()
         return [bindings[self._draws.below(len(bindings))]] if bindings else []

@@ -96,9 +96,9 @@ def _routed(origin: Origin, letter: Content, vhost: VHost, access: Access) -> li
         access.require_publish(origin.exchange)
         exchange = vhost.exchange_for_publish(origin.exchange)
         access.require_topic(Action.WRITE, exchange, origin.routing_key)
-    except ChannelException:  # it is gone, internal, or not for this user
+        return list(vhost.resolve_again(exchange, origin.routing_key, letter.header))
+    except ChannelException:  # it is gone, internal, not for this user, or too costly a topic
         return []
-    return list(vhost.resolve(exchange, origin.routing_key, letter.header))
 
 
 def _text(value: Any) -> str:

@@ -3,12 +3,18 @@
 The law: every exchange is passed once (cycles end), every queue is named once, and the order
 depends on nothing but the topology: the first exchange's queues first, then those behind it. What a
 delayed exchange holds back goes no further, and to the queue of what it holds. What an exchange has
-seen before goes no further either; what is new goes to its window too, if it goes anywhere.
+seen before goes no further either; what is new goes to its window too, if it goes anywhere. A
+message that was published once and comes a second time is no repetition: it passes every window
+(:mod:`reference_broker.core.enqueue` says which those are).
+
+A message with more keys than one (CC, BCC) is one message: an exchange is passed with all of them
+at once, and chooses once where it chooses. So the cost is that of its bindings and of its keys, and
+not of one times the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reference_broker.core.delay import delay_ms
@@ -29,16 +35,23 @@ class Router:
         self._queues = queues
 
     def resolve(
-        self, exchange: Exchange, routing_key: str, header: bytes | None
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
     ) -> tuple[Queue, ...]:
-        """The queues for a message that is published to ``exchange``.
+        """The queues for a message that is published to ``exchange``. ``copies`` are more routing
+        keys (CC, BCC): each exchange on the way is asked for all of them, and its alternate only
+        where none of them matched.
 
         ``header`` is the content header's payload, decoded only where an exchange is reached that
         asks for more than the routing key; ``None`` counts as no headers. Raises
-        :exc:`ConnectionException` 502 when it can't be decoded.
+        :exc:`ConnectionException` 502 when it can't be decoded, and :exc:`ChannelException` 406 for
+        keys that cost too much (:mod:`topic_trie`).
         """
         headers = MessageHeaders(header)
-        found = self._reach(exchange, routing_key, headers)
+        found = self._reach(exchange, (routing_key, *copies), headers, ask_windows=True)
         for queue in list(found.values()):
             if queue.seen is not None:
                 known = queue.seen.knows(headers)
@@ -48,13 +61,26 @@ class Router:
                     found[queue.seen.queue.id] = queue.seen.queue
         return tuple(found.values())
 
+    def resolve_again(
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
+    ) -> tuple[Queue, ...]:
+        """:meth:`resolve` for a message that comes a second time: windows are not asked, and it
+        goes to none of them."""
+        headers = MessageHeaders(header)
+        keys = (routing_key, *copies)
+        return tuple(self._reach(exchange, keys, headers, ask_windows=False).values())
+
     def _reach(
-        self, exchange: Exchange, routing_key: str, headers: MessageHeaders
+        self, exchange: Exchange, keys: Sequence[str], headers: MessageHeaders, *, ask_windows: bool
     ) -> dict[int, Queue]:
         """By id, whatever the queues themselves have seen."""
         if exchange.name == DEFAULT_EXCHANGE:
-            named = self._queues.get(routing_key)
-            return {} if named is None else {named.id: named}
+            named = map(self._queues.get, keys)
+            return {queue.id: queue for queue in named if queue is not None}
         found: dict[int, Queue] = {}
         windows: dict[int, Queue] = {}
         reached = {exchange.name: exchange}
@@ -64,14 +90,14 @@ class Router:
                 found[current.delays.id] = current.delays
                 continue
             seen = current.seen
-            if seen is not None:
+            if ask_windows and seen is not None:
                 known = seen.knows(headers)
                 if known:
                     continue
                 if known is False:
                     windows[seen.queue.id] = seen.queue
             matched = False
-            for binding in current.match(routing_key, headers):
+            for binding in current.match(keys[0], headers, keys[1:]):
                 matched = True
                 name = binding.destination
                 if binding.destination_is_queue:
@@ -104,7 +130,7 @@ class Router:
                 if exchange_behind.name not in reached:
                     reached[exchange_behind.name] = exchange_behind
                     ahead.append(exchange_behind)
-        queues = self._reach(exchange, routing_key, NO_HEADERS).values()
+        queues = self._reach(exchange, (routing_key,), NO_HEADERS, ask_windows=False).values()
         return any(queue.seen is not None for queue in queues)
 
     def _alternate(self, exchange: Exchange) -> Exchange | None:

@@ -72,6 +72,23 @@ class SeenRule(NamedTuple):
             _number(arguments, ID_WINDOW_MS, invalid, MAX_EXPIRY_MS, ID_WINDOW_MS_DEFAULT),
         )
 
+    @classmethod
+    def of_stored(cls, type: ExchangeType, arguments: Mapping[str, Any]) -> SeenRule | None:
+        """:meth:`of` for what is in the log. An earlier version took what it did not know, so what
+        would be refused today says nothing."""
+        try:
+            return cls.of(type, arguments)
+        except ChannelException:
+            return None
+
+    @classmethod
+    def of_stored_queue(cls, arguments: Mapping[str, Any]) -> SeenRule | None:
+        """:meth:`of_queue` in the same way."""
+        try:
+            return cls.of_queue(arguments)
+        except ChannelException:
+            return None
+
     def key_of(self, message: MessageHeaders) -> bytes | None:
         """A digest of what it is known by; ``None`` for a message that has nothing of the kind."""
         if self.by_message_id:

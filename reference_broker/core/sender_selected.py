@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mqkit.wire import Typed, WireError, decode_table, encode_table, table_type_name
-from reference_broker.core.header import HEADERS, join_properties, split_properties
+from reference_broker.core.header import COPIES_MARK, HEADERS, join_properties, split_properties
 from reference_broker.core.permission import Action
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from reference_broker.core.vhost import VHost
 
 COPIES_MAX = 1_024
-"""Routing keys in CC and BCC together. Each is a look-up while nobody else is served, and a header
-of one frame has room for twenty thousand."""
+"""Routing keys in CC and BCC together. Each is a look-up, in every exchange on the way, while
+nobody else is served; and a header of one frame has room for twenty thousand."""
 
 
 def resolve_all(
@@ -38,10 +38,17 @@ def resolve_all(
     keys = [key.decode(errors="surrogateescape") for key in octets]
     for text in keys:
         access.require_topic(Action.WRITE, exchange, text)
-    found = dict.fromkeys(vhost.resolve(exchange, routing_key, header))
-    for text in keys:
-        found.update(dict.fromkeys(vhost.resolve(exchange, text, header)))
-    return tuple(found), header
+    return vhost.resolve(exchange, routing_key, header, keys), header
+
+
+def resolve_once_more(
+    vhost: VHost, exchange: Exchange, routing_key: str, header: bytes
+) -> tuple[Queue, ...]:
+    """As things are now, the queues for a message with ``header`` as it was published, whose keys
+    were looked at before."""
+    octets, header = _copies(header) if COPIES_MARK in header else ([], header)
+    keys = [key.decode(errors="surrogateescape") for key in octets]
+    return vhost.resolve(exchange, routing_key, header, keys)
 
 
 def cc_keys(headers: dict[str, Any], name: str = "CC") -> list[bytes]:

@@ -61,12 +61,19 @@ def traffic_of(channel: Channel) -> Traffic:
     )
 
 
-def count_routed(vhost: VHost, exchange: Exchange, queues: Iterable[Queue]) -> None:
-    """One message was routed to these by ``exchange``. What an exchange holds back or has seen is
-    in queues too, which are no queues to anybody else."""
-    routed = sum(vhost.queues.get(queue.name) is queue for queue in queues)
+def count_routed(
+    vhost: VHost, exchange: Exchange, queues: Iterable[Queue], instead_of: Iterable[Queue] = ()
+) -> None:
+    """One message was routed to these by ``exchange``; ``instead_of`` those that are counted for it
+    elsewhere."""
+    routed = _shown(vhost, queues) - _shown(vhost, instead_of)
     exchange.routed += routed
     vhost.traffic.routed += routed
+
+
+def _shown(vhost: VHost, queues: Iterable[Queue]) -> int:
+    """What an exchange holds back or has seen is in queues too, which are none to anybody else."""
+    return sum(vhost.queues.get(queue.name) is queue for queue in queues)
 
 
 class VHostTraffic:

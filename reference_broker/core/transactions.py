@@ -1,7 +1,9 @@
 """tx.*: what a channel publishes and settles is held back until tx.commit.
 
 As in RabbitMQ: routing and all checks are done at once, so a message that is refused closes the
-channel before the commit, and the transaction is lost with it. Deliveries that are settled leave
+channel before the commit, and the transaction is lost with it. Only what is new to an exchange or a
+queue that takes each message once is routed again by the commit: it may not be new any more.
+Deliveries that are settled leave
 the unacked ones at once, and come back with tx.rollback or the end of the channel. A commit puts
 the messages into their queues first, in order, and then settles. All of it is logged in one go, and
 commit-ok leaves when it is on disk (law 3). It is no more than that: a crash before may keep a part
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reference_broker.core import settlement
 from reference_broker.core.limits import TRANSACTIONS_PER_WATERMARK
 from reference_broker.core.placement import place
+from reference_broker.core.sender_selected import resolve_once_more
 from reference_broker.core.traffic import count_routed
 from reference_broker.core.window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.errors import ChannelException, ReplyCode
@@ -62,6 +65,8 @@ class _Publish(NamedTuple):
     queues: tuple[Queue, ...]
     content: Content
     facts: HeaderFacts
+    sent: bytes
+    """Its header as it was published, with BCC."""
 
 
 class _Settlement(NamedTuple):
@@ -102,13 +107,16 @@ class Transaction:
         queues: tuple[Queue, ...],
         content: Content,
         facts: HeaderFacts,
+        sent: bytes,
     ) -> None:
-        """Hold a message that was routed to ``queues``. Raises :exc:`ChannelException` 406 where
-        there is no room for it."""
+        """Hold a message that was routed to ``queues`` and had the header ``sent``. Raises
+        :exc:`ChannelException` 406 where there is no room for it."""
         size = content.size + MESSAGE_OVERHEAD_BYTES + QUEUE_BYTES * len(queues)
+        if sent is not content.header:
+            size += len(sent)
         self._space.take(size)
         self._size += size
-        self._publishes.append(_Publish(target, queues, content, facts))
+        self._publishes.append(_Publish(target, queues, content, facts, sent))
 
     def settle(
         self, settle: Callable[[Channel, list[Lease]], None], leases: dict[int, Lease]
@@ -131,10 +139,14 @@ class Transaction:
         publishes, settlements = self._publishes, self._settlements
         self._forget()
         complete = True
-        for target, queues, content, facts in publishes:
+        for target, queues, content, facts, sent in publishes:
             there = tuple(queue for queue in queues if not queue.deleted)
-            # One whose queues were deleted since is lost, as it would be a moment later.
-            if there or not queues:
+            # One whose queues were deleted since is lost, as it would be a moment later; where it
+            # is mandatory it is returned. One that was seen since is neither.
+            counts = not queues or (target.mandatory and not there)
+            if any(queue.expiry.wants_all for queue in there):
+                there = _still_new(channel, target, there, sent)
+            if there or counts:
                 _count(channel, target, there)
                 complete &= place(channel, target, there, content, facts)
         for settle, leases in settlements:
@@ -155,6 +167,17 @@ class Transaction:
         self._publishes, self._settlements = [], []
         self._space.give_back(self._size)
         self._size = self.unacked = 0
+
+
+def _still_new(
+    channel: Channel, target: PublishTarget, queues: tuple[Queue, ...], sent: bytes
+) -> tuple[Queue, ...]:
+    """Those of ``queues`` that the message goes to, with what has been seen since."""
+    exchange = channel.vhost.exchanges.get(target.exchange)
+    if exchange is None:
+        return queues
+    now = resolve_once_more(channel.vhost, exchange, target.routing_key, sent)
+    return tuple(queue for queue in queues if queue in now)
 
 
 def _count(channel: Channel, target: PublishTarget, queues: Iterable[Queue]) -> None:

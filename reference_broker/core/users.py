@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import TypeAlias
 
-from reference_broker.core.passwords import ImmediatePasswords, PasswordHash, Passwords, Verdict
+from reference_broker.core.passwords import (
+    ANYBODY,
+    Asker,
+    ImmediatePasswords,
+    PasswordHash,
+    Passwords,
+    Verdict,
+)
 from reference_broker.core.passwords import hash_password as hash_password
 from reference_broker.core.peer import Peer
 
@@ -49,6 +56,8 @@ class Refusal(Enum):
     WRONG = "wrong name or password"
     LOOPBACK_ONLY = "the user may come from this machine only"
     BUSY = "too many logins are being checked"
+    NO_CERTIFICATE = "the client has shown no certificate"
+    NAMELESS = "the client's certificate has no name to log in by"
 
 
 LoginAnswer: TypeAlias = Callable[[User | Refusal], None]
@@ -85,9 +94,17 @@ class UserStore:
         """Every user, in the order in which they were added."""
         return list(self._users.values())
 
-    def authenticate(self, name: str, password: bytes, peer: Peer, answer: LoginAnswer) -> None:
+    def authenticate(
+        self,
+        name: str,
+        password: bytes,
+        peer: Peer,
+        answer: LoginAnswer,
+        is_there: Callable[[], bool] = ANYBODY.is_there,
+    ) -> None:
         """Have ``answer`` called with the user, or with why the login is refused: at once, or
-        later as an input of the core (see :class:`Passwords`).
+        later as an input of the core (see :class:`Passwords`), if ``is_there`` says that somebody
+        still waits for it.
 
         An unknown name costs as much time as a wrong password. An empty password is always wrong.
         """
@@ -98,7 +115,21 @@ class UserStore:
         def checked(verdict: Verdict) -> None:
             answer(self._judged(user if known else None, verdict, peer))
 
-        self.passwords.check(stored, password, checked)
+        self.passwords.check(stored, password, checked, Asker(peer.origin, is_there))
+
+    def identify(self, peer: Peer) -> User | Refusal:
+        """The user whose name the client has proved to have by its certificate, or why the login is
+        refused. No password is needed, and the user may have none."""
+        if peer.tls is None or peer.tls.certificate is None:
+            return Refusal.NO_CERTIFICATE
+        if peer.proven_name is None:
+            return Refusal.NAMELESS
+        user = self._users.get(peer.proven_name)
+        if user is None:
+            return Refusal.WRONG
+        if user.loopback_only and not peer.is_loopback:
+            return Refusal.LOOPBACK_ONLY
+        return user
 
     def _judged(self, user: User | None, verdict: Verdict, peer: Peer) -> User | Refusal:
         if verdict is Verdict.BUSY:

@@ -9,7 +9,7 @@ in :mod:`router`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, cast
 
@@ -53,6 +53,7 @@ from reference_broker.core.queue_type import (
     check_conditional_deletion,
     check_properties,
     check_server_named,
+    with_default_type,
 )
 from reference_broker.core.router import Router
 from reference_broker.core.seen_keys import SeenKeys
@@ -81,7 +82,8 @@ class VHost:
     resolved holds while ``topology_version`` stays the same. ``owner`` is always the connection
     that asks; ``None`` is the broker's own management, which owns nothing.
 
-    ``ids`` and ``window`` must be the same objects for all virtual hosts of a broker.
+    ``ids``, ``window`` and ``dirty``, the queues to be dispatched, must be the same objects for all
+    virtual hosts of a broker.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class VHost:
         ids: Ids,
         window: Window | None = None,
         bounds: TopologyBounds | None = None,
+        dirty: deque[Queue] | None = None,
     ) -> None:
         self.name = self.vhost_name = name
         self.journal = journal
@@ -113,7 +116,7 @@ class VHost:
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
         self._exclusive: dict[object, dict[str, Queue]] = {}
-        self._dirty: deque[Queue] = deque()
+        self._dirty: deque[Queue] = deque() if dirty is None else dirty
 
     def __repr__(self) -> str:
         return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
@@ -184,7 +187,7 @@ class VHost:
         check_new_exchange(wanted, self.name)
         access.require_alternate(name, wanted.arguments)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
-        self._add_inner_queues(wanted, {})
+        self._add_inner_queues(wanted, {}, SeenRule.of(wanted.type, wanted.arguments))
         self.policies.adopt_exchange(wanted)
         self._topology.add_exchange(wanted)
         return wanted
@@ -210,13 +213,14 @@ class VHost:
             )
         self._topology.drop_exchange(exchange)
 
-    def _add_inner_queues(self, exchange: Exchange, ids: Mapping[str, int]) -> None:
-        """Give the exchange the queues that its type and arguments ask for; ``ids`` are those that
-        were given before, by kind."""
+    def _add_inner_queues(
+        self, exchange: Exchange, ids: Mapping[str, int], rule: SeenRule | None
+    ) -> None:
+        """Give the exchange the queues that its type and arguments ask for, the latter with
+        ``rule``; ``ids`` are those that were given before, by kind."""
         if exchange.type is ExchangeType.DELAYED:
             id = ids.get(DELAYED) or self._ids.next()
             exchange.delays = delayed_messages(exchange, id, self)
-        rule = SeenRule.of(exchange.type, exchange.arguments)
         if rule is not None:
             id = ids.get(SEEN) or self._ids.next()
             owner = described("exchange", exchange.name, self.name)
@@ -225,9 +229,13 @@ class VHost:
     @property
     def loading(self) -> bool:
         """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
-        windows = [exchange.seen for exchange in self.exchanges.values()]
-        windows += [queue.seen for queue in self.queues.values()]
-        return any(window is not None and window.loading for window in windows)
+        return any(window.loading for window in self.windows())
+
+    def windows(self) -> list[SeenKeys]:
+        """What exchanges and queues have seen."""
+        found = [exchange.seen for exchange in self.exchanges.values()]
+        found += [queue.seen for queue in self.queues.values()]
+        return [window for window in found if window is not None]
 
     def exchange_for_publish(self, name: str) -> Exchange:
         """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
@@ -274,11 +282,13 @@ class VHost:
             queue.touch()
             return queue
         refuse_reserved("queue", name)
+        temporary = exclusive or auto_delete or not durable
+        arguments = self._with_default_type(name, arguments or {}, temporary=temporary)
         if not name:
-            check_server_named((arguments or {}).get("x-queue-type"))
+            check_server_named(arguments.get("x-queue-type"))
             name = GENERATED_PREFIX + self._ids.token()
         access.require(Action.CONFIGURE, "queue", name)
-        wanted = QueueDefinition(0, name, auto_delete, dict(arguments or {}))
+        wanted = QueueDefinition(0, name, auto_delete, dict(arguments))
         owner = owner if exclusive else None
         existing = self.queues.get(name)
         if existing is not None:
@@ -305,6 +315,14 @@ class VHost:
             self._exclusive.setdefault(owner, {})[name] = queue
         return queue
 
+    def _with_default_type(
+        self, name: str, arguments: Mapping[str, Any], *, temporary: bool
+    ) -> Mapping[str, Any]:
+        existing = self.queues.get(name)
+        if existing is not None and "x-queue-type" not in existing.arguments:
+            return arguments  # it was there before the default was
+        return with_default_type(arguments, self.info.default_queue_type, temporary=temporary)
+
     def delete_queue(
         self,
         name: str,
@@ -312,24 +330,27 @@ class VHost:
         if_unused: bool = False,
         if_empty: bool = False,
         owner: object | None = None,
-    ) -> int:
-        """Delete the queue with its messages and bindings, and tell its consumers. How many
-        messages were ready; 0 for a queue that is not there, which is fine.
+        answer: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        """Delete the queue with its messages and bindings, and tell its consumers. ``answer`` is
+        called before they are told, with how many messages were ready; with 0 for a queue that is
+        not there, which is fine. (As RabbitMQ: who deletes a queue that it consumes hears the -ok
+        first, and clients rely on that.)
 
         Raises :exc:`ChannelException`: 405 for another connection's, 406 when a condition is not
         met; :exc:`ConnectionException` 540 for a condition on a quorum queue.
         """
         queue = self.queues.get(cleaned(name))
         if queue is None:
-            return 0
+            answer(0)
+            return
         check_conditional_deletion(
             queue.limits.queue_type, queue.name, self.name, if_unused=if_unused, if_empty=if_empty
         )
         queue.dispatch()  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
         count = queue.ready
-        self._drop_queue(queue)
-        return count
+        self._drop_queue(queue, lambda: answer(count))
 
     def queue_for(self, name: str, owner: object | None) -> Queue:
         """The queue, for whatever ``owner`` wants to do with it. Raises :exc:`ChannelException`:
@@ -367,7 +388,8 @@ class VHost:
             limits=parse(wanted.arguments, wanted.name, self.name),
             env=self,
         )
-        rule = SeenRule.of_queue(wanted.arguments)
+        of_queue = SeenRule.of_stored_queue if stored else SeenRule.of_queue
+        rule = of_queue(wanted.arguments)
         if rule is not None:
             described_queue = described("queue", wanted.name, self.name)
             id = seen_id or self._ids.next()
@@ -377,7 +399,7 @@ class VHost:
         self.policies.adopt_queue(queue)
         return queue
 
-    def _drop_queue(self, queue: Queue) -> None:
+    def _drop_queue(self, queue: Queue, answer: Callable[[], None] = lambda: None) -> None:
         """Consumers are told last: then everything is as they will find it."""
         if self.queues.get(queue.name) is not queue:
             return
@@ -390,6 +412,7 @@ class VHost:
                 del self._exclusive[queue.owner]
         consumers = cast("list[CancelledConsumer]", list(queue.consumers))
         queue.delete()
+        answer()
         for consumer in consumers:
             consumer.cancelled_by_broker()
 
@@ -469,22 +492,53 @@ class VHost:
     # Routing
 
     def resolve(
-        self, exchange: Exchange, routing_key: str, header: bytes | None
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
     ) -> tuple[Queue, ...]:
         """The queues for a message, each once; see :meth:`Router.resolve`."""
-        return self._router.resolve(exchange, routing_key, header)
+        return self._router.resolve(exchange, routing_key, header, copies)
+
+    def resolve_again(
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
+    ) -> tuple[Queue, ...]:
+        """The same for a message that comes a second time; see :meth:`Router.resolve_again`."""
+        return self._router.resolve_again(exchange, routing_key, header, copies)
 
     def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
         """True when a route from ``exchange`` must be resolved for each message anew."""
         return self._router.depends_on_headers(exchange, routing_key)
 
     def route(
-        self, exchange_name: str, routing_key: str, header: bytes
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
     ) -> tuple[Queue, ...] | None:
         """:meth:`resolve` by name, internal exchanges included; ``None`` for one that is not
-        there."""
+        there. What would be refused to a publisher finds no queue."""
         exchange = self.exchanges.get(exchange_name)
-        return None if exchange is None else self.resolve(exchange, routing_key, header)
+        if exchange is None:
+            return None
+        try:
+            return self.resolve(exchange, routing_key, header, copies)
+        except ChannelException:
+            return ()
+
+    def route_again(
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+    ) -> tuple[Queue, ...] | None:
+        """:meth:`resolve_again` by name, in the same way."""
+        exchange = self.exchanges.get(exchange_name)
+        if exchange is None:
+            return None
+        try:
+            return self.resolve_again(exchange, routing_key, header, copies)
+        except ChannelException:
+            return ()
 
     # What its queues ask of it
 
@@ -497,12 +551,7 @@ class VHost:
     def dispatch_dirty(self) -> None:
         """Dispatch the queues that are marked, and those that this marks. To be called at the end
         of every input."""
-        dirty = self._dirty
-        while dirty:
-            queue = dirty.popleft()
-            queue.dirty = False
-            queue.dispatch()
-            queue.backlog.wake()
+        dispatch_all(self._dirty)
 
     def queue_expired(self, queue: Queue) -> None:
         """``x-expires`` ran out."""
@@ -526,8 +575,19 @@ class VHost:
             lambda wanted, seen_id: self._queue_of(
                 wanted, True, None, stored=True, seen_id=seen_id
             ),
-            self._add_inner_queues,
+            lambda exchange, ids: self._add_inner_queues(
+                exchange, ids, SeenRule.of_stored(exchange.type, exchange.arguments)
+            ),
         )
         restore_counts(definitions, self.name, self.queues_by_id, self.journal)
         for exchange in self.exchanges.values():
             self.policies.adopt_exchange(exchange)
+
+
+def dispatch_all(dirty: deque[Queue]) -> None:
+    """Dispatch the queues that are marked, of whichever virtual host, and those that this marks."""
+    while dirty:
+        queue = dirty.popleft()
+        queue.dirty = False
+        queue.dispatch()
+        queue.backlog.wake()

@@ -2,8 +2,11 @@
 
 ``x-death`` is an array of tables, newest first, one per (queue, reason) with a count::
 
-    count long | reason, queue, exchange longstr | time timestamp | routing-keys array of longstr
+    count long | reason, queue longstr | time timestamp | exchange longstr
+    routing-keys array of longstr
     original-expiration longstr, when the message had an expiration, which it loses
+
+The order is RabbitMQ's too: there are programs that compare the table as it is printed.
 
 ``x-first-death-{queue,reason,exchange}`` are written at the first death, and
 ``x-last-death-{queue,reason,exchange}`` at each (RabbitMQ 4). When the same (queue, reason) comes
@@ -21,6 +24,7 @@ from reference_broker.core.header import EXPIRATION, HEADERS, join_properties, s
 from reference_broker.core.sender_selected import cc_keys
 
 X_DEATH = "x-death"
+_MARK = X_DEATH.encode()
 
 
 def with_x_death(
@@ -48,8 +52,10 @@ def with_x_death(
     names = {"queue": queue, "reason": reason.value, "exchange": _longstr(exchange)}
     death: dict[str, Any] = {
         "count": Typed("l", 1),
-        **names,
+        "reason": names["reason"],
+        "queue": names["queue"],
         "time": Typed("T", wall_ms // 1000),
+        "exchange": names["exchange"],
         "routing-keys": [_longstr(key) for key in keys],
     }
     expiration = properties.pop(EXPIRATION, None)
@@ -73,6 +79,11 @@ def with_x_death(
 def cc_keys_of(header: bytes) -> list[bytes]:
     """:func:`cc_keys`, of a content header."""
     return cc_keys(readable_table(split_properties(header).get(HEADERS)))
+
+
+def has_died(header: bytes) -> bool:
+    """Does a content header say that the message was dead-lettered before?"""
+    return _MARK in header and X_DEATH in readable_table(split_properties(header).get(HEADERS))
 
 
 def is_cycle(queue: str, deaths: Sequence[tuple[str, str]]) -> bool:

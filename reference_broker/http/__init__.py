@@ -7,11 +7,12 @@ any other (:mod:`core_input`), and is answered when it is on disk.
 from __future__ import annotations
 
 from reference_broker.http.app import build_app
-from reference_broker.http.host import Host, Listening, Node
-from reference_broker.http.listener import HttpListener
+from reference_broker.http.host import Host, ListenerTls, Listening, Node
+from reference_broker.http.listener import HttpListener, HttpServer
 from reference_broker.http.metrics import build_metrics_app
 from reference_broker.http.sampler import Sampler
 
 __all__ = [
-    "Host", "HttpListener", "Listening", "Node", "Sampler", "build_app", "build_metrics_app",
+    "Host", "HttpListener", "HttpServer", "ListenerTls", "Listening", "Node", "Sampler",
+    "build_app", "build_metrics_app",
 ]  # fmt: skip

@@ -47,7 +47,7 @@ class VHostLimits:
     async def put(self, request: Request) -> Response:
         body = await read_object(request, ("value",), bytes_max=BESIDE_THE_MESSAGE_BYTES)
         name = request.path_params["name"]
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             vhost = broker.vhosts.get(request.path_params["vhost"])
             if vhost is None:
                 raise ApiError(HTTPStatus.NOT_FOUND, "not_found", "vhost_not_found")
@@ -61,7 +61,7 @@ class VHostLimits:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             vhost = vhost_of(broker, request)
             limits = dict(vhost.info.limits)
             if limits.pop(request.path_params["name"], None) is not None:
@@ -92,7 +92,7 @@ class UserLimits:
     async def put(self, request: Request) -> Response:
         body = await read_object(request, ("value",), bytes_max=BESIDE_THE_MESSAGE_BYTES)
         name, limit = request.path_params["user"], request.path_params["name"]
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             user = broker.users.get(name)
             if user is None:
                 raise no_such_user(name)
@@ -102,7 +102,7 @@ class UserLimits:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             user = broker.users.get(request.path_params["user"])
             if user is None:
                 raise not_found()

@@ -250,4 +250,5 @@ def _node_routes(host: Host, node_host: NodeHost) -> list[Route]:
         Route(node + "/running", control.set_running, methods=["PUT"]),
         Route(node + "/vm-memory-high-watermark", control.set_watermark, methods=["PUT"]),
         Route(node + "/disk-free-limit", control.set_disk_free_limit, methods=["PUT"]),
+        Route(node + "/alarms", control.set_alarms, methods=["PUT"]),
     ]

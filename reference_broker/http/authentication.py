@@ -94,7 +94,7 @@ async def _checked(users: UserStore, name: str, password: bytes, peer: Peer) -> 
         if not login.done():  # the request may have left
             login.set_result(found)
 
-    users.authenticate(name, password, peer, answer)
+    users.authenticate(name, password, peer, answer, lambda: not login.done())
     try:
         return await asyncio.wait_for(login, CHECK_TIMEOUT_S)
     except TimeoutError:

@@ -26,6 +26,7 @@ from reference_broker.http.answer import Endpoint
 from reference_broker.http.authentication import (
     NoCredentials,
     authenticated,
+    login_failed,
     not_authorised,
     user_of,
 )
@@ -231,6 +232,20 @@ def _guarded(endpoint: Endpoint, broker: Callable[[], Broker], path: str) -> End
         if reason is not None:
             raise not_authorised(reason)
         request.scope["user"] = user
+        request.scope["needs"] = wanted
         return await endpoint(request)
 
     return judged
+
+
+def judge_again(broker: Broker, request: Request) -> None:
+    """Raises :exc:`ApiError` 401 where the user of a request that was let in has been deleted
+    since, has another password, or may no longer do what the path asks for."""
+    user = user_of(request)
+    now = broker.users.get(user.name)
+    if now is None or now.password != user.password:
+        raise login_failed()
+    reason = reason_against(request.scope["needs"], broker, now, request.path_params.get("vhost"))
+    if reason is not None:
+        raise not_authorised(reason)
+    request.scope["user"] = now

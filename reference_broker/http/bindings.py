@@ -65,7 +65,7 @@ class Bindings:
         if not isinstance(key, str):
             raise bad_request(["not_string", "routing_key"])
         source, destination, is_queue = _ends(request)
-        with self._inputs.begin() as broker, refusals():
+        with self._inputs.begin(request) as broker, refusals():
             vhost = vhost_to_change(broker, request)
             access_of(broker, request, vhost).require_binding(
                 vhost, source, destination, key, to_queue=is_queue
@@ -79,7 +79,7 @@ class Bindings:
     async def delete(self, request: Request) -> Response:
         """Unbind the one with these properties."""
         source, destination, is_queue = _ends(request)
-        with self._inputs.begin() as broker, refusals():
+        with self._inputs.begin(request) as broker, refusals():
             vhost = vhost_of(broker, request)
             binding = _binding(vhost, request)
             if source == DEFAULT_EXCHANGE:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -50,7 +51,7 @@ async def read_object(
 
 def _decoded(body: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(body) if body else {}
+        value = _parsed(body.decode("utf-8-sig")) if body else {}
     except (ValueError, RecursionError):
         raise bad_request("not_json") from None
     if isinstance(value, str):
@@ -63,6 +64,24 @@ def _decoded(body: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise bad_request("not_json")
     return value
+
+
+def _parsed(text: str) -> Any:
+    """Raises :exc:`ValueError` for what is no JSON, half of a surrogate pair included: no answer
+    that shows it could be written, and none that lists others beside it."""
+    value = json.loads(text, parse_constant=_finite, parse_float=_finite)
+    if "\\ud" in text.lower():
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def _finite(text: str) -> float:
+    """JSON has no ``NaN`` and no ``Infinity``, nor a number that large: whoever lists them later
+    could not read the answer. Raises :exc:`ValueError`."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number of JSON")
+    return number
 
 
 def _term(items: Sequence[str]) -> str:

@@ -147,6 +147,18 @@ def persister_metrics(node: Node, prefix: str) -> Iterator[Metric]:
     yield single(f"{prefix}io_sync_ops_total", "counter", text, node.sync_count)
 
 
+def damage_metrics(node: Node) -> Iterator[Metric]:
+    """What the store could not read: ours, so not under RabbitMQ's prefix."""
+    damage = node.store_damage
+    for name, text, value in (
+        ("lost_messages", "Messages that are lost, at most", damage.lost_messages),
+        ("quarantined_bytes", "Bytes of the log set aside as unreadable", damage.quarantined_bytes),
+        ("missing_segments", "Segments of the log that were not there", damage.missing_segments),
+        ("unreadable_reads", "Messages that could not be read again", damage.unreadable_reads),
+    ):
+        yield single(f"mqkit_store_{name}", "gauge", text, value)
+
+
 def identity_metrics(broker: Broker, node: Node, version: str) -> Iterator[Metric]:
     """What dashboards join on: the names of node and cluster, and the versions."""
     yield single(

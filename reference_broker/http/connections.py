@@ -175,7 +175,7 @@ class Connections:
         reason = (
             request.headers.get("x-reason", _CLOSED_BY).encode("latin-1").decode("utf-8", "replace")
         )
-        with self._inputs.begin():
+        with self._inputs.begin(request):
             for connection in connections:
                 connection.fail(ConnectionException(ReplyCode.CONNECTION_FORCED, reason))
 

@@ -1,8 +1,11 @@
 """How a request changes something: as one input of the core, answered when it is on disk (law 3).
 
-async handler:   with inputs.begin() as broker: ...change...
+async handler:   with inputs.begin(request) as broker: ...change...
                  await inputs.on_disk()
                  answer
+
+Between the login and the input, a body may have taken its time to arrive, so who sent the request
+is judged again within the input.
 
 A message that is on disk only is waited for between two inputs: :meth:`CoreInputs.head_of`.
 """
@@ -14,9 +17,12 @@ from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
+from starlette.requests import Request
+
 from reference_broker.core.broker import Broker
 from reference_broker.core.queue import Queue
 from reference_broker.http.answer import ApiError
+from reference_broker.http.authorization import judge_again
 from reference_broker.http.host import Host
 
 DISK_TIMEOUT_S = 30.0
@@ -38,8 +44,17 @@ class CoreInputs:
         self._host = host
 
     @contextmanager
-    def begin(self) -> Iterator[Broker]:
-        """One input of the core. Nothing may be awaited inside."""
+    def begin(self, request: Request) -> Iterator[Broker]:
+        """One input of the core. Nothing may be awaited inside. Raises :exc:`ApiError` 401 for a
+        user who was deleted, or may no longer do this; then nothing is changed."""
+        with self.go_on() as broker:
+            judge_again(broker, request)
+            yield broker
+
+    @contextmanager
+    def go_on(self) -> Iterator[Broker]:
+        """One more input of a request that has begun, which has to be ended whatever became of its
+        user."""
         broker = self._host.broker
         broker.begin(*self._host.now())
         try:

@@ -63,7 +63,7 @@ class Definitions:
         vhost = vhost_of(broker, request).name if "vhost" in request.path_params else None
         beside = faults_beside(body)
         hashes = await self._hashes(body, vhost)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             access = AccessDefinitions.parse(body, broker, vhost)
             file = DefinitionsFile.parse(body, vhost)
             vhosts = {**broker.vhosts, **access.new_vhosts()}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from reference_broker.core.binding import Binding
 from reference_broker.core.broker import Broker
 from reference_broker.core.exchange import Exchange
-from reference_broker.core.handshake import PRODUCT
+from reference_broker.core.handshake import PRODUCT, RABBITMQ_VERSION
 from reference_broker.core.names import RESERVED_PREFIX
 from reference_broker.core.queue import Queue
 from reference_broker.core.topology import survives_restart
@@ -27,7 +27,6 @@ from reference_broker.http.definitions_policies import (
 )
 from reference_broker.http.json_value import json_value
 from reference_broker.http.listing import SLICE_ROWS
-from reference_broker.http.overview import RABBITMQ_VERSION
 from reference_broker.http.permissions import permission_rows, topic_permission_rows
 from reference_broker.http.rendering import binding_row, exchange_row
 from reference_broker.http.users import user_row

@@ -118,7 +118,7 @@ class Exchanges:
         if not isinstance(type, str):
             raise bad_request(["not_string", "type"])
         flags = {each: flag(body, each) for each in ("durable", "auto_delete", "internal")}
-        with self._inputs.begin() as broker, refusals():
+        with self._inputs.begin(request) as broker, refusals():
             vhost = vhost_to_change(broker, request)
             existed = name in vhost.exchanges
             vhost.declare_exchange(
@@ -134,7 +134,7 @@ class Exchanges:
 
     async def delete(self, request: Request) -> Response:
         """Delete an exchange; with ``if-unused=true`` only if nothing is bound to it."""
-        with self._inputs.begin() as broker, refusals():
+        with self._inputs.begin(request) as broker, refusals():
             vhost, exchange = self._exchange(request)
             vhost.delete_exchange(
                 exchange.name,
@@ -174,7 +174,7 @@ class Exchanges:
             )
         check_user_id(user_of(request), facts_of(message.header).user_id)
         tail_before = broker.journal.tail
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             refuse_while_short(broker)
             vhost = vhost_of(broker, request)
             name = exchange_name(request, "exchange")

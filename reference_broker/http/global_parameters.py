@@ -37,7 +37,7 @@ class GlobalParameterPages:
     async def put(self, request: Request) -> Response:
         """Set one; answered when it is on disk."""
         body = await read_object(request, ("value",), bytes_max=MIB)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             try:
                 is_new = broker.global_parameters.set(request.path_params["name"], body["value"])
             except GlobalParameterRefused as refusal:
@@ -47,7 +47,7 @@ class GlobalParameterPages:
 
     async def delete(self, request: Request) -> Response:
         """Remove one; answered when that is on disk."""
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             if not broker.global_parameters.remove(request.path_params["name"]):
                 raise not_found()
         await self._inputs.on_disk()

@@ -22,6 +22,7 @@ from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.answer import bad_request, json_response, not_found
 from reference_broker.http.authentication import not_authorised
 from reference_broker.http.authorization import entered
+from reference_broker.http.certificate_expiry import expiring, horizon
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host
 from reference_broker.http.message import header_of
@@ -29,8 +30,6 @@ from reference_broker.http.vhosts import vhost_of
 
 _RESOURCES = {Alarm.MEMORY: "memory", Alarm.DISK: "disk space"}
 _LIMITS = {Alarm.MEMORY: "memory", Alarm.DISK: "disk"}
-
-_TIME_UNITS = ("days", "weeks", "months", "years")
 
 _ALIASES = {
     "amqp": "amqp amqp091 amqp0.9.1 amqp0-9-1 amqp0_9_1 amqp10 amqp1.0 amqp1-0 amqp1_0",
@@ -74,13 +73,10 @@ class Health:
         return _ok(reason="single node cluster")
 
     async def certificates(self, request: Request) -> Response:
-        """No listener has a certificate that could expire."""
-        if request.path_params["unit"] not in _TIME_UNITS:
-            units = ", ".join(_TIME_UNITS)
-            raise bad_request(f"Time unit not recognised. Supported units: {units}.")
-        if not request.path_params["within"].isdecimal():
-            raise bad_request("Invalid expiration value.")
-        return _ok()
+        """Of every socket with TLS: the server's own with its chain, and its authorities."""
+        within, unit = request.path_params["within"], request.path_params["unit"]
+        expired = expiring(self._host.node(), horizon(within, unit, self._host.now()[1]))
+        return _failed("Certificates expiring", expired=expired) if expired else _ok()
 
     async def port_listener(self, request: Request) -> Response:
         text = request.path_params["port"]
@@ -114,7 +110,7 @@ class Health:
     async def aliveness(self, request: Request) -> Response:
         """Declare a queue, publish to it and get the message back. The queue stays."""
         vhost_of(self._host.broker, request)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             vhost = vhost_of(broker, request)
             access = entered(broker, request, vhost)
             try:

@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from reference_broker.core.broker import Broker
+
+
+class ListenerTls(NamedTuple):
+    """The TLS of a listening socket: its files, and when the certificates in them expire."""
+
+    certificate: Path
+    key: Path
+    authority: Path | None
+    versions: tuple[str, ...]
+    verifies: bool
+    """Clients' certificates are verified, where they show one."""
+    requires: bool
+    """They have to show one."""
+    certificate_expiries: tuple[datetime, ...]
+    authority_expiries: tuple[datetime, ...]
 
 
 class Listening(NamedTuple):
@@ -15,6 +31,7 @@ class Listening(NamedTuple):
     protocol: str
     host: str
     port: int
+    tls: ListenerTls | None = None
 
 
 class StoreDamage(NamedTuple):

@@ -47,10 +47,8 @@ class _EmbeddedServer(uvicorn.Server):
         self.up.set()
 
 
-class HttpListener:
-    """Serves one ASGI application. ``port`` is known once it is started."""
-
-    port: int
+class HttpServer:
+    """Serves one ASGI application to whoever hands it sockets (see :meth:`protocol`)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._server = _EmbeddedServer(
@@ -73,15 +71,16 @@ class HttpListener:
         )
         self._serving: asyncio.Task[None] | None = None
 
-    async def start(self, host: str, port: int) -> None:
-        """Listen, and serve from now on. Port 0 takes a free one. Raises ``OSError`` for an
-        address that can't be had; then nothing is left open."""
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-        listening.setblocking(False)
-        self.port = listening.getsockname()[1]
-        self._serving = asyncio.create_task(self._server.serve(sockets=[listening]), name="http")
+    async def start(self, *listening: socket.socket) -> None:
+        """Serve from now on, and accept on those sockets."""
+        serving = self._server.serve(sockets=list(listening))
+        self._serving = asyncio.create_task(serving, name="http")
         await self._server.up.wait()
+
+    def protocol(self) -> asyncio.Protocol:
+        """What one accepted socket speaks. The server must be started."""
+        server = self._server
+        return TimedProtocol(server.config, server.server_state, server.lifespan.state)
 
     async def stop(self) -> None:
         """Answer what is being asked, and close. Idempotent; fine if it was never started."""
@@ -89,3 +88,25 @@ class HttpListener:
         if serving is not None:
             self._server.should_exit = True
             await serving
+
+
+class HttpListener:
+    """A server of one application on a socket of its own. ``port`` is known once it is started."""
+
+    port: int
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._server = HttpServer(app)
+
+    async def start(self, host: str, port: int) -> None:
+        """Listen, and serve from now on. Port 0 takes a free one. Raises ``OSError`` for an
+        address that can't be had; then nothing is left open."""
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listening.setblocking(False)
+        self.port = listening.getsockname()[1]
+        await self._server.start(listening)
+
+    async def stop(self) -> None:
+        """Answer what is being asked, and close. Idempotent; fine if it was never started."""
+        await self._server.stop()

@@ -30,12 +30,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from reference_broker.core.channel import Channel
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.connection import Connection
+from reference_broker.core.handshake import RABBITMQ_VERSION
 from reference_broker.core.peer import Peer
 from reference_broker.core.queue import Queue
 from reference_broker.http import broker_metrics
 from reference_broker.http.host import Host
 from reference_broker.http.metric_families import CHANNELS, CONNECTIONS, QUEUES, ObjectMetric
-from reference_broker.http.overview import RABBITMQ_VERSION
 from reference_broker.http.rendering import channel_name
 
 CONTENT_TYPE = "text/plain; version=0.0.4"
@@ -131,6 +131,7 @@ class Metrics:
         yield from broker_metrics.node_coarse_metrics(broker, node, prefix)
         yield from broker_metrics.node_metrics(broker, node, self._host.now()[1], prefix)
         yield from broker_metrics.persister_metrics(node, prefix)
+        yield from broker_metrics.damage_metrics(node)
 
     def _families(self, families: Sequence[str], vhosts: list[str] | None) -> Iterator[Metric]:
         """What is no queue's, channel's or connection's."""

@@ -1,4 +1,4 @@
-"""What an operator may have the node do: pause, and other watermarks until it ends.
+"""What an operator may have the node do: pause, other watermarks until it ends, and an alarm.
 
 RabbitMQ's management API has none of it (``rabbitmqctl`` asks the Erlang node), so the paths are
 our own; ``mqkit ctl`` speaks to them.
@@ -14,13 +14,18 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from reference_broker.core.alarms import Alarm
 from reference_broker.http.answer import ApiError, bad_request, not_found
+from reference_broker.http.authorization import judge_again
 from reference_broker.http.body import read_object
 from reference_broker.http.core_input import CoreInputs
 from reference_broker.http.host import Host, NodeHost
 from reference_broker.http.process import resident_bytes
 
 BODY_BYTES_MAX = 64 * 1024
+
+ALARMS = {"memory": Alarm.MEMORY, "disk": Alarm.DISK}
+"""By RabbitMQ's names of what a node may be short of."""
 
 
 class NodeControl:
@@ -58,7 +63,7 @@ class NodeControl:
             if not 0 <= relative <= 1:
                 raise bad_request("relative must lie between 0 and 1")
             watermark_bytes = int(relative * machine_bytes())
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             broker.memory.change(watermark_bytes, resident_bytes())
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -68,10 +73,24 @@ class NodeControl:
         self._node_host.set_disk_free_limit(_bytes(document["absolute"]))
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
+    async def set_alarms(self, request: Request) -> Response:
+        """``{"memory": true}`` has the alarm on until ``{"memory": false}``, whatever is measured;
+        the same for ``disk``."""
+        document = await self._document(request)
+        wanted = {alarm: document[name] for name, alarm in ALARMS.items() if name in document}
+        if not wanted or not all(isinstance(on, bool) for on in wanted.values()):
+            raise bad_request("memory or disk must be true or false")
+        with self._inputs.begin(request) as broker:
+            for alarm, on in wanted.items():
+                (broker.alarms.hold if on else broker.alarms.release)(alarm)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
     async def _document(self, request: Request, *required: str) -> dict[str, Any]:
         if request.path_params["node"] != self._host.node().name:
             raise not_found()
-        return await read_object(request, required, bytes_max=BODY_BYTES_MAX)
+        document = await read_object(request, required, bytes_max=BODY_BYTES_MAX)
+        judge_again(self._host.broker, request)
+        return document
 
 
 def _bytes(value: object) -> int:

@@ -13,7 +13,8 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker
 from reference_broker.core.connection import Connection
 from reference_broker.core.exchange import ExchangeType
-from reference_broker.core.handshake import MECHANISMS, PRODUCT
+from reference_broker.core.handshake import PRODUCT, RABBITMQ_VERSION
+from reference_broker.core.mechanisms import MECHANISMS
 from reference_broker.core.users import User
 from reference_broker.core.vhost import VHost
 from reference_broker.http.answer import Row, json_response, not_found
@@ -25,9 +26,7 @@ from reference_broker.http.process import descriptors_max
 from reference_broker.http.sampler import Sampler
 from reference_broker.http.series import BASIC, GLOBAL
 from reference_broker.http.statistics import Spans, Statistics
-
-RABBITMQ_VERSION = "4.0.0"
-"""The RabbitMQ whose behaviour and names are followed: tools choose by it what they ask for."""
+from reference_broker.http.tls_columns import tls_options
 
 _RETENTION = {
     "global": [level.step_ms * level.length // 1000 for level in GLOBAL],
@@ -132,12 +131,12 @@ def overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
         "listeners": [
             {
                 "node": node.name,
-                "protocol": protocol,
-                "ip_address": host,
-                "port": port,
-                "socket_opts": {"nodelay": True},
+                "protocol": listening.protocol,
+                "ip_address": listening.host,
+                "port": listening.port,
+                "socket_opts": {"nodelay": True, **tls_options(listening.tls)},
             }
-            for protocol, host, port in node.listening
+            for listening in node.listening
         ],
         "contexts": _contexts(node),
         "object_totals": {
@@ -177,12 +176,12 @@ def _contexts(node: Node) -> list[Row]:
             "node": node.name,
             "description": "RabbitMQ Management",
             "path": "/",
-            "ip": host,
-            "port": str(port),
-            "ssl_opts": [],
+            "ip": listening.host,
+            "port": str(listening.port),
+            "ssl_opts": tls_options(listening.tls) or [],
         }
-        for protocol, host, port in node.listening
-        if protocol == "http"
+        for listening in node.listening
+        if listening.protocol in ("http", "https")
     ]
 
 
@@ -211,8 +210,8 @@ def node_row(broker: Broker, node: Node, wall_ms: int) -> Row:
         "store_damage": node.store_damage._asdict(),
         "exchange_types": _exchange_types(),
         "auth_mechanisms": [
-            {"name": name, "description": f"SASL {name}", "enabled": True}
-            for name in MECHANISMS.split()
+            {"name": name, "description": description, "enabled": name in broker.mechanisms}
+            for name, description in MECHANISMS.items()
         ],
         "applications": [{"name": "mqkit", "description": PRODUCT, "version": broker.version}],
         "cluster_links": [],

@@ -66,7 +66,7 @@ class Permissions:
             request, ("configure", "write", "read"), bytes_max=BESIDE_THE_MESSAGE_BYTES
         )
         vhost, user = _names(request)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             _check_both(broker, vhost, user)
             permission = permission_of(body)
             is_new = broker.access.permission(user, vhost) is None
@@ -77,7 +77,7 @@ class Permissions:
     async def delete(self, request: Request) -> Response:
         """Keep the user out of the virtual host. Connections stay, and may do nothing."""
         vhost, user = _names(request)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             if broker.access.permission(user, vhost) is None:
                 raise not_found()
             broker.access.clear_permission(user, vhost)
@@ -111,7 +111,7 @@ class TopicPermissions:
         vhost, user = _names(request)
         exchange = text_in(body, "exchange")
         permission = TopicPermission(text_in(body, "write"), text_in(body, "read"))
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             _check_both(broker, vhost, user)
             is_new = broker.access.topic_permission(user, vhost, exchange) is None
             try:
@@ -124,7 +124,7 @@ class TopicPermissions:
     async def delete(self, request: Request) -> Response:
         """Those for one exchange where the path names it, else all of the user's there."""
         vhost, user = _names(request)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             for row in self._named(request):
                 broker.access.clear_topic_permission(user, vhost, row["exchange"])
         await self._inputs.on_disk()

@@ -51,7 +51,7 @@ class PolicyPages:
         """Set or change one; answered when it is on disk. Most objects have it then, and in a
         virtual host of thousands the rest soon."""
         body = await read_object(request, REQUIRED_KEYS, bytes_max=POLICY_BYTES_MAX)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             vhost = writable_vhost(broker, request)
             name = request.path_params["policy"]
             try:
@@ -64,7 +64,7 @@ class PolicyPages:
 
     async def delete(self, request: Request) -> Response:
         """Remove one; answered when that is on disk."""
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             vhost = vhost_of(broker, request)
             if not vhost.policies.remove(self._kind, request.path_params["policy"]):
                 raise not_found()

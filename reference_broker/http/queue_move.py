@@ -68,7 +68,7 @@ class QueueMove:
         """
         body = await read_object(request, ("destination",), bytes_max=BESIDE_THE_MESSAGE_BYTES)
         wanted = MoveRequest.parse(body)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             refuse_while_short(broker)
             source, destination = self._queues(request, wanted.destination)
             limit = source.ready if wanted.limit is None else wanted.limit
@@ -77,7 +77,7 @@ class QueueMove:
             head = self._inputs.head_of(source) if stop is Stop.ABSENT else None
         while head is not None:
             await head
-            with self._inputs.begin():
+            with self._inputs.go_on():
                 stop = transfer.run()
                 head = self._inputs.head_of(source) if stop is Stop.ABSENT else None
         if transfer.moved:

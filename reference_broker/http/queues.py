@@ -134,7 +134,7 @@ class Queues:
         if body.get("node") not in (None, node):
             raise bad_request(f"Node {body['node']} could not be contacted")
         durable, auto_delete = flag(body, "durable"), flag(body, "auto_delete")
-        with self._inputs.begin() as broker, refusals():
+        with self._inputs.begin(request) as broker, refusals():
             vhost = vhost_to_change(broker, request)
             existed = name in vhost.queues
             vhost.declare_queue(
@@ -150,7 +150,7 @@ class Queues:
 
     async def delete(self, request: Request) -> Response:
         """Delete a queue; with ``if-empty=true`` or ``if-unused=true`` only then."""
-        with self._inputs.begin() as broker, refusals():
+        with self._inputs.begin(request) as broker, refusals():
             queue = self._queue(request)
             vhost = vhost_of(broker, request)
             require_access(broker, request, vhost, Action.CONFIGURE, queue.name)
@@ -204,7 +204,7 @@ class Queues:
 
     async def _get(self, request: Request, wanted: GetRequest) -> list[tuple[Lease, int]]:
         """Take messages and settle them: in one input, unless some have to be read first."""
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             vhost = vhost_of(broker, request)
             name = request.path_params["queue"]
             try:
@@ -225,19 +225,19 @@ class Queues:
         try:
             while True:
                 await head
-                with self._inputs.begin():
+                with self._inputs.go_on():
                     getting.take()
                     if getting.complete:
                         getting.settle(wanted.ack_mode)
                         return getting.got
                     head = self._inputs.head_of(queue)
         except BaseException:  # the client may have gone: nothing is left with the request
-            with self._inputs.begin():
+            with self._inputs.go_on():
                 getting.settle(ACK_MODES["ack_requeue_true"])
             raise
 
     async def purge(self, request: Request) -> Response:
-        with self._inputs.begin() as broker, refusals():
+        with self._inputs.begin(request) as broker, refusals():
             vhost = vhost_of(broker, request)
             name = self._queue(request).name
             require_access(broker, request, vhost, Action.READ, name)

@@ -12,19 +12,13 @@ from reference_broker.core.connection import Connection
 from reference_broker.core.consumer import Consumer
 from reference_broker.http.answer import Row
 from reference_broker.http.json_value import json_value
+from reference_broker.http.tls_columns import tls_columns
 
 if TYPE_CHECKING:
     from reference_broker.core.binding import Binding
     from reference_broker.core.exchange import Exchange
     from reference_broker.core.queue import Queue
     from reference_broker.core.vhost import VHost
-
-
-_TLS_FIELDS = (
-    "ssl_protocol", "ssl_cipher", "ssl_hash", "ssl_key_exchange", "peer_cert_subject",
-    "peer_cert_issuer", "peer_cert_validity",
-)  # fmt: skip
-_NO_TLS = dict.fromkeys(_TLS_FIELDS, "")
 
 
 def vhost_row(vhost: VHost, node: str) -> Row:
@@ -191,8 +185,8 @@ def connection_row(connection: Connection, node: str) -> Row:
         "port": peer.local_port,
         "peer_host": peer.host,
         "peer_port": peer.port,
-        "ssl": False,
-        **_NO_TLS,
+        "auth_mechanism": connection.auth_mechanism,
+        **tls_columns(peer.tls),
         "connected_at": connection.connected_at_ms,
         "channels": len(connection.channels),
         "channel_max": connection.channel_max,

@@ -50,7 +50,7 @@ class Reprocessing:
         count = body.get("count", REPROCESS_MAX)
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise bad_request(["not_integer", count])
-        with self._inputs.begin() as broker, refusals():
+        with self._inputs.begin(request) as broker, refusals():
             refuse_while_short(broker)
             vhost = vhost_of(broker, request)
             name = request.path_params["queue"]
@@ -64,7 +64,7 @@ class Reprocessing:
         try:
             await self._move(returning)
         finally:  # the client may have gone: nothing is left with the request
-            with self._inputs.begin():
+            with self._inputs.go_on():
                 queue.requeue(returning.kept, failed=False)
         await self._inputs.on_disk()
         return json_response(
@@ -74,7 +74,7 @@ class Reprocessing:
     async def _move(self, returning: _Returning) -> None:
         while True:
             head = None
-            with self._inputs.begin():
+            with self._inputs.go_on():
                 returning.slice()
                 if returning.complete:
                     return

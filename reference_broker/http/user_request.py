@@ -135,7 +135,8 @@ def _hash_of(body: Mapping[str, Any]) -> PasswordHash:
     try:
         stored = PasswordHash(algorithm, base64.b64decode(text, validate=True))
     except (binascii.Error, ValueError):
-        raise bad_request(["not_base64", text[:80]]) from None
+        # RabbitMQ shows the text, which may be the password itself at the wrong key.
+        raise bad_request(["not_base64", "password_hash"]) from None
     if not is_affordable(stored):
         raise bad_request(["unsupported_hash", "argon2id of at most m=262144,t=16,p=4"])
     return stored

@@ -52,7 +52,7 @@ class Users:
         body = await read_object(request, (), bytes_max=USER_BYTES_MAX)
         wanted = UserRequest.parse(body)
         hashed = await hashed_for(self._host.broker.users.passwords, wanted)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             _check_vhosts(broker, wanted.permissions)
             is_new = name not in broker.users
             broker.access.put_user(name, hashed, wanted.tags, wanted.limits)
@@ -64,7 +64,7 @@ class Users:
 
     async def delete(self, request: Request) -> Response:
         """Remove the user and all permissions; connections are closed (320)."""
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             broker.delete_user(_user(broker, request).name)
         await self._inputs.on_disk()
         return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -76,12 +76,14 @@ class Users:
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise bad_request(["not_list", "users"])
         missing = None
-        with self._inputs.begin() as broker:
+        known: dict[str, None] = {}
+        with self._inputs.begin(request) as broker:
             for name in names:
-                if name not in broker.users:
+                if name in known or name not in broker.users:
                     missing = name
                     break
-                broker.delete_user(name)
+                known[name] = None
+            broker.delete_users(known)
         await self._inputs.on_disk()
         if missing is not None:
             raise no_such_user(missing)

@@ -119,7 +119,7 @@ class VHosts:
         kept of one (204)."""
         name = checked_name(request.path_params["vhost"], "vhost")
         body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             existing = broker.vhosts.get(name)
             broker.add_vhost(name, vhost_info(body, None if existing is None else existing.info))
             if existing is None:
@@ -130,7 +130,7 @@ class VHosts:
 
     async def delete(self, request: Request) -> Response:
         """Delete it with all that is in it; connections to it are closed (320)."""
-        with self._inputs.begin() as broker:
+        with self._inputs.begin(request) as broker:
             broker.delete_vhost(vhost_of(broker, request).name)
         await self._inputs.on_disk()
         return Response(status_code=HTTPStatus.NO_CONTENT)

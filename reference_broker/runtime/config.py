@@ -6,40 +6,21 @@ Secrets are not shown in a repr.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from reference_broker.core.limits import MESSAGE_SIZE_MAX, MIB, Limits
+from reference_broker.core.mechanisms import DEFAULT_MECHANISMS, EXTERNAL, MECHANISMS
 from reference_broker.errors import BadConfiguration
+from reference_broker.runtime.address import Address as Address
+from reference_broker.runtime.tls_config import TlsConfig, Verify
 
 DEFAULT_AMQP_PORT = 5672
 DEFAULT_HTTP_PORT = 15672
-_PORT_MAX = 65_535
 
 _SIZE = re.compile(r"([0-9]{1,15})([kMGT]i?B?|KB)?")
 _SIZE_PREFIXES = "kMGT"
-
-
-class Address(NamedTuple):
-    """Where to listen. Port 0 takes a free one."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    @classmethod
-    def parse(cls, text: str) -> Address:
-        """``127.0.0.1:5672`` or ``[::1]:5672``. Raises :exc:`BadConfiguration`."""
-        host, separator, port = text.rpartition(":")
-        host = host.removeprefix("[").removesuffix("]")
-        if not separator or not host or not port.isascii() or not port.isdigit():
-            raise BadConfiguration(f"{text!r} is not HOST:PORT, such as 127.0.0.1:5672")
-        if int(port) > _PORT_MAX:
-            raise BadConfiguration(f"{text!r}: a port is at most {_PORT_MAX}")
-        return cls(host, int(port))
 
 
 def parse_size(text: str) -> int:
@@ -81,8 +62,9 @@ class ServerConfig:
 
     ``data_dir`` is where messages and definitions are kept; ``None`` keeps them in memory only,
     and a restart forgets them. ``http`` is for the management API; ``None`` is none.
-    ``prometheus`` is for metrics without a login (RabbitMQ's 15692). Raises
-    :exc:`BadConfiguration` for a ``limits.message_size_max`` above ``MESSAGE_SIZE_MAX``.
+    ``prometheus`` is for metrics without a login (RabbitMQ's 15692). ``mechanisms`` are how clients
+    may log in. Raises :exc:`BadConfiguration` for a ``limits.message_size_max`` above
+    ``MESSAGE_SIZE_MAX``, and for mechanisms with which nobody could log in.
     """
 
     amqp: Address = DEFAULT_AMQP
@@ -91,6 +73,8 @@ class ServerConfig:
     data_dir: Path | None = None
     users: tuple[UserConfig, ...] = (GUEST,)
     limits: Limits = DEFAULT_LIMITS
+    tls: TlsConfig | None = None
+    mechanisms: frozenset[str] = DEFAULT_MECHANISMS
 
     def __post_init__(self) -> None:
         size_max = self.limits.message_size_max
@@ -99,3 +83,27 @@ class ServerConfig:
                 f"a message size of {size_max} bytes: the largest that can be allowed is"
                 f" {MESSAGE_SIZE_MAX // MIB} MiB ({MESSAGE_SIZE_MAX} bytes)"
             )
+        check_mechanisms(self.mechanisms, self.tls)
+
+
+def parse_mechanisms(names: Iterable[str]) -> frozenset[str]:
+    """Authentication mechanisms by name, in either case. Raises :exc:`BadConfiguration` for one
+    that there is not, and for none at all."""
+    enabled = frozenset(name.strip().upper() for name in names)
+    unknown = sorted(enabled - MECHANISMS.keys())
+    if unknown or not enabled:
+        found = f"{unknown[0]!r} is not one" if unknown else "there has to be one"
+        known = ", ".join(MECHANISMS)
+        raise BadConfiguration(f"authentication mechanisms: {found} (known: {known})")
+    return enabled
+
+
+def check_mechanisms(mechanisms: frozenset[str], tls: TlsConfig | None) -> None:
+    """Raises :exc:`BadConfiguration` for mechanisms with which nobody could log in."""
+    parse_mechanisms(mechanisms)
+    verifies = tls is not None and tls.amqp is not None and tls.verify is not Verify.NONE
+    if EXTERNAL in mechanisms and not verifies:
+        raise BadConfiguration(
+            "the mechanism EXTERNAL takes the user's name from a certificate: it needs AMQP over"
+            " TLS that verifies clients (verify: peer or required)"
+        )

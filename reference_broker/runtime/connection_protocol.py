@@ -17,6 +17,8 @@ from reference_broker.core.limits import DELIVERY_OUTPUT_BYTES_MAX
 from reference_broker.core.peer import Peer
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.runtime.paced_output import PacedOutput
+from reference_broker.runtime.tls_client import tls_session
+from reference_broker.runtime.tls_config import LoginFrom
 
 CLOSE_LINGER_S = 5.0
 """How long a socket may take to send its last bytes to a peer that is slow to read them."""
@@ -46,8 +48,14 @@ class ConnectionProtocol(asyncio.Protocol):
     connection: Connection
     """Set when the socket is connected, unless it is refused."""
 
-    def __init__(self, host: ConnectionHost, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        host: ConnectionHost,
+        loop: asyncio.AbstractEventLoop,
+        login_from: LoginFrom = LoginFrom.DISTINGUISHED_NAME,
+    ) -> None:
         self._host = host
+        self._login_from = login_from
         self._loop = loop
         self._refused = False
         self._reading = True
@@ -59,7 +67,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=DELIVERY_OUTPUT_BYTES_MAX)
         self._output = PacedOutput(self._transport)
-        peer = _peer_of(transport)
+        peer = self._peer_of(transport)
         connection = None if peer is None else self._host.connected(self, peer)
         if connection is None:
             self._refused = True
@@ -131,8 +139,15 @@ class ConnectionProtocol(asyncio.Protocol):
             _log.exception("%r is closed for an error of the broker", self.connection)
             self.connection.fail(ConnectionException(ReplyCode.INTERNAL_ERROR, "see the log"))
 
-
-def _peer_of(transport: asyncio.BaseTransport) -> Peer | None:
-    """``None`` for a client that is gone again already: its socket knows no address any more."""
-    remote, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-    return Peer(*remote[:2], *local[:2]) if remote and local else None
+    def _peer_of(self, transport: asyncio.BaseTransport) -> Peer | None:
+        """``None`` for a client that is gone again already, whose socket knows no address any more,
+        and for one with a certificate that can't be read."""
+        remote, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        if not remote or not local:
+            return None
+        try:
+            tls = tls_session(transport, self._login_from)
+        except ValueError as error:
+            _log.warning("%s:%s refused: its certificate can't be read: %s", *remote[:2], error)
+            return None
+        return Peer(remote[0], remote[1], local[0], local[1], tls)

@@ -24,6 +24,7 @@ def establish_users(broker: Broker, configured: tuple[UserConfig, ...]) -> None:
     some 40 ms for each configured user."""
     broker.access.loopback_users = frozenset(user.name for user in configured if user.loopback_only)
     first_start = broker.is_new
+    broker.note_set_up()
     if first_start:
         broker.add_vhost(DEFAULT_VHOST, VHostInfo("Default virtual host"))
     elif configured == (GUEST,):

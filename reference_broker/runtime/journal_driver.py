@@ -23,7 +23,7 @@ from reference_broker.runtime.disk_space import DiskSpace
 from reference_broker.runtime.rewriter import Rewriter
 from reference_broker.store import RecoveredLog
 from reference_broker.store.log import Log
-from reference_broker.store.restore import read_windows, restore
+from reference_broker.store.restore import restore, resume
 
 _log = logging.getLogger(__name__)
 
@@ -145,7 +145,7 @@ class DiskDriver:
         recovered, self._recovered = self._recovered, None
         assert recovered is not None, "restore_into was called before"
         restored = restore(broker, recovered)
-        read_windows(broker, self._log, self._folder)
+        resume(broker, self._log, self._folder)
         _log.log(
             logging.ERROR if self._found.damaged else logging.INFO,
             "recovered %d queues and %d messages after %s stop; %d entries of deleted queues; %s",

@@ -20,12 +20,15 @@ from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
 from reference_broker.core.passwords import (
+    ANYBODY,
     ARGON2ID,
+    Asker,
     PasswordHash,
     Verdict,
     is_affordable,
     verify_password,
 )
+from reference_broker.runtime.fair_queue import FairQueue
 from reference_broker.runtime.worker import Worker
 
 TIME_COST = 2
@@ -34,13 +37,15 @@ PARALLELISM = 1
 """OWASP's first choice for argon2id: 19 MiB, two passes, one lane. 20 to 40 ms here."""
 
 PENDING_MAX = 256
-"""Different logins that wait for the thread, each for as long as those before it: with more, a
-client would run into the handshake's deadline anyway."""
+"""Different logins that wait for the thread, from all hosts: with more, the last ones would run
+into the handshake's deadline anyway."""
 
 REMEMBERED_MAX = 1_024
 """Right logins, by user and password. 64 bytes each."""
 
 _KEY_BYTES = 32
+_HASHING = "new passwords"
+"""Where those come from: no address looks like it."""
 
 _hasher = PasswordHasher(TIME_COST, MEMORY_KIB, PARALLELISM)
 
@@ -70,9 +75,50 @@ def _hash_of_nothing() -> PasswordHash:
     return PasswordHash(ARGON2ID, f"$argon2id$v=19${costs}${salt}${digest}".encode())
 
 
+class _Check:
+    """One login that waits, or is being checked, and everybody who asks for it."""
+
+    __slots__ = ("_counts", "_password", "_slow", "askers", "login")
+
+    def __init__(self, login: bytes, slow: PasswordHash, password: bytes, *, counts: bool) -> None:
+        self.login = login
+        self.askers: list[tuple[Callable[[Verdict], None], Asker]] = []
+        self._slow = slow
+        self._password = password
+        self._counts = counts
+
+    def is_unwanted(self) -> bool:
+        return not any(asker.is_there() for _, asker in self.askers)
+
+    def work(self) -> bool:
+        """On the thread."""
+        return is_right(self._slow, self._password) and self._counts
+
+
+class _Hashing:
+    """A new password that waits for its hash."""
+
+    __slots__ = ("_password", "answer")
+
+    def __init__(self, password: bytes, answer: Callable[[PasswordHash | None], None]) -> None:
+        self.answer = answer
+        self._password = password
+
+    def is_unwanted(self) -> bool:
+        return False
+
+    def work(self) -> PasswordHash:
+        """On the thread."""
+        return argon2id(self._password)
+
+
 class PasswordThread:
     """The :class:`~reference_broker.core.passwords.Passwords` of a server. All methods are for the
-    event loop's thread. ``as_input`` runs a step as an input of the core. Close it at the end."""
+    event loop's thread. ``as_input`` runs a step as an input of the core. Close it at the end.
+
+    Every origin has its turn, so that wrong logins from one host keep nobody else waiting; and with
+    ``PENDING_MAX`` of them the host that has most makes room.
+    """
 
     def __init__(
         self,
@@ -80,15 +126,22 @@ class PasswordThread:
         as_input: Callable[[Callable[[], None]], None],
     ) -> None:
         self._worker = Worker("passwords", call_soon_threadsafe)
+        self._call_soon = call_soon_threadsafe
         self._as_input = as_input
         self._key = os.urandom(_KEY_BYTES)
         self._right: dict[bytes, None] = {}
-        self._waiting: dict[bytes, list[Callable[[Verdict], None]]] = {}
-        self._hashing = 0
+        self._checks: dict[bytes, _Check] = {}
+        """Those that wait, and the one that is under way."""
+        self._queue: FairQueue[_Check | _Hashing] = FairQueue()
+        self._is_busy = False
         self.nobody = _hash_of_nothing()
 
     def check(
-        self, stored: PasswordHash, password: bytes, answer: Callable[[Verdict], None]
+        self,
+        stored: PasswordHash,
+        password: bytes,
+        answer: Callable[[Verdict], None],
+        asker: Asker = ANYBODY,
     ) -> None:
         """Logins with the same name and password wait for one check. A wrong one costs one, even
         where the stored hash is a fast one: the time tells nothing about the user."""
@@ -98,45 +151,89 @@ class PasswordThread:
         login = self._digest(stored, password)
         if login in self._right:
             answer(Verdict.RIGHT)
-        elif login in self._waiting:
-            self._waiting[login].append(answer)
-        elif len(self._waiting) + self._hashing >= PENDING_MAX:
+        elif login in self._checks:
+            self._checks[login].askers.append((answer, asker))
+        elif not self._has_room(asker.origin):
             answer(Verdict.BUSY)
         else:
-            self._waiting[login] = [answer]
             slow = stored if stored.algorithm == ARGON2ID and is_affordable(stored) else self.nobody
-            self._worker.submit(
-                partial(is_right, slow, password), partial(self._checked, login, slow is stored)
-            )
+            check = _Check(login, slow, password, counts=slow is stored)
+            check.askers.append((answer, asker))
+            self._checks[login] = check
+            self._queue.push(asker.origin, check)
+            self._go_on()
 
     def hash(self, password: bytes, answer: Callable[[PasswordHash | None], None]) -> None:
         """argon2id."""
-        if len(self._waiting) + self._hashing >= PENDING_MAX:
+        if not self._has_room(_HASHING):
             answer(None)
             return
-        self._hashing += 1
-        self._worker.submit(partial(argon2id, password), partial(self._hashed, answer))
+        self._queue.push(_HASHING, _Hashing(password, answer))
+        self._go_on()
 
     def close(self) -> None:
         """Wait for the check that is under way; whoever waits for another hears nothing."""
         self._worker.close()
 
-    def _checked(self, login: bytes, counts: bool, result: bool | Exception) -> None:
-        right = counts and result is True
+    def _has_room(self, origin: str) -> bool:
+        if len(self._queue) + self._is_busy < PENDING_MAX:
+            return True
+        unwanted = self._queue.drop(lambda job: job.is_unwanted())
+        for job in unwanted:
+            self._forget(job)
+        if unwanted:
+            return True
+        displaced = self._queue.displace(origin)
+        if displaced is None:
+            return False
+        self._forget(displaced)
+        # It is another connection's, and this may be in the middle of an input.
+        self._call_soon(partial(self._refuse, displaced))
+        return True
+
+    def _forget(self, job: _Check | _Hashing) -> None:
+        if isinstance(job, _Check):
+            del self._checks[job.login]
+
+    def _refuse(self, job: _Check | _Hashing) -> None:
+        if isinstance(job, _Check):
+            self._tell(job, Verdict.BUSY)
+        else:
+            self._as_input(partial(job.answer, None))
+
+    def _go_on(self) -> None:
+        """Have the next one done that somebody still waits for, unless one is under way."""
+        while not self._is_busy and (job := self._queue.pop()) is not None:
+            if job.is_unwanted():
+                self._forget(job)
+            elif isinstance(job, _Check):
+                self._is_busy = True
+                self._worker.submit(job.work, partial(self._checked, job))
+            else:
+                self._is_busy = True
+                self._worker.submit(job.work, partial(self._hashed, job))
+
+    def _checked(self, check: _Check, result: bool | Exception) -> None:
+        self._is_busy = False
+        self._forget(check)
+        right = result is True
         if right:
             if len(self._right) >= REMEMBERED_MAX:
                 self._right.clear()
-            self._right[login] = None
-        verdict = Verdict.RIGHT if right else Verdict.WRONG
-        for answer in self._waiting.pop(login):
-            self._as_input(partial(answer, verdict))
+            self._right[check.login] = None
+        self._tell(check, Verdict.RIGHT if right else Verdict.WRONG)
+        self._go_on()
 
-    def _hashed(
-        self, answer: Callable[[PasswordHash | None], None], result: PasswordHash | Exception
-    ) -> None:
-        self._hashing -= 1
+    def _tell(self, check: _Check, verdict: Verdict) -> None:
+        for answer, asker in check.askers:
+            if asker.is_there():
+                self._as_input(partial(answer, verdict))
+
+    def _hashed(self, hashing: _Hashing, result: PasswordHash | Exception) -> None:
+        self._is_busy = False
         hashed = result if isinstance(result, PasswordHash) else None
-        self._as_input(partial(answer, hashed))
+        self._as_input(partial(hashing.answer, hashed))
+        self._go_on()
 
     def _digest(self, stored: PasswordHash, password: bytes) -> bytes:
         digest = hashlib.blake2b(digest_size=32, key=self._key)

@@ -37,6 +37,8 @@ from reference_broker.runtime.initial_users import establish_users
 from reference_broker.runtime.journal_driver import DiskDriver, JournalDriver, MemoryDriver
 from reference_broker.runtime.password_thread import PasswordThread
 from reference_broker.runtime.timers import TickTimer
+from reference_broker.runtime.tls_config import LoginFrom
+from reference_broker.runtime.tls_listeners import TlsListeners
 
 CLOSE_TIMEOUT_S = 3.0
 """How long a stop waits for the clients' close-ok before it closes their sockets."""
@@ -57,7 +59,7 @@ class Server:
 
     ``amqp_port`` is the port that it listens on, once started; ``http_port`` that of the
     management API and ``prometheus_port`` that of the metrics, or ``None`` where the configuration
-    has none. ``failure`` is done when the disk
+    has none. ``tls`` has the ports with TLS, where there are any. ``failure`` is done when the disk
     failed: everything unconfirmed was nacked; stop the server, and exit with an error.
     """
 
@@ -65,6 +67,7 @@ class Server:
     amqp_port: int
     http_port: int | None
     prometheus_port: int | None
+    tls: TlsListeners | None
     failure: asyncio.Future[DiskFailed]
 
     def __init__(self, config: ServerConfig) -> None:
@@ -83,10 +86,12 @@ class Server:
         self._sampling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Recover what the data folder holds, and listen. Raises ``StoreError`` for a folder that
-        can't be used, and ``OSError`` for an address; then nothing is left running."""
+        """Recover what the data folder holds, and listen. Raises ``BadConfiguration`` for TLS files
+        and ``StoreError`` for a folder that can't be used, and ``OSError`` for an address; then
+        nothing is left running."""
         self._loop = asyncio.get_running_loop()
         self.failure = self._loop.create_future()
+        self.tls = None if self.config.tls is None else TlsListeners(self.config.tls)
         data_dir = self.config.data_dir
         self._driver: JournalDriver = (
             MemoryDriver()
@@ -101,6 +106,7 @@ class Server:
                 limits=self.config.limits,
                 version=metadata.version("mqkit"),
                 secret=os.urandom(_SECRET_SIZE),
+                mechanisms=self.config.mechanisms,
             )
             self.broker.begin(*self.now())
             self._timer = TickTimer(self._loop, self._tick)
@@ -110,6 +116,8 @@ class Server:
             self._listener = await self._listen(self.config.amqp.port)
             self._running = True
             self.amqp_port = self._listener.sockets[0].getsockname()[1]
+            if self.tls is not None:
+                self.tls.accept_amqp(self._protocol)
             await self._start_http()
         except BaseException:
             if self._running:
@@ -130,6 +138,8 @@ class Server:
         for listener in (self._http, self._metrics):
             if listener is not None:
                 await listener.stop()
+        if self.tls is not None:
+            await self.tls.stop_https()
         await self._close_connections()
         self._stopped = True
         self._timer.cancel()
@@ -138,17 +148,21 @@ class Server:
 
     async def _listen(self, port: int) -> asyncio.Server:
         return await self._loop.create_server(
-            lambda: ConnectionProtocol(self, self._loop),
-            self.config.amqp.host,
-            port,
-            backlog=LISTEN_BACKLOG,
+            self._protocol, self.config.amqp.host, port, backlog=LISTEN_BACKLOG
         )
+
+    def _protocol(self) -> ConnectionProtocol:
+        tls = self.config.tls
+        login_from = LoginFrom.DISTINGUISHED_NAME if tls is None else tls.login_from
+        return ConnectionProtocol(self, self._loop, login_from)
 
     async def _close_connections(self) -> None:
         """Listen no more, and return when every connection is closed."""
         if self._listener is not None:
             self._listener.close()
             self._listener = None
+        if self.tls is not None:
+            await self.tls.stop_amqp()
         self.broker.close("shutdown", *self.now())
         self._flush()
         if self._protocols:
@@ -161,12 +175,16 @@ class Server:
     async def _start_http(self) -> None:
         self._started_at_ms = self.now()[1]
         self.http_port = None
-        if self.config.http is not None:
+        if self.config.http is not None or (self.tls is not None and self.tls.config.https):
             sampler = Sampler(self)
-            http = HttpListener(build_app(self, sampler, self))
-            await http.start(*self.config.http)
-            self._http, self.http_port = http, http.port
+            app = build_app(self, sampler, self)
             self._sampling = self._loop.create_task(sampler.run(), name="sampler")
+            if self.config.http is not None:
+                http = HttpListener(app)
+                await http.start(*self.config.http)
+                self._http, self.http_port = http, http.port
+            if self.tls is not None:
+                await self.tls.serve(app)
         self.prometheus_port = None
         if self.config.prometheus is not None:
             metrics = HttpListener(build_metrics_app(self))
@@ -179,6 +197,8 @@ class Server:
         listening = [Listening("amqp", self.config.amqp.host, self.amqp_port)]
         if self.config.http is not None and self.http_port is not None:
             listening.append(Listening("http", self.config.http.host, self.http_port))
+        if self.tls is not None:
+            listening += self.tls.listening()
         if self.config.prometheus is not None and self.prometheus_port is not None:
             host = self.config.prometheus.host
             listening.append(Listening("http/prometheus", host, self.prometheus_port))
@@ -201,6 +221,8 @@ class Server:
     async def resume(self) -> None:
         if self._running and self._listener is None:
             self._listener = await self._listen(self.amqp_port)
+            if self.tls is not None:
+                self.tls.accept_amqp(self._protocol)
             _log.warning("resumed: AMQP connections are accepted")
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:

@@ -68,6 +68,16 @@ class DiskUse(NamedTuple):
     """A segment is damaged: it is kept as it is."""
 
 
+class Books(NamedTuple):
+    """What the log believes to be live, beside what the queues have."""
+
+    segments: tuple[tuple[int, int, int], ...]
+    """Of each: its base, the live bytes that it is booked with, and the shares of the entries whose
+    message stands in it."""
+    astray: tuple[tuple[str, int], ...]
+    """Entries whose message stands in no segment: queue and position."""
+
+
 @dataclass(slots=True, eq=False)
 class Message:
     """A message that a client published. ``queues`` are those that its route leads to.

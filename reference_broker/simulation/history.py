@@ -13,6 +13,7 @@ from reference_broker.simulation.checkers import Checker, Violation
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.events import (
     BitRot,
+    Books,
     Delivery,
     DiskUse,
     Indexed,
@@ -170,6 +171,16 @@ class History:
         self.note("rested", use)
         for checker in self._checkers:
             checker.rested(use)
+
+    def counted(self, books: Books) -> None:
+        self.counts["books"] += 1
+        for checker in self._checkers:
+            checker.counted(books)
+
+    def left_over(self, held: Mapping[str, int]) -> None:
+        """Nobody is there, or nothing is left, for whom it could be ``held``."""
+        for checker in self._checkers:
+            checker.left_over(held)
 
     def life_ended(self, losses: Losses, counts: Counter[str]) -> None:
         """The broker's process is gone; ``counts`` is what it did that nobody outside sees."""

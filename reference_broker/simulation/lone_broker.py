@@ -32,7 +32,9 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.connection import Connection
 from reference_broker.core.journal import Journal, MemoryJournal
 from reference_broker.core.limits import Limits
+from reference_broker.core.mechanisms import DEFAULT_MECHANISMS
 from reference_broker.core.peer import Peer
+from reference_broker.core.tls_session import TlsSession
 from reference_broker.core.users import User, UserStore, hash_password
 from reference_broker.core.window import Window
 
@@ -65,18 +67,26 @@ class LoneBroker:
         journal: Journal | None = None,
         limits: Limits | None = None,
         window: Window | None = None,
+        mechanisms: frozenset[str] = DEFAULT_MECHANISMS,
     ) -> None:
         self.journal: Journal = journal or MemoryJournal()
         users = UserStore()
         users.add(User("guest", hash_password(b"guest", b"salt"), loopback_only=True))
         users.add(User("remote", hash_password(b"remote", b"salt")))
-        self.broker = Broker(self.journal, users, limits=limits, window=window, version="1.2.3")
+        self.broker = Broker(
+            self.journal,
+            users,
+            limits=limits,
+            window=window,
+            version="1.2.3",
+            mechanisms=mechanisms,
+        )
         self.now_s = 1_000.0
         self.wall_ms = 1_700_000_000_000
 
-    def socket(self, host: str = "127.0.0.1") -> LoneClient:
+    def socket(self, host: str = "127.0.0.1", tls: TlsSession | None = None) -> LoneClient:
         """A client that has connected and said nothing."""
-        peer = Peer(host, 50_000, "127.0.0.1", 5672)
+        peer = Peer(host, 50_000, "127.0.0.1", 5672, tls)
         return LoneClient(self, self.broker.connect(peer, self.now_s, self.wall_ms))
 
     def client(

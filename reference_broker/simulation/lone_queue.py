@@ -256,13 +256,20 @@ class QueueHost:
             self._dirty.append(queue)
 
     def route(
-        self, exchange_name: str, routing_key: str, header: bytes
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
     ) -> tuple[Queue, ...] | None:
+        keys = (routing_key, *copies)
         if exchange_name == "":
-            return tuple(q for q in (self.queues.get(routing_key),) if q is not None)
+            return tuple(self.queues[key] for key in dict.fromkeys(keys) if key in self.queues)
         if not any(exchange == exchange_name for exchange, _ in self.routes):
             return None
-        return tuple(self.queues[n] for n in self.routes.get((exchange_name, routing_key), ()))
+        names = [name for key in keys for name in self.routes.get((exchange_name, key), ())]
+        return tuple(self.queues[name] for name in dict.fromkeys(names))
+
+    def route_again(
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+    ) -> tuple[Queue, ...] | None:
+        return self.route(exchange_name, routing_key, header, copies)  # there are no windows here
 
     def queue_expired(self, queue: Queue) -> None:
         self._lose(queue, "expired")

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
-from reference_broker.simulation import inspection
+from reference_broker.simulation import bookkeeping, inspection
 from reference_broker.simulation.checkers import (
     AckChecker,
+    BooksChecker,
     DiskUseChecker,
     DurabilityChecker,
     ExpiryChecker,
@@ -67,6 +68,7 @@ class World:
                 ExpiryChecker(queues),
                 RebuildChecker(),
                 DiskUseChecker(scenario.broker.segment_bytes),
+                BooksChecker(),
             ],
             self.clock,
         )
@@ -119,11 +121,13 @@ class World:
             client.leave()
         self._last_end()
         self._converge("everybody is gone and all is synced", self._is_quiet)
+        self.history.left_over(bookkeeping.held_for_clients(self._running.broker))
         self._rest()
         drainer.begin()
         self._converge("everything is consumed", lambda: self._is_drained(drainer))
-        assert self.machine.node is not None
-        self.history.drained(inspection.losses_of(self.machine.node.broker))
+        broker = self._running.broker
+        self.history.drained(inspection.losses_of(broker))
+        self.history.left_over(bookkeeping.held_for_messages(broker))
         self._converge("the last message is confirmed", lambda: self._publish_last(drainer))
         drainer.leave()
         self._rest()
@@ -131,9 +135,7 @@ class World:
         self.machine.lose_power()
         self._converge("the broker starts", self._is_quiet)
         self._rest()
-        node = self.machine.node
-        assert node is not None
-        self.ended(node)
+        self.ended(self._running)
 
     @property
     def fault_counts(self) -> Counter[str]:
@@ -141,6 +143,11 @@ class World:
         return self.faults.counts + Counter(
             {"power loss in recovery": self.machine.cuts_in_recovery}
         )
+
+    @property
+    def _running(self) -> Node:
+        assert self.machine.node is not None
+        return self.machine.node
 
     def broker_sent(self, link: Link, data: bytes) -> None:
         """What the broker had for a client at the end of an input: part of the trace."""
@@ -160,6 +167,7 @@ class World:
         self._disk_differs = False
         stamp, wall_ms = self.clock.stamp(), self.clock.wall_ms()
         self.history.started(inspection.start_of(node.broker, found, stamp, wall_ms))
+        self._count(node)
 
     def stopped_cleanly(self, node: Node) -> None:
         self._compare(node)
@@ -184,7 +192,12 @@ class World:
         else:
             self.clock.after(_NOT_SYNCED_PAUSE_US, self._rebuild_when_synced)
 
+    def _count(self, node: Node) -> None:
+        if not bookkeeping.is_damaged(node.log):
+            self.history.counted(bookkeeping.books_of(node.log, node.broker))
+
     def _compare(self, node: Node) -> None:
+        self._count(node)
         if self._disk_differs:
             return
         index = inspection.index_of(node.broker)
@@ -206,8 +219,7 @@ class World:
     def _rest(self) -> None:
         """Let nobody do anything, until the log has to be tidy; then look at all of it."""
         self.clock.run(self.clock.now_us + REST_US)
-        node = self.machine.node
-        assert node is not None
+        node = self._running
         self._compare(node)
         self.history.rested(inspection.disk_use_of(node.log, node.broker, self.disk))
 

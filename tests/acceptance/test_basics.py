@@ -101,6 +101,23 @@ class TestExchanges:
         assert channel.publish(exchange, "nobody", b"1") == "acked"
         assert drain(channel, queue) == [b"1"]
 
+    def test_alternate_exchange_takes_nothing_of_which_one_key_fits(
+        self, channel: Any, unique: Names
+    ) -> None:
+        exchange, alternate = unique("x"), unique("alternate")
+        queue, lost = queue_of(channel, unique("q")), queue_of(channel, unique("lost"))
+        channel.declare_exchange(alternate, "fanout", durable=True)
+        channel.declare_exchange(
+            exchange, "direct", durable=True, arguments={"alternate-exchange": alternate}
+        )
+        channel.bind(queue, exchange, "k")
+        channel.bind(lost, alternate)
+        assert channel.publish(exchange, "k", b"1", headers={"CC": ["nobody"]}) == "acked"
+        assert channel.publish(exchange, "nobody", b"2", headers={"CC": ["k"]}) == "acked"
+        assert drain(channel, queue) == [b"1", b"2"]
+        assert channel.publish(exchange, "nobody", b"3", headers={"CC": ["neither"]}) == "acked"
+        assert drain(channel, lost) == [b"3"]
+
     def test_exchange_to_exchange_with_a_cycle_delivers_once(
         self, channel: Any, unique: Names
     ) -> None:
@@ -123,6 +140,20 @@ class TestExchanges:
             assert (got.body, got.routing_key) == (b"1", queues[0])
             assert got.headers == {"CC": [queues[1], queues[0]], "mine": "kept"}
             assert channel.get(queue) is None
+
+    def test_cc_keys_count_at_every_exchange_on_the_way(self, channel: Any, unique: Names) -> None:
+        first, second, others = unique("x1"), unique("x2"), unique("x3")
+        queue, unwanted = queue_of(channel, unique("q")), queue_of(channel, unique("unwanted"))
+        channel.declare_exchange(others, "fanout")
+        channel.declare_exchange(first, "direct", arguments={"alternate-exchange": others})
+        channel.declare_exchange(second, "topic")
+        channel.bind_exchange(second, first, "one")
+        channel.bind(queue, second, "two")
+        channel.bind(unwanted, others)
+        headers = {"CC": ["one"], "BCC": ["two"]}
+        assert channel.publish(first, "", b"1", headers=headers) == "acked"
+        assert channel.get(queue, no_ack=True).headers == {"CC": ["one"]}
+        assert channel.get(unwanted) is None
 
     def test_unbound_is_unroutable_again(self, channel: Any, unique: Names) -> None:
         exchange, queue = unique("x"), queue_of(channel, unique("q"))

@@ -61,6 +61,13 @@ class TestQuorumQueues:
         assert (death["reason"], death["queue"], death["count"]) == ("delivery_limit", queue, 1)
         assert "x-delivery-count" not in letter.headers
 
+    def test_a_single_active_consumers_messages_can_not_be_got(
+        self, channel: Any, unique: Names
+    ) -> None:
+        queue = quorum(channel, unique("q"), single_active_consumer=True)
+        with refused("RESOURCE_LOCKED", queue, "basic.get operations are not supported by quorum"):
+            channel.get(queue)
+
     def test_a_closed_channel_counts(self, open_channel: Any, unique: Names) -> None:
         first, second = open_channel(), open_channel()
         queue = quorum(first, unique("q"))

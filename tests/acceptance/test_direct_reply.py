@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -69,7 +70,7 @@ def test_answers_come_to_who_asked(connect: Callable[[], Any], unique: Names) ->
     for number, caller in enumerate(callers):
         caller.ask(name, str(number))
         properties = question(server, name)
-        assert properties.reply_to.startswith(REPLY_TO + ".")
+        assert re.fullmatch(re.escape(REPLY_TO) + r"\.[^.]+\.[^.]{22}==", properties.reply_to)
         for body in (b"first", b"second"):
             server.basic_publish(
                 "",

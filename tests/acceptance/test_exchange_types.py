@@ -69,6 +69,19 @@ class TestConsistentHash:
         assert all(count % 10 == 0 for count in counts(channel, names))
         assert sum(counts(channel, names)) == 20
 
+    def test_one_queue_for_all_keys_of_a_message(
+        self, declare: Callable[..., None], open_channel: Callable[[], Any], unique: Names
+    ) -> None:
+        exchange = unique("x")
+        declare(exchange, "x-consistent-hash")
+        channel = open_channel()
+        names = queues(channel, unique, 4)
+        for name in names:
+            channel.bind(name, exchange, "1")
+        copies = [f"other {number}" for number in range(20)]
+        assert channel.publish(exchange, "key", b"", headers={"CC": copies}) == "acked"
+        assert sum(counts(channel, names)) == 1
+
     @pytest.mark.parametrize(
         ("key", "text"),
         [

@@ -133,6 +133,7 @@ class TestDeadLettering:
         channel.reject(channel.get(queue).tag, requeue=False)
         got = channel.consume(dead).next()
         (death,) = got.headers["x-death"]
+        assert list(death) == ["count", "reason", "queue", "time", "exchange", "routing-keys"]
         assert (death["queue"], death["reason"], death["count"]) == (queue, "rejected", 1)
         assert (death["exchange"], death["routing-keys"]) == ("", [queue])
         assert got.headers["x-first-death-queue"] == queue

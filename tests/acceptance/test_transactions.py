@@ -47,6 +47,21 @@ def test_a_commit_publishes_in_order_and_a_rollback_nothing(rabbit: Any, queue: 
     assert [channel.basic_get(queue, auto_ack=True)[2] for _ in range(3)] == [b"1", b"2", None]
 
 
+def test_a_mandatory_message_whose_queue_went_before_the_commit_is_returned(
+    rabbit: Any, queue: str
+) -> None:
+    channel = rabbit.channel()
+    returned: list[bytes] = []
+    channel.add_on_return_callback(lambda _channel, _method, _header, body: returned.append(body))
+    channel.tx_select()
+    channel.basic_publish("", queue, b"1", mandatory=True)
+    channel.basic_publish("", queue, b"2")
+    channel.queue_delete(queue)
+    channel.tx_commit()
+    rabbit.process_data_events()
+    assert returned == [b"1"]
+
+
 def test_acks_are_undone_by_a_rollback_and_by_the_end_of_the_channel(
     rabbit: Any, queue: str
 ) -> None:

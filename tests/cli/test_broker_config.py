@@ -9,6 +9,7 @@ import pytest
 from mqkit_cli.broker_config import load_config
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.tls_config import LoginFrom, TlsConfig, TlsVersion, Verify
 
 
 def written(folder: Path, text: str) -> Path:
@@ -101,3 +102,57 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"listen: \xff\n")
     with pytest.raises(BadConfiguration, match="not UTF-8"):
         load_config(tmp_path / "latin.yaml")
+
+
+TLS = """
+tls:
+  listen: 0.0.0.0:5671
+  https: 127.0.0.1:15671
+  certificate: server.pem
+  key: /etc/server.key
+  key_password: open sesame
+  authority: authority.pem
+  verify: required
+  https_verify: peer
+  min_version: tlsv1.3
+  login_from: common_name
+auth_mechanisms: [plain, EXTERNAL]
+"""
+
+
+def test_tls(tmp_path: Path) -> None:
+    config = load_config(written(tmp_path, TLS))
+    assert config.tls == TlsConfig(
+        tmp_path / "server.pem",
+        Path("/etc/server.key"),
+        tmp_path / "authority.pem",
+        Address("0.0.0.0", 5671),
+        Address("127.0.0.1", 15671),
+        Verify.REQUIRED,
+        Verify.PEER,
+        TlsVersion.TLS_1_3,
+        LoginFrom.COMMON_NAME,
+        "open sesame",
+    )
+    assert config.mechanisms == {"PLAIN", "EXTERNAL"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "said"),
+    [
+        ("required", "always", 9, "'always' is not known here"),
+        ("server.pem", "", 6, "text"),
+        ("  key: /etc/server.key\n", "", 2, "expected certificate and key"),
+        ("0.0.0.0:5671", "nowhere", 3, "HOST:PORT"),
+        ("open sesame", "5", 7, "quote it if it is a number"),
+        ("verify: required", "verify: none", 13, "needs AMQP over TLS that verifies clients"),
+        ("[plain, EXTERNAL]", "[SCRAM]", 13, "'SCRAM' is not one (known: AMQPLAIN, PLAIN"),
+        ("[plain, EXTERNAL]", "[]", 13, "there has to be one"),
+        ("[plain, EXTERNAL]", "PLAIN", 13, "a list of names"),
+    ],
+)
+def test_faults_in_tls(tmp_path: Path, before: str, after: str, line: int, said: str) -> None:
+    with pytest.raises(BadConfiguration) as refused:
+        load_config(written(tmp_path, TLS.replace(before, after, 1)))
+    assert f":{line}:" in str(refused.value)
+    assert said in str(refused.value)

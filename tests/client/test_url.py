@@ -17,6 +17,8 @@ from mqkit.url import parse, redact
         "amqp://[::1/",
         "amqp://guest:se#cret@host/",
         "amqp://guest:se/cret@host/",
+        "amqp://guest:cret℀@host/",
+        "guest:cret@host",
         "amqp:///vhost",
         "http://host/",
         "",
@@ -48,6 +50,22 @@ def test_an_endpoint_is_shown_as_the_url_that_leads_to_it(endpoint: Endpoint, sh
     assert (again.host, again.port, again.vhost) == (endpoint.host, endpoint.port, endpoint.vhost)
 
 
-@pytest.mark.parametrize("url", ["amqp://[::1/", "amqp://u:cret@[::1/", "amqp://u:cret@h/"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "amqp://[::1/",
+        "amqp://u:cret@[::1/",
+        "amqp://u:cret@h/",
+        "amqp://u:se/cret@h/",
+        "amqp://u:se#cret@h/",
+        "amqp://u:cret℀@h/",
+        "u:cret@h:15672",
+    ],
+)
 def test_redacting_never_raises_and_never_shows(url: str) -> None:
     assert "cret" not in redact(url)
+
+
+@pytest.mark.parametrize("url", ["amqp://h:5672/v", "amqp://user@h/", "amqp://h/a@b", "nothing"])
+def test_what_has_no_password_is_shown_as_it_is(url: str) -> None:
+    assert redact(url) == url

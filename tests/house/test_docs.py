@@ -304,7 +304,7 @@ def test_every_management_path_is_in_its_table() -> None:
     }
     shown = {
         (cells[0], path)
-        for cells in rows("broker.md")
+        for cells in rows("management.md")
         if len(cells) == 2
         for path in CODE.findall(cells[1])
         if path.startswith("/api/")

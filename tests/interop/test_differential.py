@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from interop.brokers import Broker
 from interop.differential.lockstep import Lockstep
 from interop.differential.operation import Call, CloseConnection, Publish, Sequence
 from interop.differential.search import search
@@ -13,12 +14,16 @@ from interop.differential.subject import Subject
 from mqkit.url import parse
 from mqkit.wire import Properties, methods
 
-SEQUENCES = 40
+SEQUENCES = 100
 SEED = 4
 
 
 def lockstep_of(there: Any, here: Any) -> Lockstep:
-    return Lockstep(Subject("RabbitMQ", parse(there.url)), Subject("ours", parse(here.url)))
+    return Lockstep(Subject("RabbitMQ", broker(there)), Subject("ours", broker(here)))
+
+
+def broker(of: Any) -> Broker:
+    return Broker(parse(of.url), of.management_url)
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@ from __future__ import annotations
 from interop.differential.normal import Names, message, told
 from mqkit.wire import Command, Properties, Typed, encode_header, methods
 
+METHOD = methods.BasicDeliver()
+
 
 def evened(headers: dict[str, object]) -> dict[str, object]:
     header = encode_header(1, Properties(content_type="a", content_encoding="b", headers=headers))
@@ -24,6 +26,14 @@ def test_a_wrapped_term_is_one_line() -> None:
     assert Names().evened("{value_too_large,\n              9}") == "{value_too_large,9}"
 
 
+def test_widths_of_integers_in_texts_do_not_count() -> None:
+    told_there, told_here = (
+        Names().evened(f"received the value '5' of type '{width}' but current is none")
+        for width in ("byte", "signedint")
+    )
+    assert told_there == told_here != Names().evened(told_here.replace("integer", "longstr"))
+
+
 def test_types_of_header_values_count() -> None:
     assert evened({"n": 1}) != evened({"n": True})
     assert evened({"n": 1}) != evened({"n": Typed("l", 1)})
@@ -38,6 +48,15 @@ def test_the_time_of_a_death_does_not_count_its_reason_does() -> None:
     assert died("expired", 1) == died("expired", 2)
     assert died("expired", 1) != died("rejected", 1)
     assert "x-last-death-reason" not in died("expired", 1)
+
+
+def test_what_only_a_later_rabbitmq_sends_or_does_not_send_is_none() -> None:
+    def delivered(count: int) -> dict[str, object]:
+        headers = {"x-delivery-count": Typed("l", count), "x-acquired-count": Typed("l", 7)}
+        return message(Command(METHOD, encode_header(1, Properties(headers=headers)), b""), Names())
+
+    assert "headers" not in delivered(0)
+    assert delivered(1)["headers"] == {"x-delivery-count": ("Typed", Typed("l", 1))}
 
 
 def test_a_publishers_nack_has_no_requeue() -> None:

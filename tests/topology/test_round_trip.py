@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -121,6 +122,7 @@ def _topology(models: list[Any]) -> Topology:
     )
 
 
+@pytest.mark.slow
 @given(topologies())
 def test_after_an_apply_nothing_differs(topology: Topology) -> None:
     desired = compile_topology(topology)
@@ -128,11 +130,13 @@ def test_after_an_apply_nothing_differs(topology: Topology) -> None:
     assert {change.kind for change in changes} <= {ChangeKind.SAME}
 
 
+@pytest.mark.slow
 @given(topologies())
 def test_what_is_written_reads_back_as_an_equal_model(topology: Topology) -> None:
     assert loads(emit(topology)) == topology
 
 
+@pytest.mark.slow
 @given(topologies())
 def test_an_export_validates_and_plans_as_nothing_to_do(topology: Topology) -> None:
     live = Snapshot.of("/", compile_topology(topology))
@@ -156,6 +160,7 @@ live_names = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.builds(Exchange, live_names, arguments=live_arguments), unique_by=lambda x: x.name),
     st.lists(

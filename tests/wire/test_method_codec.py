@@ -59,6 +59,7 @@ def test_every_method_of_pamqp_is_there_under_its_ids() -> None:
         assert method.NAME.replace(".", "").replace("-", "") == spelled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_NAME)
 @given(data=st.data())
 def test_pamqp_reads_what_we_write(
@@ -75,6 +76,7 @@ def test_pamqp_reads_what_we_write(
         assert value == ours
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_NAME)
 @given(data=st.data())
 def test_we_read_what_pamqp_writes(

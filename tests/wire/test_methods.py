@@ -40,3 +40,14 @@ def test_methods_are_values() -> None:
 def test_argument_tables_are_not_shared() -> None:
     methods.QueueDeclare().arguments["x-max-length"] = 1
     assert methods.QueueDeclare().arguments == {}
+
+
+def test_what_may_be_a_password_is_in_no_repr() -> None:
+    secret = b"canary-in-the-mine"
+    for method in (
+        methods.ConnectionStartOk(response=secret),
+        methods.ConnectionSecureOk(secret),
+        methods.ConnectionUpdateSecret(secret, "because"),
+    ):
+        assert "canary" not in repr(method)
+    assert "because" in repr(methods.ConnectionUpdateSecret(secret, "because"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mqkit_cli.ctl.alarm_expression import alarm_in
 from mqkit_cli.ctl.api import path
 from mqkit_cli.ctl.command import MANY, Call, Command
 from mqkit_cli.ctl.exits import UNAVAILABLE, CtlError, UsageError
@@ -158,11 +159,18 @@ def _version(call: Call) -> None:
     call.output.text(str(call.api.get(path("overview"))["rabbitmq_version"]))
 
 
-def _refused(call: Call) -> None:
-    raise CtlError(
-        UNAVAILABLE,
-        "eval runs code in RabbitMQ's Erlang node; over HTTP there is none, so it is refused",
-    )
+def _eval(call: Call) -> None:
+    """There is no Erlang to run, but what other clients' suites say to raise an alarm is known."""
+    alarm = alarm_in(" ".join(call.arguments))
+    if alarm is None:
+        raise CtlError(
+            UNAVAILABLE,
+            "eval runs code in RabbitMQ's Erlang node; over HTTP there is none, so it is refused"
+            " (but for rabbit_alarm:set_alarm and clear_alarm)",
+        )
+    resource, is_on = alarm
+    call.api.put(path("nodes", _name(call), "alarms"), {resource: is_on}, _OWN)
+    call.output.text("ok")
 
 
 COMMANDS = (
@@ -176,5 +184,5 @@ COMMANDS = (
     Command("status", "", 0, 0, _status),
     Command("cluster_status", "", 0, 0, _cluster_status),
     Command("version", "", 0, 0, _version),
-    Command("eval", "<expression>", 1, MANY, _refused),
+    Command("eval", "<expression>", 1, MANY, _eval),
 )

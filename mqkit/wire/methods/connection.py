@@ -1,6 +1,7 @@
 """Methods of the connection class: login, tuning, closing; RabbitMQ's own too.
 
-Fields stand in wire order: the layout is compiled from them (:mod:`mqkit.wire.method_codec`).
+Fields stand in wire order: the layout is compiled from them (:mod:`mqkit.wire.method_codec`). What
+may be a password is in no repr.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class ConnectionStartOk(ConnectionMethod):
 
     client_properties: Table = field(default_factory=dict)
     mechanism: ShortStr = "PLAIN"
-    response: LongStr = b""
+    response: LongStr = field(default=b"", repr=False)
     locale: ShortStr = "en_US"
 
 
@@ -68,7 +69,7 @@ class ConnectionSecureOk(ConnectionMethod):
     METHOD_ID = 21
     NAME = "connection.secure-ok"
 
-    response: LongStr = b""
+    response: LongStr = field(default=b"", repr=False)
 
 
 @dataclass(slots=True)
@@ -163,7 +164,7 @@ class ConnectionUpdateSecret(ConnectionMethod):
     METHOD_ID = 70
     NAME = "connection.update-secret"
 
-    new_secret: LongStr = b""
+    new_secret: LongStr = field(default=b"", repr=False)
     reason: ShortStr = ""
 
 

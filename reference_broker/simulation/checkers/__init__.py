@@ -1,6 +1,7 @@
 """The laws that a run is held to, one checker each."""
 
 from reference_broker.simulation.checkers.acks import AckChecker
+from reference_broker.simulation.checkers.books import BooksChecker
 from reference_broker.simulation.checkers.checker import Checker, Violation
 from reference_broker.simulation.checkers.disk_use import DiskUseChecker
 from reference_broker.simulation.checkers.durability import DurabilityChecker
@@ -13,6 +14,7 @@ from reference_broker.simulation.checkers.x_death import XDeathChecker
 
 __all__ = [
     "AckChecker",
+    "BooksChecker",
     "Checker",
     "DiskUseChecker",
     "DurabilityChecker",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from reference_broker.simulation.events import (
     BitRot,
+    Books,
     Delivery,
     DiskUse,
     Indexed,
@@ -80,6 +81,12 @@ class Checker:
 
     def rested(self, use: DiskUse) -> None:
         """Nothing has happened for so long that its log has to be tidy, and takes this."""
+
+    def counted(self, books: Books) -> None:
+        """This is what its log believes to be live, and what its queues have, at one moment."""
+
+    def left_over(self, held: Mapping[str, int]) -> None:
+        """What these were for is gone, and this is what is still held of each."""
 
     def life_ended(self, losses: Losses) -> None:
         """Its process is gone, and this is what it says it had removed by itself."""

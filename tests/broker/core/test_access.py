@@ -25,7 +25,8 @@ from mqkit.wire.methods import (
     QueuePurge,
     QueueUnbind,
 )
-from reference_broker.core.permission import Permission, TopicPermission
+from reference_broker.core.access import Access
+from reference_broker.core.permission import Action, Permission, TopicPermission
 from reference_broker.core.users import User, hash_password
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
@@ -263,3 +264,11 @@ def test_an_impersonator_may_use_any_user_id() -> None:
     client.send(2, ChannelOpen())
     client.publish("q", channel=2, properties=Properties(user_id="bob", expiration="x"))
     assert refused_text(client) == ("406 PRECONDITION_FAILED - invalid expiration 'x': no_integer")
+
+
+def test_what_was_granted_is_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reference_broker.core.access.GRANTED_MAX", 3)
+    access = Access(LoneBroker().broker.access, "guest", "/")
+    for number in range(10):
+        access.require(Action.READ, "queue", f"q{number}")
+        assert 0 < len(access._granted) <= 3

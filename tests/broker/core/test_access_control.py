@@ -35,14 +35,16 @@ class Rig:
     def __init__(self) -> None:
         self.journal = KeepingJournal()
         self.changes = 0
+        self.changed_in: list[str] = []
         self.control = AccessControl(UserStore(), self.journal, self._changed)
 
-    def _changed(self) -> None:
+    def _changed(self, vhost: str) -> None:
         self.changes += 1
+        self.changed_in.append(vhost)
 
     def again(self, definitions: Mapping[str, bytes] | None = None) -> AccessControl:
         """After a restart."""
-        control = AccessControl(UserStore(), MemoryJournal(), lambda: None)
+        control = AccessControl(UserStore(), MemoryJournal(), lambda vhost: None)
         control.restore(self.journal.kept if definitions is None else definitions)
         return control
 
@@ -114,3 +116,23 @@ def test_guest_stays_on_this_machine_whoever_makes_it(rig: Rig) -> None:
 def test_a_definition_of_another_layout_is_told(rig: Rig, value: bytes) -> None:
     with pytest.raises(Corrupt):
         rig.again({"user/ann": value})
+
+
+def test_a_change_concerns_its_virtual_host_only(rig: Rig) -> None:
+    rig.control.set_permission("ann/ä", "v2", Permission.of("", "", ""))
+    rig.control.set_topic_permission("ann/ä", "v2", "x", TopicPermission("", ""))
+    assert rig.changed_in == ["v/1", "v/1", "v2", "v2"]
+    rig.control.delete_user("ann/ä")
+    assert rig.changed_in[4:] == ["v/1", "v2", "v/1", "v2"]
+    assert (rig.control.permissions(), rig.control.topic_permissions()) == ([], [])
+    assert rig.journal.kept == {}
+
+
+def test_the_permissions_of_others_stay(rig: Rig) -> None:
+    rig.control.put_user("bob", HASH, (), {})
+    for vhost in ("v/1", "v2"):
+        rig.control.set_permission("bob", vhost, Permission.of("", "", ""))
+    rig.control.delete_user("ann/ä")
+    assert [row[:2] for row in rig.control.permissions()] == [("v/1", "bob"), ("v2", "bob")]
+    rig.control.forget_vhost("v/1")
+    assert [row[:2] for row in rig.control.permissions()] == [("v2", "bob")]

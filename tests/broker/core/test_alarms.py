@@ -193,3 +193,21 @@ def test_both_alarms_are_named_to_whoever_publishes_then() -> None:
     assert late.methods() == []
     lone.broker.alarms.clear(Alarm.DISK)
     assert late.methods() == early.methods() == [ConnectionUnblocked()]
+
+
+def test_what_is_measured_and_what_an_operator_holds_are_two_reasons() -> None:
+    lone = small_broker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q"))
+    client.publish("q")
+    client.received()
+    alarms = lone.broker.alarms
+    alarms.hold(Alarm.MEMORY)
+    alarms.sound(Alarm.MEMORY)
+    alarms.clear(Alarm.MEMORY)
+    assert client.methods() == [BLOCKED]
+    alarms.sound(Alarm.MEMORY)
+    alarms.release(Alarm.MEMORY)
+    assert client.methods() == []
+    alarms.clear(Alarm.MEMORY)
+    assert client.methods() == [ConnectionUnblocked()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqkit.wire import Properties, content_frames
+from mqkit.wire import Properties, content_frames, method_frame
 from mqkit.wire.methods import (
     BasicAck,
     BasicCancel,
@@ -197,6 +197,42 @@ def test_a_global_prefetch_is_for_all_consumers_of_the_channel() -> None:
     assert len(delivered(client)) == 2
     client.send(1, BasicQos(prefetch_count=0, global_=True))
     assert len(delivered(client)) == 2
+
+
+def test_a_consumer_without_acks_waits_for_a_global_prefetch_and_adds_nothing_to_it() -> None:
+    client = with_queue(1)
+    client.send(1, QueueDeclare("free"), BasicQos(prefetch_count=1, global_=True))
+    client.send(1, BasicConsume("q", "acks"), BasicConsume("free", "none", no_ack=True))
+    client.publish("free", b"1")
+    client.publish("free", b"2")
+    assert delivered(client) == [("acks", b"0")]
+    client.send(1, BasicAck(1, False))
+    assert delivered(client) == [("none", b"1"), ("none", b"2")]
+
+
+def test_room_in_a_global_prefetch_goes_to_another_queue_each_time() -> None:
+    client = LoneBroker().client()
+    client.send(1, BasicQos(prefetch_count=1, global_=True))
+    for name in ("a", "b", "c"):
+        client.send(1, QueueDeclare(name), BasicConsume(name, name))
+        for _ in range(3):
+            client.publish(name)
+    for tag in range(1, 9):
+        client.send(1, BasicAck(tag, False))
+    tags = [tag for tag, _ in delivered(client)]
+    assert sorted(tags) == sorted("abc" * 3)
+    assert set(tags[1:4]) == {"a", "b", "c"}
+
+
+def test_what_came_before_a_cancel_is_delivered_before_it() -> None:
+    client = with_queue(3)
+    client.send(1, BasicQos(prefetch_count=1), BasicConsume("q", "t"))
+    assert delivered(client) == [("t", b"0")]
+    cancel = BasicCancel("t")
+    client.send_bytes(method_frame(1, BasicAck(1, False)) + method_frame(1, cancel))
+    received = client.received()
+    assert received[0].body == b"1"
+    assert [r.method for r in received[1:]] == [BasicCancelOk("t")]
 
 
 def test_gets_do_not_count_against_a_prefetch() -> None:

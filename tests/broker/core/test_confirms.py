@@ -106,6 +106,20 @@ def test_an_unroutable_message_is_confirmed_and_if_mandatory_returned_before() -
     assert ack.method == BasicAck(2, False)
 
 
+def test_a_return_comes_behind_the_confirms_of_what_was_published_before_it() -> None:
+    lone, client = slow_disk()
+    client.send_bytes(
+        b"".join(_publish_frames("nowhere", mandatory=number > 1) for number in range(4))
+    )
+    returned = BasicReturn(312, "NO_ROUTE", "", "nowhere")
+    expected = [BasicAck(2, True), returned, BasicAck(3, False), returned, BasicAck(4, False)]
+    assert client.methods() == expected
+    client.send_bytes(_publish_frames("d") + _publish_frames("nowhere", mandatory=True))
+    assert client.methods() == [returned], "the one before it waits for the disk"
+    lone.sync()
+    assert client.methods() == [BasicAck(6, True)]
+
+
 def test_a_refused_message_is_nacked_and_no_ack_covers_it_alone() -> None:
     _, client = slow_disk()
     full = {"x-max-length": 1, "x-overflow": "reject-publish"}
@@ -269,5 +283,6 @@ def test_a_publish_that_is_cut_by_a_read_is_confirmed_with_the_read_that_complet
     assert acks[-1] in (BasicAck(2, True), BasicAck(2, False))
 
 
-def _publish_frames(routing_key: str) -> bytes:
-    return content_frames(1, BasicPublish("", routing_key), PERSISTENT, b"body", 131_072)
+def _publish_frames(routing_key: str, mandatory: bool = False) -> bytes:
+    method = BasicPublish("", routing_key, mandatory=mandatory)
+    return content_frames(1, method, PERSISTENT, b"body", 131_072)

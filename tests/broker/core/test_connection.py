@@ -30,6 +30,7 @@ from reference_broker.core.connection_state import ConnectionState
 from reference_broker.core.limits import (
     CLOSE_OK_S,
     DELIVERY_OUTPUT_BYTES_MAX,
+    LEAVING_S,
     REPLY_OUTPUT_BYTES_MAX,
     Limits,
 )
@@ -118,6 +119,7 @@ def test_both_sides_close_at_once() -> None:
         "connection.close",
         "connection.close-ok",
     ]
+    client.send(0, ConnectionCloseOk())
     assert client.connection.closed
 
 
@@ -137,11 +139,50 @@ def test_the_client_closes() -> None:
     client.received()
     client.send(0, ConnectionClose(200, "bye", 0, 0))
     assert client.methods() == [ConnectionCloseOk()]
-    assert client.connection.closed
     assert list(lone.broker.vhosts["/"].queues) == ["ours"]
+    assert not client.connection.closed
     client.disconnect()
+    assert client.connection.closed
     client.disconnect()
     assert lone.broker.connections == {}
+
+
+def test_whoever_has_closed_may_say_more_until_it_closes_its_socket() -> None:
+    client = LoneBroker().client()
+    client.send(0, ConnectionClose(200, "bye", 0, 0))
+    client.send(1, QueueDeclare("late"))
+    client.send(0, ConnectionClose(200, "bye", 0, 0))
+    assert client.methods() == [ConnectionCloseOk(), ConnectionCloseOk()]
+    assert not client.connection.broker.vhosts["/"].queues
+    client.send_bytes(raw(1, 1, b"\x00\x01", end=0))
+    assert client.connection.closed
+    assert client.output() == b""
+
+
+@pytest.mark.parametrize(("heartbeat_s", "patience_s"), [(0, LEAVING_S), (60, LEAVING_S), (5, 5)])
+def test_a_client_that_never_closes_its_socket_is_dropped(
+    heartbeat_s: int, patience_s: float
+) -> None:
+    lone = LoneBroker()
+    client = lone.client(heartbeat_s=heartbeat_s)
+    client.send(0, ConnectionClose(200, "bye", 0, 0))
+    client.received()
+    lone.pass_time(patience_s - 0.1)
+    assert not client.connection.closed
+    lone.pass_time(0.2)
+    assert client.connection.closed
+    assert client.heartbeats == 0
+    assert lone.broker.connections == {}
+
+
+def test_a_broker_that_stops_does_not_wait_for_who_has_closed() -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    client.send(0, ConnectionClose(200, "bye", 0, 0))
+    client.received()
+    lone.broker.close("shutdown", lone.now_s, lone.wall_ms)
+    assert client.connection.closed
+    assert client.output() == b""
 
 
 def test_update_secret() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
@@ -163,6 +164,10 @@ def test_those_of_a_queue_that_is_gone_are_forgotten(host: QueueHost) -> None:
         ("count/%2F/1", b"\x01" + bytes(8)),
         ("count/%2F/1/5", b"\x01"),
         ("count/%2F/1/5", b"\x02" + bytes(8)),
+        ("counts/%2F/1/x", b"\x01" + bytes(9)),
+        ("counts/%2F/1/5", b"\x01" + bytes(8)),
+        ("counts/%2F/1/5", b"\x02" + bytes(9)),
+        ("counts/%2F/1/5", b""),
     ],
 )
 def test_what_can_not_be_read_is_said(host: QueueHost, key: str, value: bytes) -> None:
@@ -181,7 +186,61 @@ def test_counts_of_messages_that_are_gone_are_swept(host: QueueHost) -> None:
     host.publish(queue, *[b"x"] * 100, header=HEADER)
     queue.requeue([got(queue) for _ in range(100)])
     assert all(counts.of(got(queue).sequence) == Counts(1, 1) for _ in range(100))
-    assert len(definitions(host)) == len(counts)
+    assert len(definitions(host)) <= 100 // 64 + 2
+
+
+def test_what_comes_back_together_is_defined_together(host: QueueHost) -> None:
+    queue = quorum(host)
+    host.publish(queue, *[b"x"] * 1_000, header=HEADER)
+    leases = [got(queue) for _ in range(1_000)]
+    assert isinstance(host.journal, RecordingJournal)
+    start = len(host.journal.records)
+    queue.requeue(leases)
+    written = [record for record in host.journal.records[start:] if record[0] == "define"]
+    assert len(written) <= 1_000 // 64 + 2
+    assert {len(value) for _, _, value in written[1:-1]} == {1 + 64 * 9}
+
+
+@pytest.mark.parametrize("end", ["purged", "acked"])
+def test_a_queue_without_messages_has_none(host: QueueHost, end: str) -> None:
+    queue = quorum(host)
+    host.publish(queue, *[b"x"] * 10, header=HEADER)
+    held = got(queue)
+    queue.requeue([got(queue) for _ in range(9)])
+    assert len(counting(queue)) == 9
+    if end == "purged":
+        queue.purge()
+        assert (queue.unacked, len(counting(queue))) == (1, 0)
+    else:
+        for lease in (held, *[got(queue) for _ in range(9)]):
+            queue.ack(lease)
+        host.mark_dirty(queue)
+        host.settle()
+    assert definitions(host) == {}
+
+
+def test_the_counts_of_an_earlier_version_are_taken_over(host: QueueHost) -> None:
+    queue = quorum(host)
+    host.publish(queue, b"a", b"b", header=HEADER)
+    first, second = got(queue), got(queue)
+    single = {
+        f"count/%2F/{queue.id}/{lease.sequence}": struct.pack(">BII", 1, 3, lease.sequence & 7)
+        for lease in (first, second)
+    }
+    for key, value in single.items():
+        host.journal.define(key, value)
+    restore_counts(single, "/", {queue.id: queue}, host.journal)
+    counts = counting(queue)
+    counts.sweep()
+    counts.write()
+    assert [counts.of(lease.sequence).failed for lease in (first, second)] == [3, 3]
+    kept = definitions(host)
+    assert {key.partition("/")[0] for key in kept} == {"counts"}
+    again = QueueHost()
+    restored = quorum(again)
+    restore_counts(kept, "/", {queue.id: restored}, again.journal)
+    for lease in (first, second):
+        assert counting(restored).of(lease.sequence) == counts.of(lease.sequence)
 
 
 def test_a_deleted_queue_leaves_none(host: QueueHost) -> None:

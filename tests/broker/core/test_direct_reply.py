@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from mqkit.wire import Properties, decode_header
@@ -58,7 +60,7 @@ def refusal(client: LoneClient) -> tuple[int, str, int, int]:
 
 def test_an_answer_goes_to_the_channel_that_asked() -> None:
     client, server, address = asked(LoneBroker())
-    assert address.startswith(ADDRESS_PREFIX)
+    assert re.fullmatch(re.escape(ADDRESS_PREFIX) + r"[\w-]+\.[\w-]{22}==", address)
     server.publish(address, b"answer", properties=Properties(correlation_id="7"))
     server.publish(address, b"", mandatory=True)
     first, second = client.received()

@@ -21,9 +21,16 @@ from mqkit.wire.methods import (
     QueueDeclare,
 )
 from reference_broker.core.connection_state import ConnectionState
-from reference_broker.core.handshake import CAPABILITIES, Credentials
+from reference_broker.core.handshake import CAPABILITIES, RABBITMQ_VERSION
 from reference_broker.core.limits import FRAME_SIZE_BEFORE_TUNE, HANDSHAKE_S, LOGIN_REFUSED_S
-from reference_broker.core.passwords import ImmediatePasswords, PasswordHash, Verdict
+from reference_broker.core.mechanisms import Credentials
+from reference_broker.core.passwords import (
+    ANYBODY,
+    Asker,
+    ImmediatePasswords,
+    PasswordHash,
+    Verdict,
+)
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 FAILURE_CLOSE = {"capabilities": {"authentication_failure_close": True}}
@@ -68,7 +75,9 @@ def test_the_whole_way() -> None:
     assert (start.version_major, start.version_minor) == (0, 9)
     assert b"PLAIN" in start.mechanisms.split()
     assert start.server_properties["capabilities"] == CAPABILITIES
-    assert start.server_properties["version"] == "1.2.3"
+    assert start.server_properties["product"] == "RabbitMQ"
+    assert start.server_properties["version"] == RABBITMQ_VERSION
+    assert start.server_properties["information"] == "mqkit reference broker 1.2.3"
     client.send(0, start_ok())
     assert client.methods() == [ConnectionTune(2047, 131_072, 60)]
     client.send(0, ConnectionTuneOk(100, 8192, 30))
@@ -133,11 +142,18 @@ class LatePasswords(ImmediatePasswords):
     def __init__(self) -> None:
         super().__init__()
         self.answer: Callable[[], None] = lambda: None
+        self.busy: Callable[[], None] = lambda: None
 
     def check(
-        self, stored: PasswordHash, password: bytes, answer: Callable[[Verdict], None]
+        self,
+        stored: PasswordHash,
+        password: bytes,
+        answer: Callable[[Verdict], None],
+        asker: Asker = ANYBODY,
     ) -> None:
+        self.asker = asker
         self.answer = partial(super().check, stored, password, answer)
+        self.busy = partial(answer, Verdict.BUSY)
 
 
 def late_login() -> tuple[LatePasswords, LoneClient]:
@@ -162,10 +178,45 @@ def test_what_comes_while_the_password_is_checked_waits() -> None:
     assert client.connection.wants_reading
 
 
+def test_what_comes_behind_a_refused_login_is_dropped() -> None:
+    passwords, client = late_login()
+    client.send(0, start_ok(password="wrong"))
+    client.send_bytes(b"x" * 8_000)
+    assert client.connection.waiting_bytes == 8_000
+    passwords.answer()
+    client.received()
+    assert client.connection.waiting_bytes == 0
+    client.send_bytes(b"x" * 100_000)
+    assert client.connection.waiting_bytes == 0
+    assert not client.connection.closed
+
+
+def test_more_than_a_handshake_before_the_login_is_checked_ends_the_socket() -> None:
+    passwords, client = late_login()
+    client.send(0, start_ok())
+    client.send_bytes(b"x" * FRAME_SIZE_BEFORE_TUNE)
+    assert not client.connection.closed
+    client.send_bytes(b"x")
+    assert client.connection.closed
+    assert client.connection.waiting_bytes == 0
+    assert client.connection.broker.connections == {}
+    passwords.answer()
+    assert client.output() == b""
+
+
+def test_a_token_as_the_password_fits_into_a_frame_before_tune() -> None:
+    client = started()
+    client.send(0, start_ok(password="t" * 6_000))
+    assert only_close(client).reply_code == 403
+
+
 def test_a_client_that_is_gone_before_its_password_is_checked() -> None:
     passwords, client = late_login()
     client.send(0, start_ok())
+    assert passwords.asker.origin == "127.0.0.1"
+    assert passwords.asker.is_there()
     client.disconnect()
+    assert not passwords.asker.is_there()
     passwords.answer()
     assert client.connection.closed
     assert client.output() == b""
@@ -174,8 +225,8 @@ def test_a_client_that_is_gone_before_its_password_is_checked() -> None:
 def test_too_many_logins_end_the_socket_without_a_word() -> None:
     """A close with 403 would make clients give up for good."""
     passwords, client = late_login()
-    passwords.check = lambda stored, password, answer: answer(Verdict.BUSY)  # type: ignore[method-assign]
     client.send(0, start_ok())
+    passwords.busy()
     assert client.methods() == []
     assert client.connection.closed
 
@@ -224,7 +275,7 @@ def test_a_mechanism_that_was_not_offered() -> None:
     client.send(0, start_ok(mechanism="EXTERNAL"))
     close = only_close(client)
     assert close.reply_code == 503
-    assert close.reply_text.endswith("unknown authentication mechanism 'EXTERNAL'")
+    assert close.reply_text.endswith("invalid authentication mechanism 'EXTERNAL'")
 
 
 @pytest.mark.parametrize(
@@ -283,13 +334,13 @@ def test_nothing_can_be_done_on_a_channel_before_the_connection_is_open() -> Non
     assert client.connection.broker.vhosts["/"].queues == {}
 
 
-def test_a_frame_above_4096_octets_before_tune_ok_is_refused_at_its_head() -> None:
+def test_a_frame_above_8192_octets_before_tune_ok_is_refused_at_its_head() -> None:
     client = started()
     size = FRAME_SIZE_BEFORE_TUNE + 1
     client.send_bytes(b"\x01\x00\x00" + size.to_bytes(4, "big"))
     close = only_close(client)
     assert close.reply_code == 501
-    assert "frame_too_large,4097" in close.reply_text
+    assert "frame_too_large,8193,8184}" in close.reply_text
 
 
 def test_the_negotiated_frame_size_holds_after_tune_ok() -> None:

@@ -27,3 +27,17 @@ def test_fanout_wants_nothing() -> None:
     assert list(matcher.match("m", NO_HEADERS)) == bindings
     matcher.remove(bindings[0])
     assert list(matcher.match("m", NO_HEADERS)) == bindings[1:]
+
+
+def test_more_keys_find_more_bindings_each_once() -> None:
+    direct = DirectMatcher()
+    bindings = [Binding("x", "q1", "k"), Binding("x", "q2", "l"), Binding("x", "q3", "m")]
+    for binding in bindings:
+        direct.add(binding)
+    assert direct.match("l", NO_HEADERS, ["k", "l", "k", "nobody"]) == [bindings[1], bindings[0]]
+
+
+def test_a_fanout_has_no_use_for_keys() -> None:
+    fanout = FanoutMatcher()
+    fanout.add(Binding("x", "q1", "k"))
+    assert len(list(fanout.match("k", NO_HEADERS, ["k", "l"]))) == 1

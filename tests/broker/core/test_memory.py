@@ -150,3 +150,11 @@ def test_without_pages_transient_messages_end_at_the_alarm() -> None:
     assert bodies(lone, journal, consumer) == list(range(800))
     lone.pass_time(1)
     assert lone.broker.alarms.on == []
+
+
+def test_a_frame_that_is_not_whole_is_counted(lone: LoneBroker) -> None:
+    client = lone.client()
+    client.send_bytes(b"\x01\x00\x01\x00\x01\x00\x00" + b"x" * 60_000)
+    assert held_bytes(lone.broker) == 60_007
+    client.disconnect()
+    assert held_bytes(lone.broker) == 0

@@ -17,7 +17,12 @@ from reference_broker.core.policy_effect import (
 )
 from reference_broker.core.policy_validation import PolicyWish
 from reference_broker.core.queue import Queue
-from reference_broker.core.queue_arguments import MAX_EXPIRY_MS, Overflow, QueueArguments
+from reference_broker.core.queue_arguments import (
+    MAX_EXPIRY_MS,
+    Overflow,
+    QueueArguments,
+    parse_stored,
+)
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))
@@ -47,6 +52,7 @@ def limits(arguments: dict[str, Any], definition: dict[str, Any]) -> QueueArgume
         ("expires", "expires_ms"),
         ("max-length", "max_length"),
         ("max-length-bytes", "max_length_bytes"),
+        ("consumer-timeout", "consumer_timeout_ms"),
     ],
 )
 def test_of_numbers_the_smallest_holds(key: str, field: str) -> None:
@@ -82,6 +88,12 @@ def test_what_policies_do_not_speak_of_stays() -> None:
     assert effective_limits(own, arguments, {"queue-mode": "lazy"}) is own
     limited = effective_limits(own, arguments, {"max-length": 3})
     assert (limited.max_priority, limited.single_active_consumer) == (5, True)
+
+
+def test_an_argument_that_the_log_has_and_that_is_wrong_is_none() -> None:
+    arguments = {"x-consumer-timeout": "soon"}
+    own = parse_stored(arguments, "q", "/")
+    assert effective_limits(own, arguments, {"consumer-timeout": 5}).consumer_timeout_ms == 5
 
 
 def test_a_default_is_no_argument() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from mqkit.wire import Properties, content_frames, method_frame
 from mqkit.wire.methods import (
+    BasicCancel,
     BasicConsume,
     BasicDeliver,
     BasicPublish,
+    BasicQos,
+    BasicQosOk,
+    ChannelClose,
     Method,
     QueueDeclare,
     QueueDeclareOk,
@@ -14,6 +18,7 @@ from mqkit.wire.methods import (
     QueueDeleteOk,
 )
 from reference_broker.simulation.lone_broker import FRAME_MAX, LoneBroker, LoneClient
+from reference_broker.simulation.lone_queue import RecordingJournal
 
 
 def client_of(arguments: dict[str, object] | None = None, *, consuming: bool = False) -> LoneClient:
@@ -53,5 +58,29 @@ def test_a_message_that_has_expired_is_not_counted() -> None:
 def test_a_queue_whose_message_a_consumer_waits_for_is_empty() -> None:
     client = client_of(consuming=True)
     answers = publish_and(client, QueueDelete("q", if_empty=True))
-    assert answers[0] == DELIVERED
-    assert answers[-1] == QueueDeleteOk(0)
+    assert answers == [DELIVERED, QueueDeleteOk(0), BasicCancel("tag", True)]
+
+
+def test_a_queue_in_use_and_not_empty_is_told_to_be_not_empty() -> None:
+    client = client_of()
+    client.send(1, BasicQos(prefetch_count=1), BasicConsume("q", "tag"))
+    for _ in range(2):
+        client.publish("q", b"body")
+    client.received()
+    client.send(1, QueueDelete("q", if_unused=True, if_empty=True))
+    (closed,) = client.methods()
+    assert isinstance(closed, ChannelClose)
+    assert closed.reply_text == "PRECONDITION_FAILED - queue 'q' in vhost '/' not empty"
+
+
+def test_who_deletes_a_queue_that_it_consumes_hears_the_ok_first() -> None:
+    """Whenever that is: what a durable queue's deletion wrote has to be on disk."""
+    lone = LoneBroker(RecordingJournal())
+    client = lone.client()
+    client.send(1, QueueDeclare("q", durable=True), BasicConsume("q", "tag", nowait=True))
+    lone.sync()
+    client.received()
+    client.send(1, QueueDelete("q"), BasicQos())
+    assert client.methods() == []
+    lone.sync()
+    assert client.methods() == [QueueDeleteOk(0), BasicQosOk(), BasicCancel("tag", True)]

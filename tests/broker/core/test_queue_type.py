@@ -10,6 +10,7 @@ from mqkit.wire import Properties
 from mqkit.wire.methods import (
     BasicConsume,
     BasicConsumeOk,
+    BasicGet,
     BasicQos,
     ChannelClose,
     ConnectionClose,
@@ -19,6 +20,8 @@ from mqkit.wire.methods import (
     QueuePurge,
     QueuePurgeOk,
 )
+from reference_broker.core.vhost_info import VHostInfo
+from reference_broker.errors import ChannelException, ConnectionException
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
 
@@ -86,6 +89,17 @@ def test_it_takes_no_consumer_of_a_channel_with_a_global_prefetch(client: LoneCl
     )
 
 
+def test_a_single_active_consumers_messages_are_nobody_elses(client: LoneClient) -> None:
+    client.send(1, quorum(arguments={**QUORUM, "x-single-active-consumer": True}), BasicGet("q"))
+    closed = client.methods()[-1]
+    assert isinstance(closed, ChannelClose)
+    assert (closed.reply_code, closed.class_id, closed.method_id) == (405, 60, 70)
+    assert closed.reply_text == (
+        "RESOURCE_LOCKED - cannot obtain access to locked queue 'q' in vhost '/'. basic.get"
+        " operations are not supported by quorum queues with single active consumer"
+    )
+
+
 def test_exclusive_consumers_share_it_and_a_purge_is_fine(client: LoneClient) -> None:
     client.send(1, quorum(), BasicConsume("q", exclusive=True), BasicConsume("q", exclusive=True))
     client.send(1, QueuePurge("q"))
@@ -122,3 +136,42 @@ def test_fan_out_stores_a_transient_message_for_the_quorum_queue_only() -> None:
     assert isinstance(host.journal, RecordingJournal)
     ((_, entries, _),) = host.journal.records
     assert [entry.queue_id for entry in entries] == [queues[0].id]
+
+
+def declared(lone: LoneBroker, name: str, **options: Any) -> str:
+    options = {"durable": True} | options
+    queue = lone.broker.vhosts["/"].declare_queue(name, **options)
+    return queue.limits.queue_type.value
+
+
+def test_the_default_type_of_a_virtual_host() -> None:
+    lone = LoneBroker()
+    vhost = lone.broker.vhosts["/"]
+    assert declared(lone, "before") == "classic"
+    vhost.describe(VHostInfo(default_queue_type="quorum"))
+    assert declared(lone, "q") == "quorum"
+    assert vhost.queues["q"].arguments == QUORUM
+    assert declared(lone, "q") == declared(lone, "q", arguments=QUORUM) == "quorum"
+    assert declared(lone, "c", arguments={"x-queue-type": "classic"}) == "classic"
+    assert declared(lone, "a", auto_delete=True) == "classic"
+    assert declared(lone, "t", durable=False) == "classic"
+    assert declared(lone, "", owner=object(), exclusive=True) == "classic"
+    with pytest.raises(ChannelException, match="server-named"):
+        declared(lone, "")
+    assert declared(lone, "before") == "classic", "it was there before the default was"
+
+
+@pytest.mark.parametrize("default", ["undefined", "nonsense"])
+def test_a_default_type_that_is_none(default: str) -> None:
+    lone = LoneBroker()
+    vhost = lone.broker.vhosts["/"]
+    vhost.describe(VHostInfo(default_queue_type=default))
+    assert declared(lone, "q") == "classic"
+    assert vhost.queues["q"].arguments == {}
+
+
+def test_streams_as_the_default_are_refused_as_any_stream_is() -> None:
+    lone = LoneBroker()
+    lone.broker.vhosts["/"].describe(VHostInfo(default_queue_type="stream"))
+    with pytest.raises(ConnectionException, match="stream"):
+        declared(lone, "q")

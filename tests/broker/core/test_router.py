@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import pytest
 
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.deadlines import Deadlines
+from reference_broker.core.headers_match import HeadersMatcher, HeadersPattern
 from reference_broker.core.identity import Ids
 from reference_broker.core.journal import MemoryJournal
 from reference_broker.core.moment import Moment
 from reference_broker.core.vhost import VHost
-from reference_broker.errors import ConnectionException
+from reference_broker.errors import ChannelException, ConnectionException
 
 
 @pytest.fixture
@@ -52,6 +53,19 @@ def test_the_default_exchange_names_a_queue(vhost: VHost) -> None:
     assert names(vhost, "", "q") == ["q"]
     assert names(vhost, "", "nope") == []
     assert not vhost.depends_on_headers(vhost.exchanges[""], "k")
+
+
+def test_every_exchange_on_the_way_is_asked_for_all_keys(
+    vhost: VHost, to_queue: Callable[..., None], to_exchange: Callable[..., None]
+) -> None:
+    vhost.declare_exchange("x", "direct", arguments={"alternate-exchange": "amq.fanout"})
+    to_exchange("x", "amq.topic", "one")
+    to_queue("amq.topic", "q", "two")
+    to_queue("amq.fanout", "unwanted")
+    exchange = vhost.exchanges["x"]
+    assert [queue.name for queue in vhost.resolve(exchange, "", None, ("one", "two"))] == ["q"]
+    assert names(vhost, "x", "one") == []
+    assert names(vhost, "x", "two") == ["unwanted"]
 
 
 def test_each_queue_once_in_order_of_binding(vhost: VHost, to_queue: Callable[..., None]) -> None:
@@ -198,3 +212,70 @@ def test_one_of_several_queues_by_the_hash_of_a_header(
     found = [names(vhost, "x", f"key {n}", with_headers(id=n // 2)) for n in range(40)]
     assert found[::2] == found[1::2]
     assert len({queue for (queue,) in found}) > 5
+
+
+def all_names(vhost: VHost, exchange: str, *keys: str) -> list[str]:
+    first, *more = keys
+    return [queue.name for queue in vhost.resolve(vhost.exchanges[exchange], first, None, more)]
+
+
+def test_more_keys_find_more_queues_each_once(vhost: VHost, to_queue: Callable[..., None]) -> None:
+    for source in ("amq.direct", "amq.topic"):
+        for queue, key in (("a", "k.a"), ("b", "k.b"), ("a", "k.b")):
+            to_queue(source, queue, key)
+        assert all_names(vhost, source, "k.b", "k.a", "k.b", "nope") == ["b", "a"]
+    to_queue("amq.topic", "c", "k.#")
+    assert sorted(all_names(vhost, "amq.topic", "nope", "k.a", "k.b")) == ["a", "b", "c"]
+    assert all_names(vhost, "", "b", "nope", "a") == ["b", "a"]
+
+
+def test_an_exchange_that_chooses_does_so_once_for_all_keys(vhost: VHost) -> None:
+    for kind in ("x-random", "x-consistent-hash", "x-modulus-hash"):
+        vhost.declare_exchange(kind, kind)
+        for number in range(8):
+            vhost.declare_queue(f"q{number}")
+            vhost.bind(kind, f"q{number}", "1", destination_is_queue=True)
+        assert len(all_names(vhost, kind, *(f"k{number}" for number in range(50)))) == 1
+
+
+def test_the_alternate_takes_a_message_of_which_no_key_fits(
+    vhost: VHost, to_queue: Callable[..., None]
+) -> None:
+    vhost.declare_exchange("x", "direct", arguments={"alternate-exchange": "amq.fanout"})
+    to_queue("x", "a", "k")
+    to_queue("amq.fanout", "b")
+    assert all_names(vhost, "x", "nope", "k") == ["a"]
+    assert all_names(vhost, "x", "k", "nope") == ["a"]
+    assert all_names(vhost, "x", "nope", "neither") == ["b"]
+
+
+def test_bindings_are_looked_at_once_however_many_keys(vhost: VHost) -> None:
+    """A thousand keys at a thousand bindings were a million looks."""
+    looks = []
+
+    class Counted(HeadersPattern):
+        def matches(self, headers: Mapping[str, Hashable]) -> bool:
+            looks.append(self)
+            return super().matches(headers)
+
+    vhost.declare_queue("q")
+    vhost.bind("amq.headers", "q", "", {"a": 1}, destination_is_queue=True)
+    matcher = vhost.exchanges["amq.headers"]._matcher
+    assert isinstance(matcher, HeadersMatcher)
+    [(identity, (_, binding))] = matcher._bindings.items()
+    matcher._bindings[identity] = (Counted({"a": 1}), binding)
+    header = with_headers(a=1)
+    more = [f"k{number}" for number in range(1_000)]
+    assert len(vhost.resolve(vhost.exchanges["amq.headers"], "", header, more)) == 1
+    assert len(looks) == 1
+
+
+def test_keys_that_cost_too_much_find_nothing_for_a_dead_letter(
+    vhost: VHost, to_queue: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to_queue("amq.topic", "q", "#.a.#")
+    monkeypatch.setattr("reference_broker.core.topic_trie.PLACES_MAX", 3)
+    with pytest.raises(ChannelException, match="more than 3 places"):
+        names(vhost, "amq.topic", "a.a.a")
+    assert vhost.route("amq.topic", "a.a.a", b"") == ()
+    assert vhost.route("amq.topic", "a", b"") is not None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties
-from mqkit.wire.methods import BasicAck, BasicNack, BasicReturn
+from mqkit.wire.methods import BasicAck, BasicGet, BasicGetOk, BasicNack, BasicReject, BasicReturn
 from reference_broker.core.seen_keys import SeenKeys
 from reference_broker.core.vhost import VHost
 from reference_broker.errors import ChannelException
@@ -256,3 +256,88 @@ def test_a_bad_window_is_refused(vhost: VHost) -> None:
     with pytest.raises(ChannelException, match="'x-message-id-window' must be an integer"):
         vhost.declare_queue("bad", arguments={"x-message-id-window": "x"})
     assert "bad" not in vhost.queues
+
+
+RETRIED = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "wait"}
+WAITING = {"x-dead-letter-exchange": "", "x-message-ttl": 1_000}
+
+
+def reject_head(client: LoneClient, queue: str) -> None:
+    client.send(1, BasicGet(queue))
+    got = client.methods()[-1]
+    assert isinstance(got, BasicGetOk)
+    client.send(1, BasicReject(got.delivery_tag, requeue=False))
+
+
+def test_a_dead_letter_passes_the_window_of_the_queue_that_it_comes_back_to(
+    client: LoneClient, vhost: VHost, lone: LoneBroker
+) -> None:
+    vhost.declare_queue("w", durable=True, arguments=WINDOW | RETRIED)
+    back = WAITING | {"x-dead-letter-routing-key": "w"}
+    vhost.declare_queue("wait", durable=True, arguments=back)
+    client.publish("w", b"body", properties=Properties(delivery_mode=2, message_id="a"))
+    for _ in range(3):
+        reject_head(client, "w")
+        assert (ready(vhost, "w"), ready(vhost, "wait")) == (0, 1)
+        lone.pass_time(1)
+        assert (ready(vhost, "w"), ready(vhost, "wait")) == (1, 0)
+    client.publish("w", b"body", properties=Properties(delivery_mode=2, message_id="a"))
+    assert ready(vhost, "w") == 1
+
+
+def test_and_that_of_an_exchange(client: LoneClient, vhost: VHost, lone: LoneBroker) -> None:
+    vhost.declare_queue("r", durable=True, arguments=RETRIED)
+    vhost.bind("once", "r", "", destination_is_queue=True)
+    back = WAITING | {"x-dead-letter-exchange": "once"}
+    vhost.declare_queue("wait", durable=True, arguments=back)
+    publish(client, "a")
+    window = len(seen(vhost))
+    reject_head(client, "r")
+    lone.pass_time(1)
+    assert (ready(vhost, "r"), ready(vhost), len(seen(vhost))) == (1, 2, window)
+
+
+def test_a_dead_letter_is_noted_nowhere(client: LoneClient, vhost: VHost) -> None:
+    vhost.declare_queue("first", durable=True, arguments=RETRIED)
+    vhost.declare_queue("wait", durable=True, arguments=WINDOW)
+    properties = Properties(delivery_mode=2, message_id="a")
+    client.publish("first", b"body", properties=properties)
+    reject_head(client, "first")
+    client.publish("wait", b"body", properties=properties)
+    assert ready(vhost, "wait") == 2
+    client.publish("wait", b"body", properties=properties)
+    assert ready(vhost, "wait") == 2
+
+
+def test_a_dead_letter_that_a_delayed_exchange_holds_passes_when_it_is_due(
+    client: LoneClient, vhost: VHost, lone: LoneBroker
+) -> None:
+    vhost.declare_exchange(
+        "later", "x-delayed-message", durable=True, arguments={"x-delayed-type": "fanout"}
+    )
+    vhost.declare_queue("w", durable=True, arguments=WINDOW | {"x-dead-letter-exchange": "later"})
+    vhost.bind("later", "w", "", destination_is_queue=True)
+    properties = Properties(delivery_mode=2, message_id="a", headers={"x-delay": 1_000})
+    client.publish("w", b"body", properties=properties)
+    reject_head(client, "w")
+    assert ready(vhost, "w") == 0
+    lone.pass_time(1)
+    assert ready(vhost, "w") == 1
+
+
+def test_a_delayed_message_is_asked_about_when_it_is_due(
+    client: LoneClient, vhost: VHost, lone: LoneBroker
+) -> None:
+    arguments = {"x-delayed-type": "fanout"} | WINDOW
+    vhost.declare_exchange("later", "x-delayed-message", durable=True, arguments=arguments)
+    full = WINDOW | {"x-max-length": 1, "x-overflow": "reject-publish"}
+    vhost.declare_queue("w", durable=True, arguments=full)
+    vhost.bind("later", "w", "", destination_is_queue=True)
+    for name in "aab":  # the last one is refused, and seen by neither window
+        headers = {"x-delay": 1_000}
+        properties = Properties(delivery_mode=2, message_id=name, headers=headers)
+        client.publish("", b"body", exchange="later", properties=properties)
+    lone.pass_time(1)
+    window = vhost.queues["w"].seen
+    assert window is not None
+    assert (ready(vhost, "w"), len(seen(vhost, "later")), len(window)) == (1, 1, 1)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_broker.core.binding import Binding
-from reference_broker.core.topic_trie import TopicTrie, normal_form, words_of
+from reference_broker.core.topic_trie import PLACES_MAX, TopicTrie, normal_form, words_of
+from reference_broker.errors import ChannelException
 
 WORDS = st.sampled_from(["a", "b", "*", "#", ""])
 KEYS = st.lists(WORDS, max_size=6).map(".".join)
@@ -111,3 +114,36 @@ def test_adding_twice_is_adding_once() -> None:
     for _ in range(2):
         trie.add(Binding("x", "q", "a"))
     assert len(trie.match("a")) == 1
+
+
+def hostile(count: int, words: int) -> TopicTrie:
+    """Patterns of which every word of ``a.a.a...`` leads everywhere."""
+    trie, chance = TopicTrie(), random.Random(1)
+    for number in range(count):
+        pattern = ".".join(chance.choice(("a", "#.a")) for _ in range(words))
+        trie.add(Binding("x", f"q{number}", pattern))
+    return trie
+
+
+def test_the_bound_on_places_is_crossed_by_patterns_made_for_it() -> None:
+    trie = hostile(300, 40)
+    assert len(trie.match("a")) == 0
+    with pytest.raises(ChannelException, match="more than 250000 places"):
+        trie.match(".".join("a" * 127))
+
+
+def test_the_keys_of_one_message_share_the_bound() -> None:
+    trie = hostile(300, 10)
+    key = ".".join("a" * 30)
+    assert trie.match(key)
+    with pytest.raises(ChannelException):
+        trie.match(key, more_keys=[f"{key}.{number}" for number in range(100)])
+
+
+def test_wildcards_in_a_row_cost_what_one_does() -> None:
+    trie = TopicTrie()
+    trie.add(Binding("x", "q", "#." * 100 + "b"))
+    places, room = trie._places(".".join("a" * 127), PLACES_MAX)
+    assert not trie.match(".".join("a" * 127))
+    assert PLACES_MAX - room < 3 * 127
+    assert len(places) == 1

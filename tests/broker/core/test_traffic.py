@@ -56,6 +56,16 @@ def test_a_message_counts_once_for_each_queue_that_it_was_routed_to() -> None:
     assert counted(lone) == (2, 4)
 
 
+def test_a_message_whose_copy_spares_it_the_alternate_counts_where_it_went() -> None:
+    lone, client = bound("direct", {"alternate-exchange": "amq.fanout"})
+    for name in ("c", "d", "e"):
+        client.send(1, QueueDeclare(name), QueueBind(name, "amq.fanout"))
+    client.publish("nobody", exchange="x")
+    assert counted(lone) == (1, 3)
+    client.publish("nobody", exchange="x", properties=Properties(headers={"CC": ["a"]}))
+    assert counted(lone) == (2, 4)
+
+
 def test_copies_count_too() -> None:
     lone, client = bound("direct")
     copies = Properties(headers={"CC": ["b", "a"]})

@@ -155,8 +155,9 @@ def test_routes_are_those_of_the_publish() -> None:
     client.publish("late")
     client.send(1, QueueDeclare("gone"))
     client.publish("gone", mandatory=True)
+    client.publish("gone")
     client.send(1, QueueDeclare("late"), QueueDelete("gone"), TxCommit())
-    assert client.methods()[-1] == TxCommitOk()
+    assert client.methods()[-2:] == [BasicReturn(312, "NO_ROUTE", "", "gone"), TxCommitOk()]
     assert queue.env.route("", "late", b"")[0].ready == 0  # type: ignore[index]
 
 
@@ -312,3 +313,49 @@ def test_a_consumer_without_acks_and_a_get_are_not_transactional() -> None:
     assert isinstance(got, BasicGetOk)
     assert empty == BasicGetEmpty()
     assert queue.unacked == 0
+
+
+@pytest.mark.parametrize("copies", [{}, {"BCC": ["w", "w2"]}])
+def test_what_is_seen_once_is_looked_at_again_by_each_commit(copies: dict[str, list[str]]) -> None:
+    lone = LoneBroker()
+    window = {"x-message-id-window": 10}
+    clients = [lone.client() for _ in range(2)]
+    clients[0].send(1, QueueDeclare("w", durable=True, arguments=window))
+    clients[0].send(1, QueueDeclare("w2", durable=True))
+    for client in clients:
+        client.send(1, TxSelect())
+        for name in ("a", "a", client.connection.id):
+            properties = Properties(delivery_mode=2, message_id=str(name), headers=dict(copies))
+            client.publish("w", b"body", properties=properties)
+    for client in clients:
+        client.send(1, TxCommit())
+    queues = lone.broker.vhosts["/"].queues
+    assert queues["w"].ready == 3
+    assert queues["w2"].ready == (6 if copies else 0)
+
+
+def test_what_a_rolled_back_transaction_held_was_not_seen() -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    client.send(1, QueueDeclare("w", durable=True, arguments={"x-message-id-window": 10}))
+    client.send(1, TxSelect())
+    for end in (TxRollback(), TxCommit()):
+        client.publish("w", b"body", properties=Properties(delivery_mode=2, message_id="a"))
+        client.send(1, end)
+    assert lone.broker.vhosts["/"].queues["w"].ready == 1
+
+
+def test_an_exchange_that_is_gone_with_its_window_keeps_nothing_out() -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    vhost = lone.broker.vhosts["/"]
+    vhost.declare_queue("q", durable=True)
+    vhost.declare_queue("w", durable=True, arguments={"x-message-id-window": 10})
+    vhost.declare_exchange("gone", "fanout", durable=True)
+    for name in "qw":
+        vhost.bind("gone", name, "", destination_is_queue=True)
+    client.send(1, TxSelect())
+    client.publish("", b"x", exchange="gone", properties=Properties(message_id="a"))
+    vhost.delete_exchange("gone")
+    client.send(1, TxCommit())
+    assert [queue.ready for queue in vhost.queues.values()] == [1, 1]

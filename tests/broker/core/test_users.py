@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from reference_broker.core.passwords import (
+    ANYBODY,
+    Asker,
     ImmediatePasswords,
     PasswordHash,
     Verdict,
@@ -69,7 +71,11 @@ class SlowPasswords(ImmediatePasswords):
         self.answers: list[Callable[[Verdict], None]] = []
 
     def check(
-        self, stored: PasswordHash, password: bytes, answer: Callable[[Verdict], None]
+        self,
+        stored: PasswordHash,
+        password: bytes,
+        answer: Callable[[Verdict], None],
+        asker: Asker = ANYBODY,
     ) -> None:
         self.asked.append(stored)
         self.answers.append(answer)

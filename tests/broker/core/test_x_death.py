@@ -64,6 +64,13 @@ def test_the_first_death_is_written_three_times() -> None:
     }
 
 
+def test_the_entries_are_in_rabbitmqs_order() -> None:
+    header = encode_header(0, Properties(expiration="5"))
+    (death,) = headers(die(header))["x-death"]
+    order = ["count", "reason", "queue", "time", "exchange", "routing-keys", "original-expiration"]
+    assert list(death) == order
+
+
 def test_count_is_a_long_and_time_a_timestamp() -> None:
     table = split_properties(die(encode_header(0, Properties())))[HEADERS]
     (death,) = decode_table(table, exact=True)[0]["x-death"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import cast
+from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -16,6 +18,7 @@ from reference_broker.core.users import User, UserStore, hash_password
 from reference_broker.http.app import build_app
 from reference_broker.http.authorization import Needs, needs
 from reference_broker.http.host import Node
+from reference_broker.http.users import USER_BYTES_MAX
 from reference_broker.simulation.lone_broker import LoneBroker
 
 pytestmark = pytest.mark.anyio
@@ -300,3 +303,92 @@ async def test_every_route_is_behind_it() -> None:
                 for method in cast(Route, route).methods or ():
                     answer = await stranger.request(method, re.sub(r"\{[^}]*\}", "x", path))
                     assert answer.status_code == 401, (method, path)
+
+
+async def test_an_operator_policy_is_no_policymakers_by_whichever_path() -> None:
+    shell = Shell()
+    value = {"pattern": ".*", "definition": {"max-length": 5}, "priority": 0}
+    path = "/api/parameters/operator_policy/%2F/cap"
+    async with shell.client("administrator") as client:
+        assert (await client.put(path, json={"value": value})).status_code == 201
+    async with shell.client("policymaker") as client:
+        for answer in (
+            await client.put(path, json={"value": {**value, "pattern": "nothing"}}),
+            await client.delete(path),
+            await client.delete("/api/operator-policies/%2F/cap"),
+        ):
+            assert (answer.status_code, answer.json()["reason"]) == (401, A)
+        assert (await client.get(path)).json()["value"]["pattern"] == ".*"
+        own = await client.put("/api/parameters/policy/%2F/p", json={"value": value})
+        assert own.json()["reason"] == "policies may not be set using this method"
+    async with shell.client("administrator") as client:
+        assert (await client.delete(path)).status_code == 204
+
+
+EVERYTHING = {"configure": ".*", "write": ".*", "read": ".*"}
+
+
+def take_tags(shell: Shell) -> None:
+    shell.broker.access.put_user("administrator", SECRET, ("monitoring",), {})
+
+
+def change_password(shell: Shell) -> None:
+    other = hash_password(b"other", b"salt")
+    shell.broker.access.put_user("administrator", other, ("administrator",), {})
+
+
+def delete_user(shell: Shell) -> None:
+    shell.broker.delete_user("administrator")
+
+
+SECRET = hash_password(b"secret", b"salt")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (delete_user, "Login failed"),
+        (change_password, "Login failed"),
+        (take_tags, "Not administrator user"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", "/api/users/backdoor", {"password_hash": "", "tags": "administrator"}),
+        ("PUT", "/api/vhosts/secret", {}),
+        ("PUT", "/api/permissions/%2F/management", EVERYTHING),
+        ("POST", "/api/definitions", {"vhosts": [{"name": "secret"}]}),
+        ("POST", "/api/users/bulk-delete", {"users": ["monitoring"]}),
+    ],
+)
+async def test_who_may_no_more_when_the_body_is_there_changes_nothing(
+    change: Callable[[Shell], None], reason: str, method: str, path: str, body: Any
+) -> None:
+    shell = Shell()
+    rest = json.dumps(body).encode()
+
+    async def arriving() -> AsyncIterator[bytes]:
+        yield rest[:1]
+        change(shell)
+        yield rest[1:]
+
+    before = state_of(shell)
+    async with shell.client("administrator") as client:
+        answer = await client.request(method, path, content=arriving())
+    assert (answer.status_code, answer.json()["reason"]) == (401, reason)
+    assert state_of(shell) == before
+
+
+def state_of(shell: Shell) -> tuple[Any, ...]:
+    broker = shell.broker
+    others = [user for user in broker.users.all() if user.name != "administrator"]
+    return list(broker.vhosts), others, broker.access.permissions()
+
+
+async def test_a_user_is_no_larger_than_its_bound() -> None:
+    shell = Shell()
+    async with shell.client("administrator") as client:
+        answer = await client.put("/api/users/big", json={"tags": "x" * USER_BYTES_MAX})
+    assert (answer.status_code, answer.json()["error"]) == (413, "payload_too_large")
+    assert "big" not in shell.broker.users

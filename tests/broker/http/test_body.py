@@ -76,6 +76,32 @@ async def test_what_is_no_object(text: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a":NaN}',
+        b'{"a":[-Infinity]}',
+        b'{"a":1e400}',
+        b'{"a":"\\ud800"}',
+        b'{"a":{"\\uDFFF":1}}',
+        b'{"a":"\xed\xa0\x80"}',
+        '{"a":1}'.encode("utf-16"),
+    ],
+)
+async def test_what_no_answer_could_show_again(text: bytes) -> None:
+    with pytest.raises(ApiError) as refused:
+        await read_object(request_of(text), (), bytes_max=BYTES_MAX)
+    assert refused.value.reason == "not_json"
+
+
+async def test_a_surrogate_pair_and_a_mark_in_front_are_fine() -> None:
+    text = b'\xef\xbb\xbf{"a":"\\ud83d\\ude00","b":1.5e3}'
+    assert await read_object(request_of(text), (), bytes_max=BYTES_MAX) == {
+        "a": "\U0001f600",
+        "b": 1500,
+    }
+
+
+@pytest.mark.parametrize(
     "text", [b"[" * 200_000, b'{"a":' * 200_000, b'{"a":' + b"9" * 5_000 + b"}"]
 )
 async def test_what_python_would_choke_on(text: bytes) -> None:

@@ -120,9 +120,22 @@ async def test_another_disk_free_limit(server: Server, api: httpx.AsyncClient) -
         assert (await shown(api))["disk_free_limit"] == limit
 
 
+async def test_an_alarm_that_an_operator_holds(server: Server, api: httpx.AsyncClient) -> None:
+    assert (await api.put("/alarms", json={"memory": True, "disk": True})).status_code == 204
+    assert server.broker.alarms.on == [Alarm.MEMORY, Alarm.DISK]
+    await api.put("/vm-memory-high-watermark", json={"relative": 0.4})
+    assert (await shown(api))["mem_alarm"] is True, "nothing that is measured ends it"
+    assert (await api.put("/alarms", json={"memory": False})).status_code == 204
+    assert server.broker.alarms.on == [Alarm.DISK]
+    await api.put("/alarms", json={"disk": False})
+    assert server.broker.alarms.on == []
+
+
 @pytest.mark.parametrize(
     ("path", "document"),
     [
+        ("/alarms", {}),
+        ("/alarms", {"memory": 1}),
         ("/running", {"running": "no"}),
         ("/running", {}),
         ("/vm-memory-high-watermark", {"relative": 1.5}),

@@ -7,7 +7,13 @@ from typing import Any
 import httpx
 import pytest
 
+from mqkit.wire import Properties, encode_header
 from reference_broker.core.alarms import Alarm
+from reference_broker.core.content import Content
+from reference_broker.core.death import DeathReason
+from reference_broker.core.enqueue import enqueue
+from reference_broker.core.header import read_facts
+from reference_broker.core.x_death import with_x_death
 from reference_broker.http import reprocess
 from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.server import Server
@@ -104,6 +110,32 @@ async def test_through_the_exchange_where_the_queue_is_gone(
     vhost.delete_queue("work")
     assert (await api.post(PATH, json={})).json() == {"reprocessed": 3, "skipped": 1}
     assert vhost.queues["twin"].ready == 6
+
+
+async def test_what_an_exchange_has_seen_passes(
+    lot: None, server: Server, api: httpx.AsyncClient
+) -> None:
+    vhost = server.broker.vhosts["/"]
+    vhost.delete_queue("work")
+    vhost.delete_exchange("x")
+    vhost.declare_exchange("x", "topic", durable=True, arguments={"x-message-id-window": 9})
+    vhost.declare_queue("again", arguments={"x-message-id-window": 9})
+    vhost.bind("x", "again", "#", destination_is_queue=True)
+    header = encode_header(1, Properties(message_id="a"))
+    for _ in range(2):
+        letter, _ = with_x_death(
+            header,
+            queue="work",
+            reason=DeathReason.EXPIRED,
+            wall_ms=0,
+            exchange=b"x",
+            routing_key=b"k",
+            keep_cc=True,
+        )
+        content = Content(b"\x00\x04dead", letter, b"x")
+        assert enqueue([vhost.queues["dead"]], content, read_facts(letter), vhost)
+    assert (await api.post(PATH, json={})).json() == {"reprocessed": 5, "skipped": 1}
+    assert vhost.queues["again"].ready == 5
 
 
 async def test_where_nobody_takes_them_they_stay(

@@ -151,8 +151,9 @@ def test_the_transport_never_has_more_than_its_mark_and_a_portion(side: Side) ->
 def test_the_socket_is_closed_when_the_last_words_are_with_the_transport(side: Side) -> None:
     side.lone.client().publish("q", BODY)
     side.flush()
-    side.send(0, methods.ConnectionClose(200, "bye", 0, 0))
+    side.send(0, methods.ConnectionClose(200, "bye", 0, 0), methods.ConnectionCloseOk())
     side.flush()
+    assert side.protocol.connection.closed
     assert not side.socket.closed
     assert side.read_all() == delivery(1) + method_frame(0, methods.ConnectionCloseOk())
     assert side.socket.closed

@@ -86,3 +86,20 @@ async def test_a_user_that_is_new_in_the_configuration(anyio_backend: str, tmp_p
     assert [each.name for each in server.broker.users.all()] == ["guest", "app"]
     assert server.broker.access.permission("app", "/") is not None
     await server.stop()
+
+
+async def test_nobody_comes_back_to_a_broker_of_which_everything_was_deleted(
+    anyio_backend: str, tmp_path: Path
+) -> None:
+    server = await started(tmp_path)
+    server.broker.delete_vhost("/")
+    server.broker.delete_user("guest")
+    await server.stop()
+    for _ in range(2):
+        server = await started(tmp_path)
+        assert server.broker.users.all() == []
+        await server.stop()
+    server = await started(tmp_path, UserConfig("admin", "secret", ("administrator",)))
+    assert user(server, "admin").tags == ("administrator",)
+    assert server.broker.access.permission("admin", "/") is not None
+    await server.stop()

@@ -10,6 +10,7 @@ from argon2 import PasswordHasher
 
 from reference_broker.core.passwords import (
     ARGON2ID,
+    Asker,
     PasswordHash,
     Verdict,
     hash_password,
@@ -119,14 +120,97 @@ def test_more_different_logins_than_anybody_can_wait_for(
 ) -> None:
     monkeypatch.setattr(password_thread, "PENDING_MAX", 2)
     verdicts: list[Verdict] = []
-    made: list[PasswordHash | None] = []
     for number in range(3):
         passwords.check(stored, b"%d" % number, verdicts.append)
-    passwords.hash(b"new", made.append)
-    assert (verdicts, made) == ([Verdict.BUSY], [None])
+    assert verdicts == [Verdict.BUSY]
     loop.turn()
     loop.turn()
     assert verdicts == [Verdict.BUSY, Verdict.WRONG, Verdict.WRONG]
+
+
+def asker(origin: str) -> Asker:
+    return Asker(origin, lambda: True)
+
+
+def test_one_host_with_many_wrong_logins_keeps_nobody_else_waiting(
+    loop: Loop, passwords: PasswordThread, stored: PasswordHash
+) -> None:
+    told: list[tuple[str, Verdict]] = []
+    for number in range(6):
+        wrong = b"wrong %d" % number
+        passwords.check(stored, wrong, lambda v: told.append(("flood", v)), asker("192.0.2.1"))
+    passwords.check(stored, b"secret", lambda v: told.append(("joe", v)), asker("192.0.2.2"))
+    for _ in range(3):
+        loop.turn()
+    assert told == [("flood", Verdict.WRONG)] * 2 + [("joe", Verdict.RIGHT)]
+
+
+def test_the_host_that_has_most_makes_room(
+    loop: Loop,
+    passwords: PasswordThread,
+    stored: PasswordHash,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(password_thread, "PENDING_MAX", 4)
+    told: list[str] = []
+
+    def ask(name: str, origin: str) -> None:
+        answer = lambda verdict: told.append(f"{name} {verdict.name}")  # noqa: E731
+        passwords.check(stored, name.encode(), answer, asker(origin))
+
+    for name in ("f1", "f2", "f3", "f4"):
+        ask(name, "192.0.2.1")
+    ask("f5", "192.0.2.1")
+    assert told == ["f5 BUSY"]
+    ask("secret", "192.0.2.2")
+    made: list[PasswordHash | None] = []
+    passwords.hash(b"new", made.append)
+    assert told == ["f5 BUSY"]
+    for _ in range(6):
+        loop.turn()
+    assert told[1:] == ["f4 BUSY", "f3 BUSY", "f1 WRONG", "f2 WRONG", "secret RIGHT"]
+    assert len(made) == 1
+    assert made[0] is not None
+    assert loop.inputs == 6
+
+
+def test_a_login_that_nobody_waits_for_is_not_checked(
+    loop: Loop,
+    passwords: PasswordThread,
+    stored: PasswordHash,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(password_thread, "PENDING_MAX", 3)
+    told: list[Verdict] = []
+    left: list[Verdict] = []
+    there = [True]
+    gone = Asker("192.0.2.1", lambda: there[0])
+    passwords.check(stored, b"first", told.append)
+    for number in range(2):
+        passwords.check(stored, b"%d" % number, left.append, gone)
+    there[0] = False
+    passwords.check(stored, b"secret", told.append, asker("192.0.2.2"))
+    loop.turn()
+    loop.turn()
+    assert (told, left) == ([Verdict.WRONG, Verdict.RIGHT], [])
+    passwords.check(stored, b"second", told.append)
+    passwords.check(stored, b"left too", left.append, gone)
+    passwords.check(stored, b"third", told.append)
+    loop.turn()
+    loop.turn()
+    assert (told[2:], left) == ([Verdict.WRONG, Verdict.WRONG], [])
+
+
+def test_one_of_many_askers_is_enough(
+    loop: Loop, passwords: PasswordThread, stored: PasswordHash
+) -> None:
+    told: list[str] = []
+    passwords.check(stored, b"first", lambda verdict: None)
+    passwords.check(stored, b"secret", lambda v: told.append("gone"), Asker("a", lambda: False))
+    passwords.check(stored, b"secret", lambda v: told.append("there"), asker("b"))
+    loop.turn()
+    loop.turn()
+    assert told == ["there"]
 
 
 def test_rabbitmqs_hashes_are_checked_at_once_and_wrong_ones_cost_as_much(
@@ -156,3 +240,23 @@ def test_a_hash_that_costs_too_much_is_never_run(loop: Loop, passwords: Password
     passwords.check(costly, b"secret", verdicts.append)
     loop.turn()
     assert verdicts == [Verdict.WRONG]
+
+
+def test_what_is_remembered_is_bounded(
+    loop: Loop,
+    passwords: PasswordThread,
+    stored: PasswordHash,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(password_thread, "REMEMBERED_MAX", 1)
+    told: list[Verdict] = []
+    other = argon2id(b"secret")
+    for each in (stored, other):
+        passwords.check(each, b"secret", told.append)
+        loop.turn()
+    passwords.check(other, b"secret", told.append)
+    assert told == [Verdict.RIGHT] * 3  # the last one at once
+    passwords.check(stored, b"secret", told.append)
+    assert len(told) == 3
+    loop.turn()
+    assert told == [Verdict.RIGHT] * 4

@@ -98,3 +98,21 @@ def test_a_traceback_does_not_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
         assert seen_in(traceback.format_exc()) == []
     else:
         pytest.fail("a password above the bound was taken")
+
+
+async def test_a_mistake_of_the_broker_in_the_middle_of_a_login(
+    server: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*arguments: object) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(server.broker.users, "authenticate", crash)
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(aio_pika.exceptions.AMQPError):
+        await amqp_login(server, "app", CANARY)
+    place = f"http://127.0.0.1:{server.http_port}"
+    async with httpx.AsyncClient(base_url=place, auth=("app", CANARY), trust_env=False) as api:
+        answer = await api.get("/api/whoami")
+    assert (answer.status_code, seen_in(answer.text)) == (500, [])
+    assert caplog.text.count("RuntimeError: planted") >= 2
+    assert seen_in(caplog.text) == []

@@ -13,7 +13,7 @@ from reference_broker.simulation.lone_broker import LoneBroker
 from reference_broker.simulation.marking import properties_of
 from reference_broker.store import Log, open_log
 from reference_broker.store.ports import CreateFile
-from reference_broker.store.restore import restore
+from reference_broker.store.restore import restore, resume
 
 SEGMENT_BYTES = 4_096
 SIZE = 300
@@ -34,6 +34,7 @@ class Rig:
         self.broker.begin(self.lone.now_s, self.lone.wall_ms)
         self.found = inspection.found_in(self.log, self.recovered, self.disk)
         restore(self.broker, self.recovered)
+        resume(self.broker, self.log, self.disk)
         self.client = self.lone.client()
 
     def sync(self) -> None:

@@ -191,6 +191,17 @@ def moved_without_leaving(patch: pytest.MonkeyPatch) -> WorldFactory:
     return small_world
 
 
+def acked_bytes_booked_short(patch: pytest.MonkeyPatch) -> WorldFactory:
+    """One byte of each ack is forgotten: its segment is never quite empty."""
+    settle = Liveness.settle
+
+    def nearly(self: Liveness, position: int, stored: int) -> SegmentUse | None:
+        return settle(self, position, stored - 1)
+
+    patch.setattr(Liveness, "settle", nearly)
+    return small_world
+
+
 # Footers, rewriting, reading
 
 
@@ -462,6 +473,16 @@ def queue_id_reused(patch: pytest.MonkeyPatch) -> WorldFactory:
     return small_world
 
 
+def headers_accounted_for_ever(patch: pytest.MonkeyPatch) -> WorldFactory:
+    """Those of dead messages."""
+
+    def buried(self: Queue, death: Death) -> None:
+        self.index_of(death.sequence).settle(death.sequence)
+
+    patch.setattr(Queue, "buried", buried)
+    return small_world
+
+
 def blind_messages_dropped(patch: pytest.MonkeyPatch) -> WorldFactory:
     """One in ten of those that nobody acks is taken, and not sent."""
     deliver = Consumer.deliver
@@ -568,6 +589,7 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
     "order": (requeue_at_the_tail, priorities_ignored),
     "prefetch": (prefetch_ignored,),
     "expiry": (expired_handed_out,),
+    "books": (acked_bytes_booked_short, headers_accounted_for_ever),
     "x-death": (deaths_not_counted, deaths_counted_twice, moved_without_leaving),
 }  # fmt: skip
 

@@ -29,6 +29,7 @@ def claimed(done: Any) -> int:
     return sum(queue.lost for queue in done.health.queues)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(PARTS))
 def test_a_flipped_byte_costs_at_most_its_record(
     closed_disk: Any, read_back: Any, start: int
@@ -82,6 +83,7 @@ def test_a_second_repair_has_nothing_to_do(closed_disk: Any) -> None:
     assert closed_disk.files == after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(5))
 def test_a_file_that_was_cut_keeps_what_is_left(
     closed_disk: Any, read_back: Any, place: int

@@ -7,8 +7,9 @@ import pytest
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.broker import Broker
 from reference_broker.core.content import Content
-from reference_broker.core.definition import QueueDefinition, encode_queue
+from reference_broker.core.definition import QueueDefinition, encode_exchange, encode_queue
 from reference_broker.core.enqueue import enqueue
+from reference_broker.core.exchange import Exchange, ExchangeType
 from reference_broker.core.header import facts_of
 from reference_broker.core.policy import PolicyKind
 from reference_broker.core.policy_validation import PolicyWish
@@ -17,7 +18,8 @@ from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.store import Log, open_log
 from reference_broker.store.queue_names import queue_names
 from reference_broker.store.reading import perform, take_reads
-from reference_broker.store.restore import Restored, read_windows, restore
+from reference_broker.store.recovered import RecoveredLog
+from reference_broker.store.restore import Restored, restore, resume
 
 NOW_MS = 1_700_000_000_000
 
@@ -39,6 +41,12 @@ def read(log: Log, disk: SimulatedDisk, broker: Broker, after_ms: int = 1010) ->
     answers = [perform(disk, job).fetched for job in take_reads(log)]
     assert answers
     broker.fetched(answers, 0.5, NOW_MS + after_ms)
+
+
+def start(broker: Broker, log: Log, disk: SimulatedDisk, recovered: RecoveredLog) -> Restored:
+    restored = restore(broker, recovered)
+    resume(broker, log, disk)
+    return restored
 
 
 def publish(broker: Broker, queue_name: str, body: bytes) -> None:
@@ -64,7 +72,7 @@ def test_definitions_messages_and_expiry_come_back() -> None:
 
     log, recovered = open_log(disk)
     broker = broker_on(log, NOW_MS + 500)
-    assert restore(broker, recovered) == Restored(queues=2, messages=2, orphans=0)
+    assert start(broker, log, disk, recovered) == Restored(queues=2, messages=2, orphans=0)
     queues = broker.vhosts["/"].queues
     assert (queues["kept"].ready, queues["tier"].ready) == (1, 1)
 
@@ -83,7 +91,7 @@ def test_what_expired_while_the_broker_was_down_goes_at_once() -> None:
 
     log, recovered = open_log(disk)
     broker = broker_on(log, NOW_MS + 5000)
-    restore(broker, recovered)
+    start(broker, log, disk, recovered)
     assert broker.vhosts["/"].queues["q"].ready == 0
 
 
@@ -99,7 +107,7 @@ def test_what_is_lost_is_counted_by_its_queue() -> None:
     disk.flip(file, 8 * disk.read(file).index(b"two"))
     log, recovered = open_log(disk)
     broker = broker_on(log)
-    assert restore(broker, recovered).messages == 2
+    assert start(broker, log, disk, recovered).messages == 2
     assert broker.vhosts["/"].queues["q"].lost == 1
 
 
@@ -116,7 +124,7 @@ def test_what_a_delayed_exchange_holds_comes_back_with_its_time() -> None:
 
     log, recovered = open_log(disk)
     broker = broker_on(log, NOW_MS + 200)
-    assert restore(broker, recovered) == Restored(queues=2, messages=3, orphans=0)
+    assert start(broker, log, disk, recovered) == Restored(queues=2, messages=3, orphans=0)
     vhost = broker.vhosts["/"]
     held = vhost.exchanges["later"].delays
     assert held is not None
@@ -147,7 +155,7 @@ def test_a_delayed_exchange_and_what_it_held_are_gone_together() -> None:
     log, recovered = open_log(disk)
     assert not any(key.startswith("delayed/") for key in recovered.definitions)
     broker = broker_on(log)
-    assert restore(broker, recovered) == Restored(queues=1, messages=0, orphans=0)
+    assert start(broker, log, disk, recovered) == Restored(queues=1, messages=0, orphans=0)
 
 
 def test_a_crash_between_the_two_definitions_harms_nothing() -> None:
@@ -161,7 +169,7 @@ def test_a_crash_between_the_two_definitions_harms_nothing() -> None:
 
     log, recovered = open_log(disk)
     broker = broker_on(log)
-    restore(broker, recovered)
+    start(broker, log, disk, recovered)
     publish_later(broker, b"x", 5000)
     write(log, disk)
 
@@ -205,9 +213,7 @@ def test_what_an_exchange_has_seen_comes_back_without_the_messages() -> None:
 
     log, recovered = open_log(disk)
     broker = broker_on(log, NOW_MS + 200)
-    restore(broker, recovered)
-    assert broker.vhosts["/"].loading
-    read_windows(broker, log, disk)
+    start(broker, log, disk, recovered)
     assert not broker.vhosts["/"].loading
     queue = broker.vhosts["/"].queues["q"]
     for number in range(5):
@@ -228,8 +234,7 @@ def test_a_crash_before_the_key_stands_alone_loses_neither() -> None:
 
     log, recovered = open_log(disk)
     broker = broker_on(log)
-    restore(broker, recovered)
-    read_windows(broker, log, disk)
+    start(broker, log, disk, recovered)
     publish_once(broker, "a")
     queue = broker.vhosts["/"].queues["q"]
     assert queue.ready == 1
@@ -239,8 +244,7 @@ def test_a_crash_before_the_key_stands_alone_loses_neither() -> None:
     log, recovered = open_log(disk)
     assert sum(index[0].held_bytes for index in recovered.queues.values()) == 0
     broker = broker_on(log)
-    restore(broker, recovered)
-    read_windows(broker, log, disk)
+    start(broker, log, disk, recovered)
     publish_once(broker, "a")
     assert broker.vhosts["/"].queues["q"].ready == 0
 
@@ -285,7 +289,7 @@ def test_what_was_put_to_the_front_and_counted_is_found_there(stopped: bool) -> 
     log, recovered = open_log(disk)
     assert recovered.clean is stopped
     broker = broker_on(log)
-    assert restore(broker, recovered) == Restored(queues=1, messages=3, orphans=0)
+    assert start(broker, log, disk, recovered) == Restored(queues=1, messages=3, orphans=0)
     queue = broker.vhosts["/"].queues["q"]
     assert queue.get(None) is None, "it has to be read first"
     read(log, disk, broker)
@@ -299,7 +303,7 @@ def test_what_was_put_to_the_front_and_counted_is_found_there(stopped: bool) -> 
     write(log, disk)
 
     log, recovered = open_log(disk)
-    assert restore(broker_on(log), recovered).messages == 0
+    assert start(broker_on(log), log, disk, recovered).messages == 0
 
 
 def test_counts_of_a_queue_that_is_gone_are_dropped() -> None:
@@ -316,8 +320,8 @@ def test_counts_of_a_queue_that_is_gone_are_dropped() -> None:
     log.define("queue/%2F/q", None)
     write(log, disk)
     log, recovered = open_log(disk)
-    assert any(key.startswith("count/") for key in recovered.definitions)
-    restore(broker_on(log), recovered)
+    assert any(key.startswith("counts/") for key in recovered.definitions)
+    start(broker_on(log), log, disk, recovered)
     write(log, disk)
     _, recovered = open_log(disk)
     assert recovered.definitions == {}
@@ -334,8 +338,7 @@ def test_what_a_queue_has_seen_comes_back() -> None:
 
     log, recovered = open_log(disk)
     broker = broker_on(log)
-    restore(broker, recovered)
-    read_windows(broker, log, disk)
+    start(broker, log, disk, recovered)
     for message_id in "ab":
         publish_with_id(broker, message_id)
     assert broker.vhosts["/"].queues["w"].ready == 2
@@ -361,7 +364,7 @@ def test_a_queue_of_an_earlier_version_with_an_argument_that_is_refused_now() ->
     write(log, disk)
     log, recovered = open_log(disk)
     broker = broker_on(log)
-    assert restore(broker, recovered).queues == 1
+    assert start(broker, log, disk, recovered).queues == 1
     assert broker.vhosts["/"].queues["q"].arguments == {"x-consumer-timeout": "a"}
 
 
@@ -383,7 +386,7 @@ def test_what_a_policy_should_have_cut_is_cut_at_the_start() -> None:
 
     log, recovered = open_log(disk)
     broker = broker_on(log)
-    restore(broker, recovered)
+    start(broker, log, disk, recovered)
     assert broker.vhosts["/"].queues["q"].ready == 1
 
 
@@ -407,7 +410,7 @@ def test_a_transient_message_in_a_queue_that_stores_all_outlives_its_copies() ->
 
     log, recovered = open_log(disk, segment_bytes=65_536)
     broker = broker_on(log)
-    assert restore(broker, recovered).messages == 60
+    assert start(broker, log, disk, recovered).messages == 60
     queue = broker.vhosts["/"].queues["stored"]
     for number in range(60):
         if (lease := queue.get(None)) is None:
@@ -416,3 +419,75 @@ def test_a_transient_message_in_a_queue_that_stores_all_outlives_its_copies() ->
         assert lease is not None
         assert lease.content.body == bytes([number]) * 8_000
         queue.ack(lease)
+
+
+def test_what_is_due_waits_until_it_is_known_what_was_seen() -> None:
+    """A repetition is held by a delayed exchange, and due while the broker is down."""
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    vhost = broker.vhosts["/"]
+    arguments = {"x-delayed-type": "fanout", "x-message-id-window": 2_000}
+    vhost.declare_exchange("later", "x-delayed-message", durable=True, arguments=arguments)
+    vhost.declare_queue("q", durable=True)
+    vhost.bind("later", "q", "", destination_is_queue=True)
+    for delay_ms, names in ((0, range(1_500)), (1_000, (3,))):
+        for name in names:
+            headers = {"x-delay": delay_ms} if delay_ms else {}
+            properties = Properties(delivery_mode=2, message_id=str(name), headers=headers)
+            header = encode_header(1, properties)
+            queues = vhost.resolve(vhost.exchanges["later"], "", header)
+            content = Content(b"\x05later\x00", header, b"x")
+            assert enqueue(queues, content, facts_of(header), vhost)
+    broker.finish()
+    write(log, disk)
+
+    log, recovered = open_log(disk)
+    broker = broker_on(log, NOW_MS + 2_000)
+    start(broker, log, disk, recovered)
+    queue = broker.vhosts["/"].queues["q"]
+    read(log, disk, broker, 2_000)
+    held = broker.vhosts["/"].exchanges["later"].delays
+    assert held is not None
+    assert (queue.ready, held.ready) == (1_500, 0)
+
+
+def test_windows_that_an_earlier_version_did_not_know_don_t_prevent_a_start() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker_on(log)
+    bad = {"x-message-id-window": 0, "x-message-id-window-ms": "x"}
+    log.define("queue/%2F/q", encode_queue(QueueDefinition(77, "q", False, bad)))
+    exchange = Exchange("e", ExchangeType.FANOUT, durable=True, arguments=bad)
+    log.define("exchange/%2F/e", encode_exchange(exchange))
+    write(log, disk)
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    start(broker, log, disk, recovered)
+    vhost = broker.vhosts["/"]
+    assert (vhost.queues["q"].seen, vhost.exchanges["e"].seen) == (None, None)
+    assert vhost.queues["q"].arguments == bad
+
+
+def test_counts_of_messages_that_are_gone_are_dropped() -> None:
+    disk = SimulatedDisk()
+    log, _ = open_log(disk)
+    broker = broker_on(log)
+    queue = broker.vhosts["/"].declare_queue(
+        "q", durable=True, arguments={"x-queue-type": "quorum"}
+    )
+    for body in (b"a", b"b"):
+        publish(broker, "q", body)
+    leases = [lease for _ in range(2) if (lease := queue.get(None)) is not None]
+    queue.requeue(leases)
+    lease = queue.get(None)
+    assert lease is not None
+    queue.ack(lease)  # and a crash, before anybody looked
+    write(log, disk)
+    log, recovered = open_log(disk)
+    broker = broker_on(log)
+    start(broker, log, disk, recovered)
+    counts = broker.vhosts["/"].queues["q"].delivery_counts
+    assert counts is not None
+    assert len(counts) == 1
+    assert counts.of(leases[1].sequence) == (1, 1)

@@ -236,6 +236,11 @@ def test_watermarks_and_pauses_of_the_reference_broker(
     assert "Memory alarm on node" in ctl("status")[1]
     assert ctl("set_vm_memory_high_watermark", "0.4")[::2] == (0, "")
     assert ctl("set_vm_memory_high_watermark", "absolute", "8GB")[::2] == (0, "")
+    raised = "rabbit_alarm:set_alarm({{resource_limit, disk, node()}, []})."
+    assert ctl("eval", raised) == (0, "ok\n", "")
+    assert "Free disk space alarm on node" in ctl("status")[1]
+    assert ctl("eval", "rabbit_alarm:clear_alarm({resource_limit, disk, node()}).")[0] == 0
+    assert "Free disk space alarm on node" not in ctl("status")[1]
     assert ctl("set_disk_free_limit", "50MB")[::2] == (0, "")
     assert ctl("set_disk_free_limit", "much")[0] == 64
     assert ctl("stop_app")[::2] == (0, "")

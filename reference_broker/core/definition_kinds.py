@@ -1,0 +1,47 @@
+"""Every kind of definition that the log may hold, and what becomes of a later version's.
+
+The law: what this version doesn't know may be what a queue is made of, and to leave it out may be
+to lose messages, or to let somebody in. So a start ends there. Only a kind whose name begins with
+``~`` is passed over, and kept: its version says that it does no harm not to know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reference_broker.core import access_definition, definition
+from reference_broker.core.global_parameters import GLOBAL_PARAMETER
+from reference_broker.core.policy import PolicyKind
+from reference_broker.errors import LaterVersion
+
+IGNORABLE = "~"
+"""How the name of a kind begins that an earlier version may pass over."""
+
+KNOWN_KINDS = (
+    definition.EXCHANGE,
+    definition.QUEUE,
+    *definition.INNER_QUEUES,
+    definition.QUEUE_SEEN,
+    definition.BINDING,
+    definition.COUNTS,
+    definition.COUNT,
+    access_definition.VHOST,
+    access_definition.USER,
+    access_definition.PERMISSION,
+    access_definition.TOPIC_PERMISSION,
+    *map(str, PolicyKind),
+    GLOBAL_PARAMETER,
+)
+
+
+def refuse_unknown_kinds(keys: Iterable[str], version: str) -> None:
+    """Raises :exc:`LaterVersion` when one of ``keys`` is of a kind that this ``version`` doesn't
+    know."""
+    kinds = dict.fromkeys(key.partition("/")[0] for key in keys)
+    unknown = [kind for kind in kinds if kind not in KNOWN_KINDS and kind[:1] != IGNORABLE]
+    if unknown:
+        named = ", ".join(repr(kind) for kind in sorted(unknown))
+        raise LaterVersion(
+            f"the data folder has definitions of a kind that version {version} of this broker"
+            f" doesn't know: {named}. A later version wrote them: start that one"
+        )

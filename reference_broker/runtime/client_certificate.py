@@ -1,0 +1,57 @@
+"""A client's certificate, as TLS has verified it: what the management API shows of it, and which
+user it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cryptography.x509 import (
+    Certificate,
+    DNSName,
+    ExtensionNotFound,
+    IPAddress,
+    RFC822Name,
+    SubjectAlternativeName,
+    UniformResourceIdentifier,
+)
+from cryptography.x509.oid import NameOID
+
+from reference_broker.core.tls_session import PeerCertificate
+from reference_broker.runtime.distinguished_name import distinguished_name
+from reference_broker.runtime.tls_config import LoginFrom
+
+
+def peer_certificate(certificate: Certificate, login_from: LoginFrom) -> PeerCertificate:
+    """``certificate`` must have been verified: nothing of it is checked here."""
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    return PeerCertificate(
+        subject=distinguished_name(certificate.subject),
+        issuer=distinguished_name(certificate.issuer),
+        validity=f"{begin:%Y-%m-%dT%H:%M:%SZ} - {end:%Y-%m-%dT%H:%M:%SZ}",
+        login_name=login_name(certificate, login_from),
+    )
+
+
+def login_name(certificate: Certificate, login_from: LoginFrom) -> str | None:
+    """The user name in it; ``None`` for a certificate without that part, or with an empty one."""
+    if login_from is LoginFrom.DISTINGUISHED_NAME:
+        return distinguished_name(certificate.subject) or None
+    if login_from is LoginFrom.COMMON_NAME:
+        attributes = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        return ",".join(str(each.value) for each in attributes) or None  # joined as RabbitMQ does
+    try:
+        names = certificate.extensions.get_extension_for_class(SubjectAlternativeName).value
+    except (ExtensionNotFound, ValueError):
+        return None
+    found = _ALTERNATIVES[login_from](names)
+    return found[0] or None if found else None
+
+
+_ALTERNATIVES: dict[LoginFrom, Callable[[SubjectAlternativeName], Sequence[str]]] = {
+    LoginFrom.DNS_NAME: lambda names: names.get_values_for_type(DNSName),
+    LoginFrom.EMAIL: lambda names: names.get_values_for_type(RFC822Name),
+    LoginFrom.URI: lambda names: names.get_values_for_type(UniformResourceIdentifier),
+    LoginFrom.IP_ADDRESS: lambda names: [
+        str(address) for address in names.get_values_for_type(IPAddress)
+    ],
+}

@@ -1,0 +1,146 @@
+"""A listening socket for clients that speak TLS: accept, handshake, and then the protocol inside.
+
+``create_server(ssl=...)`` would do it too, but it says nothing of a handshake that fails, and keeps
+one context for good. Here the context is asked for at each socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+
+from reference_broker.runtime.address import Address
+
+TLS_HANDSHAKE_S = 5.0
+"""From the accepted socket to the end of the TLS handshake (RabbitMQ's ssl_handshake_timeout).
+What is spoken inside has its own time."""
+
+TLS_SHUTDOWN_S = 5.0
+"""How long a client may take to answer the end of the encryption."""
+
+HANDSHAKES_MAX = 1_024
+"""Sockets in a TLS handshake at a time: it costs a millisecond of CPU and some 50 KiB before
+anybody has said who it is. More are closed at once."""
+
+LISTEN_BACKLOG = 1_024
+"""Sockets that wait to be accepted: reconnects come in storms."""
+
+ACCEPT_RETRY_S = 1.0
+"""How long to wait when a socket can't be accepted: the process has no descriptor left."""
+
+_log = logging.getLogger(__name__)
+
+_REASONS = {
+    "HTTP_REQUEST": "it speaks HTTP without TLS",
+    "WRONG_VERSION_NUMBER": "it does not speak TLS",
+    "UNKNOWN_PROTOCOL": "it does not speak TLS",
+    "UNSUPPORTED_PROTOCOL": "it speaks only versions of TLS that are too old",
+    "NO_SHARED_CIPHER": "it knows no cipher that is used here",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "it has shown no certificate, and has to",
+    "TLSV1_ALERT_UNKNOWN_CA": "it doesn't know the authority of the server's certificate",
+    "SSLV3_ALERT_BAD_CERTIFICATE": "it doesn't accept the server's certificate",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "it doesn't accept the server's certificate",
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": "the server's certificate has expired, it says",
+}
+
+
+class TlsAcceptor:
+    """Listens, once it is started. ``name`` is for the log; ``context`` says what the next client
+    gets. ``port`` is known from the start on, and kept over a stop."""
+
+    port: int | None = None
+
+    def __init__(self, name: str, context: Callable[[], ssl.SSLContext]) -> None:
+        self._name = name
+        self._context = context
+        self._accepting: asyncio.Task[None] | None = None
+        self._handshakes: set[asyncio.Task[None]] = set()
+
+    def start(self, address: Address, inside: Callable[[], asyncio.Protocol]) -> None:
+        """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS. Port 0
+        takes a free one. Raises ``OSError`` for an address that can't be had."""
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        port = address.port if self.port is None else self.port
+        listening = socket.create_server(
+            (address.host, port), family=family, backlog=LISTEN_BACKLOG
+        )
+        listening.setblocking(False)
+        self.port = listening.getsockname()[1]
+        self._accepting = asyncio.get_running_loop().create_task(
+            self._accept(listening, inside), name=f"accept {self._name}"
+        )
+
+    async def stop(self) -> None:
+        """Accept no more, and give up the handshakes that are under way. Idempotent."""
+        tasks = [*self._handshakes]
+        if self._accepting is not None:
+            tasks.append(self._accepting)
+            self._accepting = None
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _accept(
+        self, listening: socket.socket, inside: Callable[[], asyncio.Protocol]
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        with listening:
+            while True:
+                try:
+                    accepted, _ = await loop.sock_accept(listening)
+                except OSError as error:
+                    _log.error("%s: no socket can be accepted: %s", self._name, error)
+                    await asyncio.sleep(ACCEPT_RETRY_S)
+                    continue
+                self._begin(accepted, inside)
+
+    def _begin(self, accepted: socket.socket, inside: Callable[[], asyncio.Protocol]) -> None:
+        if len(self._handshakes) >= HANDSHAKES_MAX:
+            _log.warning("%s: too many TLS handshakes: a client is refused", self._name)
+            accepted.close()
+            return
+        handshake = asyncio.get_running_loop().create_task(
+            self._shake_hands(accepted, inside), name=f"handshake {self._name}"
+        )
+        self._handshakes.add(handshake)
+        handshake.add_done_callback(self._handshakes.discard)
+
+    async def _shake_hands(
+        self, accepted: socket.socket, inside: Callable[[], asyncio.Protocol]
+    ) -> None:
+        client = _client_of(accepted)
+        try:
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+            await asyncio.get_running_loop().connect_accepted_socket(
+                inside,
+                accepted,
+                ssl=self._context(),
+                ssl_handshake_timeout=TLS_HANDSHAKE_S,
+                ssl_shutdown_timeout=TLS_SHUTDOWN_S,
+            )
+        except OSError as error:
+            accepted.close()
+            _log.warning("%s refused by %s: %s", client, self._name, _reason(error))
+
+
+def _client_of(accepted: socket.socket) -> str:
+    try:
+        host, port = accepted.getpeername()[:2]
+    except OSError:
+        return "a client that is gone"
+    return f"{host}:{port}"
+
+
+def _reason(error: OSError) -> str:
+    """In words, for somebody who looks for why a client can't connect."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        reason = error.reason or str(error)
+        return _REASONS.get(reason, f"the TLS handshake failed: {reason}")
+    if isinstance(error, ConnectionAbortedError):
+        return f"its TLS handshake took longer than {TLS_HANDSHAKE_S:g} s"
+    return "it closed the connection in the middle of the TLS handshake"

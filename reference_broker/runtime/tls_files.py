@@ -1,0 +1,116 @@
+"""The files of TLS, read and checked before anything is listening: certificate, key, authority.
+
+OpenSSL would find most mistakes too, but says of them what its parser was doing, and of an expired
+certificate nothing at all.
+"""
+
+from __future__ import annotations
+
+import logging
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+)
+from cryptography.x509 import Certificate, load_pem_x509_certificates
+
+from reference_broker.errors import BadConfiguration
+from reference_broker.runtime.tls_config import TlsConfig
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """What the files hold: when each certificate in them runs out."""
+
+    certificate_expiries: tuple[datetime, ...]
+    """The server's own first, then its chain."""
+    authority_expiries: tuple[datetime, ...]
+
+
+def read_tls_files(config: TlsConfig, now: datetime) -> TlsFiles:
+    """Check that the files can be used at ``now``. Raises :exc:`BadConfiguration` naming the file
+    and what is wrong with it. Warns of a key that others can read. A bundle of authorities may have
+    some that have expired."""
+    chain = _certificates(config.certificate)
+    key = _key(config)
+    own = chain[0]
+    if _public(own) != key.public_key().public_bytes(
+        Encoding.DER, PublicFormat.SubjectPublicKeyInfo
+    ):
+        raise BadConfiguration(
+            f"TLS key {config.key}: not the key of the first certificate in {config.certificate}"
+        )
+    if own.not_valid_after_utc <= now:
+        raise BadConfiguration(
+            f"TLS certificate {config.certificate}: it expired on"
+            f" {own.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
+        )
+    if own.not_valid_before_utc > now:
+        raise BadConfiguration(
+            f"TLS certificate {config.certificate}: it is not valid before"
+            f" {own.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
+        )
+    authorities = () if config.authority is None else _certificates(config.authority)
+    _warn_of_a_key_for_everybody(config.key)
+    return TlsFiles(_expiries(chain), _expiries(authorities))
+
+
+def utc_now() -> datetime:
+    """The wall clock, as certificates have it."""
+    return datetime.now(UTC)
+
+
+def _certificates(path: Path) -> list[Certificate]:
+    try:
+        return load_pem_x509_certificates(_content(path, "certificate"))
+    except (ValueError, UnsupportedAlgorithm):
+        raise BadConfiguration(
+            f"TLS certificate {path}: not a certificate in PEM form (-----BEGIN CERTIFICATE-----)"
+        ) from None
+
+
+def _key(config: TlsConfig) -> PrivateKeyTypes:
+    """No error shows what was read: it may be a key."""
+    password = None if config.key_password is None else config.key_password.encode()
+    content = _content(config.key, "key")
+    try:
+        return load_pem_private_key(content, password)
+    except TypeError:
+        found = "encrypted, and no password is given" if password is None else "not encrypted"
+        raise BadConfiguration(f"TLS key {config.key}: it is {found}") from None
+    except (ValueError, UnsupportedAlgorithm):
+        why = "" if password is None else ", or the password is wrong"
+        raise BadConfiguration(
+            f"TLS key {config.key}: not a private key in PEM form"
+            f" (-----BEGIN PRIVATE KEY-----){why}"
+        ) from None
+
+
+def _content(path: Path, what: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadConfiguration(f"TLS {what} {path}: can't be read: {error.strerror}") from None
+
+
+def _public(certificate: Certificate) -> bytes:
+    return certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+
+def _expiries(certificates: Sequence[Certificate]) -> tuple[datetime, ...]:
+    return tuple(each.not_valid_after_utc for each in certificates)
+
+
+def _warn_of_a_key_for_everybody(path: Path) -> None:
+    if path.stat().st_mode & stat.S_IROTH:
+        _log.warning("TLS key %s: every user of this machine can read it (chmod o-r)", path)

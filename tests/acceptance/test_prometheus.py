@@ -1,0 +1,181 @@
+"""A real Prometheus scrapes the broker with docs/grafana/prometheus.yaml, every expression of the
+dashboards has an answer, and the alerts fire for what they are named after.
+
+Debian's `prometheus` is looked for; `.ci/run` installs it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pika
+import pytest
+from ruamel.yaml import YAML
+
+pytestmark = pytest.mark.slow
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "grafana"
+DEEP = 10_001
+WAIT_S = 60
+
+
+class Prometheus:
+    """A server on a free port, which scrapes every second instead of every fifteen."""
+
+    def __init__(self, binary: str, folder: Path, target: str) -> None:
+        config = (FOLDER / "prometheus.yaml").read_text()
+        config = config.replace("15s", "1s").replace("127.0.0.1:15692", target)
+        (folder / "prometheus.yaml").write_text(config)
+        shutil.copy(FOLDER / "alerts.yaml", folder)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            place = f"127.0.0.1:{free.getsockname()[1]}"
+        self._log = (folder / "prometheus.log").open("w")
+        self._process = subprocess.Popen(
+            [
+                binary, f"--config.file={folder / 'prometheus.yaml'}",
+                f"--storage.tsdb.path={folder / 'tsdb'}", f"--web.listen-address={place}",
+            ],
+            stdout=self._log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        self._client = httpx.Client(base_url=f"http://{place}", timeout=10)
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.get("/api/v1/query", query=expression)["result"]
+        return found
+
+    def get(self, path: str, **params: str) -> dict[str, Any]:
+        body = self._client.get(path, params=params).json()
+        assert body["status"] == "success", (params, body)
+        data: dict[str, Any] = body["data"]
+        return data
+
+    def eventually(self, expression: str) -> list[dict[str, Any]]:
+        """The first answer that is not empty. It is asked until a scrape has it."""
+        deadline = time.monotonic() + WAIT_S
+        while True:
+            try:
+                if found := self.query(expression):
+                    return found
+            except httpx.TransportError:  # it is not listening yet
+                assert self._process.poll() is None, Path(self._log.name).read_text()
+            assert time.monotonic() < deadline, f"no answer to {expression}"
+            try:
+                self._process.wait(0.2)
+            except subprocess.TimeoutExpired:
+                continue
+
+    def close(self) -> None:
+        self._client.close()
+        self._process.terminate()
+        self._process.wait()
+        self._log.close()
+
+
+@pytest.fixture(scope="module")
+def prometheus(
+    reference_broker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Prometheus]:
+    binary = shutil.which("prometheus")
+    if binary is None:
+        pytest.skip("no prometheus here: apt-get install prometheus")
+    target = reference_broker.management_url.removeprefix("http://")
+    server = Prometheus(binary, tmp_path_factory.mktemp("prometheus"), target)
+    try:
+        server.eventually("up == 1")
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture(scope="module")
+def trouble(reference_broker: Any, prometheus: Prometheus) -> Iterator[None]:
+    """One dead letter in a parking lot, one message for nobody, and one queue that is too deep."""
+    prometheus.eventually('rabbitmq_queues{job="mqkit"}')
+    dead = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "grafana.parked"}
+    with pika.BlockingConnection(pika.URLParameters(reference_broker.url)) as connection:
+        channel = connection.channel()
+        channel.queue_declare("grafana.parked")
+        channel.queue_declare("grafana.work", arguments=dead)
+        channel.queue_declare("grafana.deep")
+        channel.basic_publish("", "grafana.work", b"bad")
+        method, _, _ = channel.basic_get("grafana.work")
+        assert method is not None
+        channel.basic_reject(method.delivery_tag, requeue=False)
+        channel.basic_publish("", "grafana.nobody", b"lost")
+        for _ in range(DEEP):
+            channel.basic_publish("", "grafana.deep", b"")
+        channel.queue_declare("grafana.deep", passive=True)
+        yield
+        for queue in ("grafana.parked", "grafana.work", "grafana.deep"):
+            channel.queue_delete(queue)
+
+
+def expressions() -> list[Any]:
+    found = []
+    for path in sorted(FOLDER.glob("*.json")):
+        for panel in json.loads(path.read_text())["panels"]:
+            for target in panel.get("targets", ()):
+                text = target["expr"].replace("$__rate_interval", "10s")
+                for variable in ("instance", "vhost", "queue"):
+                    text = text.replace(f"${variable}", ".*")
+                name = f"{path.stem}: {panel['title']} {target['refId']}"
+                found.append(pytest.param(text, id=name))
+    return found
+
+
+@pytest.mark.parametrize("expression", expressions())
+def test_every_panel_has_something_to_show(
+    prometheus: Prometheus, trouble: None, expression: str
+) -> None:
+    assert "$" not in expression
+    assert prometheus.eventually(expression)
+
+
+@pytest.mark.parametrize(
+    ("alert", "labels"),
+    [
+        ("DeadLetters", {"reason": "rejected"}),
+        ("MessagesParked", {"vhost": "/", "queue": "grafana.parked"}),
+        ("QueueDeep", {"vhost": "/", "queue": "grafana.deep"}),
+        ("QueueWithoutConsumers", {"vhost": "/", "queue": "grafana.deep"}),
+        ("MessagesUnroutable", {}),
+    ],
+)
+def test_what_is_wrong_is_found(
+    prometheus: Prometheus, trouble: None, alert: str, labels: dict[str, str]
+) -> None:
+    rows = prometheus.eventually(_expression(alert))
+    assert any(labels.items() <= row["metric"].items() for row in rows), rows
+
+
+@pytest.mark.parametrize(
+    "alert", ["BrokerMemoryAlarm", "BrokerDiskAlarm", "BrokerStoreDamaged", "BrokerDown"]
+)
+def test_what_is_right_is_left_alone(prometheus: Prometheus, trouble: None, alert: str) -> None:
+    prometheus.eventually('rabbitmq_queues{job="mqkit"}')
+    assert prometheus.query(_expression(alert)) == []
+
+
+def test_prometheus_takes_the_rules(prometheus: Prometheus) -> None:
+    answer = prometheus.get("/api/v1/rules")
+    loaded = {rule["name"]: rule for rule in answer["groups"][0]["rules"]}
+    assert set(loaded) == {rule["alert"] for rule in _rules()}
+    assert {rule.get("lastError", "") for rule in loaded.values()} == {""}
+
+
+def _rules() -> list[dict[str, Any]]:
+    alerts = YAML(typ="safe").load(FOLDER / "alerts.yaml")
+    return [rule for group in alerts["groups"] for rule in group["rules"]]
+
+
+def _expression(alert: str) -> str:
+    (found,) = [rule["expr"] for rule in _rules() if rule["alert"] == alert]
+    return str(found)

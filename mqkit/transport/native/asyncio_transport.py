@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 
 from mqkit.errors import DeadlineExceeded
 from mqkit.transport.native.asyncio_connection import NativeAsyncConnection
@@ -18,6 +17,8 @@ class NativeTransport:
     async def connect(
         self, endpoint: Endpoint, *, name: str, timeout_s: float, heartbeat_s: int = 60
     ) -> Connection:
+        options = endpoint.tls_options
+        tls = options.context() if endpoint.tls else None
         protocol = NativeProtocol(endpoint, name, heartbeat_s)
         try:
             async with asyncio.timeout(timeout_s):
@@ -25,7 +26,8 @@ class NativeTransport:
                     lambda: protocol,
                     endpoint.host,
                     endpoint.port,
-                    ssl=ssl.create_default_context() if endpoint.tls else None,
+                    ssl=tls,
+                    server_hostname=None if tls is None else options.server_name,
                 )
                 await asyncio.shield(protocol.opened)
         except TimeoutError:

@@ -16,7 +16,7 @@ CHANNEL_MAX = 2047
 FRAME_MAX = 131_072
 """What RabbitMQ offers. A frame is read as a whole, so this bounds what is kept of one."""
 
-_PLAIN = "PLAIN"
+_PLAIN, _EXTERNAL = "PLAIN", "EXTERNAL"
 _HEARTBEAT_MAX_S = 65_535
 
 
@@ -30,12 +30,14 @@ class Limits:
 
 
 def start_ok(start: ConnectionStart, endpoint: Endpoint, name: str) -> ConnectionStartOk:
-    """The login. Raises :exc:`ConnectionRefused` if the broker takes none that this client has."""
-    mechanisms = start.mechanisms.decode("utf-8", "replace").split()
-    if _PLAIN not in mechanisms:
-        text = f"{endpoint} takes no login that mqkit has, only {' '.join(mechanisms):.200}"
+    """The login. Raises :exc:`ConnectionRefused` if the broker does not take the endpoint's."""
+    mechanism = _EXTERNAL if endpoint.external else _PLAIN
+    offered = start.mechanisms.decode("utf-8", "replace").split()
+    if mechanism not in offered:
+        text = f"{endpoint} takes no login by {mechanism}, only by {' '.join(offered):.200}"
         raise ConnectionRefused(ReplyCode.ACCESS_REFUSED, text)
     credentials = endpoint.credentials
+    plain = f"\0{credentials.username}\0{credentials.password}".encode()
     return ConnectionStartOk(
         client_properties={
             "connection_name": name,
@@ -53,8 +55,8 @@ def start_ok(start: ConnectionStart, endpoint: Endpoint, name: str) -> Connectio
                 "authentication_failure_close": True,
             },
         },
-        mechanism=_PLAIN,
-        response=f"\0{credentials.username}\0{credentials.password}".encode(),
+        mechanism=mechanism,
+        response=b"" if endpoint.external else plain,  # then the certificate says who it is
     )
 
 

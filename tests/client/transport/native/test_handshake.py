@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mqkit.errors import ConnectionRefused
@@ -23,6 +25,14 @@ def test_a_broker_without_plain_is_not_told_the_password() -> None:
         start_ok(ConnectionStart(mechanisms=b"EXTERNAL"), ENDPOINT, "billing")
     assert "EXTERNAL" in str(refused.value)
     assert "s3cret" not in str(refused.value)
+
+
+def test_external_leaves_it_to_the_certificate() -> None:
+    endpoint = replace(ENDPOINT, external=True)
+    ok = start_ok(ConnectionStart(mechanisms=b"PLAIN EXTERNAL"), endpoint, "billing")
+    assert (ok.mechanism, ok.response) == ("EXTERNAL", b"")
+    with pytest.raises(ConnectionRefused, match="EXTERNAL, only by PLAIN"):
+        start_ok(ConnectionStart(mechanisms=b"PLAIN"), endpoint, "billing")
 
 
 @pytest.mark.parametrize(

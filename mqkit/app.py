@@ -45,7 +45,7 @@ from mqkit.seconds import Span, seconds, seconds_or_none
 from mqkit.settings import Settings
 from mqkit.supervisor_states import State
 from mqkit.topology import Topology, load
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.choice import chosen
 from mqkit.transport.seam import Transport
 
 _LOG = logging.getLogger(__name__)
@@ -64,7 +64,9 @@ class App:
     ``url`` is one AMQP URL or several of one cluster; without it ``MQKIT_URLS`` or ``MQKIT_URL`` is
     read. ``settings`` has everything else that can be set, and then the URLs too. ``topology``, a
     YAML file or one that is loaded, is declared at each connect, and gives the queues their retry
-    policies. ``drain_timeout`` is what handlers get to finish at the end.
+    policies. ``drain_timeout`` is what handlers get to finish at the end. ``transport`` is one of
+    :data:`mqkit.transport.choice.TRANSPORTS` by its name ("native" is mqkit's own), or one that the
+    program has made.
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``
@@ -78,7 +80,7 @@ class App:
         *,
         settings: Settings | None = None,
         drain_timeout: Span = DRAIN_TIMEOUT_S,
-        transport: Transport | None = None,
+        transport: Transport | str | None = None,
     ) -> None:
         if url is not None and settings is not None:
             raise ConfigurationError("give the URL in the settings, or no settings")
@@ -91,7 +93,7 @@ class App:
         self.stats = Stats()
         """What became of deliveries so far."""
         self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")
-        self._transport = transport or AioPikaTransport()
+        self._transport = chosen(transport)
         self._consumers: list[tuple[str, MakeConsumer]] = []
         self._client: Client | None = None
         self._running: AbstractAsyncContextManager[None] | None = None

@@ -18,8 +18,9 @@ from mqkit.testing.certificates import Authority, CertificateFiles
 from mqkit.tls import TlsOptions
 from mqkit.topology import take_snapshot
 from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.pika_adapter import PikaTransport
-from mqkit.transport.seam import Endpoint
+from mqkit.transport.seam import Endpoint, Transport
 from mqkit.url import parse
 from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.server import Server
@@ -129,18 +130,23 @@ def declared_with_pika(endpoint: Endpoint) -> None:
         connection.close()
 
 
+async def declared_by(transport: Transport, endpoint: Endpoint) -> None:
+    connection = await transport.connect(endpoint, name="test", timeout_s=WAIT_S)
+    try:
+        await (await connection.channel()).declare_queue(Queue("q"))
+    finally:
+        await connection.close()
+
+
 def declared_with_aio_pika(endpoint: Endpoint) -> None:
-    async def declared() -> None:
-        connection = await AioPikaTransport().connect(endpoint, name="test", timeout_s=WAIT_S)
-        try:
-            await (await connection.channel()).declare_queue(Queue("q"))
-        finally:
-            await connection.close()
-
-    asyncio.run(declared())
+    asyncio.run(declared_by(AioPikaTransport(), endpoint))
 
 
-@pytest.fixture(params=[declared_with_pika, declared_with_aio_pika])
+def declared_with_native(endpoint: Endpoint) -> None:
+    asyncio.run(declared_by(NativeTransport(), endpoint))
+
+
+@pytest.fixture(params=[declared_with_pika, declared_with_aio_pika, declared_with_native])
 def declared(request: pytest.FixtureRequest) -> Callable[[Endpoint], None]:
     """Connects, and declares a queue."""
     made: Callable[[Endpoint], None] = request.param

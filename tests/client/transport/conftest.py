@@ -17,6 +17,7 @@ from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome
 from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.transport.blocking import BlockingChannel, BlockingConnection, BlockingTransport
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.pika_adapter import PikaTransport
 from mqkit.transport.seam import (
     Channel,
@@ -171,10 +172,12 @@ class _AsyncTransport:
         )
 
 
-@pytest.fixture(params=["aio-pika", "pika"])
+@pytest.fixture(params=["aio-pika", "pika", "native"])
 def transport(request: pytest.FixtureRequest) -> Transport:
     if request.param == "pika":
         return _AsyncTransport(PikaTransport())
+    if request.param == "native":
+        return NativeTransport()
     return AioPikaTransport()
 
 

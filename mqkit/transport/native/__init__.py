@@ -1,0 +1,15 @@
+"""The native adapter: mqkit's own AMQP client, over :mod:`mqkit.wire`.
+
+    connection, channel         what AMQP wants, without I/O; tables of states in ``states``
+    handshake, heartbeat, replies, acks, encoding, decoding, faults    the parts of it
+    asyncio_*                   sockets and futures of asyncio
+
+A turn of the event loop is the unit of everything: what it publishes and acks goes out in one
+write, and what one read brings is handed on before the next.
+"""
+
+from __future__ import annotations
+
+from mqkit.transport.native.asyncio_transport import NativeTransport
+
+__all__ = ["NativeTransport"]

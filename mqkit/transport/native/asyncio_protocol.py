@@ -1,0 +1,115 @@
+"""A native connection on an asyncio transport: what a turn writes goes out together at its end."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mqkit.transport.native.connection import NativeConnection
+from mqkit.transport.seam import Endpoint
+
+WRITE_OCTETS_HIGH = 512 * 1024
+"""Above this, what asyncio holds for the socket makes publishers wait."""
+
+LINGER_S = 5.0
+"""How long a closed connection's last octets may take; a peer that reads nothing gets none."""
+
+OUTPUT_OCTETS_MAX = 256 * 1024
+"""So many octets of publishes are written at once, whether the turn is over or not."""
+
+
+class NativeProtocol(asyncio.Protocol):
+    """Made by ``loop.create_connection``; then await :attr:`opened`."""
+
+    def __init__(self, endpoint: Endpoint, name: str, heartbeat_s: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.opened: asyncio.Future[None] = self._loop.create_future()
+        self.connection = NativeConnection(
+            endpoint, name, heartbeat_s, self.opened, self._flush_soon
+        )
+        self._transport: asyncio.Transport | None = None
+        self._room: asyncio.Future[None] | None = None
+        """There while the socket's buffer is full; done when it has room again."""
+        self._flushing = False
+        self._ticking: asyncio.TimerHandle | None = None
+        self.opened.add_done_callback(self._begin_ticking)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether publishers have to wait for :meth:`room`."""
+        return self._room is not None
+
+    async def room(self) -> None:
+        """Return when the socket has room again, or is gone."""
+        if self._room is not None:
+            await asyncio.shield(self._room)
+
+    def flush(self) -> None:
+        """Write what there is, and close the socket when the connection is over."""
+        self._flushing = False
+        transport = self._transport
+        if transport is None:
+            return
+        if output := self.connection.take_output():
+            transport.write(b"".join(output))
+        if self.connection.is_closed:
+            self._stop_ticking()
+            transport.close()
+            if transport.get_write_buffer_size():
+                self._loop.call_later(LINGER_S, transport.abort)
+
+    def abort(self) -> None:
+        """Drop the socket without waiting for anything."""
+        self.connection.lost(None)
+        if self._transport is not None:
+            self._transport.abort()
+
+    # -- called by asyncio -------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.set_write_buffer_limits(WRITE_OCTETS_HIGH)
+        self.flush()
+
+    def data_received(self, data: bytes) -> None:
+        self.connection.receive(data)
+
+    def eof_received(self) -> None:
+        """The default: asyncio closes, and :meth:`connection_lost` follows."""
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._stop_ticking()
+        self.connection.lost(error)
+        self.resume_writing()
+
+    def pause_writing(self) -> None:
+        self._room = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        room, self._room = self._room, None
+        if room is not None:
+            room.set_result(None)
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _flush_soon(self) -> None:
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self.flush)
+
+    def _begin_ticking(self, opened: asyncio.Future[None]) -> None:
+        if not opened.cancelled() and opened.exception() is None:
+            self._tick_later()
+
+    def _tick_later(self) -> None:
+        tick_s = self.connection.tick_s
+        if tick_s is not None and not self.connection.is_closed:
+            self._ticking = self._loop.call_later(tick_s, self._tick)
+
+    def _tick(self) -> None:
+        self.connection.tick()
+        self._tick_later()
+
+    def _stop_ticking(self) -> None:
+        if self._ticking is not None:
+            self._ticking.cancel()

@@ -1,0 +1,434 @@
+"""One channel of a native connection, without I/O: methods in and out, who waits for what.
+
+Its methods append frames to the connection's output; the shell around it writes them. Promises are
+futures of whatever kind the shell has; callbacks are called while the broker's bytes are handed in.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from mqkit.errors import Closed, ConfigurationError, MqkitError, StaleDelivery
+from mqkit.message import Delivery, Message
+from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
+from mqkit.pool.confirms import ConfirmLedger
+from mqkit.transport.native.acks import Acks
+from mqkit.transport.native.decoding import Content, properties_of
+from mqkit.transport.native.encoding import append_publish
+from mqkit.transport.native.faults import channel_refused, lost_channel
+from mqkit.transport.native.replies import Promise, Replies
+from mqkit.transport.native.states import ChannelEvent, ChannelState, channel_after
+from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery
+from mqkit.wire import EncodeError, ReplyCode, WireError, method_frame, methods
+from mqkit.wire.methods import Method
+
+_LOG = logging.getLogger(__name__)
+
+OnSettled: TypeAlias = Callable[[list[tuple[Any, Outcome]]], None]
+"""Called with (slot, outcome) for a range of publishes, in their order. Must not raise."""
+
+_Slot: TypeAlias = tuple[OnSettled, Any]
+
+
+class Consumer(NamedTuple):
+    """Who gets the deliveries of one consumer tag."""
+
+    on_delivery: OnDelivery
+    on_cancel: OnCancel | None
+    no_ack: bool
+
+
+class Link(Protocol):
+    """The connection, as its channels see it."""
+
+    @property
+    def frame_max(self) -> int: ...
+    @property
+    def answers_cancel(self) -> bool:
+        """Whether the broker wants an answer when it cancels a consumer."""
+        ...
+
+    def write(self, octets: bytes) -> None:
+        """Send whole frames, after what was written before."""
+        ...
+
+    def write_publishes(self, parts: list[bytes], octets: int) -> None:
+        """The same, for frames in parts of so many octets in all."""
+        ...
+
+    def flush_later(self, channel: NativeChannel) -> None:
+        """Call :meth:`NativeChannel.flush_acks` before the output is taken."""
+        ...
+
+    def release(self, number: int) -> None:
+        """The channel's number may be used again."""
+        ...
+
+
+class NativeChannel:
+    """Opened by :meth:`mqkit.transport.native.connection.NativeConnection.open_channel`."""
+
+    def __init__(self, number: int, link: Link, *, confirms: bool) -> None:
+        self.number = number
+        self.confirms = confirms
+        self.state = ChannelState.OPEN
+        self.error: MqkitError = Closed("the channel was closed by this program")
+        self._link = link
+        self._replies = Replies()
+        self._consumers: dict[str, Consumer] = {}
+        self._acks = Acks()
+        self._ledger: ConfirmLedger[_Slot] = ConfirmLedger()
+        self._content: Content | None = None
+        self._no_ack_gets: deque[bool] = deque()
+        self._quiescence: list[Promise] = []
+        self._closings: list[Promise] = []
+        self._closed_callbacks: list[OnClosed] = []
+        self._reason: MqkitError | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state is ChannelState.OPEN
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all who wait have been told."""
+        return self.state in (ChannelState.CLOSED, ChannelState.ABANDONED)
+
+    @property
+    def unconfirmed(self) -> int:
+        return len(self._ledger)
+
+    # -- calling -----------------------------------------------------------------------------
+
+    def call(self, request: Method, promise: Promise) -> None:
+        """Send a method; ``promise`` gets the answer: a method, or the delivery of a get.
+
+        Raises :attr:`error` when the channel is closed, and
+        :exc:`~mqkit.errors.ConfigurationError`, with nothing sent, when an argument can't be
+        encoded. The promise fails with :attr:`error` when the channel closes first.
+        """
+        self.raise_if_closed()
+        octets = self._encoded(request)
+        if isinstance(request, methods.BasicGet):
+            self._no_ack_gets.append(request.no_ack)
+        self._replies.expect(type(request), promise)
+        self._write(octets)
+
+    def raise_if_closed(self) -> None:
+        if self.state is not ChannelState.OPEN:
+            raise self.error
+
+    def wait_quiescent(self, promise: Promise) -> None:
+        """``promise`` is done when nothing is unconfirmed. Call it while something is."""
+        self._quiescence.append(promise)
+
+    # -- publishing --------------------------------------------------------------------------
+
+    def publish(
+        self,
+        messages: Sequence[Message],
+        slots: Sequence[Any],
+        on_settled: OnSettled,
+        *,
+        start: int = 0,
+        octets_max: int,
+    ) -> int:
+        """Write messages from ``start`` on, until ``octets_max`` are written or none is left;
+        returns where to go on. ``on_settled`` hears of each slot once: see
+        :meth:`mqkit.transport.seam.Channel.publish_many` for when, and as what."""
+        if self.state is not ChannelState.OPEN:
+            self._refuse(messages[start:], slots[start:], on_settled)
+            return len(messages)
+        number, frame_max = self.number, self._link.frame_max
+        record = self._ledger.record
+        parts: list[bytes] = []
+        unsent: list[tuple[Any, Outcome]] = []
+        octets, position, end = 0, start, len(messages)
+        while position < end and octets < octets_max:
+            message, slot = messages[position], slots[position]
+            position += 1
+            try:
+                octets += append_publish(parts, message, number, frame_max)
+            except EncodeError as error:
+                detail = f"not sent: the message can't be encoded: {error}"
+                refused = Rejected(RejectReason.REFUSED, detail, message.properties.message_id)
+                unsent.append((slot, refused))
+                continue
+            if self.confirms:
+                record(message, (on_settled, slot))
+            else:
+                detail = "written without publisher confirms"
+                unsent.append((slot, Unknown(detail, message.properties.message_id)))
+        if parts:
+            self._link.write_publishes(parts, octets)
+        if unsent:
+            on_settled(unsent)
+        return position
+
+    def _refuse(
+        self, messages: Sequence[Message], slots: Sequence[Any], on_settled: OnSettled
+    ) -> None:
+        detail = f"not sent: {self.error}"
+        on_settled(
+            [
+                (slot, Unknown(detail, message.properties.message_id))
+                for message, slot in zip(messages, slots, strict=True)
+            ]
+        )
+
+    # -- consuming ---------------------------------------------------------------------------
+
+    def consume(self, request: methods.BasicConsume, consumer: Consumer, promise: Promise) -> None:
+        """Start a consumer under the tag in ``request``. Raises as :meth:`call`."""
+        # Deliveries may come right behind consume-ok.
+        tag = request.consumer_tag
+        if tag in self._consumers:
+            raise ConfigurationError(f"the channel has a consumer with the tag {tag!r} already")
+        self._consumers[tag] = consumer
+        try:
+            self.call(request, promise)
+        except MqkitError:
+            del self._consumers[tag]
+            raise
+
+    def has_consumer(self, tag: str) -> bool:
+        return tag in self._consumers
+
+    def forget_consumer(self, tag: str) -> None:
+        """It was cancelled: the broker has answered, and sends no more for it."""
+        self._consumers.pop(tag, None)
+
+    def ack(self, tag: int, *, multiple: bool) -> None:
+        """Settle; sent with the rest of this turn. Raises :exc:`~mqkit.errors.StaleDelivery`."""
+        if self.state is not ChannelState.OPEN:
+            raise self._stale()
+        if not multiple and self._acks.ack(tag):
+            self._link.flush_later(self)
+            return
+        self._write(method_frame(self.number, methods.BasicAck(tag, multiple)))
+        if multiple:
+            self._acks.settled_up_to(tag)
+
+    def nack(self, tag: int, *, multiple: bool, requeue: bool) -> None:
+        """Give back. Raises :exc:`~mqkit.errors.StaleDelivery`."""
+        if self.state is not ChannelState.OPEN:
+            raise self._stale()
+        self._write(method_frame(self.number, methods.BasicNack(tag, multiple, requeue)))
+        if multiple:
+            self._acks.settled_up_to(tag)
+        else:
+            self._acks.settled(tag)
+
+    def flush_acks(self) -> None:
+        """Write the acks that were held back."""
+        if self.state is ChannelState.OPEN:
+            number = self.number
+            for tag, multiple in self._acks.take():
+                self._link.write(method_frame(number, methods.BasicAck(tag, multiple)))
+
+    # -- closing -----------------------------------------------------------------------------
+
+    def close(self, promise: Promise | None = None) -> None:
+        """Close it; ``promise`` is done when it is closed. Idempotent."""
+        if self.is_over:
+            if promise is not None:
+                promise.set_result(None)
+            return
+        if promise is not None:
+            self._closings.append(promise)
+        if self.state is ChannelState.OPEN:
+            self._write(method_frame(self.number, methods.ChannelClose(reply_code=200)))
+            self._move(ChannelEvent.CLOSE)
+            self._replies.fail(self.error)
+
+    def give_up(self) -> None:
+        """The broker does not answer the close: be closed without. Idempotent."""
+        if self.state is ChannelState.CLOSING:
+            self._move(ChannelEvent.GIVEN_UP)
+            self._end(None)
+
+    def on_closed(self, callback: OnClosed) -> None:
+        """Called once when it is closed; at once if it is."""
+        if self.is_over:
+            callback(self._reason)
+        else:
+            self._closed_callbacks.append(callback)
+
+    def connection_ended(self, error: MqkitError | None) -> None:
+        """The connection is gone. ``error`` is ``None`` when this program closed it."""
+        if self.state is not ChannelState.CLOSED:
+            self._move(ChannelEvent.LOST)
+            self._end(None if error is None else lost_channel(error))
+
+    # -- what the broker sends ---------------------------------------------------------------
+
+    def receive_method(self, method: Method) -> None:
+        """Raises :exc:`WireError` for what has no place here."""
+        if isinstance(method, methods.ChannelClose):
+            self._refused(method)
+        elif self.state is not ChannelState.OPEN:
+            if isinstance(method, methods.ChannelCloseOk):
+                self._move(ChannelEvent.CLOSE_OK)
+                self._link.release(self.number)
+                self._end(None)
+        elif self._content is not None:
+            text = f"{method.NAME} in the middle of a content"
+            raise WireError(ReplyCode.UNEXPECTED_FRAME, text, method.CLASS_ID, method.METHOD_ID)
+        elif isinstance(method, methods.BasicDeliver | methods.BasicReturn | methods.BasicGetOk):
+            self._content = Content(method)
+        elif isinstance(method, methods.BasicAck):
+            self._settle(self._ledger.ack(method.delivery_tag, multiple=method.multiple))
+        elif isinstance(method, methods.BasicNack):
+            self._settle(self._ledger.nack(method.delivery_tag, multiple=method.multiple))
+        elif isinstance(method, methods.BasicCancel):
+            self._consumer_cancelled(method.consumer_tag)
+        else:
+            if isinstance(method, methods.BasicGetEmpty):
+                self._no_ack_gets.popleft()
+            self._replies.answer(type(method), method)
+
+    def receive_header(self, payload: bytes) -> None:
+        """Raises :exc:`WireError`."""
+        if self.state is ChannelState.OPEN and self._expected_content().header(payload):
+            self._content_complete()
+
+    def receive_body(self, payload: bytes) -> None:
+        """Raises :exc:`WireError`."""
+        if self.state is ChannelState.OPEN and self._expected_content().body_part(payload):
+            self._content_complete()
+
+    def _expected_content(self) -> Content:
+        if self._content is None:
+            raise WireError(ReplyCode.UNEXPECTED_FRAME, "a content that no method announced")
+        return self._content
+
+    def _content_complete(self) -> None:
+        content, self._content = self._content, None
+        assert content is not None
+        method = content.method
+        properties = properties_of(content.header_octets)
+        if isinstance(method, methods.BasicReturn):
+            returned = Message(method.exchange, method.routing_key, content.body, properties)
+            self._ledger.returned(returned, method.reply_code, method.reply_text)
+            return
+        got = isinstance(method, methods.BasicGetOk)
+        delivery = Delivery(
+            exchange=method.exchange,
+            routing_key=method.routing_key,
+            body=content.body,
+            properties=properties,
+            delivery_tag=method.delivery_tag,
+            redelivered=method.redelivered,
+            consumer_tag="" if isinstance(method, methods.BasicGetOk) else method.consumer_tag,
+        )
+        if got:
+            self._replies.answer(methods.BasicGetOk, delivery)
+            self._arrived(delivery, no_ack=self._no_ack_gets.popleft())
+        else:
+            self._deliver(delivery)
+
+    def _deliver(self, delivery: Delivery) -> None:
+        consumer = self._consumers.get(delivery.consumer_tag)
+        if consumer is None:  # cancelled meanwhile: somebody else may have it
+            self._arrived(delivery, no_ack=False)
+            self.nack(delivery.delivery_tag, multiple=False, requeue=True)
+            return
+        self._arrived(delivery, no_ack=consumer.no_ack)
+        try:
+            consumer.on_delivery(delivery)
+        except Exception:  # noqa: BLE001 - one bad delivery must not end the connection's reader
+            _LOG.exception("the callback of consumer %s failed", delivery.consumer_tag)
+
+    def _arrived(self, delivery: Delivery, *, no_ack: bool) -> None:
+        if no_ack:
+            self._acks.settled(delivery.delivery_tag)
+        else:
+            self._acks.delivered(delivery.delivery_tag)
+
+    def _settle(self, settled: list[tuple[_Slot, Outcome]]) -> None:
+        for on_settled, run in groupby(settled, key=_sink):
+            on_settled([(slot, outcome) for (_, slot), outcome in run])
+        if self._quiescence and not self._ledger:
+            waiters, self._quiescence = self._quiescence, []
+            _resolve(waiters)
+
+    def _consumer_cancelled(self, tag: str) -> None:
+        consumer = self._consumers.pop(tag, None)
+        if consumer is None:
+            return
+        if self._link.answers_cancel:
+            self._write(method_frame(self.number, methods.BasicCancelOk(tag)))
+        if consumer.on_cancel is not None:
+            _call(consumer.on_cancel, tag)
+
+    def _refused(self, close: methods.ChannelClose) -> None:
+        self._link.write(method_frame(self.number, methods.ChannelCloseOk()))
+        self._move(ChannelEvent.REFUSED)
+        if self.state is ChannelState.CLOSED:
+            self._link.release(self.number)
+            self._end(channel_refused(close))
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _encoded(self, method: Method) -> bytes:
+        try:
+            octets = method_frame(self.number, method)
+        except EncodeError as error:
+            raise ConfigurationError(f"AMQP can't carry this: {error}") from None
+        if len(octets) > self._link.frame_max:
+            raise ConfigurationError(
+                f"AMQP can't carry this: {method.NAME} takes {len(octets)} octets, and the broker"
+                f" allows {self._link.frame_max} in a frame"
+            )
+        return octets
+
+    def _write(self, octets: bytes) -> None:
+        """Acks that are held back go first: they came first."""
+        if self._acks.is_pending:
+            self.flush_acks()
+        self._link.write(octets)
+
+    def _move(self, event: ChannelEvent) -> None:
+        self.state = channel_after(self.state, event)
+
+    def _end(self, error: MqkitError | None) -> None:
+        """Closed, and nobody may be left waiting. ``error`` is ``None`` if by choice."""
+        self._reason = error
+        if error is not None:
+            self.error = error
+        self._consumers.clear()
+        self._content = None
+        self._replies.fail(self.error)
+        self._settle(self._ledger.close(error))
+        waiters = self._quiescence + self._closings
+        self._quiescence, self._closings = [], []
+        _resolve(waiters)
+        callbacks, self._closed_callbacks = self._closed_callbacks, []
+        for callback in callbacks:
+            _call(callback, error)
+
+    def _stale(self) -> StaleDelivery:
+        return StaleDelivery(
+            f"its channel is gone ({self.error}); the broker will deliver it again"
+        )
+
+
+def _sink(settled: tuple[_Slot, Outcome]) -> OnSettled:
+    return settled[0][0]
+
+
+def _resolve(promises: Sequence[Promise]) -> None:
+    for promise in promises:
+        if not promise.done():
+            promise.set_result(None)
+
+
+def _call(callback: Callable[[Any], None], argument: object) -> None:
+    try:
+        callback(argument)
+    except Exception:  # noqa: BLE001 - somebody else's callback ends nothing here
+        _LOG.exception("a callback of a channel failed")

@@ -1,0 +1,64 @@
+"""What went wrong, as mqkit's errors. Pure."""
+
+from __future__ import annotations
+
+import os
+
+from mqkit.errors import (
+    ChannelError,
+    ConnectionLost,
+    ConnectionRefused,
+    MqkitError,
+    TransportError,
+    Unreachable,
+)
+from mqkit.transport.seam import Endpoint
+from mqkit.wire import WireError
+from mqkit.wire.methods import ChannelClose, ConnectionClose
+
+
+def channel_refused(close: ChannelClose) -> ChannelError:
+    """The broker closed the channel, and says why."""
+    return ChannelError(close.reply_code, close.reply_text, close.class_id, close.method_id)
+
+
+def connection_refused(close: ConnectionClose) -> ConnectionRefused:
+    """The broker closed the connection, or would not open it, and says why."""
+    return ConnectionRefused(close.reply_code, close.reply_text, close.class_id, close.method_id)
+
+
+def protocol_broken(error: WireError) -> ConnectionLost:
+    """The broker sent what AMQP 0-9-1 does not allow, or more than this client takes."""
+    return ConnectionLost(f"the broker broke the protocol: {error}")
+
+
+def lost_channel(error: MqkitError) -> TransportError:
+    """What a channel reports when its connection went: a refusal of the broker's as a lost link."""
+    if isinstance(error, TransportError):
+        return error
+    return ConnectionLost(f"the connection is gone: {error}")
+
+
+def lost(cause: BaseException | None) -> ConnectionLost:
+    """The network ended an open connection."""
+    return ConnectionLost(f"the connection is gone: {_words(cause)}")
+
+
+def unreachable(cause: BaseException | None, endpoint: Endpoint) -> Unreachable:
+    """No connection came about."""
+    return Unreachable(f"no AMQP broker answers at {endpoint}: {_words(cause)}")
+
+
+def foreign(endpoint: Endpoint) -> Unreachable:
+    """Somebody answers, in another language."""
+    return Unreachable(f"what answers at {endpoint} does not speak AMQP")
+
+
+def _words(cause: BaseException | None) -> str:
+    if cause is None:
+        return "closed by the other side"
+    if isinstance(cause, OSError) and cause.errno and cause.strerror:
+        # asyncio's own text has the address once more, and not the reason.
+        failed_call = cause.strerror.startswith("Connect call failed")
+        return os.strerror(cause.errno) if failed_call else cause.strerror
+    return str(cause) or type(cause).__name__

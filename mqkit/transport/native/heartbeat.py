@@ -1,0 +1,49 @@
+"""Heartbeats without a clock: the shell ticks, and is told what the tick means.
+
+Two ticks make one heartbeat interval. So a silent side is heard every half interval, and a broker
+that is silent for two whole intervals is gone (RabbitMQ's guide, and section 4.2.7 of the
+specification).
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+SILENT_TICKS_MAX = 4
+TICKS_PER_INTERVAL = 2
+
+
+class Beat(Enum):
+    """What a tick asks for."""
+
+    NOTHING = auto()
+    SEND = auto()
+    """Nothing was sent since the last tick: send a heartbeat."""
+    GONE = auto()
+    """Nothing came for two intervals: the connection is lost."""
+
+
+class Heartbeat:
+    """Set :attr:`heard` when something was received, :attr:`spoke` when something was sent."""
+
+    __slots__ = ("_interval_s", "_silent_ticks", "heard", "spoke")
+
+    def __init__(self, interval_s: int) -> None:
+        self._interval_s = interval_s
+        self._silent_ticks = 0
+        self.heard = False
+        self.spoke = False
+
+    @property
+    def tick_s(self) -> float | None:
+        """Tick this often; ``None`` where there are no heartbeats."""
+        return self._interval_s / TICKS_PER_INTERVAL if self._interval_s else None
+
+    def tick(self) -> Beat:
+        """To be called every :attr:`tick_s` seconds."""
+        self._silent_ticks = 0 if self.heard else self._silent_ticks + 1
+        spoke = self.spoke
+        self.heard = self.spoke = False
+        if self._silent_ticks >= SILENT_TICKS_MAX:
+            return Beat.GONE
+        return Beat.NOTHING if spoke else Beat.SEND

@@ -114,7 +114,7 @@ async def test_a_client_with_tls_is_greeted(server: Server, authority: Authority
 
 
 async def test_the_plain_port_is_there_as_well(server: Server) -> None:
-    assert (await answer_to(server.amqp_port, b"AMQP\x01\x01\x00\x09")) == PROTOCOL_HEADER
+    assert (await answer_to(server.amqp_port, b"AMQP\x01\x01\x08\x00")) == PROTOCOL_HEADER
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ async def test_a_client_with_tls_on_the_plain_port(
     caplog.set_level(logging.INFO)
     with pytest.raises(ssl.SSLError):
         await greeted(server.amqp_port, client_context(authority))
-    await answer_to(server.amqp_port, b"AMQP\x01\x01\x00\x09")  # its end has been handled by now
+    await answer_to(server.amqp_port, b"AMQP\x01\x01\x08\x00")  # its end has been handled by now
     assert "the client speaks TLS, and this port is the one without it" in caplog.text
 
 

@@ -43,12 +43,15 @@ class BrokerUnderTest:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks whole rooms, so that `make check` stays under a minute however many tests they get."""
+    """Marks whole rooms, so that `make check` stays under a minute however many tests they get; and
+    keeps what asks the one RabbitMQ on one worker, as some ask it for its users and counters."""
     here = Path(__file__).parent
     rooms = [here / room for room in ROOMS_WITH_BROKERS]
     for item in items:
         if any(item.path.is_relative_to(room) for room in rooms):
             item.add_marker(pytest.mark.live)
+        if item.get_closest_marker("rabbitmq") is not None:
+            item.add_marker(pytest.mark.xdist_group("rabbitmq"))
 
 
 @pytest.fixture

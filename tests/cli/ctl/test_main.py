@@ -220,6 +220,7 @@ def test_the_node(ctl: Ctl) -> None:
 def test_the_name_of_the_cluster(ctl: Ctl) -> None:
     assert ctl("-q", "set_cluster_name", "orders, east") == (0, "", "")
     assert "\nCluster name: orders, east\n" in ctl("cluster_status")[1]
+    assert ctl("clear_global_parameter", "cluster_name")[0] == 0  # the node's own again
 
 
 def test_help_knows_every_command(ctl: Ctl) -> None:

@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench interop tests examples
+PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench fuzz interop tests examples
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test check format lint types imports tests-fast sim soak bench bench-store interop clean

@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench interop tests examples
+PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench fuzz interop tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format lint types imports tests-fast sim soak bench bench-store interop clean
+.PHONY: help install demo test check format lint types imports tests-fast sim soak bench bench-store interop fuzz clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -58,6 +58,11 @@ bench-store: $(STAMP)  ## the store at full size: 10M messages, 2 GiB from disk,
 
 interop: $(STAMP)  ## other people's suites and 2,000 generated sequences, on both brokers (SEED=n to replay; long)
 	@$(BIN)/python -m interop $${SEED:+--seed $$SEED}
+
+fuzz: $(STAMP)  ## Atheris over all that reads bytes, and the long Hypothesis run (FUZZ_SECONDS=n a target; 60)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
+	@$(BIN)/python -m fuzz --seconds $${FUZZ_SECONDS:-60}
+	@MQKIT_FUZZ_EXAMPLES=$$(( $${FUZZ_SECONDS:-60} * 20 )) $(BIN)/python -m pytest -q --timeout 0 tests/fuzz/test_connection_machine.py
 
 soak: $(STAMP)  ## kill -9 of a real broker under load, 200 rounds (MQKIT_KILL_ROUNDS=n for more)
 	@MQKIT_KILL_ROUNDS=$${MQKIT_KILL_ROUNDS:-200} $(BIN)/python -m pytest -q -s tests/acceptance/test_kill.py

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
 from pydantic import (
     AliasChoices,
@@ -25,7 +26,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from mqkit.errors import ConfigurationError
-from mqkit.tls import DEFAULT_TLS, TlsOptions
+from mqkit.tls import TlsOptions, query_parameters, said_of_tls
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse, redact
 
@@ -112,11 +113,13 @@ class Settings(BaseSettings):
             self.tls_server_name,
             self.tls_verify,
         )
-        endpoints = (parse(url.get_secret_value()) for url in self.urls)
-        return tuple(
-            replace(each, tls_options=own) if each.tls_options == DEFAULT_TLS else each
-            for each in endpoints
-        )
+        found = []
+        for url in self.urls:
+            endpoint = parse(url.get_secret_value())
+            if not said_of_tls(query_parameters(urlsplit(url.get_secret_value()).query)):
+                endpoint = replace(endpoint, tls_options=own)
+            found.append(endpoint)
+        return tuple(found)
 
     @field_validator("urls", mode="before")
     @classmethod

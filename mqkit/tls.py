@@ -69,14 +69,31 @@ DEFAULT_TLS = TlsOptions()
 
 def query_parameters(query: str) -> Mapping[str, str]:
     """A URL's parameters by name; the last one wins."""
-    return dict(parse_qsl(query))
+    return dict(parse_qsl(query, keep_blank_values=True))
 
 
-def tls_options(parameters: Mapping[str, str]) -> TlsOptions:
-    """What a URL says of TLS. Other parameters are somebody else's.
+_PARAMETERS = ("cacertfile", "certfile", "keyfile", "server_name_indication", "verify")
+
+
+def said_of_tls(parameters: Mapping[str, str]) -> list[str]:
+    """Those of a URL's parameters that are about TLS."""
+    return [name for name in _PARAMETERS if name in parameters]
+
+
+def tls_options(parameters: Mapping[str, str], is_tls: bool) -> TlsOptions:
+    """What a URL says of TLS, and whether that is what its scheme speaks. Other parameters are
+    somebody else's.
 
     Raises :exc:`~mqkit.errors.ConfigurationError`.
     """
+    said = said_of_tls(parameters)
+    if said and not is_tls:
+        raise ConfigurationError(
+            f"the URL has {said[0]}, and its scheme is the one without TLS (amqps:// and https://"
+            " speak TLS)"
+        )
+    if empty := [name for name in said if not parameters[name]]:
+        raise ConfigurationError(f"{empty[0]} in the URL is empty")
     verify = parameters.get("verify", "verify_peer")
     if verify not in _VERIFY:
         raise ConfigurationError(f"verify={verify} in the URL: verify_peer or verify_none")

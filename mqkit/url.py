@@ -53,7 +53,7 @@ def _read(url: str) -> Endpoint | str:
         return "the AMQP URL names no host (example: amqp://127.0.0.1:5672/)"
     parameters = query_parameters(parts.query)
     try:
-        options = tls_options(parameters)
+        options = tls_options(parameters, parts.scheme == "amqps")
         external = _is_external(parameters.get("auth_mechanism", "plain"), parts.scheme)
     except ConfigurationError as error:
         return str(error)

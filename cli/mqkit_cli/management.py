@@ -26,12 +26,16 @@ class ManagementApi:
 
     def __init__(self, target: Target, timeout_s: float) -> None:
         parts = urlsplit(target.management_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            port = parts.port
+        except ValueError:  # a / # or ? in the password: what follows is no place
+            port = 0
+        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
             raise CommandError(
                 f"the management URL {redact(target.management_url)!r} is not one (expected"
                 f" something like http://guest:guest@127.0.0.1:{MANAGEMENT_PORT})"
             )
-        self._tls = tls_options(query_parameters(parts.query))
+        self._tls = tls_options(query_parameters(parts.query), parts.scheme == "https")
         self._scheme = parts.scheme
         self._base = parts._replace(
             netloc=parts.netloc.rpartition("@")[2],

@@ -73,7 +73,8 @@ async def take_snapshot(management_url: str, vhost: str, *, timeout_s: float = 1
     the password.
     """
     base, auth = _split(management_url)
-    tls = tls_options(query_parameters(urlsplit(management_url).query))
+    parts = urlsplit(management_url)
+    tls = tls_options(query_parameters(parts.query), parts.scheme == "https")
     shown = redact(management_url)
     limits = httpx.Timeout(timeout_s)
     # No proxy from the environment: a broker's management port is not on the public web.
@@ -118,7 +119,11 @@ async def take_snapshot(management_url: str, vhost: str, *, timeout_s: float = 1
 def _split(management_url: str) -> tuple[str, httpx.BasicAuth]:
     """The URL without its login, and the login (``guest`` if it has none)."""
     parts = urlsplit(management_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise ConfigurationError(
             f"the management URL {redact(management_url)!r} is not one"
             " (expected something like http://guest:guest@127.0.0.1:15672)"

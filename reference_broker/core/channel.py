@@ -185,8 +185,9 @@ class Channel:
 
     def _take_parked(self) -> None:
         """One of the frames may suspend the channel again, or close it and open another of its
-        number."""
+        number. A publish among them stops the connection in an alarm, as one of its reads does."""
         connection = self.connection
+        published_before, connection.has_published = connection.has_published, False
         parked, self.parked = self.parked, deque()
         while parked and self.state is not ChannelState.SUSPENDED:
             kind, payload = parked.popleft()
@@ -194,6 +195,8 @@ class Channel:
             connection.take_frame(kind, self.number, payload)
         self.parked += parked  # the frame that was held back comes first
         connection.mark_dirty()
+        connection.broker.alarms.check(connection)
+        connection.has_published |= published_before
 
     # The end
 

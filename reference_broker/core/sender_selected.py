@@ -41,14 +41,19 @@ def resolve_all(
     return vhost.resolve(exchange, routing_key, header, keys), header
 
 
-def resolve_once_more(
+def behind_windows(
     vhost: VHost, exchange: Exchange, routing_key: str, header: bytes
-) -> tuple[Queue, ...]:
-    """As things are now, the queues for a message with ``header`` as it was published, whose keys
-    were looked at before."""
+) -> list[Queue]:
+    """As things are now, the queues that a message with ``header`` as it was published does not
+    reach because windows have seen it. Where it can't be routed any more, that is none."""
     octets, header = _copies(header) if COPIES_MARK in header else ([], header)
     keys = [key.decode(errors="surrogateescape") for key in octets]
-    return vhost.resolve(exchange, routing_key, header, keys)
+    try:
+        asked = vhost.resolve(exchange, routing_key, header, keys)
+        unasked = vhost.resolve_again(exchange, routing_key, header, keys)
+    except ChannelException:  # patterns since: it would look at too many places
+        return []
+    return [queue for queue in unasked if queue not in asked]
 
 
 def cc_keys(headers: dict[str, Any], name: str = "CC") -> list[bytes]:

@@ -2,12 +2,12 @@
 
 As in RabbitMQ: routing and all checks are done at once, so a message that is refused closes the
 channel before the commit, and the transaction is lost with it. Only what is new to an exchange or a
-queue that takes each message once is routed again by the commit: it may not be new any more.
-Deliveries that are settled leave
-the unacked ones at once, and come back with tx.rollback or the end of the channel. A commit puts
-the messages into their queues first, in order, and then settles. All of it is logged in one go, and
-commit-ok leaves when it is on disk (law 3). It is no more than that: a crash before may keep a part
-of it, and where one queue refuses a message the others have theirs.
+queue that takes each message once is asked for again by the commit: it may not be new any more.
+Deliveries that are settled leave the unacked ones at once, and come back with tx.rollback or the
+end of the channel. A commit puts the messages into their queues first, in order, and then settles.
+All of it is logged in one go, and commit-ok leaves when it is on disk (law 3). It is no more than
+that: a crash before may keep a part of it, and where one queue refuses a message the others have
+theirs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reference_broker.core import settlement
 from reference_broker.core.limits import TRANSACTIONS_PER_WATERMARK
+from reference_broker.core.message_headers import MessageHeaders
 from reference_broker.core.placement import place
-from reference_broker.core.sender_selected import resolve_once_more
+from reference_broker.core.seen_keys import SeenKeys
+from reference_broker.core.sender_selected import behind_windows
 from reference_broker.core.traffic import count_routed
 from reference_broker.core.window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.errors import ChannelException, ReplyCode
@@ -141,6 +143,8 @@ class Transaction:
         complete = True
         for target, queues, content, facts, sent in publishes:
             there = tuple(queue for queue in queues if not queue.deleted)
+            if len(there) < len(queues) and all(queue.expiry.wants_all for queue in there):
+                there = ()  # windows alone: there is no queue left whose message they could note
             # One whose queues were deleted since is lost, as it would be a moment later; where it
             # is mandatory it is returned. One that was seen since is neither.
             counts = not queues or (target.mandatory and not there)
@@ -171,12 +175,18 @@ class Transaction:
 def _still_new(
     channel: Channel, target: PublishTarget, queues: tuple[Queue, ...], sent: bytes
 ) -> tuple[Queue, ...]:
-    """Those of ``queues`` that the message goes to, with what has been seen since."""
-    exchange = channel.vhost.exchanges.get(target.exchange)
-    if exchange is None:
+    """``queues`` without those that have seen the message since it was published, and without
+    their windows. All others keep it: a route of today may be another one."""
+    headers = MessageHeaders(sent)
+    windows = [queue.expiry for queue in queues if isinstance(queue.expiry, SeenKeys)]
+    knowing = [window.queue for window in windows if window.knows(headers)]
+    if not knowing:
         return queues
-    now = resolve_once_more(channel.vhost, exchange, target.routing_key, sent)
-    return tuple(queue for queue in queues if queue in now)
+    dropped = [*knowing, *(q for q in queues if q.seen is not None and q.seen.queue in knowing)]
+    exchange = channel.vhost.exchanges.get(target.exchange)
+    if exchange is not None:  # one of its windows, or of an exchange behind it, may be knowing
+        dropped += behind_windows(channel.vhost, exchange, target.routing_key, sent)
+    return tuple(queue for queue in queues if queue not in dropped)
 
 
 def _count(channel: Channel, target: PublishTarget, queues: Iterable[Queue]) -> None:

@@ -42,14 +42,15 @@ async def read_object(
     Raises :exc:`ApiError`: 400 in RabbitMQ's words, 408 for one that takes too long, 413 for one
     above ``bytes_max``, as soon as that is known.
     """
-    value = _decoded(await read_bytes(request, bytes_max))
+    value = decoded(await read_bytes(request, bytes_max))
     missing = [f"{{key_missing,{key}}}" for key in required if key not in value]
     if missing:
         raise bad_request(_term(missing))
     return value
 
 
-def _decoded(body: bytes) -> dict[str, Any]:
+def decoded(body: bytes) -> dict[str, Any]:
+    """A whole body, as :func:`read_object` has it. Raises :exc:`ApiError` 400."""
     try:
         value = _parsed(body.decode("utf-8-sig")) if body else {}
     except (ValueError, RecursionError):

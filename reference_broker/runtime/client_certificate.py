@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from cryptography.x509 import (
     Certificate,
     DNSName,
+    DuplicateExtension,
     ExtensionNotFound,
     IPAddress,
     RFC822Name,
     SubjectAlternativeName,
     UniformResourceIdentifier,
+    UnsupportedGeneralNameType,
 )
 from cryptography.x509.oid import NameOID
 
@@ -41,7 +43,7 @@ def login_name(certificate: Certificate, login_from: LoginFrom) -> str | None:
         return ",".join(str(each.value) for each in attributes) or None  # joined as RabbitMQ does
     try:
         names = certificate.extensions.get_extension_for_class(SubjectAlternativeName).value
-    except (ExtensionNotFound, ValueError):
+    except (ExtensionNotFound, DuplicateExtension, UnsupportedGeneralNameType, ValueError):
         return None
     found = _ALTERNATIVES[login_from](names)
     return found[0] or None if found else None

@@ -30,6 +30,9 @@ HANDSHAKES_MAX = 1_024
 """Sockets in a TLS handshake at a time: it costs a millisecond of CPU and some 50 KiB before
 anybody has said who it is. More are closed at once."""
 
+HANDSHAKES_PER_ADDRESS_MAX = HANDSHAKES_MAX // 4
+"""Of one address: nobody can keep everybody else out with sockets that say nothing."""
+
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
 
@@ -64,6 +67,7 @@ class TlsAcceptor:
         self._refusals = PacedLog(_log.warning, time.monotonic)
         self._accepting: asyncio.Task[None] | None = None
         self._handshakes: set[asyncio.Task[None]] = set()
+        self._by_address = Handshakes(HANDSHAKES_PER_ADDRESS_MAX)
 
     def start(
         self, address: Address, handshakes: Handshakes, inside: Callable[[], asyncio.Protocol]
@@ -123,7 +127,7 @@ class TlsAcceptor:
         if peer is None:
             accepted.close()
             return
-        if not handshakes.enter(peer):
+        if not self._enter(peer, handshakes):
             self._refusals.line(
                 f"{peer.host} refused by {self._name}: too many of its handshakes are under way"
             )
@@ -134,8 +138,17 @@ class TlsAcceptor:
             self._shake_hands(accepted, peer, doorstep), name=f"handshake {self._name}"
         )
         handshake.add_done_callback(lambda _: doorstep.leave())
+        handshake.add_done_callback(lambda _: self._by_address.leave(peer))
         self._handshakes.add(handshake)
         handshake.add_done_callback(self._handshakes.discard)
+
+    def _enter(self, peer: Peer, handshakes: Handshakes) -> bool:
+        if not self._by_address.enter(peer):
+            return False
+        if handshakes.enter(peer):
+            return True
+        self._by_address.leave(peer)
+        return False
 
     async def _shake_hands(self, accepted: socket.socket, peer: Peer, doorstep: Doorstep) -> None:
         try:

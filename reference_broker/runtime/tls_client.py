@@ -11,6 +11,7 @@ from reference_broker.core.tls_session import PeerCertificate, TlsSession
 from reference_broker.runtime.cipher_name import cipher_parts
 from reference_broker.runtime.client_certificate import peer_certificate
 from reference_broker.runtime.tls_config import LoginFrom
+from reference_broker.runtime.tls_files import utc_now
 
 
 def tls_session(transport: asyncio.BaseTransport, login_from: LoginFrom) -> TlsSession | None:
@@ -29,10 +30,15 @@ def tls_session(transport: asyncio.BaseTransport, login_from: LoginFrom) -> TlsS
 
 
 def _certificate(tls: ssl.SSLObject, login_from: LoginFrom) -> PeerCertificate | None:
-    """A server without verification asks for none, so what is there was verified."""
+    """A server without verification asks for none, so what is there was verified: at the handshake
+    that began its session, which may have been resumed since (Python can't turn that off for TLS
+    1.2). So its end is looked at again."""
     if tls.context.verify_mode is ssl.CERT_NONE:
         return None
     encoded = tls.getpeercert(binary_form=True)
     if encoded is None:
         return None
-    return peer_certificate(load_der_x509_certificate(encoded), login_from)
+    certificate = load_der_x509_certificate(encoded)
+    if utc_now() > certificate.not_valid_after_utc:
+        raise ValueError("the client's certificate has expired since its session began")
+    return peer_certificate(certificate, login_from)

@@ -44,6 +44,7 @@ class TlsContexts:
         self.config = config
         self._now = now
         self._stamp = self._stamp_of_files()
+        self._told = ""
         self._load()
 
     def for_amqp(self) -> ssl.SSLContext:
@@ -66,12 +67,15 @@ class TlsContexts:
         stamp = self._stamp_of_files()
         if stamp == self._stamp:
             return
-        self._stamp = stamp
         try:
             self._load()
         except BadConfiguration as error:
-            _log.error("%s (the TLS files before it stay in use)", error)
+            # Tried again by every connection: what is wrong may be a clock, or end with a chmod.
+            if str(error) != self._told:
+                _log.error("%s (the TLS files before it stay in use)", error)
+            self._told = str(error)
         else:
+            self._stamp, self._told = stamp, ""
             _log.info("TLS: %s and what belongs to it were renewed", self.config.certificate)
 
     def _stamp_of_files(self) -> _Stamp:

@@ -40,6 +40,14 @@ def test_what_is_no_url(url: str) -> None:
         ManagementApi(target_of(None, url), 1)
 
 
+@pytest.mark.parametrize("url", ["https://u:CAN/ARY@h:1", "https://u:CAN#ARY@h", "http://u:C?N@h"])
+def test_a_password_that_breaks_the_url_is_not_shown(url: str) -> None:
+    with pytest.raises(CommandError, match="is not one") as refusal:
+        ManagementApi(target_of(None, url), 1)
+    assert "CAN" not in str(refusal.value)
+    assert "ARY" not in str(refusal.value)
+
+
 def test_nobody_answers() -> None:
     with pytest.raises(CommandError, match=r"^no management API at http://127\.0\.0\.1:1: [^@]*$"):
         ManagementApi(target_of(None, "http://a:sesame@127.0.0.1:1"), 5).get("/api/definitions")

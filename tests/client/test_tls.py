@@ -48,6 +48,8 @@ def test_a_url_says_what_tls_needs() -> None:
     [
         ("amqps://h/?verify=maybe", "verify_peer or verify_none"),
         ("amqps://h/?keyfile=a.key", "no certfile"),
+        ("amqps://h/?cacertfile=", "cacertfile in the URL is empty"),
+        ("amqp://u:p@h/?cacertfile=ca.pem", "the one without TLS"),
         ("amqps://h/?auth_mechanism=scram", "plain or external"),
         ("amqp://h/?auth_mechanism=external", "it needs amqps://"),
     ],
@@ -71,11 +73,14 @@ def test_files_that_can_not_be_used(options: TlsOptions, said: str) -> None:
 
 def test_settings_are_for_urls_that_say_nothing() -> None:
     settings = Settings.load(
-        urls="amqps://a/,amqps://b/?cacertfile=b.pem", tls_cacertfile="a.pem", tls_verify=False
+        urls="amqps://a/,amqps://b/?cacertfile=b.pem,amqps://c/?verify=verify_peer",
+        tls_cacertfile="a.pem",
+        tls_verify=False,
     )
     assert [each.tls_options for each in settings.endpoints] == [
         TlsOptions("a.pem", verify=False),
         TlsOptions("b.pem"),
+        TlsOptions(),
     ]
 
 

@@ -14,7 +14,16 @@ ROOT = Path(__file__).resolve().parents[2]
 FILE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 60
 MEDIAN_LINES = (40, 200)
-SOURCE_FOLDERS = ("mqkit", "reference_broker", "cli", "spark", "bench", "interop", "examples")
+SOURCE_FOLDERS = (
+    "mqkit",
+    "reference_broker",
+    "cli",
+    "spark",
+    "bench",
+    "fuzz",
+    "interop",
+    "examples",
+)
 BANNED_FILE_NAMES = {"utils.py", "util.py", "helpers.py", "helper.py", "common.py", "misc.py"}
 # Spelled in halves, so that this file does not trip over itself.
 UNFINISHED = re.compile(

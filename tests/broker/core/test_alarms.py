@@ -19,6 +19,7 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.core.limits import Limits
 from reference_broker.core.memory import held_bytes
 from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.simulation.lone_queue import RecordingJournal
 
 WATERMARK = 100_000
 BLOCKED = ConnectionBlocked("low on memory")
@@ -143,6 +144,20 @@ def test_a_message_in_many_frames_is_stopped_at_the_next_of_them() -> None:
     assert client.connection.wants_reading
     client.send_bytes(whole[-20_000:-10_000])
     assert client.methods() == [BLOCKED]
+    assert not client.connection.wants_reading
+
+
+def test_who_publishes_behind_an_answer_that_waits_is_stopped_when_that_is_there() -> None:
+    lone = LoneBroker(RecordingJournal(), limits=Limits(memory_high_watermark_bytes=WATERMARK))
+    client = lone.client()
+    client.send(1, QueueDeclare("q", durable=True))
+    lone.sync()
+    lone.broker.alarms.sound(Alarm.MEMORY)
+    client.send(1, QueueDeclare("q2", durable=True))
+    client.publish("q", b"parked")
+    assert client.connection.wants_reading
+    lone.sync()
+    assert BLOCKED in client.methods()
     assert not client.connection.wants_reading
 
 

@@ -22,6 +22,7 @@ from mqkit.wire.methods import (
     ChannelCloseOk,
     ConfirmSelect,
     ConfirmSelectOk,
+    ExchangeDeclare,
     Method,
     QueueBind,
     QueueDeclare,
@@ -332,6 +333,59 @@ def test_what_is_seen_once_is_looked_at_again_by_each_commit(copies: dict[str, l
     queues = lone.broker.vhosts["/"].queues
     assert queues["w"].ready == 3
     assert queues["w2"].ready == (6 if copies else 0)
+
+
+def test_a_commit_draws_no_other_route() -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    window = {"x-message-id-window": 100}
+    client.send(1, ExchangeDeclare("x", "x-random", durable=True, arguments=window))
+    names = [f"q{number}" for number in range(8)]
+    for name in names:
+        client.send(1, QueueDeclare(name, durable=True), QueueBind(name, "x", ""))
+    client.send(1, TxSelect())
+    queues = lone.broker.vhosts["/"].queues
+    for _ in range(2):  # the second time each of them has been seen
+        for number in range(40):
+            properties = Properties(delivery_mode=2, message_id=str(number))
+            client.publish("", b"body", exchange="x", properties=properties)
+        client.send(1, TxCommit())
+        assert sum(queues[name].ready for name in names) == 40
+
+
+def test_what_a_commit_can_no_more_route_it_stores_where_it_was_routed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q", durable=True))
+    client.send(1, QueueDeclare("w", durable=True, arguments={"x-message-id-window": 10}))
+    client.send(1, ExchangeDeclare("t", "topic"))
+    client.send(1, QueueBind("q", "t", "a.#"), QueueBind("w", "t", "a.#"), TxSelect())
+    other = lone.client()
+    other.publish("w", b"seen", properties=Properties(delivery_mode=2, message_id="m"))
+    properties = Properties(delivery_mode=2, message_id="n")
+    client.publish("a.b", b"body", exchange="t", properties=properties)
+    other.publish("w", b"seen", properties=properties)
+    monkeypatch.setattr("reference_broker.core.topic_trie.PLACES_MAX", 0)
+    client.send(1, TxCommit())
+    assert client.methods()[-1] == TxCommitOk()
+    queues = lone.broker.vhosts["/"].queues
+    assert (queues["q"].ready, queues["w"].ready) == (1, 2)
+
+
+def test_a_mandatory_message_whose_queue_is_gone_is_returned_by_an_exchange_with_a_window() -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    window = {"x-message-id-window": 10}
+    client.send(1, ExchangeDeclare("x", "direct", durable=True, arguments=window))
+    client.send(1, QueueDeclare("q", durable=True), QueueBind("q", "x", "k"), TxSelect())
+    properties = Properties(delivery_mode=2, message_id="m")
+    client.publish("k", b"body", exchange="x", properties=properties, mandatory=True)
+    lone.client().send(1, QueueDelete("q"))
+    client.methods()
+    client.send(1, TxCommit())
+    assert [type(method) for method in client.methods()] == [BasicReturn, TxCommitOk]
 
 
 def test_what_a_rolled_back_transaction_held_was_not_seen() -> None:

@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import aio_pika
@@ -19,10 +20,11 @@ from mqkit.wire import PROTOCOL_HEADER, FrameParser, decode_method
 from mqkit.wire.methods import ConnectionStart
 from reference_broker.core.limits import Limits
 from reference_broker.core.peer import Peer
-from reference_broker.runtime import tls_acceptor
+from reference_broker.runtime import tls_acceptor, tls_client
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.runtime.tls_config import TlsConfig, Verify
+from reference_broker.runtime.tls_files import utc_now
 
 FREE = Address("127.0.0.1", 0)
 WAIT_S = 10
@@ -176,6 +178,32 @@ async def test_too_many_handshakes(
         await server.stop()
 
 
+async def test_an_address_has_a_part_of_the_handshakes(
+    tls: TlsConfig,
+    authority: Authority,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert tls_acceptor.HANDSHAKES_PER_ADDRESS_MAX < tls_acceptor.HANDSHAKES_MAX
+    monkeypatch.setattr(tls_acceptor, "HANDSHAKES_PER_ADDRESS_MAX", 1)
+    server = await serve(tls)
+    _, first = await asyncio.open_connection("127.0.0.1", port_of(server))
+    try:
+        assert await answer_to(port_of(server), b"") == b""
+        assert "too many of its handshakes are under way" in caplog.text
+        _, elsewhere = await asyncio.open_connection(
+            "127.0.0.1",
+            port_of(server),
+            ssl=client_context(authority),
+            server_hostname="localhost",
+            local_addr=("127.0.0.2", 0),
+        )
+        elsewhere.transport.abort()
+    finally:
+        first.transport.abort()
+        await server.stop()
+
+
 async def test_an_address_can_not_take_every_place(
     tls: TlsConfig, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -226,6 +254,20 @@ class TestVerification:
     async def test_a_verified_client_gets_in(self, server: Server, authority: Authority) -> None:
         context = client_context(authority, authority.issue("ann", common_name="ann"))
         assert (await greeted(port_of(server), context)).version_major == 0
+
+    async def test_a_certificate_that_has_expired_since_its_session_began(
+        self,
+        server: Server,
+        authority: Authority,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        later = utc_now() + timedelta(days=9_000)
+        monkeypatch.setattr(tls_client, "utc_now", lambda: later)
+        context = client_context(authority, authority.issue("ann", common_name="ann"))
+        with pytest.raises((OSError, AssertionError)):
+            await greeted(port_of(server), context)
+        assert "has expired since its session began" in caplog.text
 
     async def test_no_certificate(
         self, server: Server, authority: Authority, caplog: pytest.LogCaptureFixture

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from mqkit.testing.certificates import Authority
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.tls_config import TlsConfig, TlsVersion, Verify
 from reference_broker.runtime.tls_contexts import TlsContexts
+from reference_broker.runtime.tls_files import utc_now
 
 
 @pytest.fixture
@@ -83,6 +86,21 @@ def test_half_of_a_renewal_is_reported_once_and_the_rest_is_taken(
     assert contexts.for_amqp() is before
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     config.key.write_bytes(other.key.read_bytes())
+    assert contexts.for_amqp() is not before
+
+
+def test_a_certificate_that_is_not_valid_yet_is_taken_when_it_is(
+    config: TlsConfig, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = utc_now()
+    contexts = TlsContexts(config, lambda: now)
+    before = contexts.for_amqp()
+    os.utime(config.certificate, (1, 1))
+    now -= timedelta(days=9_000)
+    for _ in range(2):
+        assert contexts.for_amqp() is before
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    now += timedelta(days=9_000)
     assert contexts.for_amqp() is not before
 
 

@@ -51,6 +51,16 @@ ON_PURPOSE = (
             _closed(406, "unknown exchange type", "channel"),
         ),
     ),
+    OnPurpose(
+        "queue without a name, of an unknown type",
+        "541 INTERNAL_ERROR, the connection is closed",
+        "406 PRECONDITION_FAILED, the channel is closed",
+        "as both answer a queue with a name",
+        _both(
+            _closed(541, "INTERNAL_ERROR", "connection"),
+            _closed(406, "unsupported queue type", "channel"),
+        ),
+    ),
 )
 
 

@@ -20,10 +20,11 @@ from interop.differential.lockstep import Lockstep
 from interop.differential.on_purpose import as_table
 from interop.differential.search import Differs, Tally, search
 from interop.differential.subject import Subject
-from interop.suites.comparison import compare_suites, table
+from interop.suites.comparison import compare_suites
 from interop.suites.session import SuiteFailed
 from interop.suites.verdict import Verdict
 from interop.suites.workshop import default_folder
+from interop.summary import on_purpose, summary
 from mqkit.testing import RabbitMQUnavailable
 
 SEQUENCES = 2_000
@@ -47,8 +48,9 @@ def everything(
     """Both, on the same two brokers."""
     if context.invoked_subcommand is None:
         with both_brokers() as brokers:
-            good = [_differential(brokers, sequences, seed), _suites(brokers, cache)]
-        raise SystemExit(not all(good))
+            tally = _differential(brokers, sequences, seed)
+            good = _suites(brokers, cache, tally)
+        raise SystemExit(not (good and _all_alike(tally, sequences)))
 
 
 @app.command("suites")
@@ -63,8 +65,8 @@ def suites_only(cache: Cache = None) -> None:
 def differential_only(sequences: Sequences = SEQUENCES, seed: Seed = None) -> None:
     """The differential test only."""
     with both_brokers() as brokers:
-        good = _differential(brokers, sequences, seed)
-    raise SystemExit(not good)
+        tally = _differential(brokers, sequences, seed)
+    raise SystemExit(not _all_alike(tally, sequences))
 
 
 @app.command("differences")
@@ -73,12 +75,12 @@ def differences() -> None:
     print(as_table())
 
 
-def _suites(brokers: Brokers, cache: Path | None) -> bool:
+def _suites(brokers: Brokers, cache: Path | None, tally: Tally | None = None) -> bool:
     verdicts: list[Verdict] = []
     for verdict in compare_suites(brokers, cache or default_folder()):
         print(f"{verdict.suite}: done", file=sys.stderr)
         verdicts.append(verdict)
-    print(table(verdicts))
+    print(summary(verdicts, tally))
     for verdict in verdicts:
         for name in verdict.regressions:
             print(f"{verdict.suite}: passes on RabbitMQ, not here: {name}")
@@ -87,7 +89,7 @@ def _suites(brokers: Brokers, cache: Path | None) -> bool:
     return all(verdict.is_good for verdict in verdicts)
 
 
-def _differential(brokers: Brokers, sequences: int, seed: int | None) -> bool:
+def _differential(brokers: Brokers, sequences: int, seed: int | None) -> Tally:
     chosen = secrets.randbelow(1 << 32) if seed is None else seed
     print(f"differential test: {sequences} sequences, --seed {chosen}", flush=True)
     lockstep = Lockstep(Subject("RabbitMQ", brokers.there), Subject("ours", brokers.here))
@@ -96,11 +98,15 @@ def _differential(brokers: Brokers, sequences: int, seed: int | None) -> bool:
     except Differs as found:
         print(f"the brokers differ:\n{found}\nagain: python -m interop differential ", end="")
         print(f"--sequences {sequences} --seed {chosen}")
-        return False
-    known = ", ".join(f"{name} {count}" for name, count in sorted(tally.on_purpose.items()))
-    print(f"{tally.compared} sequences, no difference but those on purpose ({known or 'none met'})")
+        return found.tally
+    known = on_purpose(tally) or "none met"
+    print(f"{tally.compared} sequences, no difference but those on purpose ({known})")
     print(f"{tally.races} sequences had another result at their second or third run")
-    return tally.compared >= sequences
+    return tally
+
+
+def _all_alike(tally: Tally, sequences: int) -> bool:
+    return tally.compared >= sequences and not tally.differed
 
 
 def _tell_progress(tally: Tally) -> None:

@@ -152,7 +152,11 @@ def _settlement(operation: Settle, tag: int) -> Call:
 
 
 def _unequal(there: Any, here: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Only the parts in which the two are different."""
-    parts = [name for name in there.__slots__ if getattr(there, name) != getattr(here, name)]
+    """What was answered, and the parts in which the two are different."""
+    parts = [
+        name
+        for name in there.__slots__
+        if name == "replies" or getattr(there, name) != getattr(here, name)
+    ]
     told = [{name: getattr(seen, name) for name in parts} for seen in (there, here)]
     return told[0], told[1]

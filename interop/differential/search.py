@@ -21,23 +21,32 @@ CONFIRMATIONS = 3
 between its processes, and then either outcome is right."""
 
 
-class Differs(Exception):
-    """A sequence has different results on the two brokers."""
-
-    def __init__(self, sequence: Sequence, difference: Difference) -> None:
-        super().__init__(f"{sequence}\n{difference}")
-        self.sequence = sequence
-        self.difference = difference
-
-
 @dataclass(slots=True)
 class Tally:
     """What a search has done. ``on_purpose`` counts the sequences that ended at each known
-    difference, ``races`` those whose difference did not show again."""
+    difference, ``races`` those whose difference did not show again, ``differed`` those that were
+    raised."""
 
     compared: int = 0
     races: int = 0
+    differed: int = 0
     on_purpose: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def alike(self) -> int:
+        """The sequences that had the same results on both to their end."""
+        return self.compared - self.differed - self.on_purpose.total()
+
+
+class Differs(Exception):
+    """A sequence has different results on the two brokers. ``tally`` is what was done until then,
+    that sequence included."""
+
+    def __init__(self, sequence: Sequence, difference: Difference, tally: Tally) -> None:
+        super().__init__(f"{sequence}\n{difference}")
+        self.sequence = sequence
+        self.difference = difference
+        self.tally = tally
 
 
 def compare(lockstep: Lockstep, sequence: Sequence, tally: Tally) -> None:
@@ -56,7 +65,8 @@ def compare(lockstep: Lockstep, sequence: Sequence, tally: Tally) -> None:
         # What comes after the difference has no part in it.
         sequence = replace(sequence, operations=sequence.operations[: difference.number + 1])
         shortest = shortened(sequence, lambda shorter: _differs_soon(lockstep, shorter))
-        raise Differs(shortest, confirmed(lockstep, shortest, 1) or difference)
+        tally.differed += 1
+        raise Differs(shortest, confirmed(lockstep, shortest, 1) or difference, tally)
 
 
 def confirmed(lockstep: Lockstep, sequence: Sequence, times: int) -> Difference | None:

@@ -206,6 +206,8 @@ class _Writer:
             self._quorum = True
             # RabbitMQ 3.10.8 refuses only after a message too many, and does not know the other.
             arguments.pop("x-overflow", None)
+            # Those who wait to be the single active one are not counted there.
+            arguments.pop("x-single-active-consumer", None)
         return arguments
 
     def delete_queue(self) -> Call:

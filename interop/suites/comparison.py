@@ -1,4 +1,4 @@
-"""Runs all suites against both brokers, and tells the result as a table."""
+"""Runs all suites against both brokers."""
 
 from __future__ import annotations
 
@@ -52,22 +52,3 @@ def _with_retries(
         repeated = run_suite(suite, sources, python, brokers.here, again)
         here = {**here, **{name: r for name, r in repeated.items() if r.outcome == PASSED}}
     return here
-
-
-def table(verdicts: Iterable[Verdict]) -> str:
-    """Suite, tests, passed there, passed here, and how many of the tests need a broker at all."""
-    rows: list[tuple[str, ...]] = [
-        ("suite", "tests", "passed there", "passed here", "needs a broker")
-    ]
-    rows += [
-        (v.suite, *map(str, (v.tests, v.passed_there, v.passed_here, v.need_broker)))
-        for v in verdicts
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )

@@ -24,14 +24,16 @@ Results = Mapping[str, Result]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A line of the table. ``regressions`` pass there and fail here, and nobody has said why;
-    ``unneeded`` are reasons for tests that do not fail any more, or are not there."""
+    """A line of the table. Of what passes there and fails here, ``on_purpose`` have a reason and
+    ``regressions`` none; ``unneeded`` are reasons for tests that do not fail any
+    more, or are not there."""
 
     suite: str
     tests: int
     passed_there: int
     passed_here: int
     need_broker: int
+    on_purpose: int
     regressions: tuple[str, ...]
     unneeded: tuple[str, ...]
 
@@ -49,6 +51,7 @@ def judge(suite: str, there: Results, here: Results, reasons: Mapping[str, str])
         _passed(there),
         _passed(here),
         sum(result.needs_broker for result in there.values()),
+        sum(name in reasons for name in worse),
         tuple(name for name in worse if name not in reasons),
         tuple(name for name in reasons if name not in worse),
     )

@@ -27,7 +27,7 @@ demo: $(STAMP)  ## the whole product on 20,000 real flight records, with its led
 check: $(STAMP) format lint types imports tests-fast  ## the fast part of the tests, for daily work (under a minute)
 
 test: $(STAMP) format lint types imports  ## everything: format, lint, types, import rules, all tests
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 format:
 	@$(BIN)/ruff format --check --quiet $(PARTS) || { echo "run: $(BIN)/ruff format $(PARTS)"; exit 1; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import secrets
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pika
 import pytest
 
 from mqkit.testing import RabbitMQUnavailable, rabbitmq
+from mqkit.testing.rabbitmq import URL_VARIABLE
+from mqkit.testing.rabbitmq_node import server_script
 
 STOP_TIMEOUT_S = 15
 
@@ -43,15 +46,12 @@ class BrokerUnderTest:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks whole rooms, so that `make check` stays under a minute however many tests they get; and
-    keeps what asks the one RabbitMQ on one worker, as some ask it for its users and counters."""
+    """Marks whole rooms, so that `make check` stays under a minute however many tests they get."""
     here = Path(__file__).parent
     rooms = [here / room for room in ROOMS_WITH_BROKERS]
     for item in items:
         if any(item.path.is_relative_to(room) for room in rooms):
             item.add_marker(pytest.mark.live)
-        if item.get_closest_marker("rabbitmq") is not None:
-            item.add_marker(pytest.mark.xdist_group("rabbitmq"))
 
 
 @pytest.fixture
@@ -90,12 +90,21 @@ def reference_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broke
 def rabbitmq_broker() -> Iterator[BrokerUnderTest]:
     """RabbitMQ, from wherever `mqkit.testing.rabbitmq` finds one; else the test is skipped."""
     try:
-        with rabbitmq() as found:
+        with rabbitmq(environ=_environment_of_this_worker()) as found:
             if found.management_url is None:
                 pytest.skip(f"{found!r} has no known management URL")
             yield BrokerUnderTest("rabbitmq", found.url, found.management_url)
     except RabbitMQUnavailable as why:
         pytest.skip(str(why))
+
+
+def _environment_of_this_worker() -> dict[str, str]:
+    """Tests look at the users, counters and queues of their RabbitMQ, so of xdist's workers only
+    the first takes the one that the environment names; others start their own, if they can."""
+    environ = dict(os.environ)
+    if environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0" and server_script(environ) is not None:
+        environ.pop(URL_VARIABLE, None)
+    return environ
 
 
 @pytest.fixture(params=["reference", pytest.param("rabbitmq", marks=pytest.mark.rabbitmq)])

@@ -83,7 +83,8 @@ ON_PURPOSE = (
         "406 PRECONDITION_FAILED, the channel is closed",
         "as RabbitMQ 4.x",
         _both(
-            _closed(503, "unknown exchange type", "connection"),
+            # "unknown exchange type", or "invalid ..." once its node has met the word elsewhere
+            _closed(503, "exchange type", "connection"),
             _closed(406, "unknown exchange type", "channel"),
         ),
     ),

@@ -81,7 +81,9 @@ async def test_counters_of_a_queue(
 
             def right(row: Any) -> bool:
                 stats = row.get("message_stats", {})
-                return {key: stats.get(key) for key in wanted} == wanted
+                return {
+                    key: stats.get(key) for key in wanted
+                } == wanted and "messages_details" in row
 
             row = await eventually(fetch, right)
             assert all(

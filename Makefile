@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench fuzz interop tests examples
+PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop tests examples
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test check format lint types imports tests-fast sim soak bench bench-store interop fuzz clean
@@ -48,20 +48,27 @@ tests-fast:
 sim: $(STAMP)  ## the simulator: 1,000 seeds (SEEDS=n for more or less)
 	@$(BIN)/python -m reference_broker.simulation --seeds $${SEEDS:-1000}
 
-bench: $(STAMP)  ## the reference broker beside RabbitMQ on this machine (needs rabbitmq-server)
-	@$(BIN)/python -m bench
+bench: $(STAMP)  ## brokers and clients side by side: the README's tables and plot, in bench-results/ (needs rabbitmq-server; long)
+	@mkdir -p bench-results
+	@$(BIN)/mqkit bench broker --json bench-results/broker.json
+	@$(BIN)/mqkit bench latency --json bench-results/latency.json
+	@$(BIN)/mqkit bench growth --json bench-results/growth.json
+	@$(BIN)/mqkit bench footprint --json bench-results/footprint.json
+	@$(BIN)/mqkit bench client --json bench-results/client.json
+	@$(BIN)/mqkit bench startup
+	@$(BIN)/mqkit bench plot bench-results/broker.json bench-results/client.json bench-results/growth.json --out bench-results/bench.svg
 
 bench-store: $(STAMP)  ## the store at full size: 10M messages, 2 GiB from disk, 1,000 stuck segments (long)
-	@$(BIN)/python -m bench backlog --queues 1 --queues 1000
-	@$(BIN)/python -m bench drain
-	@$(BIN)/python -m bench stuck
+	@$(BIN)/mqkit bench backlog --queues 1 --queues 1000
+	@$(BIN)/mqkit bench drain
+	@$(BIN)/mqkit bench stuck
 
 interop: $(STAMP)  ## other people's suites and 2,000 generated sequences, on both brokers (SEED=n to replay; long)
 	@$(BIN)/python -m interop $${SEED:+--seed $$SEED}
 
 fuzz: $(STAMP)  ## Atheris over all that reads bytes, and the long Hypothesis run (FUZZ_SECONDS=n a target; 60)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
-	@$(BIN)/python -m fuzz --seconds $${FUZZ_SECONDS:-60}
+	@$(BIN)/python -m fuzz --seconds $${FUZZ_SECONDS:-60} $${FUZZ_SEED:+--seed $$FUZZ_SEED}
 	@MQKIT_FUZZ_EXAMPLES=$$(( $${FUZZ_SECONDS:-60} * 20 )) $(BIN)/python -m pytest -q --timeout 0 tests/fuzz/test_connection_machine.py
 
 soak: $(STAMP)  ## kill -9 of a real broker under load, 200 rounds (MQKIT_KILL_ROUNDS=n for more)

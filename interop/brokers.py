@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.server import end_somehow
 from mqkit.testing import rabbitmq
 from mqkit.testing.rabbitmq import MANAGEMENT_URL_VARIABLE
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse
+from mqkit_bench.server import end_somehow
 
 MESSAGE_SIZE_MAX = "128MiB"
 """What RabbitMQ 3.10 takes; the reference broker takes as much as RabbitMQ 4 unless it is told."""

@@ -65,8 +65,8 @@ class App:
     read. ``settings`` has everything else that can be set, and then the URLs too. ``topology``, a
     YAML file or one that is loaded, is declared at each connect, and gives the queues their retry
     policies. ``drain_timeout`` is what handlers get to finish at the end. ``transport`` is one of
-    :data:`mqkit.transport.choice.TRANSPORTS` by its name ("native" is mqkit's own), or one that the
-    program has made.
+    :data:`mqkit.transport.choice.TRANSPORTS` by its name, or one that the program has made; without
+    it ``settings.transport`` says: mqkit's own, "native", unless said otherwise.
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``
@@ -93,7 +93,7 @@ class App:
         self.stats = Stats()
         """What became of deliveries so far."""
         self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")
-        self._transport = chosen(transport)
+        self._transport = chosen(self.settings.transport if transport is None else transport)
         self._consumers: list[tuple[str, MakeConsumer]] = []
         self._client: Client | None = None
         self._running: AbstractAsyncContextManager[None] | None = None
@@ -191,8 +191,8 @@ class App:
         (see :func:`mqkit.outgoing.outgoing`), :exc:`~mqkit.errors.Closed` outside of
         ``async with``, and what ended the first start.
         """
-        message = self.message(exchange, routing_key, body, message_id=message_id, headers=headers)
-        return (await self.publish_batch([message], deadline=deadline))[0]
+        message = outgoing(exchange, routing_key, body, message_id=message_id, headers=headers)
+        return await self._entered().publish(message, seconds_or_none(deadline, "deadline"))
 
     async def publish_batch(
         self, messages: Sequence[Message], *, deadline: Span | None = None
@@ -203,17 +203,9 @@ class App:
         """
         return await self._entered().publish_many(messages, seconds_or_none(deadline, "deadline"))
 
-    @staticmethod
-    def message(
-        exchange: str,
-        routing_key: str,
-        body: object,
-        *,
-        message_id: str | None = None,
-        headers: Mapping[str, Any] | None = None,
-    ) -> Message:
-        """The message that :meth:`publish` would publish; see :func:`mqkit.outgoing.outgoing`."""
-        return outgoing(exchange, routing_key, body, message_id=message_id, headers=headers)
+    message = staticmethod(outgoing)
+    """The message that :meth:`publish` would publish of the same arguments. Not a method that calls
+    :func:`mqkit.outgoing.outgoing`, but that function: a batch begins with a thousand calls."""
 
     # -- running -----------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ class Backoff:
     ) -> None:
         self._ceiling_s = wait_exponential(multiplier=first_s, max=max_s)
         self._rng = rng
-        self.reset()
+        self._attempts = RetryCallState(Retrying(), fn=None, args=(), kwargs={})
 
     def next_s(self) -> float:
         """The wait after one more failure, in seconds."""
@@ -31,4 +31,4 @@ class Backoff:
 
     def reset(self) -> None:
         """It worked: the next failure starts over."""
-        self._attempts = RetryCallState(Retrying(), fn=None, args=(), kwargs={})
+        self._attempts.attempt_number = 1

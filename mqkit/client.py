@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol, TypeAlias
 
@@ -94,6 +94,10 @@ class Client:
     async def wait_ready(self, timeout_s: float | None) -> None:
         """See :meth:`Supervisor.wait_ready`."""
         await self._supervisor.wait_ready(timeout_s)
+
+    def publish(self, message: Message, deadline_s: float | None) -> Awaitable[Outcome]:
+        """See :meth:`Publisher.publish`."""
+        return self._publisher.publish(message, deadline_s=deadline_s)
 
     async def publish_many(
         self, messages: Sequence[Message], deadline_s: float | None = None

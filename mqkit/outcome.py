@@ -32,12 +32,10 @@ class RejectReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """The broker confirmed the message (``basic.ack``)."""
+    """The broker confirmed the message (``basic.ack``). Truthy, as is any object that says nothing
+    else: without a method for it, ``all(outcomes)`` calls none."""
 
     message_id: str | None = None
-
-    def __bool__(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
 
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_json
 
+from mqkit.drafts import new_outgoing
 from mqkit.errors import ConfigurationError
-from mqkit.message import Message, Properties
+from mqkit.message import Message
+from mqkit.message_ids import new_message_id
 
 OCTETS = "application/octet-stream"
 TEXT = "text/plain; charset=utf-8"
@@ -37,18 +38,22 @@ def outgoing(
     Raises :exc:`~mqkit.errors.ConfigurationError` for a body that JSON or UTF-8 can't carry, and
     for headers that are no mapping or hold a float that is no number.
     """
-    octets, content_type = encode(body)
-    properties = Properties(
-        content_type=content_type,
-        headers={} if headers is None else _checked(headers),
-        message_id=uuid4().hex if message_id is None else message_id,
+    octets, content_type = (body, OCTETS) if type(body) is bytes else encode(body)
+    return new_outgoing(
+        exchange,
+        routing_key,
+        octets,
+        content_type,
+        {} if headers is None else _checked(headers),
+        new_message_id() if message_id is None else message_id,
     )
-    return Message(exchange, routing_key, octets, properties)
 
 
 def encode(body: object) -> tuple[bytes, str]:
     """The body in bytes, and its content type."""
-    if isinstance(body, (bytes, bytearray, memoryview)):
+    if isinstance(body, bytes):
+        return body, OCTETS
+    if isinstance(body, (bytearray, memoryview)):
         return bytes(body), OCTETS
     try:
         if isinstance(body, str):

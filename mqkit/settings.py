@@ -8,7 +8,7 @@ log line, nor the message of an error shows its password.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
@@ -26,7 +26,8 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from mqkit.errors import ConfigurationError
-from mqkit.tls import TlsOptions, query_parameters, said_of_tls
+from mqkit.tls import DEFAULT_TLS, TlsOptions, check_tls, query_parameters, said_of_tls
+from mqkit.transport.choice import DEFAULT, check_name
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse, redact
 
@@ -62,6 +63,8 @@ class Settings(BaseSettings):
     tls_server_name: str | None = None
     """The name in the broker's certificate, where it is not the host."""
     tls_verify: bool = True
+    transport: str = DEFAULT
+    """What speaks AMQP: one of :data:`mqkit.transport.choice.TRANSPORTS` by its name."""
     connection_name: str = "mqkit"
     """Shown in the broker's list of connections."""
     connect_timeout_s: PositiveFloat = 10.0
@@ -106,13 +109,7 @@ class Settings(BaseSettings):
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         """Where to connect, in order."""
-        own = TlsOptions(
-            self.tls_cacertfile,
-            self.tls_certfile,
-            self.tls_keyfile,
-            self.tls_server_name,
-            self.tls_verify,
-        )
+        own = self._tls_options
         found = []
         for url in self.urls:
             endpoint = parse(url.get_secret_value())
@@ -137,6 +134,12 @@ class Settings(BaseSettings):
             parse(url.get_secret_value())
         return urls
 
+    @field_validator("transport")
+    @classmethod
+    def _exists(cls, name: str) -> str:
+        check_name(name)
+        return name
+
     @model_validator(mode="after")
     def _lanes_fit_the_pool(self) -> Self:
         if self.publish_lanes > self.channels_max:
@@ -145,6 +148,33 @@ class Settings(BaseSettings):
                 f"{self.channels_max} (channels_max)"
             )
         return self
+
+    @model_validator(mode="after")
+    def _tls_has_a_use(self) -> Self:
+        options = self._tls_options
+        check_tls(options, "tls_{}".format)
+        without = [url for url in self.urls if not parse(url.get_secret_value()).tls]
+        if without and options != DEFAULT_TLS:
+            given = next(
+                field.name
+                for field in fields(options)
+                if getattr(options, field.name) != getattr(DEFAULT_TLS, field.name)
+            )
+            raise ConfigurationError(
+                f"tls_{given} is set, and {redact(without[0].get_secret_value())} does not speak"
+                " TLS: write amqps://, or leave the tls_ settings out"
+            )
+        return self
+
+    @property
+    def _tls_options(self) -> TlsOptions:
+        return TlsOptions(
+            self.tls_cacertfile,
+            self.tls_certfile,
+            self.tls_keyfile,
+            self.tls_server_name,
+            self.tls_verify,
+        )
 
     def __repr_args__(self) -> Any:
         for name, value in super().__repr_args__():

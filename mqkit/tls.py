@@ -9,7 +9,7 @@ In a URL it stands behind the question mark, by the names of RabbitMQ's URI quer
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
@@ -92,20 +92,50 @@ def tls_options(parameters: Mapping[str, str], is_tls: bool) -> TlsOptions:
             f"the URL has {said[0]}, and its scheme is the one without TLS (amqps:// and https://"
             " speak TLS)"
         )
-    if empty := [name for name in said if not parameters[name]]:
-        raise ConfigurationError(f"{empty[0]} in the URL is empty")
     verify = parameters.get("verify", "verify_peer")
     if verify not in _VERIFY:
         raise ConfigurationError(f"verify={verify} in the URL: verify_peer or verify_none")
-    if "keyfile" in parameters and "certfile" not in parameters:
-        raise ConfigurationError("the URL has a keyfile, and no certfile that it belongs to")
-    return TlsOptions(
+    options = TlsOptions(
         parameters.get("cacertfile"),
         parameters.get("certfile"),
         parameters.get("keyfile"),
         parameters.get("server_name_indication"),
         _VERIFY[verify],
     )
+    check_tls(options, _named_in_a_url)
+    return options
+
+
+def check_tls(options: TlsOptions, named: Callable[[str], str]) -> None:
+    """Whether they can be meant; the files are not looked at. ``named`` says by which name whoever
+    wrote a field of them knows it.
+
+    Raises :exc:`~mqkit.errors.ConfigurationError`.
+    """
+    for field in ("cacertfile", "certfile", "keyfile", "server_name"):
+        if getattr(options, field) == "":
+            raise ConfigurationError(f"{named(field)} is empty")
+    if options.keyfile is not None and options.certfile is None:
+        raise ConfigurationError(
+            f"{named('keyfile')} is given, and no {named('certfile')} that it belongs to"
+        )
+    name = options.server_name
+    if name is not None and not is_host_name(name):
+        raise ConfigurationError(f"{named('server_name')} can't be the name of a host: {name!r}")
+
+
+def is_host_name(name: str) -> bool:
+    """Can ``name`` be asked for, as a name or an address? Python has no better error for one that
+    can't be encoded for DNS (RFC 3490) than a ``UnicodeError`` from within."""
+    try:
+        name.encode("idna")
+    except UnicodeError:
+        return False
+    return name.isprintable() and not any(each.isspace() for each in name)
+
+
+def _named_in_a_url(field: str) -> str:
+    return f"{'server_name_indication' if field == 'server_name' else field} in the URL"
 
 
 def _unusable(what: str, error: Exception) -> ConfigurationError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import unquote, urlsplit
 
 from mqkit.errors import ConfigurationError
-from mqkit.tls import query_parameters, tls_options
+from mqkit.tls import is_host_name, query_parameters, tls_options
 from mqkit.transport.seam import Credentials, Endpoint
 
 DEFAULT_PORTS = {"amqp": 5672, "amqps": 5671}
@@ -51,6 +51,8 @@ def _read(url: str) -> Endpoint | str:
         )
     if not parts.hostname:
         return "the AMQP URL names no host (example: amqp://127.0.0.1:5672/)"
+    if not is_host_name(parts.hostname):
+        return f"the AMQP URL's host can't be the name of a host: {parts.hostname!r}"
     parameters = query_parameters(parts.query)
     try:
         options = tls_options(parameters, parts.scheme == "amqps")

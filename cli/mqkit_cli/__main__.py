@@ -18,7 +18,9 @@ def main() -> None:
         run = _program(sys.argv[1:])
     except ModuleNotFoundError as missing:
         # The script is there after `pip install mqkit`, what it is made of is not.
-        if (missing.name or "").partition(".")[0] in {"mqkit", "mqkit_cli", "reference_broker"}:
+        if (missing.name or "").partition(".")[0] in {
+            *("mqkit", "mqkit_bench", "mqkit_cli", "reference_broker"),
+        }:
             raise
         sys.exit(f"mqkit: {missing.name} is not installed; run: pip install 'mqkit[cli]'")
     sys.exit(run_guarded(run))
@@ -26,11 +28,20 @@ def main() -> None:
 
 def _program(words: list[str]) -> Callable[[], object]:
     """What does ``words``. Suites and scripts start ``ctl`` again and again, once for each thing
-    they ask for, so it doesn't wait until all that the other commands need is loaded."""
+    they ask for, so it doesn't wait until all that the other commands need is loaded; and a broker
+    that runs doesn't keep that in memory."""
     if words[:1] == ["ctl"]:
         from mqkit_cli.ctl.main import run
 
         return partial(run, words[1:])
+    if words[:1] == ["bench"]:
+        from mqkit_bench.main import run as run_bench
+
+        return partial(run_bench, words[1:])
+    if words[:2] == ["broker", "run"]:
+        from mqkit_cli.commands.broker_run import app_of_its_own
+
+        return partial(app_of_its_own(), prog_name="mqkit", standalone_mode=False)
     from mqkit_cli.app import app
 
     return partial(app, prog_name="mqkit", standalone_mode=False)

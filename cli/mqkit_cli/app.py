@@ -44,6 +44,21 @@ def ctl(context: typer.Context) -> None:
     raise typer.Exit(ctl_main.run(context.args))
 
 
+@app.command(
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    },
+    short_help="Measure brokers and clients side by side.",
+)
+def bench(context: typer.Context) -> None:
+    """Brokers and clients side by side, in alternating rounds: `mqkit bench --help` lists what."""
+    from mqkit_bench.main import run  # not what the other commands should wait for
+
+    run(context.args)
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(f"mqkit {installed_version('mqkit')}")

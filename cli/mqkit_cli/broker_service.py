@@ -12,10 +12,16 @@ import signal
 import sys
 
 from mqkit_cli.errors import CommandError
+from reference_broker.core.broker import Broker
+from reference_broker.core.memory import held_bytes, shrink_emptied
 from reference_broker.errors import DataDirectoryLocked, DiskFailed
-from reference_broker.runtime.allocator import give_large_blocks_their_own_pages
+from reference_broker.runtime.allocator import (
+    give_free_memory_back,
+    give_large_blocks_their_own_pages,
+)
 from reference_broker.runtime.collector import leave_messages_to_their_reference_counts
 from reference_broker.runtime.config import Address, ServerConfig
+from reference_broker.runtime.heap_trimmer import HeapTrimmer
 from reference_broker.runtime.server import Server
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -26,9 +32,9 @@ def serve(config: ServerConfig) -> None:
 
     Raises :exc:`CommandError` if it can't start, and :exc:`DiskFailed` when the disk failed.
     """
-    give_large_blocks_their_own_pages()
+    is_glibc = give_large_blocks_their_own_pages()
     with asyncio.Runner(loop_factory=_loop_factory) as runner:
-        runner.run(_serve(config))
+        runner.run(_serve(config, trims=is_glibc))
 
 
 def _loop_factory() -> asyncio.AbstractEventLoop:
@@ -40,7 +46,7 @@ def _loop_factory() -> asyncio.AbstractEventLoop:
     return loop
 
 
-async def _serve(config: ServerConfig) -> None:
+async def _serve(config: ServerConfig, *, trims: bool) -> None:
     loop = asyncio.get_running_loop()
     asked_to_stop = asyncio.Event()
     for number in SIGNALS:
@@ -48,6 +54,7 @@ async def _serve(config: ServerConfig) -> None:
     server = Server(config)
     await _start(server)
     leave_messages_to_their_reference_counts()
+    trimmer = _trimmer(server.broker, loop) if trims else None
     sys.stdout.write(ready_line(server) + "\n")
     sys.stdout.flush()
     stopping = asyncio.create_task(asked_to_stop.wait())
@@ -55,12 +62,22 @@ async def _serve(config: ServerConfig) -> None:
     stopping.cancel()
     for number in SIGNALS:
         loop.remove_signal_handler(number)
+    if trimmer is not None:
+        trimmer.close()
     await server.stop()
     if server.failure.done():
         raise DiskFailed(
             f"the disk failed: {server.failure.result()} (what was not confirmed may be lost; see"
             " to the disk, then start again)"
         )
+
+
+def _trimmer(broker: Broker, loop: asyncio.AbstractEventLoop) -> HeapTrimmer:
+    def trim() -> None:
+        shrink_emptied(broker)
+        give_free_memory_back()
+
+    return HeapTrimmer(loop.call_later, lambda: held_bytes(broker), trim)
 
 
 def ready_line(server: Server) -> str:

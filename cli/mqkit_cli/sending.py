@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from mqkit.pool import ChannelPool, Publisher
 from mqkit.settings import Settings
 from mqkit.supervisor import Supervisor
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.transport.seam import Endpoint
+from mqkit_cli.amqp import transport
 
 NAME = "mqkit publish"
 
@@ -23,13 +23,13 @@ async def publisher_to(
     Raises within ``timeout_s`` seconds what makes it impossible: nobody answers, or the login is
     wrong.
     """
-    transport = AioPikaTransport()
+    amqp = transport()
     if len(endpoints) == 1:
         # A supervisor would go on trying: right for a service, and not for somebody who waits.
-        trial = await transport.connect(endpoints[0], name=NAME, timeout_s=timeout_s)
+        trial = await amqp.connect(endpoints[0], name=NAME, timeout_s=timeout_s)
         await trial.close()
     settings = Settings.load(connection_name=NAME, connect_timeout_s=timeout_s)
-    async with Supervisor(transport, endpoints, settings) as supervisor:
+    async with Supervisor(amqp, endpoints, settings) as supervisor:
         await supervisor.wait_ready(timeout_s)
         async with (
             ChannelPool(supervisor.open_publishing_channel, channels_max=1) as pool,

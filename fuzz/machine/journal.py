@@ -14,6 +14,10 @@ class PatientJournal(MemoryJournal):
     def publish(self, entries: Sequence[Entry], content: Content) -> None:
         self._append()
 
+    def publish_run(self, entry: Entry, contents: Sequence[Content]) -> int:
+        self._append()
+        return len(contents)
+
     def _append(self) -> int:
         position = self.tail
         self.tail = position + 1

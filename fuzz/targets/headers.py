@@ -6,7 +6,13 @@ from datetime import UTC, datetime
 
 from fuzz.target import Target
 from mqkit.wire import Properties, WireError, decode_header, encode_header
-from reference_broker.core.header import facts_of, headers_of, join_properties, split_properties
+from reference_broker.core.header import (
+    PROPERTIES,
+    facts_of,
+    headers_of,
+    join_properties,
+    split_properties,
+)
 from reference_broker.errors import AmqpError
 
 
@@ -18,6 +24,8 @@ def check(data: bytes) -> None:
         pass
     else:
         assert repr(decode_header(encode_header(size, properties))) == repr((size, properties))
+    if len(data) < PROPERTIES:
+        return  # The frame loop takes no such header.
     try:
         facts_of(data)
     except (AmqpError, WireError):

@@ -15,8 +15,8 @@ from mqkit.wire.methods import (
 
 
 def check(data: bytes) -> None:
-    """Nothing but the codec's error, and a fixed point after one round. (``repr`` tells, for NaN
-    is not equal to itself.)"""
+    """Nothing but the codec's error, and a fixed point after one round. (``repr`` tells ``1``
+    from ``True``.)"""
     try:
         method = decode_method(data)
     except WireError:

@@ -6,22 +6,30 @@ broker. docs/compatibility.md has a row for every entry.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from interop.differential.administration import SetPolicy
 from interop.differential.lockstep import Difference
+from interop.differential.operation import QUEUES, Call, Operation, Publish, Sequence
+from mqkit.wire import Properties
+from mqkit.wire.methods import QueueDeclare
+
+Operations: TypeAlias = tuple[Operation, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OnPurpose:
-    """A difference, both sides of it, why it is one, and how it is recognised."""
+    """A difference, both sides of it, why it is one, and how it is recognised: by what is there, by
+    what is here, and by the operations that led to it."""
 
     name: str
     rabbitmq: str
     ours: str
     reason: str
-    is_it: Callable[[Any, Any], bool]
+    is_it: Callable[[Any, Any, Operations], bool]
 
 
 def _closed(code: int, text: str, scope: str) -> Callable[[Any], bool]:
@@ -34,11 +42,13 @@ def _closed(code: int, text: str, scope: str) -> Callable[[Any], bool]:
     return is_there
 
 
-def _both(there: Callable[[Any], bool], here: Callable[[Any], bool]) -> Callable[[Any, Any], bool]:
-    return lambda theirs, ours: there(theirs) and here(ours)
+def _both(
+    there: Callable[[Any], bool], here: Callable[[Any], bool]
+) -> Callable[[Any, Any, Operations], bool]:
+    return lambda theirs, ours, _: there(theirs) and here(ours)
 
 
-def _only_lacks(key: str) -> Callable[[Any, Any], bool]:
+def _only_lacks(key: str) -> Callable[[Any, Any, Operations], bool]:
     """Whether theirs is ours without some of the fields of this name."""
 
     def lacks(theirs: Any, ours: Any) -> bool:
@@ -54,20 +64,38 @@ def _only_lacks(key: str) -> Callable[[Any, Any], bool]:
                 return len(theirs) == len(ours) and all(map(lacks, theirs, ours))
         return bool(theirs == ours)
 
-    return lacks
+    return lambda theirs, ours, _: lacks(theirs, ours)
 
 
-def _fewer_after_an_error(theirs: Any, ours: Any) -> bool:
-    """Whether both ended the connection alike, and a queue has fewer messages there since."""
+def _fewer_after_an_error(theirs: Any, ours: Any, operations: Operations) -> bool:
+    """Whether both ended the connection alike, and queues have fewer messages there since: all of
+    them queues in which something may have expired."""
     match theirs, ours:
         case {"queues": dict() as there, **more}, {"queues": dict() as here, **same}:
             closed = any(r[0] == "connection.close" and r[1] >= 500 for r in _replies(ours))
-            return (
-                closed
-                and more == same
-                and there.keys() == here.keys()
-                and any(_is_shorter(there[name], here[name]) for name in here)
-            )
+            if not closed or more != same or there.keys() != here.keys():
+                return False
+            shorter = [name for name in here if _is_shorter(there[name], here[name])]
+            return bool(shorter) and all(may_expire(operations, name) for name in shorter)
+    return False
+
+
+def may_expire(operations: Operations, queue: str) -> bool:
+    """Whether messages in ``queue`` may have had a time to live: by the queue's arguments, by a
+    policy, or by their own, with which they may have come to any queue."""
+    return any(_gives_time(operation, queue) for operation in operations)
+
+
+def _gives_time(operation: Operation, queue: str) -> bool:
+    match operation:
+        case Publish(properties=Properties(expiration=expiration)):
+            return expiration is not None
+        case Call(method=QueueDeclare(queue=name, arguments=arguments)):
+            # A name that a broker has chosen is none that a sequence knows.
+            is_meant = queue == name if name else queue not in QUEUES
+            return is_meant and "x-message-ttl" in arguments
+        case SetPolicy(pattern=pattern, definition=definition):
+            return "message-ttl" in definition and re.search(pattern, queue) is not None
     return False
 
 
@@ -115,10 +143,11 @@ ON_PURPOSE = (
 )
 
 
-def reason_for(difference: Difference) -> OnPurpose | None:
-    """The entry that a difference belongs to."""
+def reason_for(difference: Difference, sequence: Sequence) -> OnPurpose | None:
+    """The entry that a difference in ``sequence`` belongs to."""
     there, here = difference.there, difference.here
-    return next((entry for entry in ON_PURPOSE if entry.is_it(there, here)), None)
+    operations = sequence.operations[: difference.number + 1]
+    return next((entry for entry in ON_PURPOSE if entry.is_it(there, here, operations)), None)
 
 
 def _replies(seen: Any) -> list[Any]:

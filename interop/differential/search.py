@@ -56,7 +56,7 @@ def compare(lockstep: Lockstep, sequence: Sequence, tally: Tally) -> None:
     difference = lockstep.run(sequence)
     if difference is None:
         return
-    known = reason_for(difference)
+    known = reason_for(difference, sequence)
     if known is not None:
         tally.on_purpose[known.name] += 1
     elif confirmed(lockstep, sequence, CONFIRMATIONS - 1) is None:
@@ -74,14 +74,14 @@ def confirmed(lockstep: Lockstep, sequence: Sequence, times: int) -> Difference 
     difference = None
     for _ in range(times):
         difference = lockstep.run(sequence)
-        if difference is None or reason_for(difference) is not None:
+        if difference is None or reason_for(difference, sequence) is not None:
             return None
     return difference
 
 
 def _differs_soon(lockstep: Lockstep, sequence: Sequence) -> bool:
     difference = lockstep.run(sequence, SHORT_SETTLE_S)
-    return difference is not None and reason_for(difference) is None
+    return difference is not None and reason_for(difference, sequence) is None
 
 
 def search(

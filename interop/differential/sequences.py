@@ -120,7 +120,6 @@ class _Writer:
         self._exchanges: dict[str, methods.ExchangeDeclare] = {}
         self._bound: list[tuple[str, str]] = []
         self._readers: list[int] = []
-        self._quorum = False
         self._got = False
         # RabbitMQ 3.10.8 crashes where a single active consumer with unacked messages is cancelled.
         self._single_active = self._one_in(6)
@@ -203,11 +202,8 @@ class _Writer:
         if Feature.QUEUE_TYPE in self._features and self._one_in(6):
             arguments["x-queue-type"] = self._of(("classic", "quorum"))
         if arguments.get("x-queue-type") == "quorum":
-            self._quorum = True
             # RabbitMQ 3.10.8 refuses only after a message too many, and does not know the other.
             arguments.pop("x-overflow", None)
-            # Those who wait to be the single active one are not counted there.
-            arguments.pop("x-single-active-consumer", None)
         return arguments
 
     def delete_queue(self) -> Call:
@@ -398,8 +394,7 @@ class _Writer:
         return Call(self._reader(), method)
 
     def get(self) -> Call:
-        # To RabbitMQ 3.10.8 who has got a message of a quorum queue and not acked it is a consumer.
-        no_ack = self._quorum or self._one_in(4)
+        no_ack = self._one_in(4)
         self._got = self._got or not no_ack
         return Call(self._reader(), methods.BasicGet(self._queue(), no_ack))
 

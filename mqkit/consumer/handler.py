@@ -79,18 +79,25 @@ class Handler:
         Raises :exc:`HandlerTimeout` when it was cancelled for its timeout. A plain function can't
         be cancelled: its thread goes on, and keeps its place among the threads.
         """
+        if self._timeout_s is None:
+            await self._guarded(arguments)
+            return
         with anyio.move_on_after(self._timeout_s) as scope:
-            try:
-                await self._call(arguments)
-            except asyncio.CancelledError as error:
-                task = asyncio.current_task()
-                if task is not None and not task.cancelling():
-                    raise HandlerCancelled("what the handler waited for was cancelled") from error
-                raise
-            except (SystemExit, KeyboardInterrupt) as error:
-                raise HandlerExit from error
+            await self._guarded(arguments)
         if scope.cancelled_caught:
             raise HandlerTimeout(f"the handler took longer than {self._timeout_s:g} s")
+
+    async def _guarded(self, arguments: tuple[object, ...]) -> None:
+        """Call it; what would be mistaken for the end of this task or program is made an error."""
+        try:
+            await self._call(arguments)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and not task.cancelling():
+                raise HandlerCancelled("what the handler waited for was cancelled") from error
+            raise
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise HandlerExit from error
 
     async def _call(self, arguments: tuple[object, ...]) -> None:
         if self._is_async:

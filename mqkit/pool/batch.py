@@ -1,60 +1,113 @@
-"""One call of ``publish`` or ``publish_batch``: its messages, and what has come of each so far."""
+"""One call of ``publish_batch``: its messages, and what has come of each so far."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 from mqkit.message import Message
 from mqkit.outcome import Outcome, Unknown
+from mqkit.pool.job import unsettled
 
 
-class Job:
-    """One message of a batch, on its way through a lane."""
+class BatchRun:
+    """Messages of a batch that follow each other: a :class:`mqkit.pool.job.Job`."""
 
-    __slots__ = ("alone", "batch", "index", "message", "writes")
+    __slots__ = ("_batch", "_start", "alone", "count", "done")
 
-    def __init__(self, batch: Batch, index: int, message: Message) -> None:
-        self.batch = batch
-        self.index = index
-        self.message = message
-        self.writes = 0
-        """How many times it was handed to a channel."""
+    def __init__(self, batch: Batch, start: int, stop: int) -> None:
+        self._batch = batch
+        self._start = start
+        self.count = stop - start
+        self.done = batch.done
         self.alone = False
-        """To be written with nothing else in flight: the broker may close the channel for it."""
-
-
-class Batch:
-    """Settles each message once; what comes after the caller has its answer changes nothing."""
-
-    __slots__ = ("_missing", "_outcomes", "done", "jobs")
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self.jobs = [Job(self, index, message) for index, message in enumerate(messages)]
-        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._outcomes: list[Outcome | None] = [None] * len(messages)
-        self._missing = len(messages)
-        if not messages:
-            self.done.set_result(None)
 
     @property
-    def is_over(self) -> bool:
-        """The caller waits no more."""
-        return self.done.done()
+    def octets(self) -> int:
+        """Of their bodies."""
+        return sum(self._batch.body_octets[self._start : self._start + self.count])
 
-    def settle(self, index: int, outcome: Outcome) -> None:
-        """The final outcome of one message."""
-        if self._outcomes[index] is not None:
-            return
-        self._outcomes[index] = outcome
-        self._missing -= 1
-        if self._missing == 0 and not self.done.done():
-            self.done.set_result(None)
+    def to_write(self) -> Sequence[Message]:
+        """The messages, which count as sent now."""
+        stop = self._start + self.count
+        self._batch.sent = max(self._batch.sent, stop)
+        return self._batch.messages[self._start : stop]
+
+    def part(self, start: int, stop: int) -> BatchRun:
+        """The messages from ``start`` up to, without, ``stop``."""
+        return BatchRun(self._batch, self._start + start, self._start + stop)
+
+    def settle(self, position: int, outcomes: Sequence[Outcome]) -> None:
+        """The final outcomes of the messages from ``position`` on."""
+        self._batch.settle(self._start + position, outcomes)
 
     def fail(self, error: BaseException) -> None:
         """The call as a whole ends with an error: the caller's mistake, not the broker's answer."""
+        self._batch.fail(error)
+
+
+class Batch:
+    """Keeps one outcome for each message, and knows when it has all."""
+
+    __slots__ = ("_outcomes", "body_octets", "done", "messages", "missing", "sent")
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.messages = messages
+        self.body_octets = [len(message.body) for message in messages]
+        self._outcomes: list[Outcome | None] = [None] * len(messages)
+        self.missing = len(messages)
+        """So many have no outcome yet."""
+        self.sent = 0
+        """The messages before this one were written once or more: their first time is in order."""
+        if not messages:
+            self.done.set_result(None)
+
+    def larger_than(self, octets: int) -> list[int]:
+        """The positions of messages with such bodies."""
+        sizes = self.body_octets
+        if not sizes or max(sizes) <= octets:
+            return []
+        return [position for position, size in enumerate(sizes) if size > octets]
+
+    def runs(self, octets_max: int) -> list[BatchRun]:
+        """The messages without an outcome, in runs: with the last one of a run left out, bodies of
+        less than so many octets in each."""
+        if self.missing == len(self.messages) and sum(self.body_octets) < octets_max:
+            return [BatchRun(self, 0, self.missing)] if self.missing else []
+        return [BatchRun(self, *bounds) for bounds in self._bounds(octets_max)]
+
+    def _bounds(self, octets_max: int) -> Iterator[tuple[int, int]]:
+        start, octets = 0, 0
+        for position, outcome in enumerate(self._outcomes):
+            if outcome is not None or octets >= octets_max:
+                if start < position:
+                    yield start, position
+                start, octets = position, 0
+            if outcome is None:
+                octets += self.body_octets[position]
+            else:
+                start = position + 1
+        if start < len(self.messages):
+            yield start, len(self.messages)
+
+    def settle(self, position: int, outcomes: Sequence[Outcome]) -> None:
+        """The final outcomes of the messages from ``position`` on: once for each message."""
+        self._outcomes[position : position + len(outcomes)] = outcomes
+        self.missing -= len(outcomes)
+        if not self.missing:
+            self.expire()
+
+    def fail(self, error: BaseException) -> None:
+        """The call as a whole ends with an error."""
         if not self.done.done():
             self.done.set_exception(error)
+
+    def expire(self) -> None:
+        """The call ends with what has come so far: it is all there, or time is over."""
+        if not self.done.done():
+            self.done.set_result(None)
 
     def abandon(self) -> None:
         """The caller is gone: nothing of this needs to be published any more. Idempotent."""
@@ -63,12 +116,15 @@ class Batch:
 
     def outcomes(self, why_missing: str) -> list[Outcome]:
         """All of them, in order; what is not settled by now is ``Unknown``, and says why."""
+        if not self.missing:
+            return cast("list[Outcome]", self._outcomes)
         return [
-            outcome if outcome is not None else _unsettled(job, why_missing)
-            for job, outcome in zip(self.jobs, self._outcomes, strict=True)
+            outcome
+            if outcome is not None
+            else Unknown(
+                unsettled(position < self.sent, why_missing), message.properties.message_id
+            )
+            for position, (message, outcome) in enumerate(
+                zip(self.messages, self._outcomes, strict=True)
+            )
         ]
-
-
-def _unsettled(job: Job, why: str) -> Outcome:
-    fate = "was sent, but not confirmed" if job.writes else "was never sent"
-    return Unknown(f"the message {fate} {why}", job.message.properties.message_id)

@@ -14,59 +14,123 @@ was: mqkit adds nothing to a message to tell them apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Generic, TypeVar
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from operator import attrgetter
+from typing import Generic, TypeAlias, TypeVar
 
+from mqkit.drafts import new_confirmed
 from mqkit.errors import MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason
 from mqkit.pool.attribution import outcomes_at_close
 
-Slot = TypeVar("Slot")
+Owner = TypeVar("Owner")
 
 
-class _InFlight(Generic[Slot]):
-    __slots__ = ("message", "returned", "slot")
-
-    def __init__(self, message: Message, slot: Slot) -> None:
-        self.message = message
-        self.slot = slot
-        self.returned: str | None = None
+Settled: TypeAlias = tuple[Owner, int, Sequence[Outcome]]
+"""Outcomes of publishes that follow each other: their owner, the position of the first, and they.
+"""
 
 
-class ConfirmLedger(Generic[Slot]):
-    """``slot`` is whatever the owner wants back with the outcome: a future, an index."""
+class _Run(Generic[Owner]):
+    """Publishes in flight that follow each other: those from ``lowest`` up to, without, ``end``."""
+
+    __slots__ = ("confirmed", "end", "first", "lowest", "messages", "owner", "position")
+
+    def __init__(
+        self,
+        first: int,
+        messages: Sequence[Message],
+        confirmed: Sequence[Confirmed],
+        owner: Owner,
+        position: int,
+    ) -> None:
+        self.first = self.lowest = first
+        """The sequence number of ``messages[0]``, in flight still or not."""
+        self.end = first + len(messages)
+        self.messages = messages
+        self.confirmed = confirmed
+        """What becomes of each if it is acked."""
+        self.owner = owner
+        self.position = position
+        """What its owner calls ``messages[0]``."""
+
+    def behind(self, sequence: int) -> _Run[Owner]:
+        """What is in flight after ``sequence``, as a run of its own."""
+        rest = _Run(self.first, self.messages, self.confirmed, self.owner, self.position)
+        rest.lowest, rest.end = sequence + 1, self.end
+        return rest
+
+    def sent(self, lowest: int, end: int) -> Iterator[tuple[int, Message]]:
+        """Each sequence number from ``lowest`` up to, without, ``end``, with its message."""
+        first, messages = self.first, self.messages
+        for sequence in range(lowest, end):
+            yield sequence, messages[sequence - first]
+
+    def settled(self, lowest: int, outcomes: Sequence[Outcome]) -> Settled[Owner]:
+        """The publishes from ``lowest`` on came to these."""
+        return self.owner, self.position + lowest - self.first, outcomes
+
+
+_Part: TypeAlias = tuple[_Run[Owner], int, int]
+"""What was answered together: a run that it was in flight of, the lowest of them, and their end."""
+
+_lowest_of = attrgetter("lowest")
+
+
+class ConfirmLedger(Generic[Owner]):
+    """``owner`` is whatever its owner wants back with the outcomes: a future, a callback.
+
+    What was written together is one entry, a run; answers split it where they have to.
+    """
 
     def __init__(self) -> None:
-        self._in_flight: dict[int, _InFlight[Slot]] = {}
-        self._lowest = 1
+        self._runs: deque[_Run[Owner]] = deque()
+        """In the order of their sequence numbers, none empty."""
+        self._in_flight = 0
+        self._returns: dict[int, str] = {}
+        """What the broker said of those in flight that it has returned."""
         self._next = 1
         self._last_returned = 0
         self.unexpected = 0
         """Answers of the broker that fitted no publish in flight."""
 
     def __len__(self) -> int:
-        return len(self._in_flight)
+        return self._in_flight
 
-    def record(self, message: Message, slot: Slot) -> int:
-        """Note a publish that was written to the wire; returns its sequence number."""
-        sequence = self._next
-        self._next += 1
-        self._in_flight[sequence] = _InFlight(message, slot)
-        return sequence
+    def record(self, messages: Sequence[Message], owner: Owner, position: int = 0) -> int:
+        """Note publishes, one or more, that were written to the wire in this order; returns the
+        first one's sequence number. The owner gets outcomes back by position: the first message's
+        is ``position``. ``messages`` must not change any more.
+        """
+        first, count = self._next, len(messages)
+        # Their outcomes are made now, while the broker is at work. When it answers, callers wait.
+        self._runs.append(_Run(first, messages, new_confirmed(messages), owner, position))
+        self._next += count
+        self._in_flight += count
+        return first
 
-    def ack(self, delivery_tag: int, *, multiple: bool = False) -> list[tuple[Slot, Outcome]]:
+    def ack(self, delivery_tag: int, *, multiple: bool = False) -> list[Settled[Owner]]:
         """``basic.ack``. A publish that was returned before is ``Rejected(UNROUTABLE)``."""
         return [
-            (entry.slot, _unroutable(entry) if entry.returned else _confirmed(entry))
-            for entry in self._take(delivery_tag, multiple)
+            run.settled(lowest, self._acked(run, lowest, end))
+            for run, lowest, end in self._take(delivery_tag, multiple)
         ]
 
-    def nack(self, delivery_tag: int, *, multiple: bool = False) -> list[tuple[Slot, Outcome]]:
+    def nack(self, delivery_tag: int, *, multiple: bool = False) -> list[Settled[Owner]]:
         """``basic.nack``: not in every queue; some may hold the message."""
         return [
-            (entry.slot, _unroutable(entry) if entry.returned else _nacked(entry))
-            for entry in self._take(delivery_tag, multiple)
+            run.settled(
+                lowest,
+                [
+                    self._as_returned(sequence, message, _nacked(message))
+                    for sequence, message in run.sent(lowest, end)
+                ],
+            )
+            for run, lowest, end in self._take(delivery_tag, multiple)
         ]
 
     def returned(self, message: Message, reply_code: int, reply_text: str) -> None:
@@ -76,58 +140,111 @@ class ConfirmLedger(Generic[Slot]):
             self.unexpected += 1
             return
         self._last_returned = sequence
-        self._in_flight[sequence].returned = f"{reply_code} {reply_text}"
+        self._returns[sequence] = f"{reply_code} {reply_text}"
 
-    def close(self, error: MqkitError | None) -> list[tuple[Slot, Outcome]]:
+    def close(self, error: MqkitError | None) -> list[Settled[Owner]]:
         """The channel is gone: settle all that is left. ``error`` is why, ``None`` if by choice."""
-        entries = list(self._in_flight.values())
-        self._in_flight.clear()
-        self._lowest = self._next
-        in_doubt = [entry for entry in entries if not entry.returned]
-        verdicts = iter(outcomes_at_close([entry.message for entry in in_doubt], error))
+        parts = self._take_up_to(self._next - 1)
+        returns, self._returns = self._returns, {}
+        in_doubt = [
+            message
+            for run, lowest, end in parts
+            for sequence, message in run.sent(lowest, end)
+            if sequence not in returns
+        ]
+        verdicts = iter(outcomes_at_close(in_doubt, error))
         return [
-            (entry.slot, _unroutable(entry) if entry.returned else next(verdicts))
-            for entry in entries
+            run.settled(
+                lowest,
+                [
+                    _unroutable(returns[sequence], message)
+                    if sequence in returns
+                    else next(verdicts)
+                    for sequence, message in run.sent(lowest, end)
+                ],
+            )
+            for run, lowest, end in parts
         ]
 
-    def _take(self, delivery_tag: int, multiple: bool) -> list[_InFlight[Slot]]:
+    def _take(self, delivery_tag: int, multiple: bool) -> list[_Part[Owner]]:
         if not multiple:
-            entry = self._in_flight.pop(delivery_tag, None)
-            if entry is None:
-                self.unexpected += 1
-                return []
-            if delivery_tag == self._lowest:
-                self._lowest += 1
-            return [entry]
+            return self._take_one(delivery_tag)
         # Tag 0 with `multiple` means all so far (AMQP 0-9-1, basic.ack, delivery-tag).
         highest = self._next - 1 if delivery_tag == 0 else delivery_tag
         if highest >= self._next:
             self.unexpected += 1
-            highest = self._next - 1
-        taken = [
-            entry
-            for sequence in range(self._lowest, highest + 1)
-            if (entry := self._in_flight.pop(sequence, None)) is not None
-        ]
-        self._lowest = max(self._lowest, highest + 1)
-        return taken
+        return self._take_up_to(highest)
+
+    def _take_one(self, sequence: int) -> list[_Part[Owner]]:
+        runs = self._runs
+        at = 0 if runs and runs[0].lowest <= sequence < runs[0].end else self._run_at(sequence)
+        if at < 0 or sequence >= runs[at].end:
+            self.unexpected += 1
+            return []
+        run = runs[at]
+        if run.lowest + 1 == run.end:
+            del runs[at]
+        elif sequence == run.lowest:
+            run.lowest += 1
+        else:
+            if sequence + 1 < run.end:
+                runs.insert(at + 1, run.behind(sequence))
+            run.end = sequence
+        self._in_flight -= 1
+        return [(run, sequence, sequence + 1)]
+
+    def _take_up_to(self, highest: int) -> list[_Part[Owner]]:
+        runs, parts = self._runs, []
+        while runs and (run := runs[0]).lowest <= highest:
+            lowest, end = run.lowest, run.end
+            if end > highest + 1:
+                run.lowest = end = highest + 1
+            else:
+                runs.popleft()
+            self._in_flight -= end - lowest
+            parts.append((run, lowest, end))
+        return parts
+
+    def _run_at(self, sequence: int) -> int:
+        """Where the run is that holds ``sequence`` if one does; -1 if it comes before all."""
+        return bisect_right(self._runs, sequence, key=_lowest_of) - 1
 
     def _sequence_of(self, message: Message) -> int | None:
         alike: int | None = None
-        for sequence in self._return_candidates():
-            entry = self._in_flight.get(sequence)
-            if entry is None or entry.returned or not _same_message(entry.message, message):
+        for sequence, sent in self._return_candidates():
+            if sequence in self._returns or not _same_message(sent, message):
                 continue
-            if entry.message.properties.headers == message.properties.headers:
+            if sent.properties.headers == message.properties.headers:
                 return sequence
             if alike is None:
                 alike = sequence
         return alike
 
-    def _return_candidates(self) -> Iterable[int]:
-        after = max(self._last_returned + 1, self._lowest)
-        yield from range(after, self._next)
-        yield from range(self._lowest, after)
+    def _acked(self, run: _Run[Owner], lowest: int, end: int) -> Sequence[Outcome]:
+        confirmed = run.confirmed[lowest - run.first : end - run.first]
+        if not self._returns:
+            return confirmed
+        return [
+            self._as_returned(sequence, message, outcome)
+            for (sequence, message), outcome in zip(run.sent(lowest, end), confirmed, strict=True)
+        ]
+
+    def _as_returned(self, sequence: int, message: Message, otherwise: Outcome) -> Outcome:
+        """What came of it: ``otherwise``, unless the broker had returned it before."""
+        text = self._returns.pop(sequence, None)
+        return otherwise if text is None else _unroutable(text, message)
+
+    def _return_candidates(self) -> Iterator[tuple[int, Message]]:
+        """What is in flight: first what comes after the last that was returned."""
+        after, end = self._last_returned + 1, self._next
+        yield from self._between(after, end)
+        yield from self._between(1, after)
+
+    def _between(self, lowest: int, end: int) -> Iterator[tuple[int, Message]]:
+        for run in islice(self._runs, max(self._run_at(lowest), 0), None):
+            if run.lowest >= end:
+                break
+            yield from run.sent(max(run.lowest, lowest), min(run.end, end))
 
 
 def _same_message(sent: Message, returned: Message) -> bool:
@@ -140,19 +257,13 @@ def _same_message(sent: Message, returned: Message) -> bool:
     )
 
 
-def _confirmed(entry: _InFlight[Slot]) -> Outcome:
-    return Confirmed(entry.message.properties.message_id)
+def _unroutable(text: str, message: Message) -> Outcome:
+    return Rejected(RejectReason.UNROUTABLE, text, message.properties.message_id)
 
 
-def _nacked(entry: _InFlight[Slot]) -> Outcome:
+def _nacked(message: Message) -> Outcome:
     return Rejected(
         RejectReason.NACKED,
         "the broker nacked it: it is not in every queue it was routed to",
-        entry.message.properties.message_id,
-    )
-
-
-def _unroutable(entry: _InFlight[Slot]) -> Outcome:
-    return Rejected(
-        RejectReason.UNROUTABLE, entry.returned or "", entry.message.properties.message_id
+        message.properties.message_id,
     )

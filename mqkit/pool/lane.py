@@ -14,16 +14,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Protocol
 
 from mqkit.backoff import Backoff
 from mqkit.clock import Clock
 from mqkit.errors import ChannelError, Closed, MqkitError
+from mqkit.message import Message
 from mqkit.outcome import Outcome, Unknown
-from mqkit.pool.batch import Job
 from mqkit.pool.channel_pool import ChannelPool
+from mqkit.pool.job import Job
+from mqkit.pool.run_writer import run_writer
 from mqkit.transport.seam import Channel
 
 WRITE_BYTES_MAX = 8 * 1024 * 1024
@@ -50,6 +53,7 @@ class _Held:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        self.write = run_writer(channel)
         self.refused = False
 
 
@@ -67,6 +71,7 @@ class Lane:
         self._backoff = Backoff(RETRY_FIRST_S, RETRY_MAX_S)
         self._queue: deque[Job] = deque()
         self._again: deque[Job] = deque()
+        self._load = 0
         self._in_flight = 0
         self._solo = False
         self._wake = asyncio.Event()
@@ -75,11 +80,13 @@ class Lane:
     @property
     def load(self) -> int:
         """How many messages it is busy with."""
-        return len(self._queue) + len(self._again) + self._in_flight
+        return self._load
 
     def put(self, jobs: Iterable[Job]) -> None:
-        """Publish these, after what is queued. Each job's batch hears of the outcome."""
-        self._queue.extend(jobs)
+        """Publish these, after what is queued. Each job hears of its outcomes."""
+        for job in jobs:
+            self._queue.append(job)
+            self._load += job.count
         if self._failure is not None:
             self._fail_queued(self._failure)
         self._wake.set()
@@ -119,41 +126,81 @@ class Lane:
                 await self._sleep()
 
     def _take(self) -> list[Job]:
-        """What may be written now: within the window, and within the bound on bytes."""
+        """What may be written now, in one go, within the window and the bound on bytes: jobs of one
+        message each, or one of several."""
         jobs: list[Job] = []
         octets = 0
-        while not self._solo and self._in_flight + len(jobs) < self._window:
+        room = 0 if self._solo else self._window - self._in_flight
+        while len(jobs) < room and octets < WRITE_BYTES_MAX:
             source = self._again or self._queue
-            if not source or octets >= WRITE_BYTES_MAX:
+            if not source:
                 break
             job = source[0]
-            if job.alone and not job.batch.is_over:
+            if job.done.done():
+                source.popleft()
+                self._load -= job.count
+                continue
+            if job.alone:
                 if jobs or self._in_flight:
                     break
-                self._solo = True
+                self._solo, room = True, 1
+            if job.count > 1:
+                return jobs or [self._take_part(source, room)]
             source.popleft()
-            if not job.batch.is_over:
-                octets += len(job.message.body)
-                jobs.append(job)
+            octets += job.octets
+            jobs.append(job)
         return jobs
 
-    async def _write(self, held: _Held, jobs: list[Job]) -> None:
-        futures = await held.channel.publish_many([job.message for job in jobs])
-        self._in_flight += len(futures)
-        for job, future in zip(jobs, futures, strict=True):
-            job.writes += 1
-            future.add_done_callback(partial(self._answered, held, job))
+    def _take_part(self, source: deque[Job], room: int) -> Job:
+        """As much of the first job as there is room for."""
+        job = source[0]
+        if job.count <= room:
+            return source.popleft()
+        source[0] = job.part(room, job.count)
+        return job.part(0, room)
 
-    def _answered(self, held: _Held, job: Job, future: asyncio.Future[Outcome]) -> None:
-        self._in_flight -= 1
+    async def _write(self, held: _Held, jobs: list[Job]) -> None:
+        messages: list[Message] = []
+        for job in jobs:
+            messages += job.to_write()
+        self._in_flight += len(messages)
+        await held.write(messages, partial(self._settled, held, jobs))
+
+    def _settled(
+        self, held: _Held, jobs: Sequence[Job], position: int, outcomes: Sequence[Outcome]
+    ) -> None:
+        """``outcomes`` are those of the messages of ``jobs`` from ``position`` on."""
+        self._in_flight -= len(outcomes)
         self._solo = False
-        outcome = future.result()
-        if isinstance(outcome, Unknown) and self._retry_unknown and not job.batch.is_over:
-            job.alone = held.refused
-            self._again.append(job)
+        settle = self._settle if all(outcomes) else partial(self._settle_doubtful, held)
+        if len(jobs) == 1:
+            settle(jobs[0], position, outcomes)
         else:
-            job.batch.settle(job.index, outcome)
+            written = jobs[position : position + len(outcomes)]
+            for job, outcome in zip(written, outcomes, strict=True):
+                settle(job, 0, (outcome,))
         self._wake.set()
+
+    def _settle(self, job: Job, position: int, outcomes: Sequence[Outcome]) -> None:
+        self._load -= len(outcomes)
+        job.settle(position, outcomes)
+
+    def _settle_doubtful(
+        self, held: _Held, job: Job, position: int, outcomes: Sequence[Outcome]
+    ) -> None:
+        """Publish again what is in doubt, as long as somebody waits for it."""
+        for is_doubtful, group in groupby(outcomes, _is_unknown):
+            alike = list(group)
+            stop = position + len(alike)
+            if not is_doubtful or not self._retry_unknown or job.done.done():
+                self._settle(job, position, alike)
+            elif held.refused:
+                self._again.extend(_each_alone(job, position, stop))
+            else:
+                again = job.part(position, stop)
+                again.alone = False
+                self._again.append(again)
+            position = stop
 
     def _channel_closed(self, held: _Held, error: MqkitError | None) -> None:
         held.refused = isinstance(error, ChannelError)
@@ -169,4 +216,17 @@ class Lane:
     def _fail_queued(self, error: BaseException) -> None:
         for queue in (self._again, self._queue):
             while queue:
-                queue.popleft().batch.fail(error)
+                job = queue.popleft()
+                self._load -= job.count
+                job.fail(error)
+
+
+def _is_unknown(outcome: Outcome) -> bool:
+    return isinstance(outcome, Unknown)
+
+
+def _each_alone(job: Job, start: int, stop: int) -> Iterator[Job]:
+    for position in range(start, stop):
+        each = job.part(position, position + 1)
+        each.alone = True
+        yield each

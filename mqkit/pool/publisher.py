@@ -10,15 +10,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from uuid import uuid4
 
 from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.errors import Closed
 from mqkit.message import Message
-from mqkit.outcome import Outcome, Rejected, RejectReason
-from mqkit.pool.batch import Batch, Job
+from mqkit.message_ids import new_message_id
+from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
+from mqkit.pool.batch import Batch
+from mqkit.pool.calls import Calls
 from mqkit.pool.channel_pool import ChannelPool
-from mqkit.pool.lane import Gate, Lane
+from mqkit.pool.job import unsettled
+from mqkit.pool.lane import WRITE_BYTES_MAX, Gate, Lane
+from mqkit.pool.single import Single
 
 DEADLINE_S = 30.0
 LANES = 2
@@ -49,13 +52,12 @@ class Publisher:
         self._gate = gate
         self._max_message_bytes = max_message_bytes
         self._deadline_s = deadline_s
-        self._clock = clock
         self._lanes = [
             Lane(pool, gate, window=window, retry_unknown=retry_unknown, clock=clock)
             for _ in range(lanes)
         ]
         self._tasks: list[asyncio.Task[None]] = []
-        self._batches: dict[Batch, None] = {}
+        self._calls = Calls(clock)
 
     async def __aenter__(self) -> Publisher:
         self._tasks = [asyncio.create_task(lane.run()) for lane in self._lanes]
@@ -67,7 +69,7 @@ class Publisher:
     @property
     def unsettled(self) -> int:
         """How many calls of publish are waiting for their outcomes."""
-        return len(self._batches)
+        return len(self._calls)
 
     async def publish(self, message: Message, *, deadline_s: float | None = None) -> Outcome:
         """Publish one message and say what came of it, within ``deadline_s`` seconds.
@@ -75,8 +77,26 @@ class Publisher:
         Raises what made the client's first start fail, if it has, and
         :exc:`~mqkit.errors.Closed` once the client is closed.
         """
-        outcomes = await self.publish_batch([message], deadline_s=deadline_s)
-        return outcomes[0]
+        if message.properties.message_id is None:
+            message = _identified(message)
+        if len(message.body) > self._max_message_bytes:
+            return self._too_large(message)
+        if not self._tasks:
+            raise Closed("the publisher is not open")
+        allowed_s = self._deadline_s if deadline_s is None else deadline_s
+        done: asyncio.Future[Outcome | None] = asyncio.get_running_loop().create_future()
+        single = Single(message, done)
+        min(self._lanes, key=_load).put((single,))
+        call = self._calls.begin(single, allowed_s)
+        try:
+            outcome = await done
+        finally:
+            self._calls.end(call)
+            done.cancel()  # without its caller, it needs not be published any more
+        if outcome is None:
+            why = unsettled(single.written, self._why_unsettled(allowed_s))
+            return Unknown(why, message.properties.message_id)
+        return outcome
 
     async def publish_batch(
         self, messages: Sequence[Message], *, deadline_s: float | None = None
@@ -86,27 +106,33 @@ class Publisher:
         The deadline is for all of them together. Raises as :meth:`publish`.
         """
         allowed_s = self._deadline_s if deadline_s is None else deadline_s
-        batch = Batch([_identified(message) for message in messages])
-        jobs = [job for job in batch.jobs if not self._too_large(job)]
-        if jobs:
-            if not self._tasks:
-                raise Closed("the publisher is not open")
-            min(self._lanes, key=lambda lane: lane.load).put(jobs)
-        self._batches[batch] = None
+        batch = Batch(
+            [
+                message if message.properties.message_id is not None else _identified(message)
+                for message in messages
+            ]
+        )
+        for position in batch.larger_than(self._max_message_bytes):
+            batch.settle(position, (self._too_large(batch.messages[position]),))
+        runs = batch.runs(WRITE_BYTES_MAX)
+        if not runs:
+            return batch.outcomes("")
+        if not self._tasks:
+            raise Closed("the publisher is not open")
+        min(self._lanes, key=_load).put(runs)
+        call = self._calls.begin(batch, allowed_s)
         try:
-            async with self._clock.timeout(allowed_s):
-                await batch.done
-        except TimeoutError:
-            pass
+            await batch.done
+            why = self._why_unsettled(allowed_s) if batch.missing else ""
+            return batch.outcomes(why)
         finally:
-            self._batches.pop(batch, None)
+            self._calls.end(call)
             batch.abandon()
-        return batch.outcomes(f"within {allowed_s:g} s (client: {self._gate.describe()})")
 
     async def drain(self) -> None:
         """Return when every call of publish that is under way has its outcomes."""
-        while self._batches:
-            await asyncio.wait([batch.done for batch in self._batches])
+        while self._calls:
+            await asyncio.wait([call.done for call in self._calls])
             await asyncio.sleep(0)  # let the callers take their outcomes, and leave
 
     async def close(self) -> None:
@@ -115,22 +141,23 @@ class Publisher:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for batch in tuple(self._batches):
-            batch.fail(Closed("the publisher was closed"))
+        self._calls.close()
+        for call in self._calls:
+            call.fail(Closed("the publisher was closed"))
 
-    def _too_large(self, job: Job) -> bool:
-        size = len(job.message.body)
-        if size <= self._max_message_bytes:
-            return False
-        detail = f"{size} bytes; the limit is {self._max_message_bytes} (max_message_bytes)"
-        job.batch.settle(
-            job.index,
-            Rejected(RejectReason.TOO_LARGE, detail, job.message.properties.message_id),
+    def _why_unsettled(self, allowed_s: float) -> str:
+        return f"within {allowed_s:g} s (client: {self._gate.describe()})"
+
+    def _too_large(self, message: Message) -> Rejected:
+        detail = (
+            f"{len(message.body)} bytes; the limit is {self._max_message_bytes} (max_message_bytes)"
         )
-        return True
+        return Rejected(RejectReason.TOO_LARGE, detail, message.properties.message_id)
+
+
+def _load(lane: Lane) -> int:
+    return lane.load
 
 
 def _identified(message: Message) -> Message:
-    if message.properties.message_id is not None:
-        return message
-    return replace(message, properties=replace(message.properties, message_id=uuid4().hex))
+    return replace(message, properties=replace(message.properties, message_id=new_message_id()))

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mqkit.topology.fault import Fault
+
+if TYPE_CHECKING:
+    from ruamel.yaml.error import MarkedYAMLError
 
 MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 """Some ten thousand queues; the parser takes seconds for more."""
@@ -82,6 +82,10 @@ def parse_document(text: str) -> tuple[Node | None, list[Fault]]:
     The tree is ``None`` when the text can't be read as YAML at all. Duplicate keys are faults, but
     the tree has the first of them, so that the rest can be checked too.
     """
+    # Not every application has a file to read.
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
     if len(text.encode("utf-8", "surrogatepass")) > MAX_DOCUMENT_BYTES:
         message = f"the file is larger than {MAX_DOCUMENT_BYTES} bytes, which is the limit"
         return None, [Fault(1, "", message)]

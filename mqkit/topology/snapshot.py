@@ -11,15 +11,17 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
-
-import httpx
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.errors import ConfigurationError, DeadlineExceeded, Unreachable
 from mqkit.tls import TlsOptions, query_parameters, tls_options
 from mqkit.url import redact
+
+if TYPE_CHECKING:
+    import httpx
 
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
 """One answer of the management API; a hundred thousand queues are some 100 MB."""
@@ -72,6 +74,8 @@ async def take_snapshot(management_url: str, vhost: str, *, timeout_s: float = 1
     :exc:`~mqkit.errors.ConfigurationError` for a wrong URL, login or vhost. Messages never show
     the password.
     """
+    import httpx  # slow to load, and an application that publishes never comes here
+
     base, auth = _split(management_url)
     parts = urlsplit(management_url)
     tls = tls_options(query_parameters(parts.query), parts.scheme == "https")
@@ -116,7 +120,7 @@ async def take_snapshot(management_url: str, vhost: str, *, timeout_s: float = 1
         ) from None
 
 
-def _split(management_url: str) -> tuple[str, httpx.BasicAuth]:
+def _split(management_url: str) -> tuple[str, tuple[str, str]]:
     """The URL without its login, and the login (``guest`` if it has none)."""
     parts = urlsplit(management_url)
     try:
@@ -132,7 +136,7 @@ def _split(management_url: str) -> tuple[str, httpx.BasicAuth]:
     base = urlunsplit((parts.scheme, place, parts.path.rstrip("/").removesuffix("/api"), "", ""))
     username = unquote(parts.username) if parts.username else "guest"
     password = unquote(parts.password) if parts.password else "guest"
-    return base, httpx.BasicAuth(username, password)
+    return base, (username, password)
 
 
 async def _rows(
@@ -155,14 +159,14 @@ async def _rows(
 
 
 def _check_status(status: int, shown: str, vhost: str) -> None:
-    if status == httpx.codes.OK:
+    if status == HTTPStatus.OK:
         return
-    if status == httpx.codes.UNAUTHORIZED:
+    if status == HTTPStatus.UNAUTHORIZED:
         raise ConfigurationError(
             f"the management API at {shown} refused the login: wrong user or password, or the user"
             " has no 'management' tag"
         )
-    if status == httpx.codes.NOT_FOUND:
+    if status == HTTPStatus.NOT_FOUND:
         raise ConfigurationError(f"there is no vhost {vhost!r} at {shown}")
     raise ConfigurationError(f"the management API at {shown} answered with HTTP status {status}")
 

@@ -16,7 +16,7 @@ from mqkit.declaration import Binding, Exchange, Queue, QueueState
 from mqkit.errors import ConfigurationError, MqkitError, StaleDelivery
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
-from mqkit.pool.confirms import ConfirmLedger
+from mqkit.pool.confirms import ConfirmLedger, Settled
 from mqkit.transport.aio_pika_content import Assembly, content_frames
 from mqkit.transport.aio_pika_frames import FrameChannel, State
 from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery
@@ -45,7 +45,7 @@ class AioPikaChannel:
         self._frames = FrameChannel(connection, self)
         self._confirms = confirms
         self._answers_cancel = _accepts_cancel_ok(connection)
-        self._ledger: ConfirmLedger[asyncio.Future[Outcome]] = ConfirmLedger()
+        self._ledger: ConfirmLedger[list[asyncio.Future[Outcome]]] = ConfirmLedger()
         self._consumers: dict[str, _Consumer] = {}
         self._tags = count(1)
         self._quiescence: list[asyncio.Future[None]] = []
@@ -143,8 +143,8 @@ class AioPikaChannel:
                 if not self.is_open:
                     break
                 if self._confirms:
-                    for message, future in writable[start:end]:
-                        self._ledger.record(message, future)
+                    piece = writable[start:end]
+                    self._ledger.record([each for each, _ in piece], [each for _, each in piece])
                 written = end
                 await frames.enqueue(b"".join(contents[start:end]))
         await frames.drained()
@@ -282,10 +282,12 @@ class AioPikaChannel:
         for callback in callbacks:
             callback(error)
 
-    def _settled(self, settled: list[tuple[asyncio.Future[Outcome], Outcome]]) -> None:
-        for future, outcome in settled:
-            if not future.done():
-                future.set_result(outcome)
+    def _settled(self, settled: list[Settled[list[asyncio.Future[Outcome]]]]) -> None:
+        for futures, position, outcomes in settled:
+            answered = futures[position : position + len(outcomes)]
+            for future, outcome in zip(answered, outcomes, strict=True):
+                if not future.done():
+                    future.set_result(outcome)
         if self._quiescence and not self._ledger:
             waiters, self._quiescence = self._quiescence, []
             for waiter in waiters:

@@ -1,4 +1,5 @@
-"""The blocking seam: the verbs of :mod:`mqkit.transport.seam` without ``await``.
+"""The blocking seam: the verbs of :mod:`mqkit.transport.seam` without ``await``. Its adapters are
+chosen by name in :mod:`mqkit.transport.blocking_choice`.
 
 For scripts and Spark executors, whose code is not asynchronous. The same errors, the same
 outcomes; what differs is said here:

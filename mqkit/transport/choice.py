@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 from mqkit.errors import ConfigurationError
 from mqkit.transport.seam import Transport
 
-DEFAULT = "aio-pika"
+DEFAULT = "native"
+
+TRANSPORT_VARIABLE = "MQKIT_TRANSPORT"
+"""The environment variable of :attr:`mqkit.settings.Settings.transport`."""
 
 
 def _aio_pika() -> Transport:
@@ -22,7 +25,7 @@ def _native() -> Transport:
     return NativeTransport()
 
 
-TRANSPORTS: Mapping[str, Callable[[], Transport]] = {"aio-pika": _aio_pika, "native": _native}
+TRANSPORTS: Mapping[str, Callable[[], Transport]] = {"native": _native, "aio-pika": _aio_pika}
 
 
 def chosen(transport: Transport | str | None) -> Transport:
@@ -34,8 +37,13 @@ def chosen(transport: Transport | str | None) -> Transport:
         transport = DEFAULT
     if not isinstance(transport, str):
         return transport
-    if transport not in TRANSPORTS:
-        raise ConfigurationError(
-            f"there is no transport {transport!r}, but these: {', '.join(TRANSPORTS)}"
-        )
+    check_name(transport)
     return TRANSPORTS[transport]()
+
+
+def check_name(name: str) -> None:
+    """Raises :exc:`~mqkit.errors.ConfigurationError` for a name that there is not."""
+    if name not in TRANSPORTS:
+        raise ConfigurationError(
+            f"there is no transport {name!r}, but these: {', '.join(TRANSPORTS)}"
+        )

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mqkit.transport.pika_connection import PikaConnection
-from mqkit.transport.pika_window import WindowSize
 from mqkit.transport.seam import Endpoint
+from mqkit.transport.window_size import WindowSize
 
 DEFAULT_CALL_TIMEOUT_S = 30.0
 """How long a declare, a bind or a channel's opening may take. A blocked broker answers nothing."""

@@ -24,8 +24,8 @@ from mqkit.transport.pika_errors import closing_error
 from mqkit.transport.pika_loop import LoopThread
 from mqkit.transport.pika_properties import from_pika
 from mqkit.transport.pika_publisher import PikaPublisher
-from mqkit.transport.pika_window import WindowSize
 from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery
+from mqkit.transport.window_size import WindowSize
 
 LOGGER = logging.getLogger("mqkit.transport.pika")
 

@@ -19,8 +19,8 @@ from mqkit.errors import Closed, DeadlineExceeded, MqkitError
 from mqkit.transport.pika_channel import PikaChannel
 from mqkit.transport.pika_errors import closing_error, opening_error
 from mqkit.transport.pika_loop import LoopThread
-from mqkit.transport.pika_window import WindowSize
 from mqkit.transport.seam import Endpoint, OnBlocked, OnClosed
+from mqkit.transport.window_size import WindowSize
 
 LOGGER = logging.getLogger("mqkit.transport.pika")
 

@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 from pika.adapters.select_connection import IOLoop
 
-from mqkit.errors import Closed, ConfigurationError, DeadlineExceeded
+from mqkit.errors import Closed, DeadlineExceeded
+from mqkit.transport.connection_thread import ConnectionThread
 
 T = TypeVar("T")
 
@@ -57,21 +58,20 @@ class SocketKeepingLoop(IOLoop):  # type: ignore[misc]
                 continue
 
 
-class LoopThread:
+class LoopThread(ConnectionThread):
     """Runs ``begin`` and then the loop on a thread, until :meth:`stop` or an exception.
 
     ``on_end`` gets the exception, or ``None``; it runs on the thread, after the loop's last turn.
     """
 
     def __init__(self, name: str, on_end: Callable[[BaseException | None], None]) -> None:
+        super().__init__(name)
         self.loop = SocketKeepingLoop()
         self._on_end = on_end
-        self._process_id = os.getpid()
         self._lock = threading.Lock()
         self._steps: deque[tuple[Step, Failed]] = deque()
         self._woken = False
         self._ended = False
-        self._thread = threading.Thread(name=name, target=self._run, daemon=True)
         self._begin: Step = _nothing
 
     def start(self, begin: Step) -> None:
@@ -98,37 +98,13 @@ class LoopThread:
 
     def wait(self, answer: Future[T], what: str, timeout_s: float) -> T:
         """The answer, on any thread but the loop's own, which would wait for itself."""
-        if self.is_current():
-            raise ConfigurationError(
-                f"{what} was called from a callback of this connection, which would wait for"
-                " itself: settle there, and do the rest on another thread"
-            )
+        self.check_may_wait(what)
         try:
             return answer.result(timeout_s)
         except DeadlineExceeded:
             raise  # the answer itself; it is a TimeoutError too
         except FutureTimeout:
             raise DeadlineExceeded(f"no answer to {what} within {timeout_s:g} s") from None
-
-    def is_current(self) -> bool:
-        """Whether this is the loop's own thread."""
-        return threading.current_thread() is self._thread
-
-    def join(self, timeout_s: float) -> None:
-        """Wait for the thread's end, unless this is the thread itself."""
-        if not self.is_current():
-            self._thread.join(timeout_s)
-
-    def is_in_own_process(self) -> bool:
-        """False in a forked child, which has the object, but not its thread."""
-        return os.getpid() == self._process_id
-
-    def check_process(self) -> None:
-        """Raise :exc:`~mqkit.errors.Closed` in a forked child."""
-        if not self.is_in_own_process():
-            raise Closed(
-                f"the connection belongs to process {self._process_id}: open another one here"
-            )
 
     def _run_steps(self) -> None:
         with self._lock:

@@ -31,7 +31,8 @@ from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
 from mqkit.pool.confirms import ConfirmLedger
 from mqkit.transport.pika_loop import LoopThread
 from mqkit.transport.pika_properties import from_pika, to_pika
-from mqkit.transport.pika_window import MESSAGE_OVERHEAD_BYTES, Window, WindowSize
+from mqkit.transport.pika_window import Window
+from mqkit.transport.window_size import MESSAGE_OVERHEAD_BYTES, WindowSize
 
 WRITES_PER_TURN = 256
 """After so many messages the thread looks at its socket again: confirms are read in between."""
@@ -117,10 +118,10 @@ class PikaPublisher:
         answer = frame.method
         told = self._ledger.ack if isinstance(answer, spec.Basic.Ack) else self._ledger.nack
         settled = told(answer.delivery_tag, multiple=answer.multiple)
-        for entry, outcome in settled:
+        for entry, _, [outcome] in settled:
             entry.future.set_result(outcome)
         if settled:
-            self._window.give(len(settled), sum(entry.cost_bytes for entry, _ in settled))
+            self._window.give(len(settled), sum(entry.cost_bytes for entry, _, _ in settled))
 
     def end(self, reason: MqkitError | None) -> None:
         """The channel is closed: everything that waits gets its outcome. Idempotent."""
@@ -129,7 +130,7 @@ class PikaPublisher:
         self._ended = True
         self._reason = reason
         self._window.close()
-        for entry, outcome in self._ledger.close(reason):
+        for entry, _, [outcome] in self._ledger.close(reason):
             entry.future.set_result(outcome)
         self._empty_outbox()
 
@@ -175,7 +176,7 @@ class PikaPublisher:
             raise
         else:
             if self._confirms:
-                self._ledger.record(message, entry)
+                self._ledger.record((message,), entry)
             else:
                 self._written_without_confirm(entry)
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias, runtime_checkable
 from urllib.parse import quote
 
 from mqkit.declaration import Binding, Exchange, Queue, QueueState
@@ -47,6 +47,9 @@ OnBlocked = Callable[[str | None], None]
 
 OnClosed = Callable[[MqkitError | None], None]
 """Called once when the object is closed: with ``None`` if this program closed it."""
+
+OnSettled: TypeAlias = Callable[[int, Sequence[Outcome]], None]
+"""Called with a position and the outcomes of the publishes from there on. Must not raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,18 @@ class Channel(Protocol):
 
     def on_closed(self, callback: OnClosed) -> None:
         """Register a callback; called at once if the channel is closed already."""
+        ...
+
+
+@runtime_checkable
+class PublishesRuns(Protocol):
+    """A channel that can do without a future for each message. Most can't."""
+
+    async def publish_run(self, messages: Sequence[Message], on_settled: OnSettled) -> None:
+        """As :meth:`Channel.publish_many`, but ``on_settled`` is called with the outcomes of
+        messages that follow each other and are settled at once, and the position of the first of
+        them in ``messages``. When the channel closes, callbacks of :meth:`Channel.on_closed` come
+        before the outcomes that this leaves."""
         ...
 
 

@@ -16,6 +16,7 @@ Tags and what follows them: :mod:`mqkit.wire.field_type`.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -24,7 +25,14 @@ from typing import Any
 
 from mqkit.wire.errors import WireError
 from mqkit.wire.field_table_encoder import tag_of
-from mqkit.wire.field_type import MAX_TABLE_DEPTH, MAX_TABLE_ITEMS, NUMBERS, SizedInt, Typed
+from mqkit.wire.field_type import (
+    FLOATS,
+    INTEGERS,
+    MAX_TABLE_DEPTH,
+    MAX_TABLE_ITEMS,
+    SizedInt,
+    Typed,
+)
 from mqkit.wire.spec import ReplyCode
 from mqkit.wire.strings import LENIENT, decode_longstr, decode_shortstr
 
@@ -43,8 +51,8 @@ def decode_table(
     :func:`encode_table` would send under another tag comes as :class:`Typed`, so that decoding and
     encoding again changes nothing (a 64-bit 5 stays one): for who rewrites other people's headers.
 
-    Raises :exc:`WireError` (502) for a table that is cut short, has a value of an unknown type, or
-    crosses ``MAX_TABLE_DEPTH`` or ``MAX_TABLE_ITEMS``.
+    Raises :exc:`WireError` (502) for a table that is cut short, has a value of an unknown type or a
+    float that is not finite, or crosses ``MAX_TABLE_DEPTH`` or ``MAX_TABLE_ITEMS``.
     """
     return _read(_TableReader(data, Typed if exact else None), offset, len(data))
 
@@ -133,13 +141,15 @@ class _TableReader:
             raise _broken("an entry has no value")
         tag = chr(self._data[offset])
         value, end = self._read_as(tag, offset + 1, limit, depth)
+        if tag == "L":
+            tag = "l"  # two letters of one type
         if self._tagged is not None and tag_of(value) != tag:
-            return self._tagged("l" if tag == "L" else tag, value), end
+            return self._tagged(tag, value), end
         return value, end
 
     def _read_as(self, tag: str, offset: int, limit: int, depth: int) -> tuple[Any, int]:
-        if (number := NUMBERS.get(tag)) is not None:
-            return number.unpack_from(self._data, offset)[0], offset + number.size
+        if (integer := INTEGERS.get(tag)) is not None:
+            return integer.unpack_from(self._data, offset)[0], offset + integer.size
         match tag:
             case "S":
                 octets, end = decode_longstr(self._data, offset)
@@ -157,9 +167,17 @@ class _TableReader:
                 return (Typed("T", time) if isinstance(time, int) else time), end
             case "x":
                 return decode_longstr(self._data, offset)
+            case "d" | "f":
+                return self._read_float(FLOATS[tag], offset)
             case "D":
                 return self._read_decimal(offset)
         raise _broken(f"no type has the tag {tag!r}")
+
+    def _read_float(self, layout: struct.Struct, offset: int) -> tuple[float, int]:
+        (value,) = layout.unpack_from(self._data, offset)
+        if not math.isfinite(value):
+            raise _broken("a float is not a finite number")
+        return value, offset + layout.size
 
     def _read_decimal(self, offset: int) -> tuple[Decimal, int]:
         """Built from digits, because arithmetic would round to the caller's decimal context."""

@@ -6,6 +6,7 @@ become ``d``; :class:`Typed` chooses another tag.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from mqkit.wire.errors import EncodeError
-from mqkit.wire.field_type import MAX_TABLE_DEPTH, NAMES, NUMBERS, SizedInt, Typed
+from mqkit.wire.field_type import FLOATS, INTEGERS, MAX_TABLE_DEPTH, NAMES, SizedInt, Typed
 from mqkit.wire.strings import LENIENT, encode_longstr, encode_shortstr
 
 _MIN_INT32, _MAX_INT32 = -(2**31), 2**31 - 1
@@ -27,7 +28,8 @@ def encode_table(table: Mapping[str, Any]) -> bytes:
     """Four octets of length, then the entries in the mapping's order.
 
     Raises :exc:`EncodeError` for a key above 255 bytes, a value of a type that tables don't have
-    or that is out of its type's range, and for nesting beyond ``MAX_TABLE_DEPTH``.
+    or that is out of its type's range (of floats and decimals, NaN and the infinities are), and for
+    nesting beyond ``MAX_TABLE_DEPTH``.
     """
     return _encode_table(table, 1)
 
@@ -125,7 +127,15 @@ def _encode_as(tag: str, value: Any, depth: int) -> bytes:
             return _encode_decimal(value)
         case "x":
             return encode_longstr(value)
-    return NUMBERS[tag].pack(value)
+        case "d" | "f":
+            return _encode_float(FLOATS[tag], value)
+    return INTEGERS[tag].pack(value)
+
+
+def _encode_float(layout: struct.Struct, value: float) -> bytes:
+    if not math.isfinite(value):
+        raise EncodeError(f"{value} is not a finite number: RabbitMQ ends a connection for it")
+    return layout.pack(value)
 
 
 def _encode_decimal(value: Decimal) -> bytes:

@@ -10,8 +10,8 @@
     I    signedint      int               4, signed
     i    unsignedint    int               4
     l, L long           int               8, signed (both are, in RabbitMQ)
-    f    float          float             4, IEEE 754
-    d    double         float             8, IEEE 754
+    f    float          float             4, IEEE 754, finite
+    d    double         float             8, IEEE 754, finite
     D    decimal        Decimal           1 of scale, 4 of unscaled value, signed
     S    longstr        str, else bytes   4 of length, then that many
     A    array          list              4 of length in octets, then tagged values
@@ -22,6 +22,9 @@
 
 Source: https://www.rabbitmq.com/amqp-0-9-1-errata.html, section 3 (the letters of the
 specification's own grammar were never what brokers and clients use).
+
+NaN and the infinities are no values: RabbitMQ can't read them, and ends the whole connection of
+who sends one (3.10: with 541 for a message's header, with nothing at all for a method's argument).
 """
 
 from __future__ import annotations
@@ -59,7 +62,7 @@ NAMES = {
 }
 """Tag to RabbitMQ's name, as its error texts have it ("... of type 'signedint' ...")."""
 
-NUMBERS = {
+INTEGERS = {
     tag: struct.Struct(">" + layout)
     for tag, layout in {
         "b": "b",
@@ -70,11 +73,11 @@ NUMBERS = {
         "i": "I",
         "l": "q",
         "L": "q",
-        "f": "f",
-        "d": "d",
     }.items()
 }
-"""The tags whose value is a plain number."""
+
+FLOATS = {"f": struct.Struct(">f"), "d": struct.Struct(">d")}
+"""What they pack and unpack may be no finite number, which is not a value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,9 @@ LENIENT = "surrogateescape"
 that are not UTF-8 become lone surrogates, and the same octets again when encoded. A consumer that
 refused such a message would be sent it again for ever."""
 
+_OCTETS = tuple(bytes((value,)) for value in range(MAX_SHORTSTR_SIZE + 1))
+"""Each length of a short string, as it is written."""
+
 
 def encode_shortstr(text: str, errors: str = "strict") -> bytes:
     """One octet of length, then UTF-8. Raises :exc:`EncodeError` above 255 bytes.
@@ -20,14 +23,14 @@ def encode_shortstr(text: str, errors: str = "strict") -> bytes:
     ``errors`` is what Python's codecs call it: "strict" or :data:`LENIENT`.
     """
     try:
-        octets = text.encode("utf-8", errors)
+        octets = text.encode() if text.isascii() else text.encode("utf-8", errors)
     except (AttributeError, TypeError, UnicodeEncodeError) as error:
         raise EncodeError(f"not a text: {text!r:.80}") from error
     if len(octets) > MAX_SHORTSTR_SIZE:
         raise EncodeError(
             f"a short string holds {MAX_SHORTSTR_SIZE} bytes, got {len(octets)}: {text!r:.80}..."
         )
-    return bytes((len(octets),)) + octets
+    return _OCTETS[len(octets)] + octets
 
 
 def decode_shortstr(

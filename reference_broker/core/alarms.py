@@ -1,9 +1,10 @@
 """Resource alarms: while one is on, connections that publish are not read any more (law 7).
 
-As in RabbitMQ it is a connection's next publish that counts, which is still taken: one that has
-published before, and now asks for a message or wants to close, is answered. Consumers go on, since
-they are how a broker gets less full. A connection that both publishes and consumes is stopped too:
-its acks wait behind its publishes.
+As in RabbitMQ it is a connection's next publish that counts, and it waits for the end of the alarm
+with all that was sent behind it: one that has published before, and now asks for a message or wants
+to close, is answered. Consumers go on, since they are how a broker gets less full. A connection
+that both publishes and consumes is stopped too: its acks wait behind its publishes. What a read
+had brought when the alarm began in it is taken.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Alarms:
         self._broker = broker
         self._measured: dict[Alarm, None] = {}
         self._held: dict[Alarm, None] = {}
+        self.sounding = False
+        """Whether any is on."""
 
     @property
     def on(self) -> list[Alarm]:
@@ -46,6 +49,7 @@ class Alarms:
     def sound(self, alarm: Alarm) -> None:
         """Block every connection as soon as it publishes. Idempotent."""
         self._measured[alarm] = None
+        self.sounding = True
 
     def clear(self, alarm: Alarm) -> None:
         """Unblock everybody, unless another alarm is still on. Idempotent."""
@@ -54,6 +58,7 @@ class Alarms:
     def hold(self, alarm: Alarm) -> None:
         """An operator wants it on, whatever is measured, until :meth:`release`. Idempotent."""
         self._held[alarm] = None
+        self.sounding = True
 
     def release(self, alarm: Alarm) -> None:
         """The end of :meth:`hold`; what is measured stays on. Idempotent."""
@@ -61,12 +66,17 @@ class Alarms:
 
     def check(self, connection: Connection) -> None:
         """The connection's input has been handled: block it where that was a publish."""
-        if (self._measured or self._held) and connection.has_published:
-            connection.block(self._reason())
+        if self.sounding and connection.has_published:
+            self.block(connection)
+
+    def block(self, connection: Connection) -> None:
+        """The connection publishes, and an alarm is on."""
+        connection.block(self._reason())
 
     def _end(self, alarm: Alarm, reasons: dict[Alarm, None]) -> None:
         if reasons.pop(alarm, self) is self or self._measured or self._held:
             return
+        self.sounding = False
         for connection in self._broker.connections.values():
             connection.unblock()
 

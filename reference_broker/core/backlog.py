@@ -70,9 +70,10 @@ class Backlog:
 
     # Leaving memory
 
-    def leave_out(self, sequence: int, size: int) -> None:
-        """The ready message of that sequence is absent from now on, with a body of ``size``."""
-        self.absent += 1
+    def leave_out(self, sequence: int, size: int, count: int = 1) -> None:
+        """The ready message of that sequence is absent from now on, with a body of ``size``; or
+        ``count`` of them from it on, with bodies of ``size`` together."""
+        self.absent += count
         self.absent_bytes += size
         level = sequence >> LEVEL_SHIFT
         if sequence < self._cursors.get(level, 0):

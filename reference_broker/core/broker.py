@@ -35,6 +35,7 @@ from reference_broker.core.memory import MemoryWatermark
 from reference_broker.core.moment import Moment
 from reference_broker.core.peer import Peer
 from reference_broker.core.queue import Queue
+from reference_broker.core.target_memory import TargetMemory
 from reference_broker.core.traffic import VHostTraffic
 from reference_broker.core.transactions import TransactionSpace
 from reference_broker.core.users import UserStore
@@ -42,6 +43,7 @@ from reference_broker.core.vhost import VHost, dispatch_all
 from reference_broker.core.vhost_info import VHostInfo
 from reference_broker.core.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
 from reference_broker.core.virtual_hosts import VirtualHosts
+from reference_broker.core.waiting_publishers import WaitingPublishers
 from reference_broker.core.window import Window
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
 
@@ -91,10 +93,14 @@ class Broker:
         self.transactions = TransactionSpace(self.limits.memory_high_watermark_bytes)
         self.window = window or Window()
         self.alarms = Alarms(self)
+        self.waiting_publishers = WaitingPublishers(journal.room)
+        journal.room.listen(self._room_became_scarce)
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
+        self.targets = TargetMemory()
         self.handshakes = Handshakes(self.limits.handshakes_per_address_max)
         self.login_attempts = LoginAttempts()
         self.connections: dict[int, Connection] = {}
+        self._awaited_ends: dict[int, list[Callable[[], None]]] = {}
         self.dirty_connections: list[Connection] = []
         self._dirty_queues: deque[Queue] = deque()
         self.global_parameters = GlobalParameters(journal)
@@ -126,6 +132,11 @@ class Broker:
     def _access_changed(self, vhost_name: str) -> None:
         vhost = self.vhosts.get(vhost_name)
         if vhost is not None:
+            vhost.reroute()
+
+    def _room_became_scarce(self) -> None:
+        """Each publish has to ask for room, which those with a route that is known don't."""
+        for vhost in self.vhosts.values():
             vhost.reroute()
 
     def restore(self, definitions: Mapping[str, bytes]) -> None:
@@ -164,7 +175,7 @@ class Broker:
                 connection.fail(_forced(f"vhost '{name}' is deleted"))
         self.access.forget_vhost(name)
         self._virtual_hosts.remove(vhost)
-        self.past.absorb(vhost.traffic)
+        self.past.absorb(vhost.traffic, vhost.dead_letters.deaths)
 
     def delete_user(self, name: str) -> None:
         """Close every connection of the user (320), and forget user and permissions. The user must
@@ -204,6 +215,7 @@ class Broker:
         if not self._disk_low:
             self.alarms.clear(Alarm.DISK)
         self.ledger.reached(position)
+        self.waiting_publishers.wake()
         self.finish()
 
     def disk_full(self, now: float, wall_ms: int) -> None:
@@ -211,6 +223,7 @@ class Broker:
         :meth:`synced`. What was logged is kept, so a nacked message may still be in its queues."""
         self.begin(now, wall_ms)
         self.alarms.sound(Alarm.DISK)
+        self.waiting_publishers.check(self.alarms)
         self.ledger.nack_publishes()
         self.finish()
 
@@ -220,6 +233,7 @@ class Broker:
         self.begin(now, wall_ms)
         self._disk_low = True
         self.alarms.sound(Alarm.DISK)
+        self.waiting_publishers.check(self.alarms)
         self.finish()
 
     def disk_recovered(self, now: float, wall_ms: int) -> None:
@@ -331,6 +345,15 @@ class Broker:
             traffic = self.past if deleted else known.vhost.traffic
             traffic.received_bytes += known.received_bytes
             traffic.sent_bytes += known.sent_bytes
+        for is_gone in self._awaited_ends.pop(known.id, ()):
+            is_gone()
+
+    def await_end(self, connection: Connection, is_gone: Callable[[], None]) -> None:
+        """Call ``is_gone`` when the connection is closed; at once if it is."""
+        if connection.id in self.connections:
+            self._awaited_ends.setdefault(connection.id, []).append(is_gone)
+        else:
+            is_gone()
 
 
 def _forced(text: str) -> ConnectionException:

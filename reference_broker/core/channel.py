@@ -177,6 +177,22 @@ class Channel:
             self._move(ChannelEvent.RESUME)
             self._take_parked()
 
+    def await_room(self) -> None:
+        """There is no room for what it publishes next: that, which is parked or assembled, is tried
+        again after each sync."""
+        self._move(ChannelEvent.SUSPEND)
+        self.connection.has_published = True
+        self.connection.broker.waiting_publishers.add(self)
+
+    def room_has_come(self) -> None:
+        """There may be room: publish what waits for it. Does nothing when the channel is gone."""
+        if self.state is not ChannelState.SUSPENDED:
+            return
+        self._move(ChannelEvent.RESUME)
+        if self.assembly is not None:
+            self.connection.publish_assembled(self, self.assembly)
+        self._take_parked()
+
     def resume(self, method: Method) -> None:
         """Send the answer that was waited for, and take up the parked frames."""
         self._move(ChannelEvent.RESUME)
@@ -244,7 +260,7 @@ class Channel:
         )
         self.parked.clear()
         self.assembly = None
-        self.targets.clear()
+        self.connection.broker.targets.forget(self)
 
     def _move(self, event: ChannelEvent) -> None:
         self.state = CHANNEL_TRANSITIONS.after(self.state, event)
@@ -253,8 +269,8 @@ class Channel:
 
     # Prefetch
 
-    def settled(self) -> None:
-        """A basic.get's delivery was settled: no prefetch counted it."""
+    def settled(self, count: int = 1) -> None:
+        """basic.get's deliveries were settled: no prefetch counted them."""
 
     def limit_outstanding(self, global_prefetch: int) -> None:
         """basic.qos with global: a prefetch for the channel as a whole; 0 is none."""
@@ -264,11 +280,11 @@ class Channel:
 
     def wake_consumers(self) -> None:
         """Consumers that had no capacity may have some: let their queues look again, each time
-        another one first. What there is room for may be one message."""
-        consumers = list(self.consumers.values())
-        first = self.next_woken = (self.next_woken + 1) % (len(consumers) or 1)
-        for consumer in consumers[first:] + consumers[:first]:
-            self.vhost.mark_dirty(consumer.queue)
+        another one first. What there is room for may be one message, and not for the queue that
+        has just had a message back to take it each time."""
+        queues = [consumer.queue for consumer in self.consumers.values()]
+        first = self.next_woken = (self.next_woken + 1) % (len(queues) or 1)
+        self.vhost.mark_in_turn(queues[first:] + queues[:first])
 
 
 class _Notice:

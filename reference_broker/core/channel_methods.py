@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mqkit.wire import FrameType, encode_method
 from mqkit.wire.methods import (
     AccessRequest,
     AccessRequestOk,
@@ -60,7 +61,8 @@ def _tx_select(channel: Channel, method: TxSelect) -> None:
         raise _refusal("cannot switch from confirm to tx mode")
     if channel.transaction is None:
         channel.transaction = Transaction(channel)
-        channel.targets.clear()  # those of a transactional channel are others
+        # Those of a transactional channel are others.
+        channel.connection.broker.targets.forget(channel)
     channel.reply(TxSelectOk())
 
 
@@ -73,6 +75,10 @@ def _transaction(channel: Channel) -> Transaction:
 def _tx_commit(channel: Channel, method: TxCommit) -> None:
     transaction = _transaction(channel)
     journal = channel.vhost.journal
+    if not transaction.has_room(journal.room):
+        channel.await_room()
+        channel.park(FrameType.METHOD, encode_method(method))
+        return
     tail = journal.tail
     transaction.commit()
     channel.reply_defined(TxCommitOk(), durable=journal.tail != tail)

@@ -42,6 +42,17 @@ class Chunk:
         self.returned = 0
         """Entries in state REDELIVERED: only then a search must look for two bytes."""
 
+    def append_ready(self, positions: array[int], sizes: array[int], stored: array[int]) -> None:
+        """Append ready entries without an expiry, for which there is room."""
+        count = len(sizes)
+        self.states += bytes((READY,)) * count
+        self.positions += positions
+        self.sizes += sizes
+        self.stored += stored
+        if self.expiries is not None:
+            self.expiries.frombytes(bytes(self.expiries.itemsize * count))
+        self.live += count
+
     def first_ready(self, start: int) -> int:
         """Offset of the first ready entry from ``start`` on, or -1."""
         fresh = self.states.find(READY, start)

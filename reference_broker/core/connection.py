@@ -26,7 +26,7 @@ from reference_broker.core.connection_state import (
     ConnectionState,
 )
 from reference_broker.core.foreign_protocol import foreign_protocol
-from reference_broker.core.frame_loop import take_frames
+from reference_broker.core.frame_loop import first_publish, take_frames
 from reference_broker.core.heartbeat import Heartbeat
 from reference_broker.core.limits import (
     CLOSE_OK_S,
@@ -38,7 +38,7 @@ from reference_broker.core.limits import (
     PARKED_BYTES_MAX,
     REPLY_OUTPUT_BYTES_MAX,
 )
-from reference_broker.core.publish_path import PUBLISH_IDS
+from reference_broker.core.publish_path import PUBLISH_IDS, publish_assembled
 from reference_broker.errors import (
     AmqpError,
     ChannelException,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from reference_broker.core.deadlines import Deadline
     from reference_broker.core.handshake import Tuned
     from reference_broker.core.peer import Peer
+    from reference_broker.core.publish_path import PublishAssembly
     from reference_broker.core.users import User
     from reference_broker.core.vhost import VHost
 
@@ -128,7 +129,7 @@ class Connection:
         if self.state is ConnectionState.SECURING and not self._deaf:
             self._wait_with(data)
         elif not self._deaf and self.state is not ConnectionState.CLOSED:
-            self._take_bytes(self._rest + data if self._rest else data)
+            self._take_input(self._rest + data if self._rest else data)
         broker.finish()
         broker.memory.received(len(data))
         broker.alarms.check(self)
@@ -230,6 +231,13 @@ class Connection:
             ids = PUBLISH_IDS if in_publish else control_frames.method_ids(kind, payload)
             self.refuse(channel, error, *ids)
 
+    def publish_assembled(self, channel: Channel, assembly: PublishAssembly) -> None:
+        """The message of ``channel`` had to wait when it was complete."""
+        try:
+            publish_assembled(channel, assembly)
+        except (AmqpError, WireError) as error:
+            self.refuse(channel, error, *PUBLISH_IDS)
+
     def refuse(
         self, channel: Channel | None, error: AmqpError | WireError, class_id: int, method_id: int
     ) -> None:
@@ -248,6 +256,16 @@ class Connection:
             channel.fail(error)
         else:
             self.fail(error)
+
+    def _take_input(self, data: bytes) -> None:
+        if not self.broker.alarms.sounding or self.state is not ConnectionState.OPEN:
+            self._take_bytes(data)
+            return
+        stop = first_publish(data)
+        self._take_bytes(data[:stop])
+        if stop < len(data) and self.state is ConnectionState.OPEN:
+            self._rest += data[stop:]
+            self.broker.alarms.block(self)
 
     def _take_bytes(self, data: bytes) -> None:
         if self.state is ConnectionState.AWAIT_HEADER:
@@ -294,11 +312,13 @@ class Connection:
         if rest:
             self._take_frames(rest)
 
-    def refuse_login(self, error: ConnectionException, reason: str) -> None:
+    def refuse_login(self, error: ConnectionException | None, reason: str) -> None:
         """The login is wrong: a client that can be told is told so now, and the socket is closed
-        :data:`LOGIN_REFUSED_S` later in any case. ``reason`` is for the log, not for the client."""
+        :data:`LOGIN_REFUSED_S` later in any case. ``reason`` is for the log, not for the client.
+        Without an ``error`` no client is told: RabbitMQ is silent about what was no login at all,
+        and clients take that for a timeout."""
         self.end_reason = reason
-        if self.client_can("authentication_failure_close"):
+        if error is not None and self.client_can("authentication_failure_close"):
             self.fail(error)
         self._deaf = True
         self._rest = b""
@@ -331,12 +351,24 @@ class Connection:
             self.mark_dirty()
 
     def unblock(self) -> None:
-        """Read from it again."""
+        """Read from it again, once what it had sent is handled."""
         if self.blocked:
             self.blocked = False
             if self.client_can("connection.blocked"):
                 self.send(ConnectionUnblocked())
             self.mark_dirty()
+            if self._rest:
+                self.broker.after(0.0, self._go_on)
+
+    def _go_on(self) -> None:
+        """The alarm is over: take what came with the publish that was stopped. New input may have
+        done so already, or the alarm be back."""
+        if self.blocked or self._deaf or self.state is not ConnectionState.OPEN:
+            return
+        self.has_published = False
+        rest, self._rest = self._rest, b""
+        self._take_input(rest)
+        self.broker.alarms.check(self)
 
     # The end
 

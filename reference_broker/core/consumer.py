@@ -14,7 +14,7 @@ The deliver method's first part is the same for every message of a consumer, so 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from mqkit.wire.methods import BasicCancel
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _DELIVER = 60 << 16 | 60
 _BETWEEN_FRAMES = struct.Struct(">BBHI")
 _NEXT_FRAME = _BETWEEN_FRAMES.pack
+_TAG = struct.Struct(">Q").pack
+_TAIL_SIZE = 9
+"""Delivery tag and redelivered bit."""
 _END_OCTET = 0xCE
 _HEADER = 2
 _BODY = 3
@@ -160,6 +163,70 @@ class Consumer:
             channel.outstanding += 1
             self.outstanding += 1
 
+    def deliver_run(self, leases: Iterator[Lease]) -> int:
+        """:meth:`deliver`, as long as there is capacity and something to take. What is the same for
+        one message after another is made once."""
+        channel = self.channel
+        connection = self.connection
+        number = self.number
+        first_tag = tag = channel.next_delivery_tag
+        last_tag = tag + self._room()
+        output = connection.output
+        unacked = None if self.no_ack else channel.unacked
+        route = b""
+        head = middle = between = b""
+        header_size = body_size = overhead = -1
+        while tag < last_tag and connection.output_size < connection.delivery_limit:
+            lease = next(leases, None)
+            if lease is None:
+                break
+            content = lease.content
+            header, body = content.header, content.body
+            size = len(body)
+            if not 0 < size <= connection.body_frame_max:
+                self._deliver_in_pieces(lease, tag)
+            else:
+                if content.route is not route or len(header) != header_size:
+                    route, header_size = content.route, len(header)
+                    head = self._head(route)
+                    middle = b"\0" + route + _NEXT_FRAME(_END_OCTET, _HEADER, number, header_size)
+                    overhead = self._overhead + len(route) + header_size
+                if size != body_size:
+                    body_size = size
+                    between = _NEXT_FRAME(_END_OCTET, _BODY, number, size)
+                output += (head, _TAG(tag), middle, header, between, body, FRAME_END)
+                connection.output_size += overhead + size
+            if unacked is not None:
+                unacked[tag] = lease
+            tag += 1
+        count = tag - first_tag
+        channel.next_delivery_tag = tag
+        if unacked is None:
+            channel.delivered_no_ack += count
+        else:
+            channel.outstanding += count
+            self.outstanding += count
+        if count and not connection.dirty:
+            connection.mark_dirty()
+        return count
+
+    def _room(self) -> int:
+        """How many messages the prefetches let it have."""
+        channel = self.channel
+        if self.no_ack:
+            prefetch = channel.global_prefetch
+            return UNLIMITED if not prefetch or channel.outstanding < prefetch else 0
+        return min(
+            self._prefetch_limit - self.outstanding,
+            channel.outstanding_limit - channel.outstanding,
+        )
+
+    def _head(self, route: bytes) -> bytes:
+        """Of a deliver frame, up to the delivery tag."""
+        tag = self._tag_octets
+        size = self._fixed_size + len(route)
+        return self._pack(1, self.number, size, _DELIVER, len(tag), tag, 0, False)[:-_TAIL_SIZE]
+
     def _deliver_in_pieces(self, lease: Lease, delivery_tag: int) -> None:
         """An empty body, or one of more than one frame."""
         connection = self.connection
@@ -176,16 +243,16 @@ class Consumer:
             connection.frame_max,
         )
 
-    def settled(self) -> None:
-        """One of its deliveries was acked, rejected or requeued: it may have capacity again."""
+    def settled(self, count: int = 1) -> None:
+        """``count`` of its deliveries were settled in some way: it may have capacity again."""
         channel = self.channel
         outstanding = self.outstanding
-        self.outstanding = outstanding - 1
-        if outstanding == self._prefetch_limit:
+        self.outstanding = outstanding - count
+        if outstanding >= self._prefetch_limit > outstanding - count:
             channel.vhost.mark_dirty(self.queue)
         outstanding = channel.outstanding
-        channel.outstanding = outstanding - 1
-        if outstanding == channel.outstanding_limit:
+        channel.outstanding = outstanding - count
+        if outstanding >= channel.outstanding_limit > outstanding - count:
             channel.wake_consumers()
 
     def cancelled_by_broker(self) -> None:

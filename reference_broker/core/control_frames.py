@@ -36,7 +36,8 @@ from reference_broker.core.connection_state import ConnectionEvent, ConnectionSt
 from reference_broker.core.exchange_methods import EXCHANGE_METHODS
 from reference_broker.core.limits import REPLY_OUTPUT_BYTES_MAX
 from reference_broker.core.login_attempts import LoginProtocol
-from reference_broker.core.publish_path import PUBLISH, begin_publish, take_content_frame
+from reference_broker.core.message_span import PUBLISH
+from reference_broker.core.publish_path import begin_publish, take_content_frame
 from reference_broker.core.queue_methods import QUEUE_METHODS
 from reference_broker.core.users import Refusal, User
 from reference_broker.errors import ConnectionException, ReplyCode
@@ -127,8 +128,13 @@ def _start_ok(connection: Connection, method: ConnectionStartOk) -> None:
         connection.move(ConnectionEvent.START_OK)
         _login_checked(connection, broker.users.identify(peer))
         return
-    name, password = mechanisms.credentials(mechanism, method.response)
+    login = mechanisms.credentials(mechanism, method.response)
     connection.move(ConnectionEvent.START_OK)
+    if login is None:
+        broker.login_attempts.note(LoginProtocol.AMQP, False)
+        connection.refuse_login(None, f"{mechanism} login refused: its response can't be read")
+        return
+    name, password = login
     answer = partial(_login_checked, connection)
     broker.users.authenticate(name, password, peer, answer, partial(_waits, connection))
 

@@ -9,19 +9,21 @@ consumer rejected it (RabbitMQ's rule for cycles).
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reference_broker.core.content import Content
+from reference_broker.core.dead_letter_way import way_of
 from reference_broker.core.death import Death, DeathReason
 from reference_broker.core.enqueue import store, those_that_take
+from reference_broker.core.first_death import with_first_death
 from reference_broker.core.header import read_facts
 from reference_broker.core.x_death import cc_keys_of, is_cycle, with_x_death
 
 if TYPE_CHECKING:
     from reference_broker.core.ports import QueueEnvironment
-
-SHORTSTR_BYTES_MAX = 255
-"""Of a name or a routing key on the wire. An argument is a longstr, and may be longer."""
+    from reference_broker.core.queue import Queue
+    from reference_broker.core.traffic import Deaths
 
 
 class DeadLetters:
@@ -34,9 +36,8 @@ class DeadLetters:
         self._env = env
         self._waiting: deque[Death] = deque()
         self._draining = False
-        self.deaths: Counter[tuple[DeathReason, bool]] = Counter()
-        """Messages that left by themselves, by reason, and whether their queue had a dead-letter
-        exchange. Purged and deleted ones don't count."""
+        self.deaths: Deaths = Counter()
+        """Purged and deleted messages don't count."""
         self.sent = 0
         """Dead letters that at least one queue took."""
         self.unroutable = 0
@@ -46,12 +47,12 @@ class DeadLetters:
 
     def add(self, death: Death) -> None:
         """Send ``death`` on at the next :meth:`drain`."""
-        self.deaths[death.reason, True] += 1
+        self.deaths[death.reason, death.queue.limits.queue_type, True] += 1
         self._waiting.append(death)
 
-    def dropped(self, reason: DeathReason) -> None:
-        """A message has gone for good: its queue has no dead-letter exchange."""
-        self.deaths[reason, False] += 1
+    def dropped(self, queue: Queue, reason: DeathReason) -> None:
+        """A message has gone for good: ``queue`` has no dead-letter exchange."""
+        self.deaths[reason, queue.limits.queue_type, False] += 1
 
     def drain(self) -> None:
         """Send what waits, and what that pushes out, until nothing waits."""
@@ -65,45 +66,58 @@ class DeadLetters:
             self._draining = False
 
     def _send(self, death: Death) -> None:
-        env, limits, content = self._env, death.queue.limits, death.content
+        content = death.content
+        name = death.queue.name
         exchange, routing_key = split_route(content.route)
-        own_key = limits.dead_letter_routing_key
-        header, deaths = with_x_death(
-            content.header,
-            queue=death.queue.name,
-            reason=death.reason,
-            wall_ms=env.moment.wall_ms,
-            exchange=exchange,
-            routing_key=routing_key,
-            keep_cc=own_key is None,
-        )
-        if own_key is None:
-            keys = [routing_key, *cc_keys_of(header)]
+        way = way_of(death.queue)
+        own_key = way.key
+        wall_ms = self._env.moment.wall_ms
+        pieces = way.pieces(death.reason, exchange)
+        first = with_first_death(content.header, pieces, wall_ms, routing_key)
+        deaths: Sequence[tuple[str, str]]
+        copies: Sequence[str] = ()
+        if first is not None:
+            header, facts = first
+            deaths = ((name, death.reason),)
         else:
-            keys = [own_key.encode(errors="surrogateescape")]
-        target = (limits.dead_letter_exchange or "").encode(errors="surrogateescape")
-        letter = Content(_shortstr(target) + _shortstr(keys[0]), header, content.body)
-
-        first, *copies = (key.decode(errors="surrogateescape") for key in keys)
-        reached = env.route_again(limits.dead_letter_exchange or "", first, header, copies) or ()
-        queues = [queue for queue in reached if not is_cycle(queue.name, deaths)]
-        self.cycles += len(reached) - len(queues)
+            header, deaths = with_x_death(
+                content.header,
+                queue=name,
+                reason=death.reason,
+                wall_ms=wall_ms,
+                exchange=exchange,
+                routing_key=routing_key,
+                keep_cc=own_key is None,
+            )
+            facts = read_facts(header)
+            if own_key is None:
+                copies = [key.decode(errors="surrogateescape") for key in cc_keys_of(header)]
+        if own_key is None:
+            key = routing_key.decode(errors="surrogateescape")
+            route = way.exchange_octets + content.route[1 + len(exchange) :]
+        else:
+            key = own_key
+            route = way.route
+        reached = self._env.route_again(way.exchange, key, header, copies) or ()
+        queues = self._without_cycles(reached, deaths)
+        letter = Content(route, header, content.body)
         taking = those_that_take(queues, letter)
         if taking:
             self.sent += 1
         else:
             self.unroutable += 1
-        store(taking, letter, read_facts(header), env, death)
+        store(taking, letter, facts, self._env, death)
+
+    def _without_cycles(
+        self, reached: Sequence[Queue], deaths: Sequence[tuple[str, str]]
+    ) -> Sequence[Queue]:
+        """Those that a message with these deaths may go to."""
+        queues = [queue for queue in reached if not is_cycle(queue.name, deaths)]
+        self.cycles += len(reached) - len(queues)
+        return queues
 
 
 def split_route(route: bytes) -> tuple[bytes, bytes]:
     """Exchange name and routing key of :attr:`Content.route`."""
     end = 1 + route[0]
     return route[1:end], route[end + 1 :]
-
-
-def _shortstr(octets: bytes) -> bytes:
-    """Cut where it is too long. An argument may name an exchange that cannot be, which leads
-    nowhere, or a key that no delivery can show whole."""
-    octets = octets[:SHORTSTR_BYTES_MAX]
-    return bytes((len(octets),)) + octets

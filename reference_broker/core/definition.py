@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -60,6 +61,9 @@ _INTERNAL = 2
 _TO_QUEUE = 1
 _DIGEST_BYTES = 16
 
+_PREFIXES_KEPT = 1_024
+"""Of kinds and virtual hosts: a queue may go with a hundred thousand bindings, each with a key."""
+
 
 class QueueDefinition(NamedTuple):
     """A durable queue, without its messages. It is never exclusive: such a queue ends with its
@@ -71,6 +75,7 @@ class QueueDefinition(NamedTuple):
     arguments: dict[str, Any]
 
 
+@lru_cache(maxsize=_PREFIXES_KEPT)
 def key_prefix(kind: str, vhost_name: str) -> str:
     """What the keys of all objects of a kind in a virtual host begin with, and no others."""
     return f"{kind}/{quote(vhost_name, safe='')}/"

@@ -12,6 +12,7 @@ from collections import deque
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from reference_broker.core.delivery_run import serve_run
 from reference_broker.core.lease import Lease
 from reference_broker.core.weighted_ring import Ring, WeightedRing
 
@@ -87,6 +88,19 @@ def _ring_of(consumer: ConsumerPort) -> Ring:
     return deque((consumer,)) if consumer.weight == 1 else WeightedRing((consumer,))
 
 
+def mark_in_turn(dirty: deque[Queue], queues: list[Queue]) -> None:
+    """Put ``queues`` in this order behind what else is ``dirty``, and mark them so: what they will
+    share out among them may be less than the first one could use."""
+    if any(queue.dirty for queue in queues):
+        moved = set(queues)
+        others = [queue for queue in dirty if queue not in moved]
+        dirty.clear()
+        dirty.extend(others)
+    for queue in dict.fromkeys(queues):
+        queue.dirty = True
+        dirty.append(queue)
+
+
 def hand_out(queue: Queue) -> None:
     """One round: deliver until nothing is ready, the next message has to be read, or nobody has
     capacity."""
@@ -105,6 +119,7 @@ def _serve(queue: Queue, ring: Ring) -> None:
     redeliveries = automatic = 0
     resting: list[ConsumerPort] = []
     many = len(ring) > 1
+    alone = not many and levels is None and queue.delivery_counts is None
     while ring:
         if expiry.watching:
             expiry.drop_overdue()
@@ -116,6 +131,12 @@ def _serve(queue: Queue, ring: Ring) -> None:
         if not index.ready:
             break
         consumer = ring[0]
+        if alone and not expiry.watching:
+            given = serve_run(queue, consumer, number)
+            if given:
+                number += given
+                automatic += given if consumer.no_ack else 0
+                continue
         if not consumer.capacity():
             resting.append(ring.popleft())
             continue

@@ -123,6 +123,9 @@ def store(
     index: what is in no index may be left out of what the log knows about its files, and a crash
     would lose it.
     """
+    if len(queues) == 1 and source is not None and queues[0].limits.message_ttl_ms is None:
+        _store_letter(queues[0], content, facts, env, source)
+        return
     places = []
     entries = []
     queues = [q for q in queues if q.limits.message_ttl_ms != 0 or not q.expiry.discards_new()]
@@ -157,12 +160,56 @@ def store(
             queue.length_limit.enforce_after_publish(queue)
 
 
+def _store_letter(
+    queue: Queue,
+    letter: Content,
+    facts: HeaderFacts,
+    env: QueueEnvironment,
+    source: Death | Departure,
+) -> None:
+    """:func:`store` of what mostly comes: from one queue to one that has no message TTL."""
+    index, priority, expires_at = queue.index, 0, 0
+    if queue.levels is not None:
+        priority = queue.levels.level_of(facts.priority)
+        index = queue.levels.index_for(priority)
+    if facts.expiration_ms is not None:
+        expires_at = queue.expiry.stamp(letter, facts, index.tail)
+    origin = source.queue
+    left = source.content
+    unmoved = source.sequence >= 0 and origin.durable and left.position >= 0
+    if queue.durable and (facts.persistent or queue.stores_all):
+        entry = _new_entry(Entry, (queue.id, index.tail, expires_at, priority))
+        if unmoved:
+            place = origin.id, source.sequence, left.position, left.stored
+            env.journal.move(*place, (entry,), letter)
+            unmoved = False
+        else:
+            env.journal.publish((entry,), letter)
+    _append(queue, index, letter, expires_at)
+    if not queue.dirty:
+        env.mark_dirty(queue)
+    if source.sequence >= 0:
+        if unmoved:
+            env.journal.ack(origin.id, source.sequence, left.position, left.stored)
+        origin.buried(source)
+    if queue.length_limit is not None:
+        queue.length_limit.enforce_after_publish(queue)
+
+
 def _append(queue: Queue, index: QueueIndex, content: Content, expires_at: int) -> None:
     size = len(content.body)
     # Only a durable queue has an entry: the log keeps the message for no other.
     position = content.position if queue.durable else NOT_STORED
     backlog = queue.backlog
-    keep = position < 0 or (not backlog.absent and backlog.has_room())
+    if position < 0:
+        keep = True
+    elif backlog.absent:
+        keep = False
+    elif queue.levels is None:  # Backlog.has_room, without the calls
+        resident_bytes = index.ready_bytes + index.ready * MESSAGE_OVERHEAD_BYTES
+        keep = resident_bytes < queue.env.window.size_bytes
+    else:
+        keep = backlog.has_room()
     sequence = index.append(position, size, content.stored if position >= 0 else 0, expires_at)
     queue.published += 1
     if keep:

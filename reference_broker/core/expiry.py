@@ -94,7 +94,7 @@ class MessageExpiry:
             return False
         queue.published += 1
         queue.expired += 1
-        queue.env.dead_letters.dropped(DeathReason.EXPIRED)
+        queue.env.dead_letters.dropped(queue, DeathReason.EXPIRED)
         return True
 
     def stamp(self, content: Content, facts: HeaderFacts, sequence: int) -> int:

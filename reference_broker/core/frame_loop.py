@@ -19,20 +19,17 @@ from typing import TYPE_CHECKING
 
 from mqkit.wire import FRAME_END, FRAME_HEADER_SIZE
 from reference_broker.core import bad_frames
+from reference_broker.core.ack_frames import ACK, ACK_SIZE, take_acks
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.connection_state import ConnectionState
-from reference_broker.core.publish_path import PUBLISH, take_publishes
-from reference_broker.core.settlement import ack
-from reference_broker.errors import ChannelException
+from reference_broker.core.message_span import PUBLISH
+from reference_broker.core.publish_path import take_publishes
 
 if TYPE_CHECKING:
     from reference_broker.core.connection import Connection
 
 _FRAME_HEADER = struct.Struct(">BHI")
 _METHOD = 1
-_ACK = b"\x00\x3c\x00\x50"
-_ACK_SIZE = 13
-_ACK_ARGUMENTS = struct.Struct(">QB")
 
 
 def take_frames(connection: Connection, data: bytes) -> int:
@@ -45,7 +42,6 @@ def take_frames(connection: Connection, data: bytes) -> int:
     """
     channels = connection.channels
     unpack_from = _FRAME_HEADER.unpack_from
-    ack_arguments = _ACK_ARGUMENTS.unpack_from
     opened = ChannelState.OPEN
     end = len(data)
     last_header = end - FRAME_HEADER_SIZE
@@ -73,13 +69,8 @@ def take_frames(connection: Connection, data: bytes) -> int:
                 if after != position:
                     position = after
                     continue
-            elif ids == _ACK and size == _ACK_SIZE:
-                delivery_tag, bits = ack_arguments(data, position + 11)
-                position = stop + 1
-                try:
-                    ack(channel, delivery_tag, bits & 1 == 1)
-                except ChannelException as error:
-                    connection.refuse(channel, error, 60, 80)
+            elif ids == ACK and size == ACK_SIZE:
+                position = take_acks(channel, data, position, end)
                 continue
         payload = data[position + FRAME_HEADER_SIZE : stop]
         position = stop + 1
@@ -87,3 +78,16 @@ def take_frames(connection: Connection, data: bytes) -> int:
         if connection.state is ConnectionState.SECURING:
             break
     return position
+
+
+def first_publish(data: bytes) -> int:
+    """Where the first ``basic.publish`` of ``data`` begins, which begins with a frame; its length
+    when there is none, or when frames can't be told apart: :func:`take_frames` says so then."""
+    position, end = 0, len(data)
+    while position + FRAME_HEADER_SIZE + len(PUBLISH) <= end:
+        kind, _, size = _FRAME_HEADER.unpack_from(data, position)
+        payload = position + FRAME_HEADER_SIZE
+        if kind == _METHOD and data[payload : payload + len(PUBLISH)] == PUBLISH:
+            return position
+        position = payload + size + 1
+    return end

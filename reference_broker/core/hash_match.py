@@ -14,6 +14,7 @@ effect while the first is there. Unlike there the second takes over when the fir
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from math import log
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -80,14 +81,16 @@ class ConsistentHashMatcher:
 
     def __init__(self, source: HashSource) -> None:
         self._source = source
-        self._bindings: dict[_Destination, dict[BindingIdentity, Binding]] = {}
+        # Ordered, as the oldest one is asked for again and again while a queue with thousands of
+        # them is deleted: a plain dict walks over all that were deleted before it.
+        self._bindings: dict[_Destination, OrderedDict[BindingIdentity, Binding]] = {}
         self._buckets: dict[_Destination, _Bucket] = {}
         self.by_key_alone = source.kind == "key"
 
     def add(self, binding: Binding) -> None:
         """``binding`` must have passed :func:`check_weight`."""
         destination = (binding.destination_is_queue, binding.destination)
-        self._bindings.setdefault(destination, {})[binding.identity] = binding
+        self._bindings.setdefault(destination, OrderedDict())[binding.identity] = binding
         if destination not in self._buckets:
             self._open(destination, binding)
 

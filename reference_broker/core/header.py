@@ -73,8 +73,8 @@ MAX_CACHED_HEADER = 128
 """Publishers repeat a handful of short headers. The cache is emptied when it is full, so a peer
 that varies its headers costs 64 KiB here, and itself the benefit."""
 
-_SELDOM_REPEATED = HEADERS | 0x0400 | 0x0080 | 0x0040
-"""Headers, correlation-id, message-id, timestamp: such a header is likely the only one of its
+_SELDOM_REPEATED = 0x0400 | 0x0080 | 0x0040
+"""Correlation-id, message-id, timestamp: such a header is likely the only one of its
 kind, and is read each time."""
 
 
@@ -114,28 +114,30 @@ def facts_of(header: bytes) -> HeaderFacts:
     :exc:`ConnectionException` 502 for what no client could read: properties that are not as long as
     the header, a header table that is none.
     """
-    if len(header) > MAX_CACHED_HEADER:
+    flags = header[FLAGS] << 8 | header[FLAGS + 1]
+    if flags & HEADERS:
         return _checked_facts(header)
+    if flags & _SELDOM_REPEATED or len(header) > MAX_CACHED_HEADER:
+        return read_facts(header)
     key = header[FLAGS:]
     facts = _cache.get(key)
     if facts is None:
-        facts = _checked_facts(header)
-        if not (key[0] << 8 | key[1]) & _SELDOM_REPEATED:
-            if len(_cache) >= MAX_CACHED_FACTS:
-                _cache.clear()
-            _cache[key] = facts
+        facts = read_facts(header)
+        if len(_cache) >= MAX_CACHED_FACTS:
+            _cache.clear()
+        _cache[key] = facts
     return facts
 
 
 def _checked_facts(header: bytes) -> HeaderFacts:
+    """Of a header with a table in it."""
     facts = read_facts(header)
-    if facts.has_headers:
-        start = PROPERTIES
-        if header[FLAGS] & 0x80:
-            start += 1 + header[start]
-        if header[FLAGS] & 0x40:
-            start += 1 + header[start]
-        check_table(header, start)
+    start = PROPERTIES
+    if header[FLAGS] & 0x80:
+        start += 1 + header[start]
+    if header[FLAGS] & 0x40:
+        start += 1 + header[start]
+    check_table(header, start)
     return facts
 
 
@@ -181,6 +183,30 @@ def read_facts(header: bytes) -> HeaderFacts:
         HEADERS in properties,
         plain and user_id is None,
     )
+
+
+def shape_of(header: bytes) -> bytes:
+    """The part of a plain ``header`` that decides: another of the same length that begins so has
+    the same facts. It is all of it where no part is free, or it is not known to be.
+
+    With one shortstr behind priority at most, what follows that one's length is free: a message-id,
+    say, and a timestamp.
+    """
+    flags = header[FLAGS] << 8 | header[FLAGS + 1]
+    if flags & (HEADERS | REPLY_TO | EXPIRATION | USER_ID):
+        return header
+    widths = _WIDTHS_FROM_CORRELATION_ID[flags >> 2 & 0x1FF]
+    if widths.count(0) > 1:
+        return header
+    offset = PROPERTIES
+    if flags & 0x8000:
+        offset += 1 + header[offset]
+    if flags & 0x4000:
+        offset += 1 + header[offset]
+    offset += bool(flags & DELIVERY_MODE) + bool(flags & PRIORITY)
+    if 0 in widths:
+        offset += sum(widths[: widths.index(0)]) + 1
+    return header[:offset]
 
 
 def user_id_of(header: bytes) -> bytes | None:

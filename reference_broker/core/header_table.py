@@ -17,14 +17,17 @@ _LENGTH_AND_TAG = 5
 _TEXT = -1
 _TABLE = -2
 _ARRAY = -3
+_DOUBLE = -4
+_FLOAT = -5
 _UNKNOWN = 0
 
 
 def _sizes() -> list[int]:
     """By tag: how many octets a value takes, its tag included, or how to find out."""
     sizes = [_UNKNOWN] * 256
-    fixed = {"V": 1, "tbB": 2, "su": 3, "Iif": 5, "D": 6, "lLdT": 9}
-    for tags, size in (*fixed.items(), ("Sx", _TEXT), ("F", _TABLE), ("A", _ARRAY)):
+    fixed = {"V": 1, "tbB": 2, "su": 3, "Ii": 5, "D": 6, "lLT": 9}
+    others = {"Sx": _TEXT, "F": _TABLE, "A": _ARRAY, "d": _DOUBLE, "f": _FLOAT}
+    for tags, size in (*fixed.items(), *others.items()):
         for tag in tags:
             sizes[ord(tag)] = size
     return sizes
@@ -63,6 +66,8 @@ def _check_values(header: bytes, at: int, end: int, named: bool, depth: int, lef
             at += size
         elif size == _TEXT:
             at += _LENGTH_AND_TAG + length_at(header, at + 1)[0]
+        elif size <= _DOUBLE:
+            at = _after_float(header, at + 1, size == _DOUBLE)
         elif size == _UNKNOWN:
             raise _broken(f"no type has the tag {chr(header[at])!r}")
         else:
@@ -76,6 +81,13 @@ def _check_values(header: bytes, at: int, end: int, named: bool, depth: int, lef
     if left < 0:
         raise _broken(f"more than {MAX_TABLE_ITEMS} values")
     return left
+
+
+def _after_float(header: bytes, at: int, is_double: bool) -> int:
+    """Where the float at ``at`` ends. One whose exponent has all its bits is NaN or infinite."""
+    if header[at] & 0x7F == 0x7F and header[at + 1] >= (0xF0 if is_double else 0x80):
+        raise _broken("a float is not a finite number")
+    return at + (8 if is_double else 4)
 
 
 def _broken(text: str) -> ConnectionException:

@@ -44,6 +44,12 @@ RECYCLED_ENTRIES = 256
 queues that are drained as they fill don't hold a full chunk each."""
 
 
+RUN_ENTRIES = 256
+"""Of one run, at most: a longer one would not cost less for each."""
+
+_READY, _TAKEN, _GONE = (bytes((state,)) for state in (READY, TAKEN, GONE))
+
+
 class IndexEntry(NamedTuple):
     """What the index has of one entry, beside its state."""
 
@@ -109,6 +115,23 @@ class QueueIndex:
         self.tail = sequence + 1
         return sequence
 
+    def append_run(self, positions: array[int], sizes: array[int], stored: array[int]) -> int:
+        """:meth:`append` many without an expiry, given as columns; returns the first's sequence."""
+        first = self.tail
+        start, count = 0, len(sizes)
+        while start < count:
+            if self.tail == self._grow_at:
+                self._grow(self.tail)
+            end = min(count, start + self._grow_at - self.tail)
+            self._last.append_ready(positions[start:end], sizes[start:end], stored[start:end])
+            self.tail += end - start
+            start = end
+        size = sum(sizes)
+        self.ready += count
+        self.ready_bytes += size
+        self.held_bytes += size
+        return first
+
     def take(self) -> tuple[int, bool] | None:
         """Take the first ready entry: its sequence, and whether it was handed out before.
 
@@ -131,6 +154,28 @@ class QueueIndex:
         self.ready -= 1
         self.ready_bytes -= chunk.sizes[offset]
         return chunk.base + offset, redelivered
+
+    def fresh_run(self) -> tuple[int, int]:
+        """The first ready entry's sequence, and how many follow each other from it on that were
+        never handed out, :data:`RUN_ENTRIES` at most. The count is 0 where :meth:`take` has to
+        look for them."""
+        chunk = self._head
+        states = chunk.states
+        offset = states.find(READY, self._cursor)
+        if offset < 0 or chunk.returned:
+            return 0, 0
+        found = states[offset : offset + RUN_ENTRIES]
+        return chunk.base + offset, len(found) - len(found.lstrip(_READY))
+
+    def take_run(self, count: int) -> None:
+        """Take the first ``count`` of what :meth:`fresh_run` has found."""
+        chunk = self._head
+        offset = chunk.states.find(READY, self._cursor)
+        end = offset + count
+        chunk.states[offset:end] = _TAKEN * count
+        self._cursor = end
+        self.ready -= count
+        self.ready_bytes -= sum(chunk.sizes[offset:end])
 
     def take_at(self, sequence: int) -> None:
         """Take a ready entry wherever it stands. Settled, requeued or put back as one that
@@ -159,6 +204,23 @@ class QueueIndex:
         chunk.live -= 1
         if not chunk.live and (chunk is not self._last or len(states) >= RECYCLED_ENTRIES):
             self._drop(chunk)
+
+    def settle_run(self, first: int, count: int) -> None:
+        """:meth:`settle` ``count`` entries from ``first`` on."""
+        while count:
+            chunk, offset = self._find(first)
+            end = min(offset + count, len(chunk.states))
+            taken = end - offset
+            if not taken or chunk.states.count(TAKEN, offset, end) != taken:
+                raise IllegalTransition(f"settle of {count} from {first} on")
+            chunk.states[offset:end] = _GONE * taken
+            self.held_bytes -= sum(chunk.sizes[offset:end])
+            chunk.live -= taken
+            size = len(chunk.states)
+            if not chunk.live and (chunk is not self._last or size >= RECYCLED_ENTRIES):
+                self._drop(chunk)
+            first += taken
+            count -= taken
 
     def requeue(self, sequence: int) -> None:
         """A taken entry is ready again, at its old place, as redelivered."""

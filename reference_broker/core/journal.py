@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from reference_broker.core.content import NOT_STORED, Content
+from reference_broker.core.room import Room, UnlimitedRoom
 
 
 class Entry(NamedTuple):
@@ -95,6 +96,11 @@ class Journal(Protocol):
     epoch: int
     """Rises at each start; part of every entry's identity, and of every new queue id."""
 
+    @property
+    def room(self) -> Room:
+        """What is left for messages."""
+        ...
+
     def attach(self, entries: EntrySource) -> None:
         """Say who knows which entries are alive. Once, before the first record."""
         ...
@@ -104,9 +110,21 @@ class Journal(Protocol):
         what each entry is accounted for until it is acked (``stored``)."""
         ...
 
+    def publish_run(self, entry: Entry, contents: Sequence[Content]) -> int:
+        """The same for messages of one queue: ``entry`` is the first one's, and each following one
+        has the next sequence. How many were appended, from the first on: it may be none. They have
+        to be in the queue's index before the next one is published, by :meth:`publish`."""
+        ...
+
     def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
         """The entry is done with: acked, expired, dropped or purged. ``position`` and ``stored``
         are its content's. Calls for consecutive sequences of one queue are folded together."""
+        ...
+
+    def ack_run(self, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
+        """The same for entries that follow the one that was acked last, ``sequence`` on; returns
+        how many were folded with it, from the first on. The others are for :meth:`ack`, when these
+        are gone from the index."""
         ...
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
@@ -155,6 +173,7 @@ class MemoryJournal:
         self.tail = 0
         self.synced = 0
         self.epoch = epoch
+        self.room: Room = UnlimitedRoom()
 
     def _append(self) -> int:
         position = self.tail
@@ -167,8 +186,14 @@ class MemoryJournal:
     def publish(self, entries: Sequence[Entry], content: Content) -> None:
         """Nothing is stored here: the message stays in memory."""
 
+    def publish_run(self, entry: Entry, contents: Sequence[Content]) -> int:
+        return len(contents)
+
     def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
         self._append()
+
+    def ack_run(self, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
+        return 0
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         self._append()

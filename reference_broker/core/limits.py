@@ -49,9 +49,12 @@ no bound, and a broker that is full of them stays blocked.)"""
 CONSUMERS_MAX = 4_096
 """Consumers of one channel: each is looked at whenever its queue has something to hand out."""
 
-PUBLISH_TARGETS_MAX = 1_024
-"""Resolved (exchange, routing key) pairs that a channel remembers; a publisher with more different
-keys pays for routing, as it would anywhere."""
+CHANNEL_TARGETS_MAX = 256
+"""Resolved (exchange, routing key) pairs that any channel may remember, each about half a KiB."""
+
+SHARED_TARGETS_MAX = 32_768
+"""What all channels together may remember beyond that. A publisher with more different keys pays
+for routing, as it would anywhere."""
 
 DELIVERY_OUTPUT_BYTES_MAX = 1 * MIB
 """Bytes that wait for one client's socket before it is sent no more deliveries: two to four round

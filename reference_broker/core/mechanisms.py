@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mqkit.wire import decode_table
+from mqkit.wire import WireError, decode_table
 from reference_broker.core.peer import Peer
 from reference_broker.errors import ConnectionException, ReplyCode
 
@@ -58,34 +58,37 @@ def require_enabled(mechanism: str, enabled: frozenset[str], peer: Peer) -> None
         raise _refused(f"invalid authentication mechanism '{mechanism}'")
 
 
-def credentials(mechanism: str, response: bytes) -> Credentials:
+def credentials(mechanism: str, response: bytes) -> Credentials | None:
     """The name and the password in a response, for any mechanism but EXTERNAL.
 
-    A response that can't be read gives credentials that nobody has; a table that can't be decoded
-    raises ``WireError``.
+    None for a response that can't be read, or has no name or no password (php-amqplib sends an
+    empty one for an empty password).
     """
     return _READERS[mechanism](response)
 
 
-def _plain(response: bytes) -> Credentials:
+def _plain(response: bytes) -> Credentials | None:
     """RFC 4616: authorisation identity, NUL, name, NUL, password. Nobody may act for somebody else,
     so the first has to be empty (RabbitMQ)."""
     parts = response.split(b"\x00")
     if len(parts) != 3 or parts[0]:
-        return Credentials("", b"")
+        return None
     return Credentials(parts[1].decode(errors="replace"), parts[2])
 
 
-def _amqplain(response: bytes) -> Credentials:
+def _amqplain(response: bytes) -> Credentials | None:
     """A field table without its length, as RabbitMQ's own mechanism has it."""
-    table, _ = decode_table(struct.pack(">I", len(response)) + response)
+    try:
+        table, _ = decode_table(struct.pack(">I", len(response)) + response)
+    except WireError:
+        return None
     name, password = table.get("LOGIN"), table.get("PASSWORD")
     if not isinstance(name, str) or not isinstance(password, str | bytes):
-        return Credentials("", b"")
+        return None
     return Credentials(name, password.encode() if isinstance(password, str) else password)
 
 
-_READERS: dict[str, Callable[[bytes], Credentials]] = {PLAIN: _plain, AMQPLAIN: _amqplain}
+_READERS: dict[str, Callable[[bytes], Credentials | None]] = {PLAIN: _plain, AMQPLAIN: _amqplain}
 
 
 def _refused(text: str) -> ConnectionException:

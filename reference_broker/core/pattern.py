@@ -6,6 +6,8 @@ like any other.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import re2
 
 PATTERN_BYTES_MAX = 8_192
@@ -14,9 +16,29 @@ PATTERN_BYTES_MAX = 8_192
 MEMORY_MAX = 512 * 1024
 """Bytes that one compiled pattern may come to use. RE2 gets slower at it, and stays linear."""
 
+COMPILED_KEPT = 64
+"""The last ones: the permissions of thousands of users repeat a few patterns."""
+
 
 class BadPattern(ValueError):
     """The text is no regular expression, or one that RE2 doesn't have; the reason is its text."""
+
+
+@lru_cache(maxsize=COMPILED_KEPT)
+def _compiled(octets: bytes) -> re2._Regexp:
+    """Raises ``re2.error``."""
+    return re2.compile(octets, _OPTIONS)
+
+
+def _options() -> re2.Options:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    options.max_mem = MEMORY_MAX
+    return options
+
+
+_OPTIONS = _options()
 
 
 class Pattern:
@@ -32,12 +54,8 @@ class Pattern:
             raise BadPattern(str(error)) from error
         if len(octets) > PATTERN_BYTES_MAX:
             raise BadPattern(f"longer than {PATTERN_BYTES_MAX} bytes")
-        options = re2.Options()
-        options.encoding = re2.Options.Encoding.LATIN1
-        options.log_errors = False
-        options.max_mem = MEMORY_MAX
         try:
-            self._search = re2.compile(octets, options).search
+            self._search = _compiled(octets).search
         except re2.error as error:
             reason = error.args[0]
             shown = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason

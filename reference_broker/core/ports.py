@@ -5,7 +5,7 @@ Both are protocols, so that a queue is tested with a few lines of memory and no 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ class ConsumerPort(Protocol):
     def deliver(self, lease: Lease) -> None:
         """Take the message. Must not call back into the queue; with ``no_ack`` the queue acks the
         lease itself, straight after this returns."""
+        ...
+
+    def deliver_run(self, leases: Iterator[Lease]) -> int:
+        """Take messages as :meth:`deliver` does, each asked of ``leases`` only when there is
+        capacity for it; returns how many. All are handed out for the first time."""
         ...
 
 

@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING
 
 from mqkit.wire import LENIENT, FrameType, WireError, decode_method, encode_shortstr
 from mqkit.wire.methods import BasicPublish
-from reference_broker.core.bad_frames import HEADER_FIXED_SIZE
 from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.content import Content
 from reference_broker.core.direct_reply import address_of, addressed
 from reference_broker.core.enqueue import enqueue
 from reference_broker.core.header import COPIES_MARK, facts_of, user_id_of
-from reference_broker.core.limits import PUBLISH_TARGETS_MAX
+from reference_broker.core.message_span import form_of, message_at
 from reference_broker.core.permission import Action
 from reference_broker.core.placement import place, return_unroutable
+from reference_broker.core.publish_run import run_for
+from reference_broker.core.room import NoRoom
 from reference_broker.core.sender_selected import resolve_all
 from reference_broker.core.traffic import count_routed
 from reference_broker.core.user_id import check_user_id
@@ -38,19 +39,9 @@ if TYPE_CHECKING:
     from reference_broker.core.header import HeaderFacts
     from reference_broker.core.queue import Queue
 
-PUBLISH = b"\x00\x3c\x00\x28"
-"""Class 60, method 40: how the payload of a basic.publish frame begins."""
-
 PUBLISH_IDS = (60, 40)
-_METHOD = 1
-_HEADER = 2
-_BODY = 3
 _BASIC = 60
-_METHOD_HEAD = struct.Struct(">BHI4s")
-_HEADER_HEAD = struct.Struct(">BHIHHQ")
 _CONTENT_FIXED = struct.Struct(">HHQ")
-_FRAME_HEAD = struct.Struct(">BHI")
-_END = 0xCE
 
 COPIED_BODY_BYTES_MAX = 65_536
 """A collected body up to this is copied out of its buffer, which may be larger by an eighth. That
@@ -125,70 +116,74 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
     where it should go on; ``position`` itself if not one message was complete or well-formed,
     and then :func:`take_content_frame` finds out what is wrong with it, if anything.
     """
-    number = channel.number
     targets = channel.targets
-    payload_max = channel.connection.payload_max
-    body_max = min(payload_max, channel.connection.message_size_max)
-    method_head = _METHOD_HEAD.unpack_from
-    header_head = _HEADER_HEAD.unpack_from
-    frame_head = _FRAME_HEAD.unpack_from
-    this_publish = (_METHOD, number, PUBLISH)
-    this_header = (_HEADER, number, _BASIC, 0)
+    form = form_of(channel)
     tail = channel.vhost.journal.tail
     count = counted = 0
-    target = None
-    last_method = end - _METHOD_HEAD.size
-    while position <= last_method:
-        kind, frame_number, size, ids = method_head(data, position)
-        stop = position + 7 + size
-        if (
-            (kind, frame_number, ids) != this_publish
-            or size > payload_max
-            or stop + 1 + _HEADER_HEAD.size >= end
-        ):
-            break
-        kind, frame_number, size, class_id, weight, body_size = header_head(data, stop + 1)
-        header_stop = stop + 8 + size
-        after = header_stop + 9 + body_size if body_size else header_stop + 1
-        if (
-            (kind, frame_number, class_id, weight) != this_header
-            or after > end
-            or not HEADER_FIXED_SIZE <= size <= payload_max
-            or body_size > body_max
-            or not data[stop] == data[header_stop] == data[after - 1] == _END
-            or (body_size and frame_head(data, header_stop + 1) != (_BODY, number, body_size))
-        ):
-            break
-        method_at, position = position, after
+    target = run = None
+    while (span := message_at(data, position, end, form)) is not None:
+        start, header_at, header_stop, position = span
         try:
-            found = targets.get(data[method_at + 11 : stop])
+            found = targets.get(data[start + 11 : header_at - 8])
             if found is None:
-                found = _new_target(channel, data[method_at + 7 : stop])
+                found = _new_target(channel, data[start + 7 : header_at - 8])
+            header = data[header_at:header_stop]
+            body = data[header_stop + 8 : position - 1]
+            if run is not None and found is target and run.add(header, body):
+                before = len(run.contents)
+                position = run.add_alike(data, span, end, form.body_max)
+                count += 1 + len(run.contents) - before
+                continue
+            if run is not None:
+                missed, octets = run.close()
+                run = None
+                if missed:
+                    count, position = count - missed, start - octets
+                    break
             if found is not target:
                 _note_routed(channel, target, count - counted)
                 target, counted = found, count
-            body = data[header_stop + 8 : after - 1] if body_size else b""
-            publish(channel, target, data[stop + 8 : header_stop], body)
-        except (AmqpError, WireError) as error:
-            channel.connection.refuse(channel, error, *PUBLISH_IDS)
+            publish(channel, target, header, body)
+            if data.startswith(data[start : header_at - 7], position):
+                run = run_for(channel, target, header_at - 7 - start)
+        except (AmqpError, WireError, NoRoom) as error:
+            if run is not None:  # That goes first, and this is met again.
+                position = start
+            else:
+                position = _not_published(channel, error, start, position)
             break
         count += 1
+    if run is not None:
+        missed, octets = run.close()
+        count, position = count - missed, position - octets
     if count:
         _note_routed(channel, target, count - counted)
         _note_published(channel, count, tail)
     return position
 
 
+def _not_published(
+    channel: Channel, error: AmqpError | WireError | NoRoom, start: int, end: int
+) -> int:
+    """Have the message wait that stands from ``start`` to ``end``, or refuse it; returns where
+    to go on."""
+    if isinstance(error, NoRoom):
+        channel.await_room()
+        return start
+    channel.connection.refuse(channel, error, *PUBLISH_IDS)
+    return end
+
+
 def publish(
     channel: Channel, target: PublishTarget, header: bytes, body: bytes | bytearray
 ) -> None:
     """Route one message and put it into its queues. Raises ``ChannelException``: 403 or 404 for
-    the exchange, 406 for a property that can't be used."""
+    the exchange, 406 for a property that can't be used; and ``NoRoom``."""
     vhost = channel.vhost
     if target.version == vhost.topology_version:
         queues = target.queues
     else:
-        queues = _resolve(channel, target, header)
+        queues = _resolve(channel, target, header, len(body))
     try:
         facts = facts_of(header)
     except ChannelException:  # the expiration, which RabbitMQ looks at after these
@@ -264,10 +259,8 @@ def _new_target(channel: Channel, payload: bytes) -> PublishTarget:
     assert isinstance(method, BasicPublish)
     if method.immediate:
         raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "immediate=true")
-    if len(channel.targets) >= PUBLISH_TARGETS_MAX:
-        channel.targets.clear()
     target = PublishTarget(method, transactional=channel.transaction is not None)
-    channel.targets[payload[4:]] = target
+    channel.connection.broker.targets.remember(channel, payload[4:], target)
     return target
 
 
@@ -290,12 +283,26 @@ def take_content_frame(
         assembly.body += payload
         assembly.missing -= len(payload)
     if not assembly.missing:
-        channel.assembly = None
-        tail = channel.vhost.journal.tail
-        try:
-            publish(channel, assembly.target, assembly.header, assembly.take_body())
-            _note_routed(channel, assembly.target, 1)
-        finally:
+        publish_assembled(channel, assembly)
+
+
+def publish_assembled(channel: Channel, assembly: PublishAssembly) -> None:
+    """Publish the message that was collected, and is complete; or have the channel wait with it.
+    Raises ``AmqpError`` and ``WireError`` as :func:`publish` does."""
+    channel.assembly = None
+    target = assembly.target
+    journal = channel.vhost.journal
+    tail = journal.tail
+    if len(assembly.header) + len(assembly.body) > journal.room.plain_bytes:
+        target.version = UNRESOLVED  # whoever looks up the route asks for room
+    try:
+        publish(channel, target, assembly.header, assembly.take_body())
+        _note_routed(channel, target, 1)
+    except NoRoom:
+        channel.assembly = assembly
+        channel.await_room()
+    finally:
+        if channel.assembly is None:
             _note_published(channel, 1, tail)
 
 
@@ -322,16 +329,25 @@ def _unexpected(text: str) -> ConnectionException:
     return ConnectionException(ReplyCode.UNEXPECTED_FRAME, text)
 
 
-def _resolve(channel: Channel, target: PublishTarget, header: bytes) -> tuple[Queue, ...]:
+def _resolve(
+    channel: Channel, target: PublishTarget, header: bytes, body_size: int
+) -> tuple[Queue, ...]:
     vhost = channel.vhost
     access = channel.connection.access
     access.require_publish(target.exchange)
     exchange = vhost.exchange_for_publish(target.exchange)
     access.require_topic(Action.WRITE, exchange, target.routing_key)
     queues = vhost.resolve(exchange, target.routing_key, header)
+    room = vhost.journal.room
+    asks = room.scarce or len(header) + body_size > room.plain_bytes
+    if (asks or len(queues) > room.plain_entries) and channel.transaction is None:
+        entries = sum(queue.durable for queue in queues)
+        if entries and not room.admits(len(target.route) + len(header) + body_size, entries):
+            raise NoRoom
     if not vhost.depends_on_headers(exchange, target.routing_key):
         target.queues = queues
-        target.version = vhost.topology_version
+        if not room.scarce and len(queues) <= room.plain_entries:
+            target.version = vhost.topology_version
         return queues
     if channel.transaction is None:
         count_routed(vhost, exchange, queues)

@@ -36,6 +36,7 @@ from reference_broker.core.window import INDEX_ENTRY_BYTES, MESSAGE_OVERHEAD_BYT
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
+    from reference_broker.core.dead_letter_way import DeadLetterWay
     from reference_broker.core.seen_keys import SeenKeys
 
 
@@ -52,12 +53,13 @@ class Queue:
     """
 
     __slots__ = (
-        "acked", "arguments", "auto_delete", "backlog", "contents", "delayed", "deleted",
-        "delivered", "delivered_no_ack", "delivery_counts", "dirty", "dropped", "durable", "env",
-        "expired", "expiry", "got", "got_empty", "got_no_ack", "header_bytes", "id", "index",
-        "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name", "own_limits",
-        "owner", "policies", "published", "purged", "redelivered_count", "refused", "rejected",
-        "requeued", "rotation", "seen", "stale_settlements", "stores_all", "unused_expiry",
+        "acked", "arguments", "auto_delete", "backlog", "contents", "dead_letter_way", "delayed",
+        "deleted", "delivered", "delivered_no_ack", "delivery_counts", "dirty", "dropped",
+        "durable", "env", "expired", "expiry", "got", "got_empty", "got_no_ack", "header_bytes",
+        "id", "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
+        "own_limits", "owner", "policies", "published", "purged", "redelivered_count", "refused",
+        "rejected", "requeued", "rotation", "seen", "stale_settlements", "stores_all",
+        "unused_expiry",
     )  # fmt: skip
 
     def __init__(
@@ -105,6 +107,7 @@ class Queue:
         self.delivery_counts = DeliveryCounts(self) if quorum else None
         self.delayed = DelayedReturns(self)
         self.seen: SeenKeys | None = None
+        self.dead_letter_way: DeadLetterWay | None = None
 
         self.published = self.delivered = self.got = self.redelivered_count = 0
         self.delivered_no_ack = self.got_no_ack = self.got_empty = 0
@@ -338,7 +341,7 @@ class Queue:
             index.put_back(sequence, redelivered)
             self.backlog.want_head()
             return False
-        self.env.dead_letters.dropped(reason)
+        self.env.dead_letters.dropped(self, reason)
         position, size, stored, _ = index.entry(sequence)
         self.release(sequence, position, stored)
         index.settle(sequence)
@@ -351,7 +354,7 @@ class Queue:
         if self.limits.dead_letter_exchange is not None:
             self.env.dead_letters.add(death)
             return
-        self.env.dead_letters.dropped(reason)
+        self.env.dead_letters.dropped(self, reason)
         if death.is_logged:
             self.env.journal.ack(self.id, sequence, content.position, content.stored)
         self.buried(death)

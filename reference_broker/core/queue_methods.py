@@ -24,6 +24,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core import direct_reply
 from reference_broker.core.channel import Channel
+from reference_broker.core.consumer import Consumer
 from reference_broker.core.permission import Action
 from reference_broker.core.queue import Queue
 from reference_broker.errors import ChannelException, ReplyCode
@@ -60,9 +61,27 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
         return
     queue.dispatch()  # what a consumer waits for, or has expired, does not count
     declared = QueueDeclareOk(
-        queue=queue.name, message_count=queue.ready, consumer_count=len(queue.consumers)
+        queue=queue.name, message_count=queue.ready, consumer_count=_consumer_count(queue)
     )
     channel.reply_defined(declared, durable=queue.durable and not method.passive)
+
+
+def _consumer_count(queue: Queue) -> int:
+    """RabbitMQ's count. Of a quorum queue it has those who may get messages now (so none of those
+    who wait to be the single active consumer), and who holds one: a consumer that was cancelled
+    meanwhile, and each basic.get by itself."""
+    if queue.delivery_counts is None:
+        return len(queue.consumers)
+    counted: dict[object, None] = {}
+    gets = 0
+    for lease in queue.leases.values():
+        if isinstance(lease.holder, Consumer):
+            counted[lease.holder] = None
+        else:
+            gets += 1
+    for ring in queue.rotation.rings:
+        counted.update(dict.fromkeys(ring))
+    return len(counted) + gets
 
 
 def _is_durable(channel: Channel, name: str) -> bool:

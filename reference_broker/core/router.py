@@ -69,7 +69,10 @@ class Router:
         copies: Sequence[str] = (),
     ) -> tuple[Queue, ...]:
         """:meth:`resolve` for a message that comes a second time: windows are not asked, and it
-        goes to none of them."""
+        goes to none of them. The default exchange, where most dead letters go, is asked at once."""
+        if exchange.name == DEFAULT_EXCHANGE and not copies:
+            queue = self._queues.get(routing_key)
+            return () if queue is None else (queue,)
         headers = MessageHeaders(header)
         keys = (routing_key, *copies)
         return tuple(self._reach(exchange, keys, headers, ask_windows=False).values())

@@ -8,16 +8,22 @@ On a transactional channel the leases wait for tx.commit (:mod:`transactions`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
+from reference_broker.core.settle_run import ack_leases
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel import Channel
     from reference_broker.core.lease import Lease
     from reference_broker.core.queue import Queue
+
+
+_holder: Callable[[Lease], Any] = attrgetter("holder")
+_queue: Callable[[Lease], Queue] = attrgetter("queue")
 
 
 def unknown_delivery_tag(delivery_tag: int) -> ChannelException:
@@ -32,11 +38,29 @@ def ack(channel: Channel, delivery_tag: int, multiple: bool) -> None:
         if lease is None:
             raise unknown_delivery_tag(delivery_tag)
         lease.queue.ack(lease)
-        holder: Any = lease.holder
-        holder.settled()
+        _holder(lease).settled()
         channel.acked += 1
         return
     _settle(channel, ack_all, take_leases(channel, delivery_tag, multiple))
+
+
+def ack_each(channel: Channel, delivery_tags: Sequence[int]) -> None:
+    """:func:`ack` of one message after another. Raises ``ChannelException`` (406) at the first
+    unknown tag: the messages before it are acked, those behind are not."""
+    if len(delivery_tags) == 1 or channel.transaction is not None:
+        for tag in delivery_tags:
+            ack(channel, tag, False)
+        return
+    unacked = channel.unacked
+    leases: list[Lease] = []
+    try:
+        for tag in delivery_tags:
+            lease = unacked.pop(tag, None)
+            if lease is None:
+                raise unknown_delivery_tag(tag)
+            leases.append(lease)
+    finally:
+        ack_all(channel, leases)
 
 
 def reject(channel: Channel, delivery_tag: int, multiple: bool, requeue: bool) -> None:
@@ -110,9 +134,8 @@ def take_back(channel: Channel, leases: Iterable[tuple[int, Lease]]) -> None:
 
 def note_settled(leases: Iterable[Lease]) -> None:
     """Their holders have them no more: a prefetch has room again."""
-    for lease in leases:
-        holder: Any = lease.holder
-        holder.settled()
+    for holder, its_leases in groupby(leases, _holder):
+        holder.settled(sum(1 for _ in its_leases))
 
 
 def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
@@ -127,8 +150,8 @@ def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
 def ack_all(channel: Channel, leases: list[Lease]) -> None:
     """Done with."""
     note_settled(leases)
-    for lease in leases:
-        lease.queue.ack(lease)
+    for queue, its_leases in groupby(leases, _queue):
+        ack_leases(queue, list(its_leases))
     channel.acked += len(leases)
 
 

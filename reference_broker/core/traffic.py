@@ -7,14 +7,23 @@ a channel's to its virtual host when it ends, so that the virtual host's sums on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from reference_broker.core.queue_type import QueueType
 
 if TYPE_CHECKING:
     from reference_broker.core.channel import Channel
+    from reference_broker.core.death import DeathReason
     from reference_broker.core.exchange import Exchange
     from reference_broker.core.queue import Queue
     from reference_broker.core.vhost import VHost
+
+
+Deaths: TypeAlias = "Counter[tuple[DeathReason, QueueType, bool]]"
+"""Messages that left by themselves: why, out of which type of queue, and whether that one had a
+dead-letter exchange."""
 
 
 class Traffic(NamedTuple):
@@ -61,6 +70,20 @@ def traffic_of(channel: Channel) -> Traffic:
     )
 
 
+def traffic_of_queue(queue: Queue) -> Traffic:
+    """What has gone out of a queue so far: what consumers and getters do with it, and no more."""
+    automatic = queue.delivered_no_ack + queue.got_no_ack
+    return Traffic(
+        ack=queue.acked - automatic,
+        deliver=queue.delivered - queue.delivered_no_ack,
+        deliver_no_ack=queue.delivered_no_ack,
+        get=queue.got - queue.got_no_ack,
+        get_no_ack=queue.got_no_ack,
+        get_empty=queue.got_empty,
+        redeliver=queue.redelivered_count,
+    )
+
+
 def count_routed(
     vhost: VHost, exchange: Exchange, queues: Iterable[Queue], instead_of: Iterable[Queue] = ()
 ) -> None:
@@ -81,16 +104,20 @@ class VHostTraffic:
     requests of the management API, which have none.
 
     Channels and queues are counted when they come and go. ``queues_declared`` counts those that
-    were there already as well.
+    were there already as well. ``past_by_type`` is what went out of queues that are gone, and
+    ``past_deaths`` what died in virtual hosts that are.
     """
 
     __slots__ = (
-        "channels_closed", "channels_opened", "past", "queues_created", "queues_declared",
-        "queues_deleted", "received_bytes", "routed", "sent_bytes",
+        "channels_closed", "channels_opened", "past", "past_by_type", "past_deaths",
+        "queues_created", "queues_declared", "queues_deleted", "received_bytes", "routed",
+        "sent_bytes",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.past = Traffic()
+        self.past_by_type = dict.fromkeys(QueueType, Traffic())
+        self.past_deaths: Deaths = Counter()
         self.channels_opened = self.channels_closed = 0
         self.queues_declared = self.queues_created = self.queues_deleted = 0
         self.routed = 0
@@ -103,9 +130,22 @@ class VHostTraffic:
         self.channels_closed += 1
         self.past = self.past.plus(traffic_of(channel))
 
-    def absorb(self, other: VHostTraffic) -> None:
-        """Add the sums of a virtual host that is deleted."""
+    def queue_deleted(self, queue: Queue) -> None:
+        """To be called once for each queue."""
+        self.queues_deleted += 1
+        self._add_of_type(queue.limits.queue_type, traffic_of_queue(queue))
+
+    def absorb(self, other: VHostTraffic, deaths: Deaths) -> None:
+        """Add the sums of a virtual host that is deleted, and what died there."""
         self.past = self.past.plus(other.past)
-        for name in self.__slots__:
-            if name != "past":
-                setattr(self, name, getattr(self, name) + getattr(other, name))
+        for queue_type, traffic in other.past_by_type.items():
+            self._add_of_type(queue_type, traffic)
+        self.past_deaths.update(deaths)
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def _add_of_type(self, queue_type: QueueType, traffic: Traffic) -> None:
+        self.past_by_type[queue_type] = self.past_by_type[queue_type].plus(traffic)
+
+
+_SUMS = tuple(name for name in VHostTraffic.__slots__ if not name.startswith("past"))

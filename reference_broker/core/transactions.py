@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from reference_broker.core.lease import Lease
     from reference_broker.core.publish_path import PublishTarget
     from reference_broker.core.queue import Queue
+    from reference_broker.core.room import Room
 
 
 class TransactionSpace:
@@ -130,6 +131,14 @@ class Transaction:
         else:
             held.append(_Settlement(settle, leases))
         self.unacked += len(leases)
+
+    def has_room(self, room: Room) -> bool:
+        """Whether all of its messages can be logged now."""
+        entries = sum(len(publish.queues) for publish in self._publishes)
+        plenty = not room.scarce and self._size <= room.plain_bytes
+        if not entries or (plenty and entries <= room.plain_entries):
+            return True
+        return room.admits(self._size, entries, len(self._publishes))
 
     def commit(self) -> None:
         """Do it all.

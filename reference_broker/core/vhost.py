@@ -21,6 +21,7 @@ from reference_broker.core.deadlines import Deadlines
 from reference_broker.core.definition import DELAYED, SEEN, QueueDefinition
 from reference_broker.core.delayed import delayed_messages
 from reference_broker.core.delivery_counts import restore_counts
+from reference_broker.core.dispatch import mark_in_turn
 from reference_broker.core.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
 from reference_broker.core.exchange_declaration import (
     check_exchange_deletion,
@@ -405,7 +406,7 @@ class VHost:
         if self.queues.get(queue.name) is not queue:
             return
         self._topology.drop_queue(queue)
-        self.traffic.queues_deleted += 1
+        self.traffic.queue_deleted(queue)
         if queue.owner is not None:
             owned = self._exclusive[queue.owner]
             del owned[queue.name]
@@ -548,6 +549,10 @@ class VHost:
         if not queue.dirty:
             queue.dirty = True
             self._dirty.append(queue)
+
+    def mark_in_turn(self, queues: list[Queue]) -> None:
+        """:meth:`mark_dirty`, and dispatch them in this order, whatever has marked them before."""
+        mark_in_turn(self._dirty, queues)
 
     def dispatch_dirty(self) -> None:
         """Dispatch the queues that are marked, and those that this marks. To be called at the end

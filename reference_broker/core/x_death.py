@@ -11,6 +11,10 @@ The order is RabbitMQ's too: there are programs that compare the table as it is 
 ``x-first-death-{queue,reason,exchange}`` are written at the first death, and
 ``x-last-death-{queue,reason,exchange}`` at each (RabbitMQ 4). When the same (queue, reason) comes
 again, its table moves to the front and counts on, and keeps the time and keys of its first time.
+
+A client may publish a dead letter again with its headers; then they are counted on (RabbitMQ up to
+3.12; later ones start over). An ``x-death`` without ``x-last-death-queue`` beside it never was a
+dead letter's, and is replaced.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from reference_broker.core.sender_selected import cc_keys
 
 X_DEATH = "x-death"
 _MARK = X_DEATH.encode()
+_LAST_DEATH = "x-last-death-queue"
 
 
 def with_x_death(
@@ -49,22 +54,24 @@ def with_x_death(
     keys = [routing_key, *cc_keys(headers)]
     if not keep_cc:
         headers.pop("CC", None)
-    names = {"queue": queue, "reason": reason.value, "exchange": _longstr(exchange)}
+    names = names_of(queue, reason, exchange)
     death: dict[str, Any] = {
         "count": Typed("l", 1),
         "reason": names["reason"],
         "queue": names["queue"],
         "time": Typed("T", wall_ms // 1000),
         "exchange": names["exchange"],
-        "routing-keys": [_longstr(key) for key in keys],
+        "routing-keys": [longstr(key) for key in keys],
     }
     expiration = properties.pop(EXPIRATION, None)
     if expiration is not None:
-        death["original-expiration"] = _longstr(expiration[1:])
+        death["original-expiration"] = longstr(expiration[1:])
 
     earlier = headers.pop(X_DEATH, None)
-    first = not isinstance(earlier, list)
-    deaths = [death] if first else _counted(death, earlier)
+    if not isinstance(earlier, list) or _LAST_DEATH not in headers:
+        earlier = []  # nothing that a broker wrote: RabbitMQ starts over since 3.13
+    first = not earlier
+    deaths = _counted(death, earlier)
     headers[X_DEATH] = deaths
     for name, value in names.items():
         if first:
@@ -129,7 +136,12 @@ def readable_table(table: bytes | None) -> dict[str, Any]:
         return {}
 
 
-def _longstr(octets: bytes) -> Any:
+def names_of(queue: str, reason: DeathReason, exchange: bytes) -> dict[str, Any]:
+    """Where and why: what a death says, and ``x-first-death-`` and ``x-last-death-`` repeat."""
+    return {"queue": queue, "reason": reason.value, "exchange": longstr(exchange)}
+
+
+def longstr(octets: bytes) -> Any:
     """Bytes as a value that is encoded as a longstr, whether they are text or not."""
     try:
         return octets.decode()

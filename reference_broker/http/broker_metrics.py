@@ -11,13 +11,17 @@ from prometheus_client import Metric
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker
 from reference_broker.core.death import DeathReason
+from reference_broker.core.queue_type import QueueType
 from reference_broker.http import measures
 from reference_broker.http.cluster import cluster_name
 from reference_broker.http.host import Node
 from reference_broker.http.process import descriptors_max, started_at_s
 
 _PROTOCOL = {"protocol": "amqp091"}
-_CLASSIC = {"queue_type": "rabbit_classic_queue"}
+_TYPES = {
+    QueueType.CLASSIC: {"queue_type": "rabbit_classic_queue"},
+    QueueType.QUORUM: {"queue_type": "rabbit_quorum_queue"},
+}
 
 _CHURN_TEXTS = {
     "connections_opened": "Total number of connections opened",
@@ -239,20 +243,37 @@ def object_totals(broker: Broker) -> Iterator[Metric]:
 def global_metrics(broker: Broker) -> Iterator[Metric]:
     """Everything that ever went through this process."""
     counts = dict(zip(measures.BROKER, measures.measured_broker(broker), strict=True))
+    by_type = measures.measured_by_queue_type(broker)
     for key, (name, text, tells_type) in _GLOBAL.items():
-        labels = {**_PROTOCOL, **(_CLASSIC if tells_type else {})}
-        yield single(f"rabbitmq_global_{name}_total", "counter", text, counts[key], labels)
+        whole = f"rabbitmq_global_{name}_total"
+        if not tells_type:
+            yield single(whole, "counter", text, counts[key], _PROTOCOL)
+            continue
+        metric = Metric(whole.removesuffix("_total"), text, "counter")
+        for queue_type, values in by_type.items():
+            value = values[measures.TRAFFIC.index(key)]
+            metric.add_sample(whole, {**_PROTOCOL, **_TYPES[queue_type]}, value)
+        yield metric
     vhosts = broker.vhosts.values()
     routed = broker.past.routed + sum(vhost.traffic.routed for vhost in vhosts)
     text = "Total number of messages routed to queues or streams"
     yield single("rabbitmq_global_messages_routed_total", "counter", text, routed, _PROTOCOL)
-    deaths: Counter[tuple[DeathReason, bool]] = Counter()
-    for vhost in vhosts:
+    yield from _death_metrics(broker)
+
+
+def _death_metrics(broker: Broker) -> Iterator[Metric]:
+    deaths = Counter(broker.past.past_deaths)
+    for vhost in broker.vhosts.values():
         deaths.update(vhost.dead_letters.deaths)
     for reason, why in _DEATHS.items():
         name = f"rabbitmq_global_messages_dead_lettered_{reason.value}"
         metric = Metric(name, f"Total number of messages dead-lettered due to {why}", "counter")
-        for strategy, has_exchange in (("at_most_once", True), ("disabled", False)):
-            labels = {**_CLASSIC, "dead_letter_strategy": strategy}
-            metric.add_sample(f"{name}_total", labels, deaths[reason, has_exchange])
+        for queue_type, labels in _TYPES.items():
+            if reason is DeathReason.DELIVERY_LIMIT and queue_type is not QueueType.QUORUM:
+                continue  # no other queue counts deliveries
+            for strategy, has_exchange in (("at_most_once", True), ("disabled", False)):
+                value = deaths[reason, queue_type, has_exchange]
+                metric.add_sample(
+                    f"{name}_total", {**labels, "dead_letter_strategy": strategy}, value
+                )
         yield metric

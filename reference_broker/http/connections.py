@@ -71,9 +71,9 @@ class Connections:
 
     async def close(self, request: Request) -> Response:
         """Close a connection (320). ``X-Reason`` is what its client is told. It is listed until
-        the client has answered."""
+        the client has answered, which the request waits for a moment."""
         connection = self._connection(request)
-        self._close([connection], request)
+        await self._close([connection], request)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def of_user(self, request: Request) -> Response:
@@ -92,7 +92,7 @@ class Connections:
 
     async def close_of_user(self, request: Request) -> Response:
         """Close every connection of a user, who may have none."""
-        self._close(self._of_user(request), request)
+        await self._close(self._of_user(request), request)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def channels(self, request: Request) -> Response:
@@ -165,7 +165,7 @@ class Connections:
         name = request.path_params["user"]
         return [each for each in self._named(request) if each.user_name == name]
 
-    def _close(self, connections: Sequence[Connection], request: Request) -> None:
+    async def _close(self, connections: Sequence[Connection], request: Request) -> None:
         """Raises :exc:`ApiError` 401 for somebody else's, unless an administrator asks."""
         user = user_of(request)
         for connection in connections:
@@ -178,6 +178,7 @@ class Connections:
         with self._inputs.begin(request):
             for connection in connections:
                 connection.fail(ConnectionException(ReplyCode.CONNECTION_FORCED, reason))
+        await self._inputs.ended(connections)
 
 
 def _channels_of(connections: Sequence[Connection]) -> list[Channel]:

@@ -13,13 +13,15 @@ A message that is on disk only is waited for between two inputs: :meth:`CoreInpu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 
 from starlette.requests import Request
 
 from reference_broker.core.broker import Broker
+from reference_broker.core.connection import Connection
 from reference_broker.core.queue import Queue
 from reference_broker.http.answer import ApiError
 from reference_broker.http.authorization import judge_again
@@ -28,6 +30,10 @@ from reference_broker.http.host import Host
 DISK_TIMEOUT_S = 30.0
 """How long an answer waits for the disk. A full disk may take hours; the client should know
 before that, and its request must not be held for so long."""
+
+END_TIMEOUT_S = 0.5
+"""How long the answer to a request that closed a connection waits for its client, which may never
+answer. Most do so in a millisecond."""
 
 
 def refuse_while_short(broker: Broker) -> None:
@@ -91,6 +97,18 @@ class CoreInputs:
                 "the broker's disk failed; it may have been done all the same",
             )
 
+    async def ended(self, connections: Sequence[Connection]) -> None:
+        """Wait until these connections are closed, but no longer than :data:`END_TIMEOUT_S`. Who
+        closed them by a request may then count on their clients to know, and sees them no more."""
+        loop = asyncio.get_running_loop()
+        ends: list[asyncio.Future[None]] = []
+        for connection in connections:
+            end = loop.create_future()
+            self._host.broker.await_end(connection, partial(_settled, end))
+            ends.append(end)
+        if ends:
+            await asyncio.wait(ends, timeout=END_TIMEOUT_S)
+
     def head_of(self, queue: Queue) -> Awaitable[None]:
         """To be called within an input in which :meth:`Queue.get` had to leave the head, and to be
         awaited after it: then the queue can be asked again.
@@ -98,12 +116,7 @@ class CoreInputs:
         Raises :exc:`ApiError` 503 when it takes too long.
         """
         come: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def has_come() -> None:
-            if not come.done():  # the request may have left
-                come.set_result(None)
-
-        queue.backlog.await_head(has_come)
+        queue.backlog.await_head(partial(_settled, come))
         return self._in_time(come)
 
     async def _in_time(self, come: asyncio.Future[None]) -> None:
@@ -115,6 +128,11 @@ class CoreInputs:
                 "not_read",
                 f"the next message was not read from disk in {DISK_TIMEOUT_S:g} s",
             ) from None
+
+
+def _settled(awaited: asyncio.Future[None]) -> None:
+    if not awaited.done():  # the request may have left
+        awaited.set_result(None)
 
 
 class _DiskPromise:

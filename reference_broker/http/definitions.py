@@ -16,7 +16,7 @@ from reference_broker.core.passwords import PasswordHash
 from reference_broker.http.answer import MEDIA_TYPE, NO_CACHE, Row, bad_request, json_response
 from reference_broker.http.body import read_object
 from reference_broker.http.core_input import CoreInputs
-from reference_broker.http.definitions_access import SECTIONS, AccessDefinitions
+from reference_broker.http.definitions_access import SECTIONS, AccessDefinitions, has_passwords
 from reference_broker.http.definitions_beside import faults_beside
 from reference_broker.http.definitions_export import exported, exported_vhost
 from reference_broker.http.definitions_file import DefinitionsFile, Faults
@@ -84,12 +84,19 @@ class Definitions:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def _hashes(self, body: Row, vhost: str | None) -> dict[str, PasswordHash]:
-        """By user. Before the input, for a file may have passwords in plain text."""
+        """Of the new passwords, by user. Before the input: only a file with passwords in plain text
+        has any, and each takes its time."""
+        if not has_passwords(body):
+            return {}
         access = AccessDefinitions.parse(body, self._host.broker, vhost)
         if access.faults:
             return {}
         passwords = self._host.broker.users.passwords
-        return {name: await hashed_for(passwords, user) for name, user in access.users.items()}
+        return {
+            name: await hashed_for(passwords, user)
+            for name, user in access.users.items()
+            if user.password is not None
+        }
 
 
 def _told(faults: Faults) -> str:

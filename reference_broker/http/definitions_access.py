@@ -74,7 +74,7 @@ class AccessDefinitions:
 
     def apply(self, hashes: Mapping[str, PasswordHash]) -> None:
         """Make all of it: virtual hosts, users, then what speaks of both. ``hashes`` are those of
-        the ``users``."""
+        the ``users`` with a password in plain text."""
         broker, access = self._broker, self._broker.access
         for name, info in self._vhosts.items():
             existing = broker.vhosts.get(name)
@@ -82,7 +82,8 @@ class AccessDefinitions:
                 broker.add_vhost(name, info)
         for name, user in self.users.items():
             known = broker.users.get(name)
-            wanted = (hashes[name], user.tags, dict(user.limits))
+            hashed = hashes[name] if user.password is not None else user.hashed
+            wanted = (hashed, user.tags, dict(user.limits))
             if known is None or (known.password, known.tags, dict(known.limits)) != wanted:
                 access.put_user(name, *wanted)
         for name, vhost, permission in self._permissions:
@@ -156,6 +157,15 @@ class AccessDefinitions:
         if vhost not in self._vhosts and vhost not in self._broker.vhosts:
             raise ItemFault(f"there is no vhost {vhost!r}, here or in the file")
         return user, vhost
+
+
+def has_passwords(body: Row) -> bool:
+    """Whether a user's password stands in the file in plain text. False for what is no list of
+    users, too: :meth:`AccessDefinitions.parse` says what is wrong with it."""
+    users = body.get("users")
+    return isinstance(users, list) and any(
+        isinstance(row, dict) and row.get("password") for row in users
+    )
 
 
 @contextmanager

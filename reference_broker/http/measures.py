@@ -14,7 +14,8 @@ from reference_broker.core.channel_state import ChannelState
 from reference_broker.core.connection import Connection
 from reference_broker.core.exchange import Exchange
 from reference_broker.core.queue import Queue
-from reference_broker.core.traffic import Traffic, VHostTraffic, traffic_of
+from reference_broker.core.queue_type import QueueType
+from reference_broker.core.traffic import Traffic, VHostTraffic, traffic_of, traffic_of_queue
 from reference_broker.core.vhost import VHost
 from reference_broker.http.host import Node
 from reference_broker.http.process import descriptors_used, disk_free, resident_bytes
@@ -47,21 +48,9 @@ BROKER = (*LENGTHS, *CHURN, *TRAFFIC)
 
 def measured_queue(queue: Queue) -> Values:
     ready, unacked = queue.ready, queue.unacked
-    automatic = queue.delivered_no_ack + queue.got_no_ack
-    return (
-        ready + unacked,
-        ready,
-        unacked,
-        queue.published,
-        queue.acked - automatic,
-        queue.delivered - queue.delivered_no_ack,
-        queue.delivered_no_ack,
-        queue.got - queue.got_no_ack,
-        queue.got_no_ack,
-        queue.got_empty,
-        queue.redelivered_count,
-        queue.delivered + queue.got,
-    )
+    outgoing = traffic_of_queue(queue)[len(PUBLISHERS) :]
+    handed_out = queue.delivered + queue.got
+    return (ready + unacked, ready, unacked, queue.published, *outgoing, handed_out)
 
 
 def measured_exchange(exchange: Exchange) -> Values:
@@ -86,6 +75,18 @@ def measured_broker(broker: Broker) -> Values:
     for totals in totals_of(broker).values():
         traffic = traffic.plus(totals.traffic)
     return (*_lengths(vhosts), *churn_of(broker), *_with_sum(traffic))
+
+
+def measured_by_queue_type(broker: Broker) -> dict[QueueType, Values]:
+    """What went out of the queues of each type since the start, in the order of :data:`TRAFFIC`."""
+    sums = dict(broker.past.past_by_type)
+    for vhost in broker.vhosts.values():
+        for queue_type, traffic in vhost.traffic.past_by_type.items():
+            sums[queue_type] = sums[queue_type].plus(traffic)
+        for queue in vhost.queues.values():
+            queue_type = queue.limits.queue_type
+            sums[queue_type] = sums[queue_type].plus(traffic_of_queue(queue))
+    return {queue_type: _with_sum(traffic) for queue_type, traffic in sums.items()}
 
 
 def measured_node(broker: Broker, node: Node) -> Values:

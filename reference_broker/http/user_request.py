@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from reference_broker.core.access_pattern import AccessPattern
 from reference_broker.core.passwords import NO_PASSWORD, SHA256, PasswordHash, is_affordable
 from reference_broker.core.pattern import BadPattern
 from reference_broker.core.permission import Permission
@@ -93,12 +94,14 @@ def tags_of(value: object) -> tuple[str, ...]:
 def permission_of(body: Mapping[str, Any]) -> Permission:
     """Raises :exc:`ApiError` 400 for what is no text, or no pattern."""
     texts = [text_in(body, name) for name in _PATTERNS]
-    for text in texts:
-        try:
-            Permission.of(text, "", "")
-        except BadPattern as error:
-            raise invalid_pattern(text, error) from None
-    return Permission.of(*texts)
+    return Permission(*map(_pattern_of, texts))
+
+
+def _pattern_of(text: str) -> AccessPattern:
+    try:
+        return AccessPattern(text)
+    except BadPattern as error:
+        raise invalid_pattern(text, error) from None
 
 
 def invalid_pattern(text: str, error: BadPattern) -> ApiError:

@@ -4,6 +4,8 @@ A body grows in one block while it arrives. glibc gives a large block pages of i
 without being copied and go back to the system when the message goes; but each time that one is
 freed it learns to take the next of that size, up to 32 MiB, from the heap. There a block that grows
 is copied, so that a message is held twice, and what was freed stays with the process.
+
+Small messages are the heap's, and what was freed of it goes back to the system when it is asked to.
 """
 
 from __future__ import annotations
@@ -35,3 +37,9 @@ def give_large_blocks_their_own_pages() -> bool:
         return False
     settings = ((_TRIM_THRESHOLD, HEAP_KEPT_BYTES), (_MMAP_THRESHOLD, LARGE_BLOCK_BYTES))
     return all(mallopt(parameter, value) == 1 for parameter, value in settings)
+
+
+def give_free_memory_back() -> None:
+    """Have the system take every whole page that is free in the heap. With glibc only, and at a
+    moment when nothing else is to be done: see :mod:`reference_broker.runtime.heap_trimmer`."""
+    ctypes.CDLL(None).malloc_trim(ctypes.c_size_t(0))

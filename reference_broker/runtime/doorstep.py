@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import cast
 
 from reference_broker.core.handshakes import Handshakes
 from reference_broker.core.peer import Peer
+from reference_broker.runtime.tls_client import check_client
 
 
 class Doorstep(asyncio.Protocol):
@@ -14,15 +16,21 @@ class Doorstep(asyncio.Protocol):
     ``handshakes``; call :meth:`leave` when the handshake is over, however it ended.
 
     The place is given back just before the protocol inside learns of its transport: it may take one
-    itself in that step, and a socket never has two.
+    itself in that step, and a socket never has two. A client whose certificate is no good any more
+    comes no further: ``refused`` is called with the reason.
     """
 
     def __init__(
-        self, peer: Peer, handshakes: Handshakes, inside: Callable[[], asyncio.Protocol]
+        self,
+        peer: Peer,
+        handshakes: Handshakes,
+        inside: Callable[[], asyncio.Protocol],
+        refused: Callable[[str], None],
     ) -> None:
         self._peer = peer
         self._handshakes = handshakes
         self._inside = inside
+        self._refused = refused
         self._is_counted = True
 
     def leave(self) -> None:
@@ -33,6 +41,12 @@ class Doorstep(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.leave()
+        try:
+            check_client(transport)
+        except ValueError as error:
+            self._refused(str(error))
+            cast(asyncio.Transport, transport).abort()
+            return
         protocol = self._inside()
         transport.set_protocol(protocol)
         protocol.connection_made(transport)

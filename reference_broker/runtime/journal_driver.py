@@ -171,6 +171,7 @@ class DiskDriver:
     def retry(self) -> None:
         if self._running is not None:
             self._log.retry_spare()
+            self._running.space.spare(missing=self._log.spare_missing)
             self._running.kick()
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:

@@ -15,6 +15,7 @@ import platform
 import time
 from collections.abc import Callable
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker, TooManyConnections
@@ -39,7 +40,9 @@ from reference_broker.runtime.paced_log import PacedLog
 from reference_broker.runtime.password_thread import PasswordThread
 from reference_broker.runtime.timers import TickTimer
 from reference_broker.runtime.tls_config import LoginFrom
-from reference_broker.runtime.tls_listeners import TlsListeners
+
+if TYPE_CHECKING:
+    from reference_broker.runtime.tls_listeners import TlsListeners
 
 CLOSE_TIMEOUT_S = 3.0
 """How long a stop waits for the clients' close-ok before it closes their sockets."""
@@ -93,7 +96,7 @@ class Server:
         nothing is left running."""
         self._loop = asyncio.get_running_loop()
         self.failure = self._loop.create_future()
-        self.tls = None if self.config.tls is None else TlsListeners(self.config.tls)
+        self.tls = self._tls_listeners()
         data_dir = self.config.data_dir
         self._driver: JournalDriver = (
             MemoryDriver()
@@ -147,6 +150,14 @@ class Server:
         self._timer.cancel()
         self._passwords.close()
         self._driver.close()
+
+    def _tls_listeners(self) -> TlsListeners | None:
+        if self.config.tls is None:
+            return None
+        # It brings all that reads certificates.
+        from reference_broker.runtime.tls_listeners import TlsListeners
+
+        return TlsListeners(self.config.tls)
 
     async def _listen(self, port: int) -> asyncio.Server:
         return await self._loop.create_server(

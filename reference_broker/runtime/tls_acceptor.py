@@ -12,6 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
+from functools import partial
 
 from reference_broker.core.handshakes import Handshakes
 from reference_broker.core.peer import Peer
@@ -133,7 +134,7 @@ class TlsAcceptor:
             )
             accepted.close()
             return
-        doorstep = Doorstep(peer, handshakes, inside)
+        doorstep = Doorstep(peer, handshakes, inside, partial(self._refused, peer))
         handshake = asyncio.get_running_loop().create_task(
             self._shake_hands(accepted, peer, doorstep), name=f"handshake {self._name}"
         )
@@ -162,8 +163,10 @@ class TlsAcceptor:
             )
         except OSError as error:
             accepted.close()
-            client = f"{peer.host}:{peer.port}"
-            self._refusals.line(f"{client} refused by {self._name}: {_reason(error)}")
+            self._refused(peer, _reason(error))
+
+    def _refused(self, peer: Peer, reason: str) -> None:
+        self._refusals.line(f"{peer.host}:{peer.port} refused by {self._name}: {reason}")
 
 
 def _peer_of(accepted: socket.socket) -> Peer | None:

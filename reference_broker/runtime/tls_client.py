@@ -1,17 +1,24 @@
-"""What a socket's TLS says of its client, read once when the handshake is over."""
+"""What a socket's TLS says of its client, read once when the handshake is over.
+
+Every socket is asked, and most have no TLS. What reads certificates is six megabytes of code, which
+a broker without TLS never loads; one with TLS has, to check its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
+from typing import TYPE_CHECKING
 
-from cryptography.x509 import load_der_x509_certificate
-
-from reference_broker.core.tls_session import PeerCertificate, TlsSession
+from reference_broker.core.tls_session import TlsSession
+from reference_broker.runtime.certificate_clock import utc_now
 from reference_broker.runtime.cipher_name import cipher_parts
-from reference_broker.runtime.client_certificate import peer_certificate
 from reference_broker.runtime.tls_config import LoginFrom
-from reference_broker.runtime.tls_files import utc_now
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
+
+    from reference_broker.core.tls_session import PeerCertificate
 
 
 def tls_session(transport: asyncio.BaseTransport, login_from: LoginFrom) -> TlsSession | None:
@@ -22,23 +29,37 @@ def tls_session(transport: asyncio.BaseTransport, login_from: LoginFrom) -> TlsS
         return None
     cipher = tls.cipher()
     version = tls.version() or ""
+    certificate = _certificate(tls)
     return TlsSession(
         version.lower(),
         *cipher_parts("" if cipher is None else cipher[0]),
-        _certificate(tls, login_from),
+        None if certificate is None else _peer(certificate, login_from),
     )
 
 
-def _certificate(tls: ssl.SSLObject, login_from: LoginFrom) -> PeerCertificate | None:
-    """A server without verification asks for none, so what is there was verified: at the handshake
-    that began its session, which may have been resumed since (Python can't turn that off for TLS
-    1.2). So its end is looked at again."""
+def check_client(transport: asyncio.BaseTransport) -> None:
+    """To be called of every socket with TLS, whatever is spoken inside. A certificate was verified
+    at the handshake that began its session, which may have been resumed since (Python can't turn
+    that off for TLS 1.2). So its end is looked at again.
+
+    Raises ``ValueError`` for one that has expired, or can't be read.
+    """
+    certificate = _certificate(transport.get_extra_info("ssl_object"))
+    if certificate is not None and utc_now() > certificate.not_valid_after_utc:
+        raise ValueError("the client's certificate has expired since its session began")
+
+
+def _peer(certificate: Certificate, login_from: LoginFrom) -> PeerCertificate:
+    from reference_broker.runtime.client_certificate import peer_certificate
+
+    return peer_certificate(certificate, login_from)
+
+
+def _certificate(tls: ssl.SSLObject) -> Certificate | None:
+    """A server without verification asks for none, so what is there was verified."""
     if tls.context.verify_mode is ssl.CERT_NONE:
         return None
+    from cryptography.x509 import load_der_x509_certificate
+
     encoded = tls.getpeercert(binary_form=True)
-    if encoded is None:
-        return None
-    certificate = load_der_x509_certificate(encoded)
-    if utc_now() > certificate.not_valid_after_utc:
-        raise ValueError("the client's certificate has expired since its session began")
-    return peer_certificate(certificate, login_from)
+    return None if encoded is None else load_der_x509_certificate(encoded)

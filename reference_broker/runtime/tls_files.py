@@ -10,7 +10,7 @@ import logging
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -26,6 +26,8 @@ from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.tls_config import TlsConfig
 
 _log = logging.getLogger(__name__)
+
+_UNSUPPORTED = "an algorithm or a curve that is not supported (RSA, P-256, P-384 and Ed25519 are)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def read_tls_files(config: TlsConfig, now: datetime) -> TlsFiles:
     chain = _certificates(config.certificate)
     key = _key(config)
     own = chain[0]
-    if _public(own) != key.public_key().public_bytes(
+    if _public(own, config.certificate) != key.public_key().public_bytes(
         Encoding.DER, PublicFormat.SubjectPublicKeyInfo
     ):
         raise BadConfiguration(
@@ -65,11 +67,6 @@ def read_tls_files(config: TlsConfig, now: datetime) -> TlsFiles:
     return TlsFiles(_expiries(chain), _expiries(authorities))
 
 
-def utc_now() -> datetime:
-    """The wall clock, as certificates have it."""
-    return datetime.now(UTC)
-
-
 def _certificates(path: Path) -> list[Certificate]:
     try:
         return load_pem_x509_certificates(_content(path, "certificate"))
@@ -88,7 +85,9 @@ def _key(config: TlsConfig) -> PrivateKeyTypes:
     except TypeError:
         found = "encrypted, and no password is given" if password is None else "not encrypted"
         raise BadConfiguration(f"TLS key {config.key}: it is {found}") from None
-    except (ValueError, UnsupportedAlgorithm):
+    except UnsupportedAlgorithm:
+        raise BadConfiguration(f"TLS key {config.key}: {_UNSUPPORTED}") from None
+    except ValueError:
         why = "" if password is None else ", or the password is wrong"
         raise BadConfiguration(
             f"TLS key {config.key}: not a private key in PEM form"
@@ -100,11 +99,21 @@ def _content(path: Path, what: str) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise BadConfiguration(f"TLS {what} {path}: can't be read: {error.strerror}") from None
+        raise _unreadable(path, what, error) from None
 
 
-def _public(certificate: Certificate) -> bytes:
-    return certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+def _unreadable(path: Path, what: str, error: OSError) -> BadConfiguration:
+    return BadConfiguration(f"TLS {what} {path}: can't be read: {error.strerror}")
+
+
+def _public(certificate: Certificate, path: Path) -> bytes:
+    try:
+        key = certificate.public_key()
+    except UnsupportedAlgorithm:
+        raise BadConfiguration(f"TLS certificate {path}: {_UNSUPPORTED}") from None
+    except ValueError:
+        raise BadConfiguration(f"TLS certificate {path}: its public key is damaged") from None
+    return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
 def _expiries(certificates: Sequence[Certificate]) -> tuple[datetime, ...]:
@@ -112,5 +121,9 @@ def _expiries(certificates: Sequence[Certificate]) -> tuple[datetime, ...]:
 
 
 def _warn_of_a_key_for_everybody(path: Path) -> None:
-    if path.stat().st_mode & stat.S_IROTH:
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:  # it was there to be read, and is being replaced
+        raise _unreadable(path, "key", error) from None
+    if mode & stat.S_IROTH:
         _log.warning("TLS key %s: every user of this machine can read it (chmod o-r)", path)

@@ -6,7 +6,7 @@ For tests of queues, and for whoever wants to see what one does on its own.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from reference_broker.core.content import NOT_STORED, Content
@@ -20,6 +20,7 @@ from reference_broker.core.moment import Moment
 from reference_broker.core.queue import Queue
 from reference_broker.core.queue_arguments import QueueArguments
 from reference_broker.core.requeue_position import AT_ITS_PLACE, RequeueRule
+from reference_broker.core.room import Room, UnlimitedRoom
 from reference_broker.core.window import Window
 
 RECORD_BYTES = 40
@@ -45,6 +46,7 @@ class RecordingJournal:
         self.tail = 0
         self.synced = 0
         self.epoch = epoch
+        self.room: Room = UnlimitedRoom()
         self.records: list[tuple[Any, ...]] = []
         self.fetches: list[Fetch] = []
         self.pages: dict[int, Content] = {}
@@ -70,9 +72,19 @@ class RecordingJournal:
     def publish(self, entries: Sequence[Entry], content: Content) -> None:
         self._keep(self._append("publish", tuple(entries), content.body), content)
 
+    def publish_run(self, entry: Entry, contents: Sequence[Content]) -> int:
+        for number, content in enumerate(contents):
+            self.publish((entry._replace(sequence=entry.sequence + number),), content)
+        return len(contents)
+
     def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
         assert stored == self._messages[position].stored
         self._append("ack", queue_id, sequence, position)
+
+    def ack_run(self, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
+        for number, content in enumerate(contents, sequence):
+            self.ack(queue_id, number, content.position, content.stored)
+        return len(contents)
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         self._append("requeue", queue_id, sequence, position)
@@ -169,6 +181,13 @@ class LoneConsumer:
     def deliver(self, lease: Lease) -> None:
         self.credit -= 1
         self.leases.append(lease)
+
+    def deliver_run(self, leases: Iterator[Lease]) -> int:
+        count = 0
+        while self.capacity() and (lease := next(leases, None)) is not None:
+            self.deliver(lease)
+            count += 1
+        return count
 
     @property
     def bodies(self) -> list[bytes]:

@@ -192,6 +192,8 @@ class Node:
     def retry_disk(self) -> None:
         """Try again what the disk had no room for. The node does so by itself from time to time."""
         self.log.retry_spare()
+        if not (self.full or self.log.spare_missing):
+            self.broker.disk_recovered(*self._clock.now())
         self._pump.kick()
 
     def _retry_disk_later(self) -> None:

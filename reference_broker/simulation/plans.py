@@ -115,6 +115,8 @@ class ClientPlan:
     get_chance: float = 0.0
     renew_chance: float = 0.0
     """Cancels a consumer, or begins a cancelled one again."""
+    run_chance: float = 0.0
+    """That a publish is a run of messages to one place, and a settlement one of acks in order."""
     removal_chance: float = 0.0
     """Purges, or deletes and declares again, one of its own queues that are meant for it."""
     frame_max: int = 131_072

@@ -43,6 +43,8 @@ class PoweredDisk(SimulatedDisk):
     def _has_room(self, operation: Operation) -> bool:
         if isinstance(operation, CreateFile | CreateSpare):
             more_bytes = operation.size_bytes
+            if isinstance(operation, CreateSpare) and operation.file in self.list_files():
+                more_bytes -= self.size(operation.file)
         elif isinstance(operation, Write):
             end = operation.offset + sum(map(len, operation.pieces))
             more_bytes = end - self.size(operation.file)

@@ -29,6 +29,7 @@ _FEATURES = (0, 1, 1, 1, 2)
 _TTL_MS = (300, 8_000)
 _WAIT_MS = (100, 3_000)
 _MAX_LENGTH = (3, 40)
+_RUN_CHANCES = (0.0, 0.0, 0.4)
 
 
 def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
@@ -49,6 +50,7 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         duration_us=duration_us,
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
+    scenario = with_runs(scenario)
     # Where a bit is flipped there are no features: what it damages may be what they count on.
     return scenario if scenario.bit_rot else with_features(scenario, _features(seed))
 
@@ -57,6 +59,13 @@ def with_features(scenario: Scenario, names: Sequence[str]) -> Scenario:
     """The scenario with these features at work in it, and no others."""
     vhosts = tuple(vhost_of(name) for name in names)
     return replace(scenario, features=tuple(names), broker=replace(scenario.broker, vhosts=vhosts))
+
+
+def with_runs(scenario: Scenario, chances: Sequence[float] = _RUN_CHANCES) -> Scenario:
+    """The scenario with clients that publish and ack in runs, as often as one of ``chances``."""
+    random = Random(f"runs/{scenario.seed}")
+    clients = [replace(client, run_chance=random.choice(chances)) for client in scenario.clients]
+    return replace(scenario, clients=tuple(clients))
 
 
 def _features(seed: int) -> list[str]:

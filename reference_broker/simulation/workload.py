@@ -22,6 +22,8 @@ LARGE_SEGMENTS = (0.5, 1.0, 1.5, 3.0)
 _LARGE_CHANCE = 0.01
 _MULTIPLE_CHANCE = 0.2
 _EXPIRATIONS_MS = (0, 50, 500, 5_000)
+RUN_MESSAGES = (3, 40)
+"""Published to one place, or acked, one after another and in one piece."""
 _PRIORITY_ABOVE = 2
 """Priorities go up to this much above what any queue has: there they count as its highest."""
 
@@ -74,10 +76,11 @@ class Actor:
         self._left = True
         self._drop_session()
 
-    def publish_to(self, route: Route) -> None:
-        """One small persistent message, on the first channel."""
+    def publish_to(self, route: Route, count: int) -> None:
+        """Small persistent messages, in one piece, on the first channel."""
         assert self.session is not None
-        self._send(self.session.channels[0].publish(route, 10, True))
+        channel = self.session.channels[0]
+        self._send(b"".join(channel.publish(route, 10, True) for _ in range(count)))
 
     def _act(self) -> None:
         if self._left:
@@ -85,7 +88,10 @@ class Actor:
         channels = [] if self.session is None else self.session.ready_channels()
         if channels:
             channel = channels[0] if len(channels) == 1 else self._random.choice(channels)
-            if self._random.random() < self._plan.publish_chance:
+            publishes = self._random.random() < self._plan.publish_chance
+            if self._plan.run_chance and self._random.random() < self._plan.run_chance:
+                frames = self._publish_run(channel) if publishes else self._ack_run(channel)
+            elif publishes:
                 frames = self._publish(channel)
             else:
                 frames = self._rarely(channel) or self._settle_some(channel)
@@ -117,6 +123,24 @@ class Actor:
         ):
             expiration_ms = random.choice(_EXPIRATIONS_MS)
         return channel.publish(route, size, persistent, priority, expiration_ms)
+
+    def _publish_run(self, channel: ClientChannel) -> bytes:
+        """Messages that are alike, but for their numbers, and here and there a size or mode."""
+        if len(channel.unconfirmed) >= UNCONFIRMED_MAX:
+            return b""
+        random = self._random
+        route = random.choice(self._routes[channel.number - 1])
+        sizes = random.choices(SIZES, k=2)
+        frames = b""
+        for _ in range(random.randint(*RUN_MESSAGES)):
+            persistent = random.random() >= self._plan.transient_chance
+            frames += channel.publish(route, random.choice(sizes), persistent)
+        return frames
+
+    def _ack_run(self, channel: ClientChannel) -> bytes:
+        """Of what came first, each by a frame of its own."""
+        tags = list(channel.held)[: self._random.randint(*RUN_MESSAGES)]
+        return b"".join(channel.settle(tag, Settlement.ACK) for tag in tags)
 
     def _settle_some(self, channel: ClientChannel) -> bytes:
         frames = b""

@@ -47,6 +47,8 @@ has to be tidy."""
 
 REBUILD_PAUSE_US = (3_000_000, 15_000_000)
 _NOT_SYNCED_PAUSE_US = 3_000
+LAST_MESSAGES = 5
+"""Published in one piece at the very end."""
 
 
 class World:
@@ -133,7 +135,7 @@ class World:
         broker = self._running.broker
         self.history.drained(inspection.losses_of(broker))
         self.history.left_over(bookkeeping.held_for_messages(broker))
-        self._converge("the last message is confirmed", lambda: self._publish_last(drainer))
+        self._converge("the last messages are confirmed", lambda: self._publish_last(drainer))
         drainer.leave()
         self._rest()
         self.machine.recoveries_cut_short = False
@@ -247,15 +249,15 @@ class World:
         return len(node.broker.connections) == 1 and inspection.is_empty(node.broker)
 
     def _publish_last(self, drainer: Actor) -> bool:
-        """One message after all the acks: when it is confirmed they are synced."""
+        """A run of messages after all the acks: when it is confirmed they are synced."""
         session = drainer.session
         if session is None or not session.ready:
             return False
         confirmed = self.history.counts["confirmed"]
         if self._last_published is None or self._last_published[0] is not session:
-            drainer.publish_to(self.scenario.probe)
+            drainer.publish_to(self.scenario.probe, LAST_MESSAGES)
             self._last_published = (session, confirmed)
-        return confirmed > self._last_published[1]
+        return confirmed >= self._last_published[1] + LAST_MESSAGES
 
     def _converge(self, what: str, done: Callable[[], bool]) -> None:
         if not self.clock.run(self.clock.now_us + CONVERGE_US, done):

@@ -20,15 +20,16 @@ A segment is sealed with a footer that is made from the queues' indexes. So an e
 index before anything else is logged, and stay there (taken) until the record that ends it is; and
 whatever goes into the footer has its room taken off the segment's limit when it comes.
 
-This is the hot path of the broker, hence some things said twice: :meth:`Log.publish` and
-:meth:`Log.ack` are written out where a helper would do, and ``_limit`` is 0 while no batch is
-pending, so that one comparison asks both "is there a batch" and "is there room".
+This is the hot path of the broker, hence some things said twice: :meth:`Log.ack` is written out
+where a helper would do, and ``_limit`` is 0 while no batch is pending, so that one comparison asks
+both "is there a batch" and "is there room".
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from itertools import takewhile
 
 from reference_broker.core.content import Content
 from reference_broker.core.journal import Entry, EntrySource
@@ -39,25 +40,27 @@ from reference_broker.store.definitions import Definitions
 from reference_broker.store.departures import REMOVED_ROOM, Departures
 from reference_broker.store.fetch_request import FetchRequest
 from reference_broker.store.footer import (
-    END_ROOM,
     ENTRY_ROOM,
-    FOOTER_RANGE_BYTES,
     GROUP_ROOM,
     NOTE_ROOM,
-    SPEECH_ROOM,
     Footer,
     alive,
     encode_footer,
 )
 from reference_broker.store.liveness import Liveness, SegmentUse
 from reference_broker.store.pages import Pages
+from reference_broker.store.publish_run import (
+    BODY_PIECE_BYTES,
+    Place,
+    append_run,
+    publish_payload,
+)
 from reference_broker.store.record import (
     CHUNK_BYTES,
     CHUNK_OVERHEAD_BYTES,
     CHUNK_PAYLOAD,
     FRAME,
     FRAME_BYTES,
-    PUBLISH_ONE,
     RANGE_BYTES,
     RANGES_HEAD_BYTES,
     SYNCED_BYTES,
@@ -68,35 +71,19 @@ from reference_broker.store.record import (
 from reference_broker.store.rewrite import choose
 from reference_broker.store.rewrite_plan import RewritePlan, RewriteResult, Source
 from reference_broker.store.rewriting import Rewriting
-from reference_broker.store.segment import (
-    HEADER_BYTES,
-    SEGMENT_BYTES,
-    SPARE_FILE,
-    SegmentHeader,
-    SegmentName,
-    segment_bytes_for,
-)
-from reference_broker.store.spare import Spare, SpareState
+from reference_broker.store.room import MESSAGE_ROOM, RESERVED_BYTES, SLACK, SPEECH_SLACK, LogRoom
+from reference_broker.store.segment import HEADER_BYTES, SEGMENT_BYTES, SegmentHeader, SegmentName
+from reference_broker.store.spare import Spare
 from reference_broker.store.speeches import AckRow, Speeches
 from reference_broker.store.trailer import encode_trailer
-
-BODY_PIECE_BYTES = 64 * 1024
-"""A larger body is written from where it is; a smaller one is copied next to its head: cheaper."""
 
 SNAPSHOT_GAIN = 2
 """Definitions are written again when that sets free this many times what it costs."""
 
-_MESSAGE_ROOM = ENTRY_ROOM + GROUP_ROOM
-_SPEECH_ROOM = SPEECH_ROOM + FOOTER_RANGE_BYTES
-_SLACK = max(_MESSAGE_ROOM, _SPEECH_ROOM)
-"""Kept free below the limit: a message with one entry need not ask for room in the footer."""
-RESERVED_BYTES = END_ROOM + _SLACK + REMOVED_ROOM
-"""Of each segment, for its end."""
-_RANGE_ROOM = RANGE_BYTES + _SPEECH_ROOM
+_RANGE_ROOM = RANGE_BYTES + SPEECH_SLACK
 _RANGES_ROOM = RANGES_HEAD_BYTES + _RANGE_ROOM
 
 _MASK = 0xFFFFFFFF
-_PUBLISH = int(RecordType.PUBLISH)
 _ACK = RecordType.ACK
 _REQUEUE = RecordType.REQUEUE
 
@@ -146,12 +133,14 @@ class Log:
         self._ranges_position = 0
         self._row: AckRow | None = None
         self._spare = Spare(spare_bytes)
+        self.room = LogRoom(self._spare, self._liveness, segment_bytes, self._free_bytes)
         self._rewriting = Rewriting(self._liveness)
         self._departures = Departures(self._liveness, self._rewriting)
         self._open_segment(0)
         self._append(record.encode_start(epoch, clean))
         self._append_noted(self._liveness.census())
         self._append_definitions()
+        self._rate()
 
     # The journal
 
@@ -161,31 +150,12 @@ class Log:
     def publish(self, entries: Sequence[Entry], content: Content) -> None:
         if self._ranges:
             self._close_ranges()
-        body = content.body
-        if len(entries) != 1 or len(body) > BODY_PIECE_BYTES:
+        if len(entries) != 1 or len(content.body) > BODY_PIECE_BYTES:
             head = record.encode_publish_head(entries, self.epoch, content)
-            self._append_message(head, entries, content, _SLACK)
+            self._append_message(head, entries, content, SLACK)
             return
-        route = content.route
-        header = content.header
-        queue_id, sequence, expires_at_ms, priority = entries[0]
-        payload = (
-            PUBLISH_ONE.pack(
-                _PUBLISH,
-                1,
-                len(route),
-                len(header),
-                len(body),
-                queue_id,
-                self.epoch,
-                sequence,
-                expires_at_ms,
-                priority,
-            )
-            + route
-            + header
-            + body
-        )
+        entry = entries[0]
+        payload = publish_payload(content, entry, self.epoch)
         length = len(payload)
         content.stored = stored = FRAME_BYTES + length
         position = self.tail
@@ -195,14 +165,23 @@ class Log:
             limit = self._limit
         content.position = position
         checksum = self._checksum(payload, self._seed ^ (position & _MASK))
-        pieces = self._pieces
-        pieces.append(FRAME.pack(length, checksum))
-        pieces.append(payload)
+        self._pieces += (FRAME.pack(length, checksum), payload)
         self.tail = position + stored
         self._limit = limit - ENTRY_ROOM
         self._live_bytes += stored
-        if queue_id not in self._touched:
-            self._touch(queue_id)
+        if entry[0] not in self._touched:
+            self._touch(entry[0])
+
+    def publish_run(self, entry: Entry, contents: Sequence[Content]) -> int:
+        if self._ranges:
+            self._close_ranges()
+        before = self.tail
+        place = Place(self._pieces, before, self._limit, self.epoch, self._seed, self._checksum)
+        count, self.tail, self._limit = append_run(place, entry, contents)
+        self._live_bytes += self.tail - before
+        if count and entry.queue_id not in self._touched:
+            self._touch(entry.queue_id)
+        return count
 
     def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
         if position >= self._base:
@@ -219,6 +198,19 @@ class Log:
                 self._make_room()
         self._add(_ACK, queue_id, sequence)
         self._settle(queue_id, sequence, position, stored)
+
+    def ack_run(self, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
+        row = self._row
+        if row is not None and contents[0].position < self._base:
+            return row.go_on(queue_id, sequence, contents)
+        last = self._open_ranges.get(queue_id)
+        if last is None or last[2] + 1 != sequence or self._ranges_type is not _ACK:
+            return 0
+        base = self._base
+        stored = [each.stored for each in takewhile(lambda each: each.position >= base, contents)]
+        last[2] += len(stored)
+        self._live_bytes -= sum(stored)
+        return len(stored)
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         if position < self._redelivered_below:
@@ -242,7 +234,7 @@ class Log:
         head = record.encode_move_head(queue_id, self.epoch, sequence, entries, content)
         if self._ranges:
             self._close_ranges()
-        self._append_message(head, entries, content, _SLACK + _SPEECH_ROOM)
+        self._append_message(head, entries, content, SLACK + SPEECH_SLACK)
         self._settle(queue_id, sequence, position, stored)
 
     def define(self, key: str, value: bytes | None) -> None:
@@ -275,9 +267,10 @@ class Log:
             if leaving.bases:
                 self._append_noted(record.encode_bases(RecordType.REMOVED, leaving.bases))
             last = leaving.operations + self._rewriting.take_operations(self.synced)
-            self._spare.use_in(self._operations)
-            if self._spare.ask(self._segment_bytes):
-                last.append(ports.CreateSpare(SPARE_FILE, self._segment_bytes))
+            if not self.room.at_rest:
+                self._spare.use_in(self._operations)
+                last += self.room.ask_for_spare()
+                self._rate()
         if not (self._pieces or self._ranges or self._operations or last):
             return None
         self._flush()
@@ -294,7 +287,9 @@ class Log:
         self._liveness.worth_a_look |= self._base > self.synced
         self.synced = batch.end
         self._liveness.removed(batch.removed)
-        self._spare.answered(batch.spare_missing)
+        if not self.room.at_rest:
+            self.room.batch_synced(batch.end, batch.spare_missing)
+            self._rate()
         self._rewriting.batch_synced()
         self._row = None
 
@@ -302,7 +297,7 @@ class Log:
     def spare_missing(self) -> bool:
         """There is no room on the disk for a segment ahead: sound the alarm, and
         :meth:`retry_spare` from time to time."""
-        return self._spare.state is SpareState.MISSING
+        return self._spare.missing
 
     def retry_spare(self) -> None:
         """Have the next batch try again to make the spare segment. Idempotent."""
@@ -384,7 +379,7 @@ class Log:
     ) -> None:
         """A PUBLISH or MOVE with its body, and the books of it."""
         body = content.body
-        room += len(entries) * _MESSAGE_ROOM
+        room += len(entries) * MESSAGE_ROOM
         chunks = chunks_of(len(body))
         if not chunks:
             position = self._append(head, body, room)
@@ -497,6 +492,8 @@ class Log:
         if not self._limit:
             self._limit = self._idle_limit
         needed = size if self._synced_slot is not None else size + SYNCED_BYTES
+        if self.room.withheld_bytes and self.tail + needed > self._limit:
+            self._limit += self.room.release()
         full = self.tail + needed > self._limit
         if full:
             self._roll(needed)
@@ -511,7 +508,7 @@ class Log:
     def _roll(self, needed: int) -> None:
         """Complete the segment in use, and begin the next one, with room for its census."""
         old = self._active
-        leaving = self._departures.take_within(self._limit + _SLACK + REMOVED_ROOM - self.tail)
+        leaving = self._departures.take_within(self._limit + SLACK + REMOVED_ROOM - self.tail)
         if leaving.bases:
             self._note(self._put(record.encode_bases(RecordType.REMOVED, leaving.bases)))
         self._seal(RecordType.SEALED)
@@ -520,6 +517,18 @@ class Log:
         census_bytes = FRAME_BYTES + len(self._liveness.census()) + record.BASE_BYTES
         self._open_segment(needed + census_bytes + NOTE_ROOM)
         self._limit = self._idle_limit
+        self._rate()
+
+    def _free_bytes(self) -> int:
+        """What is left of the segment in use."""
+        return (self._limit or self._idle_limit) + self.room.withheld_bytes - self.tail
+
+    def _rate(self) -> None:
+        """Have the limit where room gets scarce."""
+        raised = self.room.rate()
+        self._idle_limit += raised
+        if self._limit:
+            self._limit += raised
 
     def _seal(self, end: RecordType) -> None:
         """Write the end of the segment in use: its last record, footer and trailer."""
@@ -550,13 +559,9 @@ class Log:
         """Begin one at the tail, with room for ``needed`` bytes of record and footer."""
         name = SegmentName(self.tail, self.epoch)
         header = SegmentHeader(name, self._checksum_kind, self._redelivered_below).encode()
-        if self._spare.take(HEADER_BYTES + needed + RESERVED_BYTES):
-            size = self._spare.size_bytes
-            self._operations.append(ports.RenameFile(SPARE_FILE, name.file))
-        else:
-            size = segment_bytes_for(needed + RESERVED_BYTES, self._segment_bytes)
-            self._operations.append(ports.CreateFile(name.file, size))
+        creation, size = self.room.begin_segment(name.base, name.file, needed)
         self._operations += [
+            creation,
             ports.Write(name.file, 0, [header]),
             ports.Sync(name.file),
             ports.SyncDirectory(),

@@ -19,7 +19,7 @@ from array import array
 from reference_broker.store.checksum import PREFERRED, ChecksumKind, checksum_of
 from reference_broker.store.definitions import Definitions
 from reference_broker.store.footer import NOTE_ROOM, Footer, alive, encode_footer
-from reference_broker.store.log import RESERVED_BYTES, Log
+from reference_broker.store.log import Log
 from reference_broker.store.ports import (
     DISK_FULL,
     CreateFile,
@@ -44,6 +44,7 @@ from reference_broker.store.record import (
 )
 from reference_broker.store.recovered import LastSegment, RecoveredLog
 from reference_broker.store.recovery import recover
+from reference_broker.store.room import RESERVED_BYTES
 from reference_broker.store.segment import (
     HEADER_BYTES,
     SEGMENT_BYTES,

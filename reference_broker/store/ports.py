@@ -27,7 +27,8 @@ class CreateFile:
 
 @dataclass(slots=True)
 class CreateSpare:
-    """As :class:`CreateFile`, but a full disk is no failure: whoever performs the batch notes it in
+    """As :class:`CreateFile`, but one that is there already is made so large, and a full disk is no
+    failure: it leaves what was there, and whoever performs the batch notes it in
     ``batch.spare_missing`` and goes on with the next operation."""
 
     file: str

@@ -97,6 +97,8 @@ RANGE = struct.Struct(">QIQQ")
 _SYNCED = struct.Struct(">BQ")
 _START = struct.Struct(">BI?")
 _MOVE_HEAD = struct.Struct(">BQIQIHII")
+_MOVE_ONE = struct.Struct(">BQIQIHIIQIQQB")
+"""The head and the entry of a MOVE to a single queue."""
 _DEFINE_HEAD = struct.Struct(">B?I")
 _DEFINITION_HEAD = struct.Struct(">II")
 _EXTENT = struct.Struct(">BQIBQI")
@@ -217,6 +219,23 @@ def encode_move_head(
     """All of a MOVE but the body, which the caller appends (or writes as CHUNKs)."""
     route = content.route
     header = content.header
+    if len(entries) == 1:
+        head = _MOVE_ONE.pack(
+            _MOVE_TYPE,
+            queue_id,
+            epoch,
+            sequence,
+            1,
+            len(route),
+            len(header),
+            len(content.body),
+            entries[0].queue_id,
+            epoch,
+            entries[0].sequence,
+            entries[0].expires_at_ms,
+            entries[0].priority,
+        )
+        return head + route + header
     head = _MOVE_HEAD.pack(
         RecordType.MOVE,
         queue_id,

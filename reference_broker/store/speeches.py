@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 
+from reference_broker.core.content import Content
 from reference_broker.store.footer import FOOTER_RANGE_BYTES, SPEECH_ROOM, Ranges, ranges_of
 from reference_broker.store.liveness import Liveness, SegmentUse
 from reference_broker.store.record import RANGE_BYTES
@@ -95,3 +96,12 @@ class AckRow:
         if about.live_bytes < about.watch_below:
             self._liveness.examine(about)
         return True
+
+    def go_on(self, queue_id: int, sequence: int, contents: Iterable[Content]) -> int:
+        """The same for messages with the sequences from ``sequence`` on; how many were next."""
+        first = sequence
+        for content in contents:
+            if not self.goes_on(queue_id, sequence, content.position, content.stored):
+                break
+            sequence += 1
+        return sequence - first

@@ -14,8 +14,9 @@ from enum import StrEnum
 from typing import Any
 
 from mqkit.errors import ConfigurationError
-from mqkit.transport.pika_window import DEFAULT_WINDOW_BYTES, DEFAULT_WINDOW_MESSAGES
+from mqkit.transport.blocking_choice import BlockingChoice
 from mqkit.transport.seam import Endpoint
+from mqkit.transport.window_size import DEFAULT_WINDOW_BYTES, DEFAULT_WINDOW_MESSAGES
 from mqkit.url import parse
 
 SHORT_STRING_BYTES_MAX = 255
@@ -75,6 +76,7 @@ class SinkOptions:
     connect_timeout_s: float = 30.0
     confirm_timeout_s: float = 60.0
     blocked_timeout_s: float = 300.0
+    transport: BlockingChoice = BlockingChoice.NATIVE
 
     def __post_init__(self) -> None:
         parse(self.url)
@@ -187,6 +189,7 @@ _CHOICES: dict[str, type[StrEnum]] = {
     "message_ids": MessageIds,
     "on_unroutable": OnUnroutable,
     "on_bad_row": OnBadRow,
+    "transport": BlockingChoice,
 }
 
 _READERS: dict[str, Callable[[str], Any]] = {
@@ -206,6 +209,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "connect_timeout_s": _seconds,
     "confirm_timeout_s": _seconds,
     "blocked_timeout_s": _seconds,
+    "transport": _text,
 }
 assert set(_READERS) == {each.name for each in fields(SinkOptions)}
 

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from mqkit.transport.blocking import BlockingConnection
-from mqkit.transport.pika_adapter import PikaTransport
-from mqkit.transport.pika_window import WindowSize
+from mqkit.transport.blocking_choice import BlockingChoice
+from mqkit.transport.window_size import WindowSize
 from mqkit_spark.options import SinkOptions
 
 IDLE_MAX_S = 60.0
@@ -25,7 +25,7 @@ IDLE_MAX_S = 60.0
 IDLE_MAX = 4
 """So many idle connections are kept; the one idle longest goes first."""
 
-_Key = tuple[int, str, WindowSize]
+_Key = tuple[int, str, BlockingChoice, WindowSize]
 
 
 @dataclass(slots=True)
@@ -47,10 +47,10 @@ def borrowed(options: SinkOptions) -> Iterator[BlockingConnection]:
     with whatever is in flight on it. Raises what connecting raises.
     """
     window = WindowSize(options.max_in_flight, options.max_in_flight_bytes)
-    key = (os.getpid(), options.url, window)
+    key = (os.getpid(), options.url, options.transport, window)
     connection = _take(key)
     if connection is None:
-        connection = PikaTransport(window).connect(
+        connection = options.transport.transport(window).connect(
             options.endpoint, name="mqkit-spark", timeout_s=options.connect_timeout_s
         )
     try:

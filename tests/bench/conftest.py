@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bench.contestant import Contestant
-from bench.server import RabbitMQServer, ReferenceServer, rabbitmq_server, reference_server
-from bench.session import Address
 from mqkit.testing.rabbitmq_node import NodeFailed
 from mqkit.url import parse
+from mqkit_bench.contestant import Contestant
+from mqkit_bench.server import RabbitMQServer, ReferenceServer, rabbitmq_server, reference_server
+from mqkit_bench.session import Address
 
 
 @pytest.fixture

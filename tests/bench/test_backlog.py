@@ -1,4 +1,4 @@
-"""bench.backlog: small ones, over one queue and over several."""
+"""mqkit_bench.backlog: small ones, over one queue and over several."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from bench.backlog import HEADER, Backlog, Figures, measure, table
-from bench.restart import Restart
-from bench.server import ReferenceServer
+from mqkit_bench.backlog import HEADER, Backlog, Figures, measure, table
+from mqkit_bench.restart import Restart
+from mqkit_bench.server import ReferenceServer
 
 
 @pytest.mark.slow

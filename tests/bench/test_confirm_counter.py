@@ -1,12 +1,12 @@
-"""bench.confirm_counter: acks as brokers may send them."""
+"""mqkit_bench.confirm_counter: acks as brokers may send them."""
 
 from __future__ import annotations
 
 import pytest
 
-from bench.confirm_counter import ACK_FRAME, ConfirmCounter
 from mqkit import wire
 from mqkit.wire import methods
+from mqkit_bench.confirm_counter import ACK_FRAME, ConfirmCounter
 
 
 def ack(tag: int, *, multiple: bool = False) -> bytes:

@@ -1,4 +1,4 @@
-"""bench.consumer: a sum of bytes is a number of messages, and all that was received is acked."""
+"""mqkit_bench.consumer: a sum of bytes is a number of messages; all that came is acked."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import closing
 
 import pytest
 
-from bench.consumer import Consumer, Subscription
-from bench.contestant import Contestant, Counts
-from bench.filler import fill
-from bench.ring import Ring
-from bench.session import Session
+from mqkit_bench.consumer import Consumer, Subscription
+from mqkit_bench.contestant import Contestant, Counts
+from mqkit_bench.filler import fill
+from mqkit_bench.ring import Ring
+from mqkit_bench.session import Session
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
-"""bench.contestant: what the kernel and the management API account for."""
+"""mqkit_bench.contestant: what the kernel and the management API account for."""
 
 from __future__ import annotations
 
 import pytest
 
-from bench import contestant as contestant_module
-from bench.contestant import Contestant, Counts
-from bench.report import Discrepancy
-from bench.server import ReferenceServer
+from mqkit_bench import contestant as contestant_module
+from mqkit_bench.contestant import Contestant, Counts
+from mqkit_bench.report import Discrepancy
+from mqkit_bench.server import ReferenceServer
 
 
 @pytest.mark.parametrize("figure", ["cpu_s", "rss_mib"])

@@ -1,4 +1,4 @@
-"""bench.data_folder: sizes, file systems, and the page cache."""
+"""mqkit_bench.data_folder: sizes, file systems, and the page cache."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from bench import data_folder as module
-from bench.data_folder import data_folder, disk_kind, evict, file_system, usage
+from mqkit_bench import data_folder as module
+from mqkit_bench.data_folder import data_folder, disk_kind, evict, file_system, usage
 
 
 def test_file_systems_are_told_apart() -> None:

@@ -1,4 +1,4 @@
-"""bench.drain: what was confirmed is what was acked and what is left, in both kinds of round."""
+"""mqkit_bench.drain: what was confirmed is what was acked and what is left, either round."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bench.contestant import Contestant
-from bench.drain import HEADER, Depth, Round, Standing, Traffic, compete, one_round, table
-from bench.report import Discrepancy
-from bench.server import ReferenceServer
+from mqkit_bench.contestant import Contestant
+from mqkit_bench.drain import HEADER, Depth, Round, Standing, Traffic, compete, one_round, table
+from mqkit_bench.report import Discrepancy
+from mqkit_bench.server import ReferenceServer
 
 TRAFFIC = Traffic(body_bytes=100, publish_rate=1000)
 
@@ -36,7 +36,7 @@ def test_messages_that_are_not_there_are_noticed(
     def fill_too_little(*_: Any) -> None:
         return
 
-    monkeypatch.setattr("bench.drain.fill", fill_too_little)
+    monkeypatch.setattr("mqkit_bench.drain.fill", fill_too_little)
     depth = Depth("disk", 2_000_000, 1, on_disk=False)
     with pytest.raises(Discrepancy, match="2,000,000 messages confirmed, only"):
         one_round(server.contestant, server_folder, depth, TRAFFIC)

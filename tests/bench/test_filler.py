@@ -1,4 +1,4 @@
-"""bench.filler: exactly what was asked for is sent, confirmed, and in the queues."""
+"""mqkit_bench.filler: exactly what was asked for is sent, confirmed, and in the queues."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import closing
 
 import pytest
 
-from bench import filler as filler_module
-from bench.contestant import Contestant, Counts
-from bench.filler import Filler, Pace, Stalled, fill, publisher
-from bench.message import publish_frames
-from bench.ring import Ring
-from bench.session import Session
 from mqkit import wire
 from mqkit.wire import methods
+from mqkit_bench import filler as filler_module
+from mqkit_bench.contestant import Contestant, Counts
+from mqkit_bench.filler import Filler, Pace, Stalled, fill, publisher
+from mqkit_bench.message import publish_frames
+from mqkit_bench.ring import Ring
+from mqkit_bench.session import Session
 
 
 def declare(contestant: Contestant, *queues: str) -> None:

@@ -1,4 +1,4 @@
-"""``python -m bench``: the command line, from options to a line that says why not."""
+"""``mqkit bench``: the command line, from options to a line that says why not."""
 
 from __future__ import annotations
 
@@ -9,25 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import with_default
-
-
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ([], ["throughput"]),
-        (["--rounds", "5"], ["throughput", "--rounds", "5"]),
-        (["throughput", "--alone"], ["throughput", "--alone"]),
-        (["stuck", "--segments", "5"], ["stuck", "--segments", "5"]),
-        (["--help"], ["--help"]),
-    ],
-)
-def test_options_alone_are_those_of_throughput(given: list[str], meant: list[str]) -> None:
-    assert with_default(given) == meant
-
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bench", *arguments]
+    command = [sys.executable, "-m", "mqkit_cli", "bench", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
 
 

@@ -1,9 +1,9 @@
-"""bench.message: sizes are those of the frames that a broker sends."""
+"""mqkit_bench.message: sizes are those of the frames that a broker sends."""
 
 from __future__ import annotations
 
-from bench.message import BODY_BYTES_MAX, FRAME_MAX_BYTES, delivery_bytes, publish_frames
 from mqkit import wire
+from mqkit_bench.message import BODY_BYTES_MAX, FRAME_MAX_BYTES, delivery_bytes, publish_frames
 
 
 def frames(data: bytes) -> list[wire.Frame]:

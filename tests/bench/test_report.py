@@ -1,12 +1,12 @@
-"""bench.report: tables and JSON."""
+"""mqkit_bench.report: tables and JSON."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from bench.report import markdown, write_json
-from bench.restart import Restart
+from mqkit_bench.report import markdown, write_json
+from mqkit_bench.restart import Restart
 
 
 def test_a_table_is_markdown() -> None:

@@ -1,4 +1,4 @@
-"""bench.restart: what was confirmed is counted after it, and the clock runs forward."""
+"""mqkit_bench.restart: what was confirmed is counted after it, and the clock runs forward."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from contextlib import closing
 
 import pytest
 
-from bench import contestant as contestant_module
-from bench.filler import fill
-from bench.report import Discrepancy
-from bench.restart import Ending, restart
-from bench.ring import Ring
-from bench.server import ReferenceServer
-from bench.session import Session
+from mqkit_bench import contestant as contestant_module
+from mqkit_bench.filler import fill
+from mqkit_bench.report import Discrepancy
+from mqkit_bench.restart import Ending, restart
+from mqkit_bench.ring import Ring
+from mqkit_bench.server import ReferenceServer
+from mqkit_bench.session import Session
 
 QUEUES = ["bench.restart.1", "bench.restart.2"]
 

@@ -1,11 +1,11 @@
-"""bench.ring: places in an endless stream of messages, however they are cut."""
+"""mqkit_bench.ring: places in an endless stream of messages, however they are cut."""
 
 from __future__ import annotations
 
 import pytest
 
-from bench.message import publish_frames
-from bench.ring import PIECE_BYTES, Ring
+from mqkit_bench.message import publish_frames
+from mqkit_bench.ring import PIECE_BYTES, Ring
 
 MESSAGES = [b"a" * 3, b"b" * 10, b"c"]
 

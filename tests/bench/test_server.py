@@ -1,4 +1,4 @@
-"""bench.server: a process that is stopped, killed and started again on the same data."""
+"""mqkit_bench.server: a process that is stopped, killed and started again on the same data."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bench.filler import fill
-from bench.ring import Ring
-from bench.server import ReferenceServer, reference_server
-from bench.session import Session
+from mqkit_bench.filler import fill
+from mqkit_bench.ring import Ring
+from mqkit_bench.server import ReferenceServer, reference_server
+from mqkit_bench.session import Session
 
 QUEUE = "bench.server"
 

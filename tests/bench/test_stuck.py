@@ -1,4 +1,4 @@
-"""bench.stuck: the pattern, the bound, and a small run whose messages all come back."""
+"""mqkit_bench.stuck: the pattern, the bound, and a small run whose messages all come back."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.data_folder import Usage
-from bench.message import publish_frames
-from bench.server import ReferenceServer
-from bench.stuck import HEADER, STUCK_QUEUE, Figures, Pattern, measure, table
+from mqkit_bench.data_folder import Usage
+from mqkit_bench.message import publish_frames
+from mqkit_bench.server import ReferenceServer
+from mqkit_bench.stuck import HEADER, STUCK_QUEUE, Figures, Pattern, measure, table
 from reference_broker.store.segment import SEGMENT_BYTES
 
 MIB = 2**20

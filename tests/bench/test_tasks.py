@@ -1,4 +1,4 @@
-"""bench.tasks: what the workers report is what became of the messages."""
+"""mqkit_bench.tasks: what the workers report is what became of the messages."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from contextlib import closing
 
 import pytest
 
-from bench.consumer import Subscription
-from bench.contestant import Contestant, Counts
-from bench.filler import fill
-from bench.ring import Ring
-from bench.session import Session
-from bench.tasks import drain, hold, publish_at
-from bench.worker import Worker, WorkerFailed
+from mqkit_bench.consumer import Subscription
+from mqkit_bench.contestant import Contestant, Counts
+from mqkit_bench.filler import fill
+from mqkit_bench.ring import Ring
+from mqkit_bench.session import Session
+from mqkit_bench.tasks import drain, hold, publish_at
+from mqkit_bench.worker import Worker, WorkerFailed
 
 
 @pytest.fixture

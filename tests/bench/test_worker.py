@@ -1,4 +1,4 @@
-"""bench.worker: reports, failures, and an end in any case."""
+"""mqkit_bench.worker: reports, failures, and an end in any case."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 
 import pytest
 
-from bench.worker import Worker, WorkerFailed
+from mqkit_bench.worker import Worker, WorkerFailed
 
 
 def echo(pipe: Connection, prefix: str) -> None:

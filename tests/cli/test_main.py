@@ -56,6 +56,53 @@ def test_ctl_loads_nothing_that_it_does_not_need(
     assert not HEAVY & loaded
 
 
+NOT_A_BROKERS = {
+    *("aio_pika", "pika", "httpx", "rich", "ruamel", "tenacity"),
+    *("cryptography", "mqkit.topology", "mqkit.app", "mqkit_cli.app", "mqkit_cli.commands.store"),
+}
+
+
+def test_a_running_broker_keeps_nothing_in_memory_that_it_does_not_need(
+    tmp_path: Path, clean_environment: dict[str, str]
+) -> None:
+    """It is in a container with a limit, for months; without TLS it reads no certificates."""
+    words = ["broker", "run", "--data-dir", str(tmp_path / "data")]
+    for option in ("--listen", "--http", "--prometheus"):
+        words += [option, "127.0.0.1:0"]
+    code = (
+        f"import sys\nfrom mqkit_cli.__main__ import main\nsys.argv[1:] = {words}\n"
+        "try:\n    main()\nfinally:\n    print(*sys.modules)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=clean_environment
+    ) as broker:
+        assert broker.stdout is not None
+        assert broker.stdout.readline().startswith("ready amqp=")
+        broker.terminate()
+        loaded = set(broker.stdout.read().split())
+    assert broker.returncode == 0
+    assert "reference_broker.http.metrics" in loaded
+    assert not NOT_A_BROKERS & loaded
+
+
+def test_broker_run_says_the_same_as_in_the_whole_tree(clean_environment: dict[str, str]) -> None:
+    whole = "from mqkit_cli.app import app; app(sys.argv[1:], prog_name='mqkit')"
+    own = "from mqkit_cli.__main__ import main; main()"
+    helps = [
+        subprocess.run(
+            [sys.executable, "-c", f"import sys; {code}", "broker", "run", "--help"],
+            capture_output=True,
+            text=True,
+            env=clean_environment,
+            timeout=60,
+            check=True,
+        ).stdout
+        for code in (whole, own)
+    ]
+    assert helps[0] == helps[1]
+    assert helps[0].startswith("Usage: mqkit broker run [OPTIONS]")
+
+
 def test_without_the_extra_it_says_what_to_install(clean_environment: dict[str, str]) -> None:
     """`pip install mqkit` brings the script, but neither typer nor the broker's web server."""
     code = "import sys; sys.modules['typer'] = None; import mqkit_cli.__main__ as m; m.main()"

@@ -13,8 +13,8 @@ import pytest
 
 from mqkit.errors import MqkitError
 from mqkit.settings import Settings
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
-from mqkit.transport.pika_adapter import PikaTransport
+from mqkit.transport.blocking_choice import BlockingChoice
+from mqkit.transport.choice import TRANSPORTS, chosen
 from mqkit.url import parse
 from mqkit_spark.options import SinkOptions
 from reference_broker.runtime.config import Address, ServerConfig, UserConfig
@@ -64,26 +64,39 @@ def _chain(report: traceback.TracebackException) -> Iterator[traceback.Traceback
         part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_a_connection_that_fails(
-    server: Server, failure: str, caplog: pytest.LogCaptureFixture
+    server: Server, failure: str, transport: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     endpoint = parse(url_of(server, failure))
     with pytest.raises(MqkitError) as asynchronous:
-        await AioPikaTransport().connect(endpoint, name="canary", timeout_s=20)
-    blocking = PikaTransport()
-    with pytest.raises(MqkitError) as synchronous:
-        await asyncio.to_thread(blocking.connect, endpoint, name="canary", timeout_s=20)
+        await chosen(transport).connect(endpoint, name="canary", timeout_s=20)
     assert leaks(asynchronous.value) == []
+    assert CANARY not in caplog.text
+
+
+@pytest.mark.parametrize("choice", BlockingChoice)
+@pytest.mark.parametrize("failure", FAILURES)
+async def test_a_blocking_connection_that_fails(
+    server: Server, failure: str, choice: BlockingChoice, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    connect = choice.transport().connect
+    with pytest.raises(MqkitError) as synchronous:
+        await asyncio.to_thread(connect, parse(url_of(server, failure)), name="t", timeout_s=20)
     assert leaks(synchronous.value) == []
     assert CANARY not in caplog.text
 
 
-async def test_a_connection_that_opens(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_a_connection_that_opens(
+    server: Server, transport: str, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     endpoint = parse(f"amqp://app:{CANARY}@127.0.0.1:{server.amqp_port}/")
-    connection = await AioPikaTransport().connect(endpoint, name="canary", timeout_s=20)
+    connection = await chosen(transport).connect(endpoint, name="canary", timeout_s=20)
     await connection.close()
     assert CANARY not in caplog.text
     assert CANARY not in f"{endpoint!r} {endpoint} {connection!r}"

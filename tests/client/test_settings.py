@@ -13,7 +13,7 @@ from mqkit.settings import MESSAGE_BYTES_MAX, Settings
 
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("MQKIT_URL", "MQKIT_URLS"):
+    for variable in ("MQKIT_URL", "MQKIT_URLS", "MQKIT_TRANSPORT"):
         monkeypatch.delenv(variable, raising=False)
 
 
@@ -29,6 +29,14 @@ def test_several_hosts_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
     settings = Settings.load()
     assert [endpoint.host for endpoint in settings.endpoints] == ["mq1", "mq2"]
     assert settings.heartbeat_s == 7
+
+
+def test_the_transport_is_native_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings.load().transport == "native"
+    monkeypatch.setenv("MQKIT_TRANSPORT", "aio-pika")
+    assert Settings.load().transport == "aio-pika"
+    with pytest.raises(ConfigurationError, match="no transport 'rabbit', but these: native"):
+        Settings.load(transport="rabbit")
 
 
 def test_a_single_url_will_do_and_the_plural_wins(monkeypatch: pytest.MonkeyPatch) -> None:

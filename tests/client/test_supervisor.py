@@ -23,7 +23,7 @@ from mqkit.supervisor import Supervisor
 from mqkit.supervisor_states import State
 from mqkit.testing.clock import FakeClock
 from mqkit.testing.proxy import FaultyProxy
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Connection, Credentials, Endpoint, OnBlocked, OnClosed
 from mqkit.url import parse
 
@@ -33,9 +33,9 @@ WAIT_S = 10.0
 FAST = Settings.load(urls="amqp://127.0.0.1/", reconnect_first_s=0.01, reconnect_max_s=0.05)
 
 
-def fast(*urls: str, **options: Any) -> tuple[AioPikaTransport, tuple[Endpoint, ...], Settings]:
+def fast(*urls: str, **options: Any) -> tuple[NativeTransport, tuple[Endpoint, ...], Settings]:
     """Arguments for a supervisor that reconnects at once."""
-    return AioPikaTransport(), tuple(parse(url) for url in urls), FAST.model_copy(update=options)
+    return NativeTransport(), tuple(parse(url) for url in urls), FAST.model_copy(update=options)
 
 
 class States:

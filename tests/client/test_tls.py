@@ -13,12 +13,16 @@ import pytest
 
 from mqkit.declaration import Queue
 from mqkit.errors import ConfigurationError, MqkitError
+from mqkit.message import Message
+from mqkit.outcome import Confirmed
 from mqkit.settings import Settings
 from mqkit.testing.certificates import Authority, CertificateFiles
-from mqkit.tls import TlsOptions
+from mqkit.tls import TlsOptions, check_tls
 from mqkit.topology import take_snapshot
 from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.blocking import BlockingTransport
 from mqkit.transport.native import NativeTransport
+from mqkit.transport.native.blocking_transport import NativeBlockingTransport
 from mqkit.transport.pika_adapter import PikaTransport
 from mqkit.transport.seam import Endpoint, Transport
 from mqkit.url import parse
@@ -49,6 +53,11 @@ def test_a_url_says_what_tls_needs() -> None:
         ("amqps://h/?verify=maybe", "verify_peer or verify_none"),
         ("amqps://h/?keyfile=a.key", "no certfile"),
         ("amqps://h/?cacertfile=", "cacertfile in the URL is empty"),
+        ("amqps://h/?server_name_indication=", "server_name_indication in the URL is empty"),
+        ("amqps://h/?server_name_indication=a..b", "can't be the name of a host: 'a..b'"),
+        ("amqps://h/?server_name_indication=.b", "can't be the name of a host"),
+        ("amqps://h/?server_name_indication=a%20b", "can't be the name of a host"),
+        (f"amqps://h/?server_name_indication={'x' * 64}.b", "can't be the name of a host"),
         ("amqp://u:p@h/?cacertfile=ca.pem", "the one without TLS"),
         ("amqps://h/?auth_mechanism=scram", "plain or external"),
         ("amqp://h/?auth_mechanism=external", "it needs amqps://"),
@@ -82,6 +91,42 @@ def test_settings_are_for_urls_that_say_nothing() -> None:
         TlsOptions("b.pem"),
         TlsOptions(),
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"tls_keyfile": "a.key"}, "tls_keyfile is given, and no tls_certfile"),
+        ({"tls_cacertfile": ""}, "tls_cacertfile is empty"),
+        ({"tls_server_name": "a..b"}, "tls_server_name can't be the name of a host: 'a..b'"),
+    ],
+)
+def test_settings_that_can_not_be_meant(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        Settings.load(urls="amqps://a/", **settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"tls_cacertfile": "ca.pem"},
+        {"tls_certfile": "a.pem"},
+        {"tls_server_name": "mq"},
+        {"tls_verify": False},
+    ],
+)
+@pytest.mark.parametrize("others", ["", "amqps://b/,"])
+def test_settings_that_a_url_has_no_use_for(settings: dict[str, Any], others: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Settings.load(urls=f"{others}amqp://u:secret@a/", **settings)
+    said = str(refused.value)
+    assert f"{next(iter(settings))} is set, and amqp://u:***@a/ does not speak TLS" in said
+    assert Settings.load(urls="amqp://a/", tls_verify=True).endpoints
+
+
+@pytest.mark.parametrize("name", ["mq", "mq_1", "mq.example.", "127.0.0.1", "::1", "münchen.de"])
+def test_names_that_a_server_may_have(name: str) -> None:
+    check_tls(TlsOptions(server_name=name), str)
 
 
 @pytest.fixture(scope="module")
@@ -127,12 +172,24 @@ def endpoint(server: Server, authority: Authority) -> Endpoint:
     return replace(parse(f"amqps://localhost:{server.tls.amqp_port}/"), tls_options=options)
 
 
-def declared_with_pika(endpoint: Endpoint) -> None:
-    connection = PikaTransport().connect(endpoint, name="test", timeout_s=WAIT_S)
+def declared_blocking(transport: BlockingTransport, endpoint: Endpoint) -> None:
+    connection = transport.connect(endpoint, name="test", timeout_s=WAIT_S)
     try:
-        connection.channel().declare_queue(Queue("q"))
+        channel = connection.channel(confirms=True)
+        channel.declare_queue(Queue("q"))
+        large = Message("", "q", bytes(3_000_000))  # many TLS records, and more than a buffer
+        assert [future.result(WAIT_S) for future in channel.publish_many([large])] == [Confirmed()]
+        assert channel.get("q", no_ack=True) is not None
     finally:
         connection.close()
+
+
+def declared_with_pika(endpoint: Endpoint) -> None:
+    declared_blocking(PikaTransport(), endpoint)
+
+
+def declared_with_native_blocking(endpoint: Endpoint) -> None:
+    declared_blocking(NativeBlockingTransport(), endpoint)
 
 
 async def declared_by(transport: Transport, endpoint: Endpoint) -> None:
@@ -151,7 +208,14 @@ def declared_with_native(endpoint: Endpoint) -> None:
     asyncio.run(declared_by(NativeTransport(), endpoint))
 
 
-@pytest.fixture(params=[declared_with_pika, declared_with_aio_pika, declared_with_native])
+@pytest.fixture(
+    params=[
+        declared_with_pika,
+        declared_with_aio_pika,
+        declared_with_native,
+        declared_with_native_blocking,
+    ]
+)
 def declared(request: pytest.FixtureRequest) -> Callable[[Endpoint], None]:
     """Connects, and declares a queue."""
     made: Callable[[Endpoint], None] = request.param

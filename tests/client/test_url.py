@@ -20,6 +20,8 @@ from mqkit.url import parse, redact
         "amqp://guest:cret℀@host/",
         "guest:cret@host",
         "amqp:///vhost",
+        "amqp://guest:cret@a..b/",
+        f"amqp://{'x' * 64}/",
         "http://host/",
         "",
     ],

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TOP_LEVEL = {"mqkit", "reference_broker", "mqkit_cli", "mqkit_spark", "pyspark_mqkit"}
+TOP_LEVEL = {
+    *("mqkit", "reference_broker", "mqkit_bench", "mqkit_cli"),
+    *("mqkit_spark", "pyspark_mqkit"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +31,13 @@ def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         return archive.namelist()
 
 
-def test_nothing_called_cli_or_spark_lands_in_site_packages(wheel_names: list[str]) -> None:
+def test_nothing_called_bench_cli_or_spark_lands_in_site_packages(wheel_names: list[str]) -> None:
     tops = {name.split("/")[0] for name in wheel_names}
     assert {top for top in tops if not top.endswith(".dist-info")} == TOP_LEVEL
 
 
 def test_the_packages_are_typed(wheel_names: list[str]) -> None:
-    for package in ("mqkit", "reference_broker", "mqkit_cli", "mqkit_spark"):
+    for package in ("mqkit", "reference_broker", "mqkit_bench", "mqkit_cli", "mqkit_spark"):
         assert f"{package}/py.typed" in wheel_names
 
 

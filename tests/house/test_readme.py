@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text()
 FILE = re.compile(r"^`([\w.]+)`\n\n```(?:yaml|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINES_OF_A_JOB_MAX = 40
-DEADLINE_S = 60
+DEADLINE_S = 110
 
 
 def steps(block: str) -> Iterator[tuple[list[str], str]]:

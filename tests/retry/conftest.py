@@ -12,7 +12,7 @@ from mqkit.declaration import Queue
 from mqkit.message import Delivery, Message, Properties
 from mqkit.outcome import Confirmed
 from mqkit.retry import RetryPolicy, compile_policy
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Connection, Endpoint
 from mqkit.url import parse
 
@@ -56,7 +56,7 @@ class Bench:
 @pytest.fixture
 async def bench(broker: Any, unique: Callable[[str], str]) -> AsyncIterator[Bench]:
     endpoint = parse(broker.url)
-    transport = AioPikaTransport()
+    transport = NativeTransport()
     connection = await transport.connect(endpoint, name="test", timeout_s=TIMEOUT_S)
     name = unique("delays")
     queues = [Queue(name), *compile_policy(name, RetryPolicy.of("50ms"))]

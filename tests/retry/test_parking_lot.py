@@ -16,7 +16,7 @@ from mqkit.retry import ParkingLotTools, ReplayReport, Selection, to_parking_lot
 from mqkit.retry.headers import ATTEMPT, REPLAYS, Failure
 from mqkit.retry.parking_lot import MAX_PEEK
 from mqkit.retry.replay import MAX_REPLAYS
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Credentials
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +29,7 @@ FAILURE = Failure("ValueError", "oops", datetime(2025, 1, 2, tzinfo=UTC))
 
 
 def tools(bench: Bench) -> ParkingLotTools:
-    return ParkingLotTools(AioPikaTransport(), bench.endpoint, timeout_s=20)
+    return ParkingLotTools(NativeTransport(), bench.endpoint, timeout_s=20)
 
 
 async def one(bench: Bench, queue: str) -> Delivery:

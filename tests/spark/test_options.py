@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from mqkit.errors import ConfigurationError
+from mqkit.transport.blocking_choice import BlockingChoice
 from mqkit_spark.options import (
     MessageIds,
     OnBadRow,
@@ -39,6 +40,7 @@ def test_names_come_in_lower_case_and_values_as_text() -> None:
             "connecttimeout": "1.5",
             "confirmtimeout": "2",
             "blockedtimeout": "3",
+            "transport": "Native",
         }
     )
     assert options == SinkOptions(
@@ -58,6 +60,7 @@ def test_names_come_in_lower_case_and_values_as_text() -> None:
         connect_timeout_s=1.5,
         confirm_timeout_s=2,
         blocked_timeout_s=3,
+        transport=BlockingChoice.NATIVE,
     )
     assert from_spark({"URL": URL, "maxInFlight": "7"}).max_in_flight == 7
 

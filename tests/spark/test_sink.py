@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -15,12 +16,20 @@ from mqkit.errors import ConnectionRefused, Unreachable
 from mqkit.message import Message, Properties
 from mqkit.testing.proxy import FaultyProxy
 from mqkit.transport.blocking import BlockingConnection
-from mqkit.transport.pika_adapter import PikaTransport
-from mqkit.transport.pika_window import WindowSize
+from mqkit.transport.blocking_choice import BlockingChoice
+from mqkit.transport.window_size import WindowSize
 from mqkit_spark.options import OnUnroutable, SinkOptions
 from mqkit_spark.pool import borrowed
 from mqkit_spark.report import PublishFailed
 from mqkit_spark.sink import Counts, PartitionSink
+
+OptionsOf = Callable[..., SinkOptions]
+
+
+@pytest.fixture(params=list(BlockingChoice))
+def options_of(request: pytest.FixtureRequest) -> OptionsOf:
+    """Options with one of the transports."""
+    return partial(SinkOptions, transport=request.param)
 
 
 def no_pause(_: float) -> None:
@@ -44,42 +53,46 @@ def publish(
     return sink.counts
 
 
-def test_everything_is_confirmed_and_counted(broker_url: str, target: Any) -> None:
-    options = SinkOptions(url=broker_url, exchange="", max_in_flight=700)
+def test_everything_is_confirmed_and_counted(
+    options_of: OptionsOf, broker_url: str, target: Any
+) -> None:
+    options = options_of(url=broker_url, exchange="", max_in_flight=700)
     counts = publish(options, to(target.name, 1500, 10), [], to(target.name, 3, 10))
     assert counts == Counts(confirmed=1503, body_bytes=15030)
     assert target.count() == 1503
 
 
-def test_without_messages_there_is_no_connection() -> None:
-    options = SinkOptions(url="amqp://127.0.0.1:1/", exchange="")
+def test_without_messages_there_is_no_connection(options_of: OptionsOf) -> None:
+    options = options_of(url="amqp://127.0.0.1:1/", exchange="")
     assert publish(options, [], []) == Counts()
 
 
 def test_an_unroutable_message_fails_the_task_or_is_dropped_and_counted(
-    broker_url: str, target: Any
+    options_of: OptionsOf, broker_url: str, target: Any
 ) -> None:
-    options = SinkOptions(url=broker_url, exchange="")
+    options = options_of(url=broker_url, exchange="")
     messages = [*to(target.name, 5), *to("no-such-queue-of-ours", 2)]
     with pytest.raises(PublishFailed, match=r"message '0' is unroutable.*no-such-queue-of-ours"):
         publish(options, messages)
-    drop = SinkOptions(url=broker_url, exchange="", on_unroutable=OnUnroutable.DROP)
+    drop = options_of(url=broker_url, exchange="", on_unroutable=OnUnroutable.DROP)
     target.channel.queue_purge(target.name)
     assert publish(drop, messages) == Counts(confirmed=5, unroutable=2, body_bytes=5)
     assert target.count() == 5
 
 
-def test_a_missing_exchange_fails_with_the_brokers_words(broker_url: str) -> None:
-    options = SinkOptions(url=broker_url, exchange="none-of-ours")
+def test_a_missing_exchange_fails_with_the_brokers_words(
+    options_of: OptionsOf, broker_url: str
+) -> None:
+    options = options_of(url=broker_url, exchange="none-of-ours")
     with pytest.raises(PublishFailed, match="no such exchange: 404 NOT_FOUND"):
         publish(options, [Message("none-of-ours", "k", b"")])
 
 
 def test_what_a_full_queue_nacks_is_sent_again_until_it_is_taken(
-    broker_url: str, make_queue: Callable[..., Any]
+    options_of: OptionsOf, broker_url: str, make_queue: Callable[..., Any]
 ) -> None:
     target = make_queue({"x-max-length": 10, "x-overflow": "reject-publish"})
-    options = SinkOptions(url=broker_url, exchange="", publish_retries=3)
+    options = options_of(url=broker_url, exchange="", publish_retries=3)
     drained: list[int] = []
 
     def drain(_: float) -> None:
@@ -92,39 +105,41 @@ def test_what_a_full_queue_nacks_is_sent_again_until_it_is_taken(
 
 
 def test_a_queue_that_stays_full_fails_the_task_after_the_retries(
-    broker_url: str, make_queue: Callable[..., Any]
+    options_of: OptionsOf, broker_url: str, make_queue: Callable[..., Any]
 ) -> None:
     target = make_queue({"x-max-length": 1, "x-overflow": "reject-publish"})
-    options = SinkOptions(url=broker_url, exchange="", publish_retries=2)
+    options = options_of(url=broker_url, exchange="", publish_retries=2)
     with pytest.raises(PublishFailed, match="was sent 3 times in vain: the broker nacked"):
         publish(options, to(target.name, 50))
 
 
 def test_refusals_pile_up_no_higher_than_the_window(
-    broker_url: str, make_queue: Callable[..., Any]
+    options_of: OptionsOf, broker_url: str, make_queue: Callable[..., Any]
 ) -> None:
     target = make_queue({"x-max-length": 1, "x-overflow": "reject-publish"})
-    options = SinkOptions(url=broker_url, exchange="", publish_retries=0, max_in_flight=20)
+    options = options_of(url=broker_url, exchange="", publish_retries=0, max_in_flight=20)
     endless = (to(target.name, 10) for _ in iter(int, 1))
     with pytest.raises(PublishFailed, match="in vain"), PartitionSink(options, borrowed) as sink:
         for batch in endless:
             sink.send(batch)
 
 
-def test_a_login_that_is_refused_and_a_broker_that_is_away(broker_url: str) -> None:
-    wrong = SinkOptions(url=broker_url.replace("guest:guest", "guest:wrong"), exchange="")
+def test_a_login_that_is_refused_and_a_broker_that_is_away(
+    options_of: OptionsOf, broker_url: str
+) -> None:
+    wrong = options_of(url=broker_url.replace("guest:guest", "guest:wrong"), exchange="")
     with pytest.raises(ConnectionRefused, match="403"):
         publish(wrong, to("q", 1))
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1"):
-        publish(SinkOptions(url="amqp://127.0.0.1:1/", exchange=""), to("q", 1))
+        publish(options_of(url="amqp://127.0.0.1:1/", exchange=""), to("q", 1))
 
 
 @pytest.mark.anyio
 async def test_what_a_lost_connection_left_in_doubt_is_sent_again(
-    broker_url: str, target: Any
+    options_of: OptionsOf, broker_url: str, target: Any
 ) -> None:
     async with FaultyProxy.before(broker_url) as proxy:
-        options = SinkOptions(url=proxy.url, exchange="")
+        options = options_of(url=proxy.url, exchange="")
         proxy.cut_before_confirm(after=1)
         counts = await anyio.to_thread.run_sync(publish, options, to(target.name, 3000))
     assert counts.confirmed == 3000
@@ -156,7 +171,7 @@ class Steps:
 
     @contextmanager
     def _lend(self, options: SinkOptions) -> Iterator[BlockingConnection]:
-        transport = PikaTransport(WindowSize(messages=100, bytes=10**6))
+        transport = options.transport.transport(WindowSize(messages=100, bytes=10**6))
         connection = transport.connect(options.endpoint, name="test_sink", timeout_s=10)
         connection.on_blocked(lambda _: self.go_on.set())
         yield connection
@@ -166,10 +181,10 @@ class Steps:
 @pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_broker_that_says_nothing_fails_the_task_in_time(
-    broker_url: str, target: Any
+    options_of: OptionsOf, broker_url: str, target: Any
 ) -> None:
     async with FaultyProxy.before(broker_url) as proxy, anyio.create_task_group() as group:
-        options = SinkOptions(url=proxy.url, exchange="", confirm_timeout_s=0.2)
+        options = options_of(url=proxy.url, exchange="", confirm_timeout_s=0.2)
         steps = Steps(options, target.name)
         words: list[str] = []
 
@@ -187,10 +202,10 @@ async def test_a_broker_that_says_nothing_fails_the_task_in_time(
 
 @pytest.mark.anyio
 async def test_time_while_blocked_counts_against_its_own_timeout(
-    broker_url: str, target: Any
+    options_of: OptionsOf, broker_url: str, target: Any
 ) -> None:
     async with FaultyProxy.before(broker_url) as proxy, anyio.create_task_group() as group:
-        options = SinkOptions(
+        options = options_of(
             url=proxy.url, exchange="", confirm_timeout_s=60, blocked_timeout_s=0.2
         )
         steps = Steps(options, target.name)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mqkit.topology import OpenChannel, Snapshot, channels_of, take_snapshot
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse
 
@@ -42,7 +42,7 @@ class Bench:
 @pytest.fixture
 async def bench(broker: Any, unique: Callable[[str], str]) -> AsyncIterator[Bench]:
     endpoint = parse(broker.url)
-    async with channels_of(AioPikaTransport(), endpoint, timeout_s=TIMEOUT_S) as open_channel:
+    async with channels_of(NativeTransport(), endpoint, timeout_s=TIMEOUT_S) as open_channel:
         bench = Bench(endpoint, broker.management_url, open_channel, unique("t"))
         try:
             yield bench

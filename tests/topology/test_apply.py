@@ -14,7 +14,7 @@ from mqkit.topology import StepState, Verdict, apply, channels_of, plan
 from mqkit.topology.apply import StepResult
 from mqkit.topology.diff import Difference
 from mqkit.topology.snapshot import Snapshot
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Channel, Credentials, Endpoint
 
 pytestmark = pytest.mark.anyio
@@ -107,7 +107,7 @@ async def test_a_wrong_password_shows_before_anything_is_done(broker: Any) -> No
     host, _, port = broker.url.rpartition("@")[2].partition("/")[0].partition(":")
     endpoint = Endpoint(host, int(port), credentials=Credentials("guest", "sesame"))
     with pytest.raises(ConnectionRefused) as error:
-        async with channels_of(AioPikaTransport(), endpoint, timeout_s=20):
+        async with channels_of(NativeTransport(), endpoint, timeout_s=20):
             pytest.fail("nobody may come in")
     assert "sesame" not in str(error.value)
 
@@ -117,7 +117,7 @@ async def test_nobody_there_is_unreachable() -> None:
     port = server.sockets[0].getsockname()[1]
     server.close()
     with pytest.raises(Unreachable):
-        async with channels_of(AioPikaTransport(), Endpoint(port=port), timeout_s=20):
+        async with channels_of(NativeTransport(), Endpoint(port=port), timeout_s=20):
             pytest.fail("nobody may come in")
 
 

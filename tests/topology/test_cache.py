@@ -12,7 +12,7 @@ from mqkit.declaration import Binding, Exchange, Queue
 from mqkit.errors import ConfigurationError, ConnectionRefused
 from mqkit.message import Message
 from mqkit.topology import OpenChannel, TopologyCache, channels_of
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.native import NativeTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 @asynccontextmanager
 async def connected(bench: Any) -> AsyncIterator[OpenChannel]:
     """A connection of its own, as after a reconnect."""
-    async with channels_of(AioPikaTransport(), bench.endpoint, timeout_s=20) as open_channel:
+    async with channels_of(NativeTransport(), bench.endpoint, timeout_s=20) as open_channel:
         yield open_channel
 
 

@@ -9,7 +9,7 @@ import pytest
 from mqkit.declaration import Exchange, Queue
 from mqkit.errors import ChannelError, ConnectionRefused
 from mqkit.topology import ThrowAwayChannel
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Channel
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ async def test_a_refusal_costs_one_channel_and_the_next_declaration_gets_a_new_o
 
 
 async def test_why_the_connection_was_closed_is_told_on_a_plain_connection_too(bench: Any) -> None:
-    connection = await AioPikaTransport().connect(bench.endpoint, name="test", timeout_s=20)
+    connection = await NativeTransport().connect(bench.endpoint, name="test", timeout_s=20)
     odd = Exchange(f"{bench.prefix}.odd", "x-nobody-has-this")
     channel = ThrowAwayChannel(connection.channel)
     # RabbitMQ 3.10 closes the connection for it (503), later ones the channel (406).

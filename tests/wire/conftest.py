@@ -42,7 +42,7 @@ def _tables() -> Strategy:
         st.none(),
         st.booleans(),
         st.integers(-(2**63), 2**63 - 1),
-        st.floats(width=32, allow_nan=False),
+        st.floats(width=32, allow_nan=False, allow_infinity=False),
         _shortstrs(),
         st.binary(max_size=20).map(bytearray),
         _times(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import math
 import struct
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -114,8 +115,9 @@ def test_both_letters_of_a_64_bit_integer_are_read_and_the_small_one_is_written(
     assert decode_table(table_of(b"\x01a", b"L", octets))[0] == {"a": value}
     exact, _ = decode_table(table_of(b"\x01a", b"L", octets), exact=True)
     assert exact == {"a": Typed("l", value)}
-    big, _ = decode_table(encode_table({"a": 2**40}), exact=True)
-    assert big == {"a": 2**40}
+    for tag in (b"l", b"L"):
+        big, _ = decode_table(table_of(b"\x01a", tag, (2**40).to_bytes(8, "big")), exact=True)
+        assert big == {"a": 2**40}
 
 
 def test_any_octet_but_zero_is_true() -> None:
@@ -199,6 +201,10 @@ def test_the_number_of_values_is_bounded() -> None:
         (table_of(b"\x01aS\x00\x00\x00\x05abcd") + b"more", "an entry is longer than its table"),
         (table_of(b"\x01ax\x00\x00\x00\x05abcd"), "long string is longer than what holds it"),
         (table_of(b"\x01aZ"), "no type has the tag 'Z'"),
+        (table_of(b"\x01ad", struct.pack(">d", math.nan)), "a float is not a finite number"),
+        (table_of(b"\x01ad", struct.pack(">d", -math.inf)), "a float is not a finite number"),
+        (table_of(b"\x01af", struct.pack(">f", math.inf)), "a float is not a finite number"),
+        (table_of(b"\x01ad\x00\x00"), "a value is cut short"),
         (table_of(b"\x01a\xff"), "no type has the tag"),
         (table_of(b"\x01aF", b"\x00\x00\x00\x01"), "longer than what holds it"),
         (table_of(b"\x01aF", b"\x00\x00"), "longer than what holds it"),

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from mqkit.message import Delivery
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.transport.seam import Endpoint
+from mqkit_cli.amqp import transport
 from mqkit_cli.connection import TIMEOUT_S, JsonOption, UrlOption, endpoints_of
 from mqkit_cli.errors import CommandError
 from mqkit_cli.receiving import HELD_MAX, Arrivals, Reading, read
@@ -74,9 +74,7 @@ async def _consume(endpoint: Endpoint, reading: Reading, *, as_json: bool) -> in
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, arrivals.stop)
-    connection = await AioPikaTransport().connect(
-        endpoint, name="mqkit consume", timeout_s=TIMEOUT_S
-    )
+    connection = await transport().connect(endpoint, name="mqkit consume", timeout_s=TIMEOUT_S)
     try:
         return await read(reading, connection, arrivals, show)
     finally:

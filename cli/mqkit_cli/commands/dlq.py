@@ -11,7 +11,7 @@ from mqkit.retry.names import is_parking_lot
 from mqkit.retry.parked import ParkedMessage, Selection
 from mqkit.retry.parking_lot import MAX_PEEK, ParkingLot, ParkingLotTools
 from mqkit.retry.replay import ReplayReport
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit_cli.amqp import transport
 from mqkit_cli.connection import (
     TIMEOUT_S,
     JsonOption,
@@ -165,7 +165,7 @@ def purge(
 
 
 def _tools(url: str | None, timeout_s: float) -> ParkingLotTools:
-    return ParkingLotTools(AioPikaTransport(), endpoints_of(url)[0], timeout_s)
+    return ParkingLotTools(transport(), endpoints_of(url)[0], timeout_s)
 
 
 async def _ls(
@@ -173,7 +173,7 @@ async def _ls(
 ) -> tuple[ParkingLot, ...]:
     target = target_of(url, management_url)
     snapshot = await target.snapshot(timeout_s)
-    tools = ParkingLotTools(AioPikaTransport(), target.endpoint, timeout_s)
+    tools = ParkingLotTools(transport(), target.endpoint, timeout_s)
     return await tools.ls(live.queue.name for live in snapshot.queues)
 
 

@@ -29,8 +29,8 @@ from mqkit.topology import (
     plan,
 )
 from mqkit.topology import apply as apply_plan
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit_cli import topology_view as view
+from mqkit_cli.amqp import transport
 from mqkit_cli.connection import (
     TIMEOUT_S,
     JsonOption,
@@ -204,7 +204,7 @@ async def _apply(topology: Topology, place: Place, timeout_s: float) -> Applied:
     declarations = compile_topology(topology)
     async with (
         place.open() as target,
-        channels_of(AioPikaTransport(), target.endpoint, timeout_s=timeout_s) as open_channel,
+        channels_of(transport(), target.endpoint, timeout_s=timeout_s) as open_channel,
     ):
         steps = plan(declarations, await target.snapshot(timeout_s))
         done = 0

@@ -11,6 +11,7 @@ from typing import Any
 
 from mqkit_cli.ctl.alarm_expression import alarm_in
 from mqkit_cli.ctl.api import path
+from mqkit_cli.ctl.arguments import FLAG
 from mqkit_cli.ctl.command import MANY, Call, Command
 from mqkit_cli.ctl.exits import UNAVAILABLE, CtlError, UsageError
 from reference_broker.errors import BadConfiguration
@@ -155,6 +156,20 @@ def _cluster_status(call: Call) -> None:
         call.output.text(node["name"])
 
 
+def _login_attempts(call: Call) -> None:
+    """By protocol, or with ``--by-source`` those of each address and user, where they are kept."""
+    name = _name(call)
+    call.output.remark(f'Listing authentication\n attempts for node "{name}" ...')
+    source = ("source",) if call.line.has("--by-source") else ()
+    rows = call.api.get(path("auth", "attempts", name, *source))
+    if call.output.is_json:
+        call.output.value({"attempts": rows, "node": name, "result": "ok"})
+    elif rows:
+        call.output.rows(tuple(rows[0]), rows)
+    else:
+        call.output.text(f"Node {name} reported no authentication attempt stats")
+
+
 def _set_cluster_name(call: Call) -> None:
     name = call.arguments[0]
     call.output.remark(f"Setting cluster name to {name} ...")
@@ -189,6 +204,14 @@ COMMANDS = (
     Command("ping", "", 0, 0, _ping),
     Command("status", "", 0, 0, _status),
     Command("cluster_status", "", 0, 0, _cluster_status),
+    Command(
+        "list_node_auth_attempt_stats",
+        "[--by-source]",
+        0,
+        0,
+        _login_attempts,
+        {"--by-source": FLAG},
+    ),
     Command("set_cluster_name", "<name>", 1, 1, _set_cluster_name),
     Command("version", "", 0, 0, _version),
     Command("eval", "<expression>", 1, MANY, _eval),

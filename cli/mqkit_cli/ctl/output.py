@@ -37,12 +37,21 @@ class Output:
         """Print what was asked for."""
         self._write(text)
 
+    @property
+    def is_json(self) -> bool:
+        """Whether :meth:`value` is asked for, where a command has one beside its rows."""
+        return self._formatter == "json"
+
+    def value(self, value: Any) -> None:
+        """Print one value as JSON, whatever the formatter."""
+        self._write(json.dumps(value, ensure_ascii=False))
+
     def rows(self, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
         """Print the ``columns`` of each row; one that it doesn't have is empty. No rows print
         nothing in a table, not even the names."""
         chosen = [{column: row.get(column) for column in columns} for row in rows]
         if self._formatter == "json":
-            self._write(json.dumps(chosen, ensure_ascii=False))
+            self.value(chosen)
             return
         separator = "," if self._formatter == "csv" else "\t"
         if chosen and self._with_names:

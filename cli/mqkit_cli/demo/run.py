@@ -18,8 +18,8 @@ from pathlib import Path
 from mqkit import App
 from mqkit.retry import ParkingLotTools, parking_lot_name
 from mqkit.topology import apply, channels_of, compile_topology, plan, take_snapshot
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.url import parse, redact
+from mqkit_cli.amqp import transport
 from mqkit_cli.demo.broker_process import BrokerProcess
 from mqkit_cli.demo.handlers import Bug, failing_handler, storing_handler
 from mqkit_cli.demo.journal import Event, Journal, read_journal
@@ -85,9 +85,7 @@ class Run:
         desired = compile_topology(self.scenario.topology)
         endpoint = parse(broker.url)
         snapshot = await take_snapshot(broker.management_url, endpoint.vhost)
-        async with channels_of(
-            AioPikaTransport(), endpoint, timeout_s=READY_TIMEOUT_S
-        ) as open_channel:
+        async with channels_of(transport(), endpoint, timeout_s=READY_TIMEOUT_S) as open_channel:
             applied = await apply(plan(desired, snapshot), open_channel)
         if applied.quarantined:
             refused = applied.quarantined[0]
@@ -226,7 +224,7 @@ class Run:
             self.setting.view.tick()
 
     def _tools(self, broker: BrokerProcess) -> ParkingLotTools:
-        return ParkingLotTools(AioPikaTransport(), parse(broker.url))
+        return ParkingLotTools(transport(), parse(broker.url))
 
     def _lots(self) -> list[str]:
         return [

@@ -3,9 +3,10 @@
     connection, channel         what AMQP wants, without I/O; tables of states in ``states``
     handshake, heartbeat, replies, acks, encoding, decoding, faults    the parts of it
     asyncio_*                   sockets and futures of asyncio
+    blocking_*                  a plain socket, and a thread that reads it
 
-A turn of the event loop is the unit of everything: what it publishes and acks goes out in one
-write, and what one read brings is handed on before the next.
+A turn - of the event loop, or of a thread that has the lock - is the unit of everything: what it
+publishes and acks goes out in one write, and what one read brings is handed on before the next.
 """
 
 from __future__ import annotations

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
 from mqkit.declaration import Binding, Exchange, Queue, QueueState
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome
-from mqkit.transport.native.asyncio_protocol import OUTPUT_OCTETS_MAX, NativeProtocol
-from mqkit.transport.native.channel import Consumer, NativeChannel, OnSettled
+from mqkit.transport.native.asyncio_protocol import NativeProtocol
+from mqkit.transport.native.channel import Consumer, NativeChannel
 from mqkit.transport.native.requests import (
     bind,
     exchange_declare,
@@ -19,9 +20,17 @@ from mqkit.transport.native.requests import (
     queue_state,
     unbind,
 )
-from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery
+from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery, OnSettled
 from mqkit.wire import methods
 from mqkit.wire.methods import Method
+
+OUTPUT_OCTETS_MAX = 256 * 1024
+"""So many octets of publishes are written at once, whether the turn is over or not."""
+
+FIRST_OUTPUT_OCTETS = 32 * 1024
+OUTPUT_GROWTH = 4
+"""Where the broker has nothing to do, a long run of publishes begins with a smaller write, so that
+it has; each next write is so many times as large, and still there before the broker is done."""
 
 CLOSE_TIMEOUT_S = 5.0
 """How long a peer may take to answer a close: it has nothing to do but answer."""
@@ -80,23 +89,22 @@ class NativeAsyncChannel:
     async def publish_many(self, messages: Sequence[Message]) -> list[asyncio.Future[Outcome]]:
         new_future = asyncio.get_running_loop().create_future
         futures: list[asyncio.Future[Outcome]] = [new_future() for _ in messages]
-        await self.publish_slots(messages, futures, _resolve)
+        await self.publish_run(messages, partial(_resolve, futures))
         return futures
 
-    async def publish_slots(
-        self, messages: Sequence[Message], slots: Sequence[Any], on_settled: OnSettled
-    ) -> None:
-        """As :meth:`publish_many`, but ``on_settled`` is called with (slot, outcome) for each range
-        of messages that is settled at once."""
+    async def publish_run(self, messages: Sequence[Message], on_settled: OnSettled) -> None:
+        """See :meth:`mqkit.transport.seam.PublishesRuns.publish_run`."""
         protocol, position = self._protocol, 0
+        octets_max = OUTPUT_OCTETS_MAX if self.unconfirmed else FIRST_OUTPUT_OCTETS
         while position < len(messages):
             if protocol.is_full:
                 await protocol.room()
             position = self._channel.publish(
-                messages, slots, on_settled, start=position, octets_max=OUTPUT_OCTETS_MAX
+                messages, on_settled, start=position, octets_max=octets_max
             )
-            if protocol.connection.output_octets >= OUTPUT_OCTETS_MAX:
+            if position < len(messages) or protocol.connection.output_octets >= OUTPUT_OCTETS_MAX:
                 protocol.flush()
+            octets_max = min(octets_max * OUTPUT_GROWTH, OUTPUT_OCTETS_MAX)
         if protocol.is_full:
             await protocol.room()
 
@@ -171,7 +179,10 @@ class NativeAsyncChannel:
         return asyncio.get_running_loop().create_future()
 
 
-def _resolve(settled: list[tuple[asyncio.Future[Outcome], Outcome]]) -> None:
-    for future, outcome in settled:
+def _resolve(
+    futures: Sequence[asyncio.Future[Outcome]], position: int, outcomes: Sequence[Outcome]
+) -> None:
+    settled = futures[position : position + len(outcomes)]
+    for future, outcome in zip(settled, outcomes, strict=True):
         if not future.done():
             future.set_result(outcome)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 from mqkit.transport.native.connection import NativeConnection
 from mqkit.transport.seam import Endpoint
@@ -12,9 +13,6 @@ WRITE_OCTETS_HIGH = 512 * 1024
 
 LINGER_S = 5.0
 """How long a closed connection's last octets may take; a peer that reads nothing gets none."""
-
-OUTPUT_OCTETS_MAX = 256 * 1024
-"""So many octets of publishes are written at once, whether the turn is over or not."""
 
 
 class NativeProtocol(asyncio.Protocol):
@@ -53,6 +51,7 @@ class NativeProtocol(asyncio.Protocol):
             transport.write(b"".join(output))
         if self.connection.is_closed:
             self._stop_ticking()
+            self.resume_writing()  # what would be written now is refused: there's no need to wait
             transport.close()
             if transport.get_write_buffer_size():
                 self._loop.call_later(LINGER_S, transport.abort)
@@ -66,9 +65,9 @@ class NativeProtocol(asyncio.Protocol):
     # -- called by asyncio -------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.set_write_buffer_limits(WRITE_OCTETS_HIGH)
+        # Not by its class: uvloop's transports have one of their own.
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(WRITE_OCTETS_HIGH)
         self.flush()
 
     def data_received(self, data: bytes) -> None:

@@ -9,29 +9,24 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import groupby
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
+from mqkit.drafts import new_delivery
 from mqkit.errors import Closed, ConfigurationError, MqkitError, StaleDelivery
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
-from mqkit.pool.confirms import ConfirmLedger
+from mqkit.pool.confirms import ConfirmLedger, Settled
 from mqkit.transport.native.acks import Acks
 from mqkit.transport.native.decoding import Content, properties_of
-from mqkit.transport.native.encoding import append_publish
+from mqkit.transport.native.encoding import append_publishes
 from mqkit.transport.native.faults import channel_refused, lost_channel
 from mqkit.transport.native.replies import Promise, Replies
 from mqkit.transport.native.states import ChannelEvent, ChannelState, channel_after
-from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery
+from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery, OnSettled
 from mqkit.wire import EncodeError, ReplyCode, WireError, method_frame, methods
 from mqkit.wire.methods import Method
 
 _LOG = logging.getLogger(__name__)
-
-OnSettled: TypeAlias = Callable[[list[tuple[Any, Outcome]]], None]
-"""Called with (slot, outcome) for a range of publishes, in their order. Must not raise."""
-
-_Slot: TypeAlias = tuple[OnSettled, Any]
 
 
 class Consumer(NamedTuple):
@@ -81,7 +76,7 @@ class NativeChannel:
         self._replies = Replies()
         self._consumers: dict[str, Consumer] = {}
         self._acks = Acks()
-        self._ledger: ConfirmLedger[_Slot] = ConfirmLedger()
+        self._ledger: ConfirmLedger[OnSettled] = ConfirmLedger()
         self._content: Content | None = None
         self._no_ack_gets: deque[bool] = deque()
         self._quiescence: list[Promise] = []
@@ -131,54 +126,43 @@ class NativeChannel:
     def publish(
         self,
         messages: Sequence[Message],
-        slots: Sequence[Any],
         on_settled: OnSettled,
         *,
         start: int = 0,
         octets_max: int,
     ) -> int:
         """Write messages from ``start`` on, until ``octets_max`` are written or none is left;
-        returns where to go on. ``on_settled`` hears of each slot once: see
-        :meth:`mqkit.transport.seam.Channel.publish_many` for when, and as what."""
+        returns where to go on. ``on_settled`` hears of each message once, by its position in
+        ``messages``: see :meth:`mqkit.transport.seam.Channel.publish_many` for when, and as what.
+        """
         if self.state is not ChannelState.OPEN:
-            self._refuse(messages[start:], slots[start:], on_settled)
+            detail = f"not sent: {self.error}"
+            on_settled(start, [_doubt(detail, message) for message in messages[start:]])
             return len(messages)
-        number, frame_max = self.number, self._link.frame_max
-        record = self._ledger.record
         parts: list[bytes] = []
-        unsent: list[tuple[Any, Outcome]] = []
-        octets, position, end = 0, start, len(messages)
-        while position < end and octets < octets_max:
-            message, slot = messages[position], slots[position]
-            position += 1
-            try:
-                octets += append_publish(parts, message, number, frame_max)
-            except EncodeError as error:
-                detail = f"not sent: the message can't be encoded: {error}"
-                refused = Rejected(RejectReason.REFUSED, detail, message.properties.message_id)
-                unsent.append((slot, refused))
-                continue
-            if self.confirms:
-                record(message, (on_settled, slot))
-            else:
-                detail = "written without publisher confirms"
-                unsent.append((slot, Unknown(detail, message.properties.message_id)))
+        stop, octets, refused = append_publishes(
+            parts, messages, start, self.number, self._link.frame_max, octets_max
+        )
         if parts:
             self._link.write_publishes(parts, octets)
-        if unsent:
-            on_settled(unsent)
-        return position
+        begin = start
+        for position, _ in refused:
+            self._written(messages[begin:position], begin, on_settled)
+            begin = position + 1
+        self._written(messages[begin:stop], begin, on_settled)
+        for position, error in refused:
+            on_settled(position, (_not_encodable(messages[position], error),))
+        return stop
 
-    def _refuse(
-        self, messages: Sequence[Message], slots: Sequence[Any], on_settled: OnSettled
-    ) -> None:
-        detail = f"not sent: {self.error}"
-        on_settled(
-            [
-                (slot, Unknown(detail, message.properties.message_id))
-                for message, slot in zip(messages, slots, strict=True)
-            ]
-        )
+    def _written(self, messages: Sequence[Message], position: int, on_settled: OnSettled) -> None:
+        """Note publishes whose confirms are to come, if they are."""
+        if not messages:
+            return
+        if self.confirms:
+            self._ledger.record(messages, on_settled, position)
+        else:
+            detail = "written without publisher confirms"
+            on_settled(position, [_doubt(detail, message) for message in messages])
 
     # -- consuming ---------------------------------------------------------------------------
 
@@ -287,9 +271,9 @@ class NativeChannel:
         elif isinstance(method, methods.BasicCancel):
             self._consumer_cancelled(method.consumer_tag)
         else:
+            self._replies.answer(type(method), method)
             if isinstance(method, methods.BasicGetEmpty):
                 self._no_ack_gets.popleft()
-            self._replies.answer(type(method), method)
 
     def receive_header(self, payload: bytes) -> None:
         """Raises :exc:`WireError`."""
@@ -315,17 +299,16 @@ class NativeChannel:
             returned = Message(method.exchange, method.routing_key, content.body, properties)
             self._ledger.returned(returned, method.reply_code, method.reply_text)
             return
-        got = isinstance(method, methods.BasicGetOk)
-        delivery = Delivery(
-            exchange=method.exchange,
-            routing_key=method.routing_key,
-            body=content.body,
-            properties=properties,
-            delivery_tag=method.delivery_tag,
-            redelivered=method.redelivered,
-            consumer_tag="" if isinstance(method, methods.BasicGetOk) else method.consumer_tag,
+        delivery = new_delivery(
+            method.exchange,
+            method.routing_key,
+            content.body,
+            properties,
+            method.delivery_tag,
+            method.redelivered,
+            "" if isinstance(method, methods.BasicGetOk) else method.consumer_tag,
         )
-        if got:
+        if isinstance(method, methods.BasicGetOk):
             self._replies.answer(methods.BasicGetOk, delivery)
             self._arrived(delivery, no_ack=self._no_ack_gets.popleft())
         else:
@@ -349,9 +332,9 @@ class NativeChannel:
         else:
             self._acks.delivered(delivery.delivery_tag)
 
-    def _settle(self, settled: list[tuple[_Slot, Outcome]]) -> None:
-        for on_settled, run in groupby(settled, key=_sink):
-            on_settled([(slot, outcome) for (_, slot), outcome in run])
+    def _settle(self, settled: Sequence[Settled[OnSettled]]) -> None:
+        for on_settled, position, outcomes in settled:
+            on_settled(position, outcomes)
         if self._quiescence and not self._ledger:
             waiters, self._quiescence = self._quiescence, []
             _resolve(waiters)
@@ -403,13 +386,14 @@ class NativeChannel:
         self._consumers.clear()
         self._content = None
         self._replies.fail(self.error)
+        # First why, then what came of it: whoever publishes again goes by the reason.
+        callbacks, self._closed_callbacks = self._closed_callbacks, []
+        for callback in callbacks:
+            _call(callback, error)
         self._settle(self._ledger.close(error))
         waiters = self._quiescence + self._closings
         self._quiescence, self._closings = [], []
         _resolve(waiters)
-        callbacks, self._closed_callbacks = self._closed_callbacks, []
-        for callback in callbacks:
-            _call(callback, error)
 
     def _stale(self) -> StaleDelivery:
         return StaleDelivery(
@@ -417,8 +401,13 @@ class NativeChannel:
         )
 
 
-def _sink(settled: tuple[_Slot, Outcome]) -> OnSettled:
-    return settled[0][0]
+def _doubt(detail: str, message: Message) -> Outcome:
+    return Unknown(detail, message.properties.message_id)
+
+
+def _not_encodable(message: Message, error: EncodeError) -> Outcome:
+    detail = f"not sent: the message can't be encoded: {error}"
+    return Rejected(RejectReason.REFUSED, detail, message.properties.message_id)
 
 
 def _resolve(promises: Sequence[Promise]) -> None:

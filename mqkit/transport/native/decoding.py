@@ -6,6 +6,7 @@ import logging
 from datetime import datetime
 from typing import Any
 
+from mqkit.drafts import new_properties
 from mqkit.message import Properties
 from mqkit.wire import ReplyCode, WireError, decode_header
 from mqkit.wire.methods import BasicDeliver, BasicGetOk, BasicReturn
@@ -77,18 +78,18 @@ def properties_of(payload: bytes) -> Properties:
         return Properties(persistent=False)
     expiration = wire.expiration
     headers: dict[str, Any] = wire.headers or {}
-    return Properties(
-        content_type=wire.content_type,
-        content_encoding=wire.content_encoding,
-        headers=headers,
-        persistent=wire.delivery_mode == PERSISTENT,
-        priority=wire.priority,
-        correlation_id=wire.correlation_id,
-        reply_to=wire.reply_to,
-        expiration_ms=int(expiration) if expiration and expiration.isdecimal() else None,
-        message_id=wire.message_id,
-        timestamp=wire.timestamp if isinstance(wire.timestamp, datetime) else None,
-        type=wire.type,
-        user_id=wire.user_id,
-        app_id=wire.app_id,
+    return new_properties(
+        wire.content_type,
+        wire.content_encoding,
+        headers,
+        wire.delivery_mode == PERSISTENT,
+        wire.priority,
+        wire.correlation_id,
+        wire.reply_to,
+        int(expiration) if expiration and expiration.isdecimal() else None,
+        wire.message_id,
+        wire.timestamp if isinstance(wire.timestamp, datetime) else None,
+        wire.type,
+        wire.user_id,
+        wire.app_id,
     )

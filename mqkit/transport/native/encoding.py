@@ -7,7 +7,9 @@ method frame (kept) | header frame                    | body frame
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from mqkit.message import Message, Properties
 from mqkit.wire import (
@@ -24,6 +26,7 @@ from mqkit.wire import (
     methods,
 )
 from mqkit.wire.field_table_encoder import encode_timestamp
+from mqkit.wire.spec import MAX_SHORTSTR_SIZE
 
 PUBLISH_FRAMES_KEPT = 1024
 """A program publishes to few (exchange, routing key) pairs at a time."""
@@ -31,11 +34,15 @@ PUBLISH_FRAMES_KEPT = 1024
 TEXTS_KEPT = 256
 """Content types, encodings, types and application ids repeat; other properties do not."""
 
-_HEADER_START = struct.Struct(">BHLHHQH")
+# Members of an enum take ten times as long to pack as what they stand for.
+_HEADER, _BODY, _BASIC = int(FrameType.HEADER), int(FrameType.BODY), int(ClassId.BASIC)
+_header_start = struct.Struct(">BHLHHQH").pack
 """A header frame's start: type, channel, size; class id, weight, body size, flags."""
 _PREFIX_OCTETS = 14
 """Those of the seven that belong to the frame's payload."""
-_BODY_START = struct.Struct(">BBHL")
+_BODY_SIZE_AT, _BODY_SIZE_OCTETS = 11, 8
+"""Where the body size is in it."""
+_body_start = struct.Struct(">BBHL").pack
 """The header frame's end octet, and the body frame's type, channel and size."""
 _END = bytes((FRAME_END,))
 
@@ -45,28 +52,119 @@ _MESSAGE_ID, _TIMESTAMP, _TYPE, _USER_ID, _APP_ID = 1 << 7, 1 << 6, 1 << 5, 1 <<
 _TRANSIENT, _PERSISTENT = b"\x01", b"\x02"
 
 
+Refused: TypeAlias = tuple[int, EncodeError]
+"""The position of a message that AMQP can't carry, and why: nothing was appended of it."""
+
+
+def append_publishes(
+    out: list[bytes],
+    messages: Sequence[Message],
+    start: int,
+    channel: int,
+    frame_max: int,
+    octets_max: int,
+) -> tuple[int, int, list[Refused]]:
+    """Append the frames of messages from ``start`` on to ``out``, until ``octets_max`` are appended
+    or none is left. Returns the position after the last one, how many octets they are, and what was
+    left out.
+
+    Those that follow each other mostly differ in message id and body only. What stands before the
+    id is kept then, and what stands between the two, as long as neither gets longer or shorter.
+    """
+    refused: list[Refused] = []
+    before: Message | None = None
+    lead = trail = body_lead = head = between = b""
+    id_size = body_size = -1
+    octets, position, end = 0, start, len(messages)
+    while position < end and octets < octets_max:
+        message = messages[position]
+        if before is not None and _is_like(before, message, frame_max):
+            body, message_id = message.body, message.properties.message_id or ""
+            if len(message_id) != id_size:
+                id_size, body_size = len(message_id), -1
+                lead, trail, body_lead = _around_sizes(message, channel)
+            if len(body) != body_size:
+                body_size = len(body)
+                head = lead + body_size.to_bytes(8, "big") + trail
+                between = body_lead + body_size.to_bytes(4, "big")
+            out += (head, message_id.encode(), between, body, _END)
+            octets += len(head) + id_size + len(between) + body_size + 1
+        else:
+            try:
+                octets += append_publish(out, message, channel, frame_max)
+            except EncodeError as error:
+                refused.append((position, error))
+            else:
+                before, id_size = message, -1
+        position += 1
+    return position, octets, refused
+
+
 def append_publish(out: list[bytes], message: Message, channel: int, frame_max: int) -> int:
     """Append the frames of one ``basic.publish`` to ``out``; returns how many octets they are.
 
     Raises :exc:`EncodeError`, with nothing appended, when AMQP can't carry the message.
     """
-    method = _publish_frame(channel, message.exchange, message.routing_key, message.mandatory)
-    flags, properties = _encode_properties(message.properties)
+    try:
+        method = _publish_frame(channel, message.exchange, message.routing_key, message.mandatory)
+        flags, properties = _encode_properties(message.properties)
+    except TypeError as error:  # a list in the place of a text: what is kept can't be looked up
+        raise EncodeError(f"not a message's texts and numbers: {error}") from error
     body = message.body
+    if type(body) is not bytes:
+        body = _octets(body)
     size = len(body)
     header_octets = _PREFIX_OCTETS + len(properties)
     if header_octets + FRAME_OVERHEAD > frame_max:
         raise EncodeError(f"properties of {header_octets} octets do not fit into one frame")
-    start = _HEADER_START.pack(
-        FrameType.HEADER, channel, header_octets, ClassId.BASIC, 0, size, flags
-    )
+    start = _header_start(_HEADER, channel, header_octets, _BASIC, 0, size, flags)
     if 0 < size <= frame_max - FRAME_OVERHEAD:
-        body_start = _BODY_START.pack(FRAME_END, FrameType.BODY, channel, size)
+        body_start = _body_start(FRAME_END, _BODY, channel, size)
         out += (method, start, properties, body_start, body, _END)
         return len(method) + header_octets + size + 2 * FRAME_OVERHEAD
     bodies = body_frames(channel, body, frame_max)
     out += (method, start, properties, _END, *bodies)
     return len(method) + header_octets + FRAME_OVERHEAD + sum(map(len, bodies))
+
+
+def _is_like(before: Message, message: Message, frame_max: int) -> bool:
+    """Whether they differ in message id and body only, where it has those and few properties. The
+    other one has been encoded."""
+    own, others, body = message.properties, before.properties, message.body
+    message_id = own.message_id
+    return (
+        message.routing_key == before.routing_key
+        and message.exchange == before.exchange
+        and message.mandatory is before.mandatory
+        and own.content_type == others.content_type
+        and own.persistent is others.persistent
+        and not own.headers
+        and own.content_encoding is None
+        and own.priority is None
+        and own.correlation_id is None
+        and own.reply_to is None
+        and own.expiration_ms is None
+        and own.timestamp is None
+        and own.type is None
+        and own.user_id is None
+        and own.app_id is None
+        and type(message_id) is str
+        and len(message_id) <= MAX_SHORTSTR_SIZE
+        and message_id.isascii()
+        and type(body) is bytes
+        and 0 < len(body) <= frame_max - FRAME_OVERHEAD
+    )
+
+
+def _around_sizes(message: Message, channel: int) -> tuple[bytes, bytes, bytes]:
+    """What stands before the body's size in the header frame; between that and the message id,
+    which is the last property; and between the id and the size of the body frame."""
+    method = _publish_frame(channel, message.exchange, message.routing_key, message.mandatory)
+    flags, properties = _encode_properties(message.properties)
+    start = _header_start(_HEADER, channel, _PREFIX_OCTETS + len(properties), _BASIC, 0, 0, flags)
+    id_at = len(properties) - len(message.properties.message_id or "")
+    lead, trail = start[:_BODY_SIZE_AT], start[_BODY_SIZE_AT + _BODY_SIZE_OCTETS :]
+    return method + lead, trail + properties[:id_at], _body_start(FRAME_END, _BODY, channel, 0)[:-4]
 
 
 @lru_cache(maxsize=PUBLISH_FRAMES_KEPT)
@@ -122,6 +220,13 @@ def _encode_properties(properties: Properties) -> tuple[int, bytes]:
         flags |= _APP_ID
         parts.append(_kept_text(properties.app_id))
     return flags, b"".join(parts)
+
+
+def _octets(body: object) -> bytes:
+    """A body of another type. What joins the frames later would fail for all of them."""
+    if not isinstance(body, (bytes, bytearray, memoryview)):
+        raise EncodeError(f"a body is bytes, not {type(body).__name__}")
+    return bytes(body)
 
 
 def _octet(value: int) -> bytes:

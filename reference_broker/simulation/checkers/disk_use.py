@@ -1,8 +1,9 @@
 """What the log takes of its disk once nothing happens any more, and that no file is left behind.
 
 The law: twice the live bytes, and two segments (the one in use and the spare one) of the usual size
-or of the largest message. It is about messages, and segments of 16 MiB; in the small ones here what
-comes beside them counts too, so this allows for
+or of the largest message with its reserve (:mod:`reference_broker.store.room`). It is about
+messages, and segments of 16 MiB; in the small ones here what comes beside them counts too, so this
+allows for
 
 - what is said about other segments and is needed still, as for live bytes: a segment that is less
   than half needed is rewritten;
@@ -26,6 +27,7 @@ from reference_broker.store.footer import (
     SPEECH_ROOM,
 )
 from reference_broker.store.record import EXTENT_BYTES, RANGE_BYTES, RANGES_HEAD_BYTES
+from reference_broker.store.room import RESERVES_PER_SEGMENT
 from reference_broker.store.segment import HEADER_BYTES
 
 _EXTENT_TABLE_BYTES = 8 + 4 + 2
@@ -47,9 +49,10 @@ class DiskUseChecker(Checker):
 
     def __init__(self, segment_bytes: int) -> None:
         self._largest_bytes = segment_bytes
+        self._beside_bytes = RECORD_BYTES + segment_bytes // RESERVES_PER_SEGMENT
 
     def published(self, message: Message) -> None:
-        self._largest_bytes = max(self._largest_bytes, message.size + RECORD_BYTES)
+        self._largest_bytes = max(self._largest_bytes, message.size + self._beside_bytes)
 
     def rested(self, use: DiskUse) -> None:
         if use.strangers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqkit.wire import Properties, content_frames
+from mqkit.wire import Properties, content_frames, method_frame
 from mqkit.wire.methods import (
     BasicAck,
     BasicConsume,
@@ -13,6 +13,7 @@ from mqkit.wire.methods import (
     ConnectionBlocked,
     ConnectionUnblocked,
     QueueDeclare,
+    QueueDeclareOk,
     QueuePurge,
 )
 from reference_broker.core.alarms import Alarm
@@ -132,6 +133,60 @@ def test_who_has_published_before_an_alarm_is_served_until_it_publishes_again() 
     assert not client.connection.wants_reading
 
 
+def test_a_publish_in_an_alarm_waits_for_its_end_with_all_that_was_sent_behind_it() -> None:
+    lone = LoneBroker()
+    client, other = lone.client(), lone.client()
+    client.send(1, QueueDeclare("q"))
+    client.received()
+    lone.broker.alarms.hold(Alarm.MEMORY)
+    answered = method_frame(1, QueueDeclare("before"))
+    message = content_frames(1, BasicPublish("", "q"), Properties(), b"body", frame_max=4096)
+    unanswered = method_frame(1, QueueDeclare("behind"))
+    client.send_bytes(answered + message + unanswered[:-1])
+    assert client.methods() == [QueueDeclareOk("before", 0, 0), BLOCKED]
+    other.send(1, QueueDeclare("q", passive=True))
+    assert other.methods() == [QueueDeclareOk("q", 0, 0)]
+
+    lone.broker.alarms.release(Alarm.MEMORY)
+    lone.pass_time(0)
+    client.send_bytes(unanswered[-1:])
+    assert client.methods() == [ConnectionUnblocked(), QueueDeclareOk("behind", 0, 0)]
+    other.send(1, QueueDeclare("q", passive=True))
+    assert other.methods() == [QueueDeclareOk("q", 1, 0)]
+
+
+def test_input_that_is_faster_than_the_end_of_an_alarm_comes_behind_what_waited() -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q"))
+    lone.broker.alarms.hold(Alarm.MEMORY)
+    client.publish("q", b"first")
+    lone.broker.alarms.release(Alarm.MEMORY)
+    client.publish("q", b"second")
+    lone.pass_time(0)
+    client.received()
+    client.send(1, BasicGet("q", no_ack=True), BasicGet("q", no_ack=True))
+    assert [reply.body for reply in client.received()] == [b"first", b"second"]
+
+
+def test_an_alarm_that_is_back_before_what_waited_was_taken() -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q"))
+    client.received()
+    lone.broker.alarms.hold(Alarm.MEMORY)
+    client.publish("q")
+    lone.broker.alarms.release(Alarm.MEMORY)
+    lone.broker.alarms.hold(Alarm.MEMORY)
+    lone.pass_time(0)
+    assert client.methods() == [BLOCKED, ConnectionUnblocked(), BLOCKED]
+    assert not client.connection.wants_reading
+    lone.broker.alarms.release(Alarm.MEMORY)
+    lone.pass_time(0)
+    client.send(1, QueueDeclare("q", passive=True))
+    assert client.methods() == [ConnectionUnblocked(), QueueDeclareOk("q", 1, 0)]
+
+
 def test_a_message_in_many_frames_is_stopped_at_the_next_of_them() -> None:
     lone = small_broker()
     client = lone.client()
@@ -152,9 +207,9 @@ def test_who_publishes_behind_an_answer_that_waits_is_stopped_when_that_is_there
     client = lone.client()
     client.send(1, QueueDeclare("q", durable=True))
     lone.sync()
-    lone.broker.alarms.sound(Alarm.MEMORY)
     client.send(1, QueueDeclare("q2", durable=True))
     client.publish("q", b"parked")
+    lone.broker.alarms.sound(Alarm.MEMORY)
     assert client.connection.wants_reading
     lone.sync()
     assert BLOCKED in client.methods()

@@ -15,6 +15,7 @@ from mqkit.wire.methods import (
     BasicGet,
     BasicGetEmpty,
     BasicGetOk,
+    BasicNack,
     BasicPublish,
     BasicQos,
     BasicQosOk,
@@ -240,6 +241,44 @@ def test_room_in_a_global_prefetch_goes_to_another_queue_each_time() -> None:
     tags = [tag for tag, _ in delivered(client)]
     assert sorted(tags) == sorted("abc" * 3)
     assert set(tags[1:4]) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("prefetch", [0, 1])
+def test_what_comes_back_to_its_queue_takes_no_others_turn(prefetch: int) -> None:
+    client = LoneBroker().client()
+    client.send(1, BasicQos(prefetch_count=prefetch), BasicQos(prefetch_count=1, global_=True))
+    for name in ("a", "b", "c"):
+        client.send(1, QueueDeclare(name), BasicConsume(name, name))
+        client.publish(name)
+    for tag in range(1, 9):
+        client.send(1, BasicNack(tag, multiple=True, requeue=True))
+    tags = [tag for tag, _ in delivered(client)]
+    assert sorted(tags) == sorted("abc" * 3)
+
+
+def test_two_queues_that_have_their_messages_back_take_no_others_turn() -> None:
+    client = LoneBroker().client()
+    client.send(1, BasicQos(prefetch_count=2, global_=True))
+    for name in ("a", "b", "c"):
+        client.send(1, QueueDeclare(name), BasicConsume(name, name))
+        client.publish(name)
+    for _ in range(8):
+        client.send(1, BasicNack(0, multiple=True, requeue=True))
+    tags = [tag for tag, _ in delivered(client)]
+    assert sorted(tags) == sorted("abc" * 6)
+
+
+def test_a_publish_in_the_same_read_takes_no_others_turn() -> None:
+    client = LoneBroker().client()
+    client.send(1, BasicQos(prefetch_count=1, global_=True))
+    for name in ("a", "b"):
+        client.send(1, QueueDeclare(name), BasicConsume(name, name))
+        client.publish(name)
+    for tag in range(1, 5):
+        again = BasicPublish("", "ab"[tag % 2 == 0])
+        frames = content_frames(1, again, Properties(), b"body", FRAME_MAX)
+        client.send_bytes(frames + method_frame(1, BasicAck(tag, False)))
+    assert [tag for tag, _ in delivered(client)] == ["a", "b", "a", "b", "a"]
 
 
 def test_what_came_before_a_cancel_is_delivered_before_it() -> None:

@@ -13,6 +13,7 @@ import pytest
 from mqkit.wire import Properties
 from mqkit.wire.methods import (
     BasicConsume,
+    ConnectionCloseOk,
     ExchangeDeclare,
     QueueBind,
     QueueDeclare,
@@ -21,6 +22,7 @@ from mqkit.wire.methods import (
 from reference_broker.core.content import Content
 from reference_broker.core.journal import Entry, EntrySource
 from reference_broker.core.limits import HANDSHAKE_S
+from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.simulation.lone_broker import LoneBroker
 from reference_broker.simulation.lone_queue import RecordingJournal
 
@@ -226,3 +228,18 @@ def test_an_answer_for_a_queue_that_is_gone_is_dropped() -> None:
     client.send(1, BasicConsume("q", "t"), QueueDelete("q"))
     lone.broker.fetched([journal.answer()], lone.now_s, lone.wall_ms)
     assert journal.live() == []
+
+
+def test_the_end_of_a_connection_is_told_once_to_everybody_who_waits_for_it() -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    told: list[str] = []
+    lone.broker.await_end(client.connection, lambda: told.append("first"))
+    lone.broker.await_end(client.connection, lambda: told.append("second"))
+    client.connection.fail(ConnectionException(ReplyCode.CONNECTION_FORCED, "enough"))
+    assert told == []
+    client.send(0, ConnectionCloseOk())
+    assert told == ["first", "second"]
+    client.disconnect()
+    lone.broker.await_end(client.connection, lambda: told.append("late"))
+    assert told == ["first", "second", "late"]

@@ -11,7 +11,7 @@ from mqkit.wire import Properties, decode_header, encode_header
 from reference_broker.core.journal import Entry
 from reference_broker.core.lease import Lease
 from reference_broker.core.queue import Queue
-from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
+from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2, message_id="m", headers={"a": 1}))
 TRANSIENT = encode_header(1, Properties())
@@ -162,6 +162,56 @@ def test_a_dead_letter_lives_by_the_ttl_of_its_new_queue(host: QueueHost) -> Non
     assert grave.ready == 1
     host.advance(20)
     assert grave.ready == 0
+
+
+def test_a_dead_letter_takes_its_place_by_its_priority(
+    host: QueueHost, journal: RecordingJournal
+) -> None:
+    grave = host.declare("grave", max_priority=3)
+    queue = host.declare("q", dead_letter_exchange="", dead_letter_routing_key="grave")
+    for priority in (0, 9):
+        header = encode_header(1, Properties(delivery_mode=2, priority=priority))
+        host.publish(queue, b"%d" % priority, header=header)
+        queue.reject(get(queue))
+    assert [record[4][0].priority for record in journal.records if record[0] == "move"] == [0, 3]
+    assert [bytes(get(grave).content.body) for _ in range(2)] == [b"9", b"0"]
+
+
+def test_a_waiting_consumer_is_given_the_dead_letter(host: QueueHost) -> None:
+    grave = host.declare("grave")
+    queue = host.declare("q", dead_letter_exchange="", dead_letter_routing_key="grave")
+    consumer = LoneConsumer()
+    grave.add_consumer(consumer)
+    host.settle()
+    host.publish(queue, b"x", header=PERSISTENT)
+    queue.reject(get(queue))
+    host.settle()
+    assert [bytes(lease.content.body) for lease in consumer.leases] == [b"x"]
+
+
+def test_a_memory_queues_dead_letter_is_new_to_the_log(
+    host: QueueHost, journal: RecordingJournal
+) -> None:
+    """Its message is in the log, for another queue; its entry is not."""
+    host.declare("grave")
+    durable = host.declare("durable")
+    queue = host.declare(
+        "q", durable=False, dead_letter_exchange="", dead_letter_routing_key="grave"
+    )
+    host.publish((queue, durable), b"x", header=PERSISTENT)
+    queue.reject(get(queue))
+    assert [record[0] for record in journal.records] == ["publish", "publish"]
+    assert len(journal.live()) == 2
+
+
+def test_a_quorum_queue_stores_a_transient_dead_letter(
+    host: QueueHost, journal: RecordingJournal
+) -> None:
+    grave = host.declare("grave", queue_type="quorum")
+    queue = host.declare("q", dead_letter_exchange="", dead_letter_routing_key="grave")
+    host.publish(queue, b"x", header=TRANSIENT)
+    queue.reject(get(queue))
+    assert journal.live() == [(grave.id, get(grave).sequence)]
 
 
 def test_a_retry_loop_with_reject_in_it_counts(host: QueueHost) -> None:

@@ -24,7 +24,7 @@ SCALARS = (
     st.none()
     | st.booleans()
     | st.integers(-(2**63), 2**63 - 1)
-    | st.floats(allow_nan=False)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(codec="utf-8"), max_size=10)
     | st.binary(max_size=10)
     | st.just(Decimal("1.50"))

@@ -38,6 +38,7 @@ def vhost() -> VHost:
         ("", "direct", {"passive": True}, DEFAULT),
         ("new", "nope", {}, "PRECONDITION_FAILED - unknown exchange type 'nope'"),
         ("new", "", {}, "PRECONDITION_FAILED - invalid exchange type ''"),
+        ("new", "none", {}, "PRECONDITION_FAILED - invalid exchange type 'none'"),
         (
             "new",
             "x-consistent-hash",

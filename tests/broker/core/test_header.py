@@ -17,6 +17,7 @@ from reference_broker.core.header import (
     facts_of,
     headers_of,
     join_properties,
+    shape_of,
     split_properties,
 )
 from reference_broker.core.queue_arguments import MAX_EXPIRY_MS
@@ -58,6 +59,25 @@ def test_the_facts_are_what_the_codec_encoded(values: dict[str, Any]) -> None:
     assert facts_of(header) == expected
     assert facts_of(header) == expected, "the cache gives the same"
     assert headers_of(header) == values.get("headers", {})
+
+
+@given(some_properties, some_properties)
+def test_a_header_of_the_same_shape_has_the_same_facts(
+    values: dict[str, Any], others: dict[str, Any]
+) -> None:
+    header = encode_header(3, Properties(**values))
+    other = encode_header(3, Properties(**values | {k: others[k] for k in values if k in others}))
+    shape = shape_of(header)
+    assert header.startswith(shape)
+    if len(other) == len(header) and other.startswith(shape):
+        assert facts_of(other) == facts_of(header)
+
+
+def test_a_message_id_and_a_timestamp_are_free_in_a_shape() -> None:
+    when = datetime.fromtimestamp(1, UTC)
+    header = encode_header(3, Properties(delivery_mode=2, message_id="abcd", timestamp=when))
+    assert shape_of(header) == header[:16]
+    assert header[15] == len("abcd")
     assert join_properties(header, split_properties(header)) == header
 
 

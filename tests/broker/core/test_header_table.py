@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -27,7 +29,7 @@ LEAVES = (
     st.none()
     | st.booleans()
     | st.integers(-(2**63), 2**63 - 1)
-    | st.floats()
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=9)
     | st.binary(max_size=9).map(bytearray)
     | st.sampled_from([Decimal("1.5"), datetime(2026, 1, 1, tzinfo=UTC), Typed("b", 1)])
@@ -85,12 +87,26 @@ def test_garbage_passes_if_the_codec_can_read_it(octets: bytes) -> None:
         (b"\1aF\0\0\0\5x", "field table: longer than what holds it"),
         (b"\1aI\0", "field table: a value is longer than what holds it"),
         (b"\1a", "field table: a value is cut short"),
+        (b"\1ad\x7f\xf8" + bytes(6), "field table: a float is not a finite number"),
+        (b"\1af\xff\x80\0\0", "field table: a float is not a finite number"),
     ],
 )
 def test_what_is_wrong_is_named(entries: bytes, text: str) -> None:
     with pytest.raises(ConnectionException) as refused:
         check_table(encode_longstr(entries), 0)
     assert (refused.value.code, refused.value.text) == (ReplyCode.SYNTAX_ERROR, text)
+
+
+@given(st.floats(), st.sampled_from(["d", "f"]))
+@example(math.nan, "d")
+@example(-math.inf, "f")
+def test_a_float_passes_if_the_codec_can_read_it(value: float, tag: str) -> None:
+    try:
+        octets = struct.pack(f">{tag}", value)
+    except OverflowError:
+        return
+    table = encode_longstr(b"\1a" + tag.encode() + octets)
+    assert passes(table) == readable(table) == math.isfinite(value)
 
 
 @pytest.mark.parametrize("over", [False, True])

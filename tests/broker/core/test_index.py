@@ -76,6 +76,15 @@ class IndexMachine(RuleBasedStateMachine):
             self.rows.append(Row(self.next, size, expires_at))
             self.next += 1
 
+    @rule(sizes=st.lists(st.integers(0, 9), max_size=9), times=st.sampled_from([1, 1, 1, 500]))
+    def append_run(self, sizes: list[int], times: int) -> None:
+        sizes = sizes * times
+        positions = array("q", range(self.next, self.next + len(sizes)))
+        stored = array("I", [size + 40 for size in sizes])
+        assert self.index.append_run(positions, array("I", sizes), stored) == self.next
+        self.rows += [Row(self.next + place, size, 0) for place, size in enumerate(sizes)]
+        self.next += len(sizes)
+
     @rule(count=st.sampled_from([RECYCLED_ENTRIES, CHUNK_ENTRIES - 1, CHUNK_ENTRIES + 1]))
     def append_many(self, count: int) -> None:
         self.append(1, 0, count)
@@ -95,6 +104,29 @@ class IndexMachine(RuleBasedStateMachine):
         for row in self.of(EntryState.TAKEN)[place % 7 :][:count]:
             self.index.settle(row.sequence)
             row.state = EntryState.GONE
+
+    @rule(part=st.integers(0, 300))
+    def take_run(self, part: int) -> None:
+        """The head's run: only what was never handed out, and nothing where there are others."""
+        first, count = self.index.fresh_run()
+        if count:
+            ready = self.of(EntryState.READY, EntryState.REDELIVERED)[:count]
+            assert [row.sequence for row in ready] == list(range(first, first + count))
+            assert all(row.state is EntryState.READY for row in ready)
+            taken = ready[: part % (count + 1)]
+            self.index.take_run(len(taken))
+            for row in taken:
+                row.state = EntryState.TAKEN
+
+    @rule(place=st.integers(0, 10_000), count=st.sampled_from([2, 9, 2 * CHUNK_ENTRIES]))
+    def settle_run(self, place: int, count: int) -> None:
+        taken = self.of(EntryState.TAKEN)
+        if taken:
+            run = taken[place % len(taken) :][:count]
+            run = [row for n, row in enumerate(run) if row.sequence == run[0].sequence + n]
+            self.index.settle_run(run[0].sequence, len(run))
+            for row in run:
+                row.state = EntryState.GONE
 
     @rule(place=st.integers(0, 10_000))
     def settle_one(self, place: int) -> None:
@@ -259,6 +291,18 @@ def test_a_queue_that_is_drained_as_it_fills_holds_one_small_chunk() -> None:
         index.take()
         index.settle(sequence)
         assert sum(len(c.states) for c in index._chunks.values()) <= RECYCLED_ENTRIES
+
+
+@pytest.mark.parametrize("last", [1, 10])
+def test_a_newest_chunk_goes_with_its_last_entries_wherever_they_stand(last: int) -> None:
+    index = QueueIndex()
+    for _ in range(RECYCLED_ENTRIES + 50):
+        index.append(1, 1, 0)
+        index.take()
+    index.settle_run(last, RECYCLED_ENTRIES + 50 - last)
+    assert index._chunks
+    index.settle_run(0, last)
+    assert not index._chunks
 
 
 def test_a_short_newest_chunk_with_nothing_in_it_goes_when_the_next_begins() -> None:

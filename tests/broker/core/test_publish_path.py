@@ -30,7 +30,7 @@ from mqkit.wire.methods import (
     QueueDelete,
 )
 from mqkit.wire.spec import FrameType
-from reference_broker.core.limits import MESSAGE_SIZE_MAX, PUBLISH_TARGETS_MAX, Limits
+from reference_broker.core.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.core.publish_path import COPIED_BODY_BYTES_MAX
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient, Received
 
@@ -300,13 +300,6 @@ def test_a_headers_exchange_is_asked_for_every_message() -> None:
     for kind in ("a", "b", "a"):
         client.publish("", exchange="h", properties=Properties(headers={"kind": kind}))
     assert client.connection.broker.vhosts["/"].queues["q"].ready == 2
-
-
-def test_a_channel_remembers_a_bounded_number_of_routes() -> None:
-    client = client_with_queue()
-    for number in range(PUBLISH_TARGETS_MAX + 5):
-        client.publish(f"k{number}")
-    assert len(client.connection.channels[1].targets) <= PUBLISH_TARGETS_MAX
 
 
 MESSAGES = st.lists(

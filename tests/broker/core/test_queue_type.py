@@ -8,6 +8,8 @@ import pytest
 
 from mqkit.wire import Properties
 from mqkit.wire.methods import (
+    BasicAck,
+    BasicCancel,
     BasicConsume,
     BasicConsumeOk,
     BasicGet,
@@ -175,3 +177,44 @@ def test_streams_as_the_default_are_refused_as_any_stream_is() -> None:
     lone.broker.vhosts["/"].describe(VHostInfo(default_queue_type="stream"))
     with pytest.raises(ConnectionException, match="stream"):
         declared(lone, "q")
+
+
+def counted(client: LoneClient) -> int:
+    client.methods()
+    client.send(1, quorum(passive=True))
+    (declared,) = client.methods()
+    assert isinstance(declared, QueueDeclareOk)
+    return declared.consumer_count
+
+
+def test_who_holds_a_message_is_counted_as_a_consumer(client: LoneClient) -> None:
+    client.send(1, quorum(), BasicQos(prefetch_count=1))
+    for _ in range(4):
+        client.publish("q", b"x")
+    client.send(1, BasicGet("q"), BasicGet("q"), BasicGet("q", no_ack=True))
+    assert counted(client) == 2
+    client.send(1, BasicConsume("q", "idle"), BasicConsume("q", "busy"))
+    assert counted(client) == 4
+    client.send(1, BasicCancel("busy"), BasicCancel("idle"))
+    assert counted(client) == 3
+    client.send(1, BasicAck(0, multiple=True))
+    assert counted(client) == 0
+
+
+def test_who_waits_to_be_the_single_active_consumer_is_not_counted(client: LoneClient) -> None:
+    arguments = QUORUM | {"x-single-active-consumer": True}
+    client.send(1, quorum(arguments=arguments), BasicQos(prefetch_count=1))
+    client.publish("q", b"x")
+    client.publish("q", b"x")
+    client.send(1, BasicConsume("q", "first"), BasicConsume("q", "second"))
+
+    def count() -> int:
+        client.methods()
+        client.send(1, quorum(arguments=arguments, passive=True))
+        return sum(m.consumer_count for m in client.methods() if isinstance(m, QueueDeclareOk))
+
+    assert count() == 1
+    client.send(1, BasicCancel("first"))
+    assert count() == 2, "the first still holds its message"
+    client.send(1, BasicAck(0, multiple=True))
+    assert count() == 1

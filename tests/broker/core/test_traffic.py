@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from mqkit.wire import Properties
 from mqkit.wire.methods import (
     BasicConsume,
@@ -13,6 +15,8 @@ from mqkit.wire.methods import (
     TxRollback,
     TxSelect,
 )
+from reference_broker.core.death import DeathReason
+from reference_broker.core.queue_type import QueueType
 from reference_broker.core.traffic import Traffic, VHostTraffic, traffic_of
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
@@ -27,8 +31,15 @@ def test_a_virtual_host_that_is_deleted_stays_counted() -> None:
     past, other = VHostTraffic(), VHostTraffic()
     past.queues_created, past.past = 1, Traffic(publish=1)
     other.queues_created, other.past, other.sent_bytes = 2, Traffic(publish=2), 3
-    past.absorb(other)
-    assert (past.queues_created, past.past, past.sent_bytes) == (3, Traffic(publish=3), 3)
+    other.past_by_type[QueueType.QUORUM] = Traffic(ack=4)
+    for _ in range(2):
+        past.absorb(other, Counter({(DeathReason.MAXLEN, QueueType.CLASSIC, True): 5}))
+    assert (past.queues_created, past.past, past.sent_bytes) == (5, Traffic(publish=5), 6)
+    assert past.past_by_type == {
+        QueueType.CLASSIC: Traffic(),
+        QueueType.QUORUM: Traffic(ack=8),
+    }
+    assert past.past_deaths.total() == 10
 
 
 def bound(kind: str, arguments: dict[str, object] | None = None) -> tuple[LoneBroker, LoneClient]:

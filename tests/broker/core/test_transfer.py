@@ -80,6 +80,16 @@ def test_accounting_is_left_as_if_nothing_had_been_there(host: QueueHost) -> Non
     assert (source.memory_bytes, destination.memory_bytes) == (0, before)
 
 
+def test_what_is_moved_keeps_its_expiration(host: QueueHost, journal: RecordingJournal) -> None:
+    source, destination = filled(host, "q"), filled(host, "other")
+    host.publish(source, b"x", header=encode_header(1, Properties(delivery_mode=2, expiration="9")))
+    assert Transfer(source, destination, MANY, MUCH).run() is Stop.EMPTY
+    assert journal.records[-1][4][0].expires_at_ms == host.moment.wall_ms + 9
+    host.settle()
+    host.advance(20)
+    assert (destination.ready, destination.expired) == (0, 1)
+
+
 def test_bytes_end_a_turn(host: QueueHost) -> None:
     source, destination = filled(host, "q", b"1" * 100, b"2" * 100), filled(host, "other")
     transfer = Transfer(source, destination, MANY, 100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -42,6 +43,11 @@ class Taker:
 
     def deliver(self, lease: Lease) -> None:
         self.taken.append(lease)
+
+    def deliver_run(self, leases: Iterator[Lease]) -> int:
+        before = len(self.taken)
+        self.taken += leases
+        return len(self.taken) - before
 
     def cancelled_by_broker(self) -> None:
         self.cancelled += 1

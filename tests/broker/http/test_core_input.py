@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from mqkit.wire import Properties
-from mqkit.wire.methods import QueueDeclare
+from mqkit.wire.methods import ConnectionCloseOk, QueueDeclare
 from reference_broker.core.queue import Queue
 from reference_broker.core.users import User, hash_password
 from reference_broker.http import core_input
@@ -33,10 +33,10 @@ class DiskHost:
         self.broker = self.lone.broker
         self.broker.window.size_bytes = 1
         password = hash_password(LOGIN[1].encode(), b"salt")
-        self.broker.users.add(User(LOGIN[0], password, ("management",)))
+        self.broker.users.add(User(LOGIN[0], password, ("administrator",)))
         self.broker.access.allow_everything(LOGIN[0], "/")
         self.handled = asyncio.Event()
-        client = self.lone.client()
+        self.client = client = self.lone.client()
         client.send(1, QueueDeclare("q", durable=True))
         self.lone.sync()
         for body in (b"a", b"b", b"c"):
@@ -58,6 +58,13 @@ class DiskHost:
 
     def answer(self) -> None:
         self.broker.fetched([self.journal.answer()], *self.now())
+
+    async def close_everybody(self) -> httpx.Response:
+        transport = httpx.ASGITransport(build_app(self))
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://broker", auth=LOGIN
+        ) as api:
+            return await api.delete("/api/connections/username/guest")
 
     async def get(self, count: int, ackmode: str = "ack_requeue_true") -> httpx.Response:
         transport = httpx.ASGITransport(build_app(self))
@@ -147,3 +154,23 @@ async def test_a_queue_says_what_of_it_is_in_memory() -> None:
     assert (row["message_bytes_ram"], row["messages_unacknowledged_ram"]) == (1, 0)
     assert row["messages_lost"] == 4
     assert 0 < row["memory"] < 1000
+
+
+async def test_a_closed_connection_is_waited_for_until_its_client_has_answered() -> None:
+    host = DiskHost()
+    request = asyncio.create_task(host.close_everybody())
+    await host.handled.wait()
+    assert not request.done()
+    assert host.broker.connections
+    host.client.send(0, ConnectionCloseOk())
+    assert (await request).status_code == 204
+    assert not host.broker.connections
+
+
+async def test_a_client_that_does_not_answer_is_not_waited_for_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(core_input, "END_TIMEOUT_S", 0.01)
+    host = DiskHost()
+    assert (await host.close_everybody()).status_code == 204
+    assert host.broker.connections

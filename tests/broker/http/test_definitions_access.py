@@ -10,7 +10,7 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.journal import MemoryJournal
 from reference_broker.core.passwords import PasswordHash, hash_password
 from reference_broker.core.users import User, UserStore
-from reference_broker.http.definitions_access import AccessDefinitions
+from reference_broker.http.definitions_access import AccessDefinitions, has_passwords
 
 HASH = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"
 PERMISSION = {"user": "ann", "vhost": "shop", "configure": "^a", "write": "", "read": ".*"}
@@ -69,6 +69,31 @@ def test_everything_is_made_and_twice_is_once(broker: Broker) -> None:
     tail = broker.journal.tail
     assert taken(broker, FILE) == []
     assert broker.journal.tail == tail
+
+
+@pytest.mark.parametrize(
+    ("users", "has"),
+    [
+        ([{"name": "ann", "password": "secret"}], True),
+        ([{"name": "ann", "password": ""}, {"name": "bob", "password_hash": HASH}], False),
+        ([["password"], "password", None], False),
+        ({"password": "secret"}, False),
+        (None, False),
+    ],
+)
+def test_only_new_passwords_have_to_be_hashed(users: object, has: bool) -> None:
+    assert has_passwords({"users": users}) is has
+    assert not has_passwords({})
+
+
+def test_hashes_of_new_passwords_and_those_of_the_file(broker: Broker) -> None:
+    users = [*FILE["users"], {"name": "bob", "password": "secret", "tags": []}]
+    made = hash_password(b"secret", b"salt")
+    AccessDefinitions.parse({**FILE, "users": users}, broker, None).apply({"bob": made})
+    ann, bob = (broker.users.get(name) for name in ("ann", "bob"))
+    assert ann is not None
+    assert bob is not None
+    assert (ann.password.in_base64(), bob.password) == (HASH, made)
 
 
 def test_a_file_of_later_versions(broker: Broker) -> None:

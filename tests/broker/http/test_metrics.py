@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import aio_pika
 import httpx
 import pytest
@@ -102,9 +104,49 @@ async def test_sums(busy: None, api: httpx.AsyncClient) -> None:
     assert value(families, "rabbitmq_global_messages_routed_total") == 4
     assert value(families, "rabbitmq_global_messages_unroutable_returned_total") == 1
     maxlen = "rabbitmq_global_messages_dead_lettered_maxlen_total"
-    assert value(families, maxlen, dead_letter_strategy="at_most_once") == 1
-    assert value(families, maxlen, dead_letter_strategy="disabled") == 1
+    classic = "rabbit_classic_queue"
+    assert value(families, maxlen, dead_letter_strategy="at_most_once", queue_type=classic) == 1
+    assert value(families, maxlen, dead_letter_strategy="disabled", queue_type=classic) == 1
     assert value(families, "rabbitmq_channels_closed_total") == 1
+
+
+async def test_what_went_out_by_the_type_of_the_queue(
+    server: Server, api: httpx.AsyncClient
+) -> None:
+    """A queue that is gone, and a virtual host, stay counted."""
+    assert (await api.put("/api/vhosts/other")).status_code == 201
+    for vhost in ("%2F", "other"):
+        url = f"amqp://guest:guest@127.0.0.1:{server.amqp_port}/{vhost}"
+        async with await aio_pika.connect(url) as connection:
+            channel = await connection.channel()
+            limits: dict[str, Any] = {"x-queue-type": "quorum", "x-delivery-limit": 0}
+            queues = [
+                await channel.declare_queue("classic"),
+                await channel.declare_queue("quorum", durable=True, arguments=limits),
+            ]
+            for queue, count in zip(queues, (1, 2), strict=True):
+                for _ in range(count):
+                    message = aio_pika.Message(b"1")
+                    await channel.default_exchange.publish(message, queue.name)
+                    await (await queue.get()).ack()
+            await channel.default_exchange.publish(aio_pika.Message(b"1"), "quorum")
+            await (await queues[1].get()).nack()
+            assert await queues[1].get(fail=False) is None
+            await queues[1].delete(if_unused=False, if_empty=False)
+    assert (await api.delete("/api/vhosts/other")).status_code == 204
+    families = await scrape(api)
+
+    def counted(name: str, **labels: str) -> list[float]:
+        return [
+            value(families, f"rabbitmq_global_messages_{name}_total", queue_type=each, **labels)
+            for each in ("rabbit_classic_queue", "rabbit_quorum_queue")
+        ]
+
+    assert counted("acknowledged", protocol="amqp091") == [2, 4]
+    assert counted("delivered_get_manual_ack") == counted("delivered") == [2, 6]
+    assert counted("get_empty") == [0, 2]
+    died = "rabbitmq_global_messages_dead_lettered_delivery_limit_total"
+    assert value(families, died, dead_letter_strategy="disabled") == 2  # of quorum queues only
 
 
 @pytest.mark.parametrize("slice_samples", [1, 500])

@@ -7,7 +7,7 @@ import pytest
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.errors import ConfigurationError
 from mqkit.topology import ChangeKind, apply, channels_of, diff, plan, take_snapshot
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.native import NativeTransport
 from mqkit.url import parse
 from reference_broker.runtime.server import Server
 
@@ -32,7 +32,7 @@ async def test_what_is_applied_is_what_is_read(server: Server) -> None:
     endpoint = parse(f"amqp://guest:guest@127.0.0.1:{server.amqp_port}/")
     empty = await take_snapshot(management_url, "/")
     assert empty.declarations == ()
-    async with channels_of(AioPikaTransport(), endpoint, timeout_s=10) as open_channel:
+    async with channels_of(NativeTransport(), endpoint, timeout_s=10) as open_channel:
         applied = await apply(plan(WANTED, empty), open_channel)
         assert applied.quarantined == ()
         snapshot = await take_snapshot(management_url, "/")

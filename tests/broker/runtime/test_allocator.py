@@ -26,11 +26,40 @@ del large
 print(before_kb - resident_kb())
 """
 
+FREED_PROGRAM = """
+from reference_broker.runtime.allocator import (
+    give_free_memory_back, give_large_blocks_their_own_pages
+)
+from reference_broker.runtime.heap_trimmer import own_bytes
+
+assert give_large_blocks_their_own_pages()
+messages = [bytes(5_000) for _ in range(10_000)]
+above = bytearray(100_000)  # what keeps the heap from being cut
+before = own_bytes()
+del messages
+kept = own_bytes()
+give_free_memory_back()
+print(before - kept, kept - own_bytes())
+"""
+
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
 def test_a_large_block_goes_back_to_the_system_at_once() -> None:
     """In a process of its own: the setting is for good."""
+    (freed_kb,) = answer_of(PROGRAM)
+    assert freed_kb * 1024 > LARGE_BLOCK_BYTES
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
+def test_small_blocks_go_back_when_the_system_is_asked_to_take_them() -> None:
+    at_once, asked = answer_of(FREED_PROGRAM)
+    assert at_once < 5_000_000
+    assert asked > 45_000_000
+
+
+def answer_of(program: str) -> list[int]:
+    """The numbers that it prints."""
     answer = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert int(answer.stdout) * 1024 > LARGE_BLOCK_BYTES
+    return [int(number) for number in answer.stdout.split()]

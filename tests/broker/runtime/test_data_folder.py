@@ -217,10 +217,20 @@ def test_another_access_writes_by_a_descriptor_of_its_own(folder: DataFolder) ->
         DataFolder(folder.directory)
 
 
-def test_a_large_piece_is_not_joined_to_its_neighbours(
-    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("sizes", "calls"),
+    [
+        ([1_000] * 300, [131_000, 131_000, 38_000]),
+        ([4, 2 * WRITE_BYTES, 4], [4, WRITE_BYTES, WRITE_BYTES, 4]),
+        ([WRITE_BYTES, 5, WRITE_BYTES - 5, 1], [WRITE_BYTES, WRITE_BYTES, 1]),
+        ([WRITE_BYTES + 1, 3], [WRITE_BYTES, 1, 3]),
+    ],
+    ids=["small pieces", "a large piece between", "just as large", "a large piece first"],
+)
+def test_a_call_writes_so_much_and_a_large_piece_is_not_joined_to_its_neighbours(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch, sizes: list[int], calls: list[int]
 ) -> None:
-    body = bytes(range(256)) * (2 * WRITE_BYTES // 256)
+    pieces: list[Piece] = [bytes([number % 255 + 1]) * size for number, size in enumerate(sizes)]
     written: list[int] = []
     pwrite = os.pwrite
 
@@ -230,9 +240,9 @@ def test_a_large_piece_is_not_joined_to_its_neighbours(
 
     monkeypatch.setattr(os, "pwrite", recorded)
     folder.perform(CreateFile("a", 1))
-    folder.perform(Write("a", 3, [b"head", bytearray(body), b"tail"]))
-    assert folder.read("a") == bytes(3) + b"head" + body + b"tail"
-    assert written == [4, len(body), 4]
+    folder.perform(Write("a", 3, pieces))
+    assert folder.read("a") == bytes(3) + b"".join(pieces)
+    assert written == calls
 
 
 def test_a_spare_is_a_file_like_any_other(
@@ -249,6 +259,24 @@ def test_a_spare_is_a_file_like_any_other(
     with pytest.raises(OSError, match="No space left"):
         folder.perform(CreateSpare("spare", 10))
     assert folder.list_files() == ["lock"]
+
+
+def test_a_spare_grows_and_stays_as_it_was_on_a_full_disk(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.perform(CreateSpare("spare", 10_000))
+    folder.perform(CreateSpare("spare", 30_000))
+    assert folder.size("spare") == 30_000
+    assert (folder.directory / "spare").stat().st_blocks * 512 >= 30_000
+
+    def full(descriptor: int, offset: int, length: int) -> None:
+        os.ftruncate(descriptor, 40_000)  # as far as it went
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        folder.perform(CreateSpare("spare", 90_000))
+    assert folder.size("spare") == 30_000
 
 
 def test_free_space_is_what_an_ordinary_user_has(

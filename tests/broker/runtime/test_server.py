@@ -275,7 +275,7 @@ def test_damage_is_said_when_it_is_found(
     assert damage.lost_messages + damage.unreadable_reads == lost == 1
 
 
-def test_a_full_disk_is_tried_again_though_every_client_is_blocked(
+def test_a_message_larger_than_the_spare_waits_for_room_and_is_not_nacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reserve, full = data_folder._reserve, threading.Event()
@@ -297,19 +297,55 @@ def test_a_full_disk_is_tried_again_though_every_client_is_blocked(
         channel = connection.channel()
         channel.queue_declare("q", durable=True)
         full.set()
-        channel.confirm_delivery()
-        # It needs a segment of its own size: the spare is no help.
-        with pytest.raises(pika.exceptions.NackError):
-            channel.basic_publish("", "q", bytes(SEGMENT_BYTES), persistent)
-        connection.channel().basic_publish("", "q", b"whoever publishes now is blocked", persistent)
+        channel.basic_publish("", "q", bytes(SEGMENT_BYTES), persistent)
         while heard != ["blocked"]:
             connection.process_data_events(time_limit=1)
+        queue = running.server.broker.vhosts["/"].queues["q"]
+        assert queue.ready == 0
         full.clear()
         while heard[-1:] != ["unblocked"]:
             connection.process_data_events(time_limit=1)
+        channel.confirm_delivery()
         channel.basic_publish("", "q", b"last", persistent)
+        assert queue.ready == 2
     running.stop()
     assert heard == ["blocked", "unblocked"]
+
+
+def test_a_log_that_is_full_is_tried_again_though_every_client_is_blocked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Dead letters are not asked whether there is room: what they take is the reserve."""
+    reserve, full = data_folder._reserve, threading.Event()
+
+    def may_be_full(descriptor: int, size_bytes: int) -> None:
+        if full.is_set():
+            raise OSError(errno.ENOSPC, "no space left on device")
+        reserve(descriptor, size_bytes)
+
+    monkeypatch.setattr(data_folder, "_reserve", may_be_full)
+    running = ServerThread(config(tmp_path))
+    persistent = pika.BasicProperties(delivery_mode=2)
+    with pika.BlockingConnection(_to(running)) as connection:
+        channel = connection.channel()
+        for name, other in (("there", "back"), ("back", "there")):
+            dead = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": other}
+            channel.queue_declare(name, durable=True, arguments=dead)
+        channel.basic_publish("", "there", bytes(SEGMENT_BYTES // 2), persistent)
+        full.set()
+        name, other = "there", "back"
+        while "the disk is full" not in caplog.text:
+            got, _, _ = channel.basic_get(name)
+            if got is not None:
+                channel.basic_reject(got.delivery_tag, requeue=False)
+                name, other = other, name
+        full.clear()
+        connection.channel().queue_declare("definitions wait, too", durable=True)
+    running.stop()
+    running = ServerThread(config(tmp_path))
+    queues = running.server.broker.vhosts["/"].queues
+    assert queues["there"].ready + queues["back"].ready == 1
+    running.stop()
 
 
 def test_without_room_for_a_spare_publishers_wait_and_nothing_is_nacked(

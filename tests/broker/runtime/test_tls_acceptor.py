@@ -21,10 +21,10 @@ from mqkit.wire.methods import ConnectionStart
 from reference_broker.core.limits import Limits
 from reference_broker.core.peer import Peer
 from reference_broker.runtime import tls_acceptor, tls_client
+from reference_broker.runtime.certificate_clock import utc_now
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.runtime.tls_config import TlsConfig, Verify
-from reference_broker.runtime.tls_files import utc_now
 
 FREE = Address("127.0.0.1", 0)
 WAIT_S = 10
@@ -246,6 +246,24 @@ async def test_a_stop_gives_up_handshakes(tls: TlsConfig) -> None:
     assert await answer == b""
 
 
+def answer_over_https(
+    port: int, context: ssl.SSLContext, session: ssl.SSLSession | None
+) -> tuple[bool | None, bytes, ssl.SSLSession | None]:
+    """Whether the session was resumed, what came back, and the session."""
+    with (
+        socket.create_connection(("127.0.0.1", port), WAIT_S) as plain,
+        context.wrap_socket(plain, server_hostname="localhost", session=session) as secured,
+    ):
+        resumed, began = secured.session_reused, secured.session
+        try:
+            secured.sendall(b"GET /api/overview HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            answer = secured.recv(4096)
+            secured.unwrap()  # a session that ends otherwise is not resumed
+        except OSError:
+            answer = b""
+        return resumed, answer, began
+
+
 class TestVerification:
     @pytest.fixture
     def tls(self, tls: TlsConfig) -> TlsConfig:
@@ -268,6 +286,36 @@ class TestVerification:
         with pytest.raises((OSError, AssertionError)):
             await greeted(port_of(server), context)
         assert "has expired since its session began" in caplog.text
+
+    async def test_a_session_of_https_does_not_outlive_the_certificate_that_began_it(
+        self,
+        tls: TlsConfig,
+        authority: Authority,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        server = await serve(replace(tls, https=FREE, https_verify=Verify.REQUIRED))
+        assert server.tls is not None
+        assert server.tls.https_port is not None
+        context = client_context(authority, authority.issue("ann", common_name="ann"))
+        context.maximum_version = ssl.TLSVersion.TLSv1_2  # 1.3 resumes by tickets only
+        try:
+            port = server.tls.https_port
+            resumed, answer, session = await asyncio.to_thread(
+                answer_over_https, port, context, None
+            )
+            assert (resumed, answer[:12]) == (False, b"HTTP/1.1 401")
+            resumed, answer, session = await asyncio.to_thread(
+                answer_over_https, port, context, session
+            )
+            assert (resumed, answer[:12]) == (True, b"HTTP/1.1 401")
+            later = utc_now() + timedelta(days=9_000)
+            monkeypatch.setattr(tls_client, "utc_now", lambda: later)
+            resumed, answer, _ = await asyncio.to_thread(answer_over_https, port, context, session)
+            assert (resumed, answer) == (True, b"")
+            assert "refused by HTTPS: the client's certificate has expired since" in caplog.text
+        finally:
+            await server.stop()
 
     async def test_no_certificate(
         self, server: Server, authority: Authority, caplog: pytest.LogCaptureFixture

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
+from base64 import b64decode, b64encode
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from textwrap import wrap
 
 import pytest
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
     PrivateFormat,
+    PublicFormat,
     load_pem_private_key,
 )
+from cryptography.x509 import load_pem_x509_certificate
 
 from mqkit.testing.certificates import Authority
 from reference_broker.errors import BadConfiguration
+from reference_broker.runtime.certificate_clock import utc_now
 from reference_broker.runtime.tls_config import TlsConfig
-from reference_broker.runtime.tls_files import read_tls_files, utc_now
+from reference_broker.runtime.tls_files import read_tls_files
 
 
 @pytest.fixture
@@ -61,6 +68,46 @@ def test_a_file_that_is_not_pem(config: TlsConfig, what: str, tmp_path: Path) ->
     text = complaint(replace(config, **{what: other}))  # type: ignore[arg-type]
     assert text.startswith(f"TLS {'key' if what == 'key' else 'certificate'} {other}: not a ")
     assert "c2VjcmV0" not in text
+
+
+P_256 = bytes.fromhex("06082a8648ce3d030107")
+NO_CURVE = P_256[:-1] + b"\x7f"
+
+
+def replaced(path: Path, old: bytes, new: bytes) -> None:
+    """In the first block of the file, which is the only one then."""
+    lines = path.read_text().splitlines()
+    first = lines[: next(n for n, line in enumerate(lines) if line.startswith("-----END")) + 1]
+    content = b64decode("".join(first[1:-1]))
+    assert content.count(old) == 1
+    body = b64encode(content.replace(old, new)).decode()
+    path.write_text("\n".join((first[0], *wrap(body, 64), first[-1], "")))
+
+
+@pytest.mark.parametrize("what", ["certificate", "key"])
+def test_a_curve_that_nobody_knows(config: TlsConfig, what: str) -> None:
+    path: Path = getattr(config, what)
+    replaced(path, P_256, NO_CURVE)
+    assert complaint(config).startswith(f"TLS {what} {path}: an algorithm or a curve that is not")
+
+
+def test_a_point_that_is_on_no_curve(config: TlsConfig) -> None:
+    own = load_pem_x509_certificate(config.certificate.read_bytes())
+    point = own.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    replaced(config.certificate, point, point[:1] + bytes(len(point) - 1))
+    assert complaint(config) == f"TLS certificate {config.certificate}: its public key is damaged"
+
+
+class GoneAfterReading(type(Path())):  # type: ignore[misc]
+    """A key that is being replaced: there when it is read, and away for a moment."""
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self))
+
+
+def test_a_key_that_goes_while_it_is_looked_at(config: TlsConfig) -> None:
+    text = complaint(replace(config, key=GoneAfterReading(config.key)))
+    assert text == f"TLS key {config.key}: can't be read: No such file or directory"
 
 
 def test_the_key_of_another_certificate(config: TlsConfig, authority: Authority) -> None:

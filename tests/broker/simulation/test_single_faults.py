@@ -56,7 +56,7 @@ def workload() -> Scenario:
         seed=SEED,
         queues=queues,
         clients=(client,),
-        broker=BrokerPlan(segment_bytes=4_096, window_bytes=1_200),
+        broker=BrokerPlan(segment_bytes=5_120, window_bytes=1_200),
         fault_pause_us=(10 * DURATION_US, 10 * DURATION_US),
         duration_us=DURATION_US,
     )

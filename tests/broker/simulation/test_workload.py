@@ -11,7 +11,7 @@ from reference_broker.simulation.node import Node
 from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.power import PoweredDisk
 from reference_broker.simulation.scenario import draw
-from reference_broker.simulation.workload import UNCONFIRMED_MAX, Actor
+from reference_broker.simulation.workload import RUN_MESSAGES, UNCONFIRMED_MAX, Actor
 
 SECOND_US = 1_000_000
 
@@ -98,7 +98,7 @@ def test_it_waits_for_confirms_before_it_goes_on_for_ever() -> None:
     rig.run(1_000)
     assert rig.actor.session is not None
     waiting = max(len(channel.unconfirmed) for channel in rig.actor.session.channels)
-    assert UNCONFIRMED_MAX <= waiting < UNCONFIRMED_MAX + 20
+    assert UNCONFIRMED_MAX <= waiting < UNCONFIRMED_MAX + RUN_MESSAGES[1]
 
 
 def test_who_has_left_does_nothing_more() -> None:

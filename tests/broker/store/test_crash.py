@@ -131,6 +131,7 @@ class Workload:
 
     def run(self, log: Log, steps: int) -> None:
         actions = [self.publish] * 4 + [self.ack] * 4 + [self.move, self.requeue, self.define]
+        actions += [self.publish_run, self.ack_run, self.ack_run]
         for _ in range(steps):
             self.random.choice(actions)(log)
             self.history.append((log.tail, self.state.copy()))
@@ -187,6 +188,19 @@ class Workload:
         log.publish(entries, content)
         self.enter(entries, content)
 
+    def publish_run(self, log: Log) -> None:
+        """A crash may leave any number of its messages, from the first one on."""
+        queue_id = self.random.choice(QUEUES)
+        contents = [self.message() for _ in range(self.random.randint(2, 6))]
+        first = Entry(queue_id, self.indexes[queue_id].tail)
+        count = log.publish_run(first, contents)
+        for number, content in enumerate(contents):
+            entries = [first._replace(sequence=first.sequence + number)]
+            if number >= count:
+                log.publish(entries, content)
+            self.enter(entries, content)
+            self.history.append((content.position + content.stored, self.state.copy()))
+
     def take(self) -> tuple[int, int] | None:
         """Hand out the first message of some queue, or another one than the first."""
         full = [each for each in QUEUES if self.indexes[each].ready]
@@ -211,6 +225,31 @@ class Workload:
             log.ack(*key, entry.position, entry.stored)
             index.settle(key[1])
             del self.state.queues[key]
+
+    def ack_run(self, log: Log) -> None:
+        """Some of the first messages of a queue, as far as the log folds them."""
+        key = self.take()
+        if key is None:
+            return
+        queue_id, first = key
+        index = self.indexes[queue_id]
+        entry = index.entry(first)
+        log.ack(*key, entry.position, entry.stored)
+        index.settle(first)
+        following: list[tuple[int, bool]] = []
+        while (taken := index.take()) is not None:
+            if taken[0] != first + 1 + len(following) or len(following) == 5:
+                index.put_back(*taken)
+                break
+            following.append(taken)
+        rows = [index.entry(sequence) for sequence, _ in following]
+        contents = [Content(b"", b"", b"", row.position, row.stored) for row in rows]
+        count = log.ack_run(queue_id, first + 1, contents) if contents else 0
+        index.settle_run(first + 1, count)
+        for taken in following[count:]:
+            index.put_back(*taken)
+        for sequence in range(first, first + 1 + count):
+            del self.state.queues[queue_id, sequence]
 
     def requeue(self, log: Log) -> None:
         key = self.take()
@@ -282,7 +321,7 @@ def run_until(lives: int, seed: int) -> tuple[CutDisk, Workload, bool]:
     try:
         log, _ = open_log(disk, segment_bytes=SEGMENT_BYTES)
         log.attach(workload)
-        workload.run(log, steps=90)
+        workload.run(log, steps=70)
     except PowerCut:
         return disk, workload, True
     return disk, workload, False
@@ -357,7 +396,8 @@ def test_large_messages_survive_crashes_in_chunks(
 ) -> None:
     for module in ("record", "log", "reading"):
         monkeypatch.setattr(f"reference_broker.store.{module}.CHUNK_BYTES", 150)
-    monkeypatch.setattr("reference_broker.store.log.BODY_PIECE_BYTES", 150)
+    for module in ("log", "publish_run"):
+        monkeypatch.setattr(f"reference_broker.store.{module}.BODY_PIECE_BYTES", 150)
     assert record.chunks_of(400) == 3
     test_crash_after_crash_also_in_the_middle_of_recovery(seed + 100)
 

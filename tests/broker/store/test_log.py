@@ -23,7 +23,6 @@ from reference_broker.simulation.lone_log import (
 from reference_broker.store import Log, open_log, record
 from reference_broker.store.checksum import PREFERRED, checksum_of
 from reference_broker.store.footer import ENTRY_ROOM, read_footer
-from reference_broker.store.log import BODY_PIECE_BYTES
 from reference_broker.store.ports import (
     CreateFile,
     CreateSpare,
@@ -34,6 +33,7 @@ from reference_broker.store.ports import (
     TruncateFile,
     Write,
 )
+from reference_broker.store.publish_run import BODY_PIECE_BYTES
 from reference_broker.store.record import CHUNK_BYTES, RecordType
 from reference_broker.store.recovery import recover
 from reference_broker.store.scan import Found, SegmentScan
@@ -122,6 +122,33 @@ def test_positions_are_where_the_records_are(size: int, queue_ids: Sequence[int]
     assert record.decode_message(found[0].payload).body == bytes(size)
     size_bytes = found[0].end - found[0].position
     assert {each.stored for each in contents} == {size_bytes // len(queue_ids)}
+
+
+def test_acks_in_runs_are_the_records_of_acks_one_by_one() -> None:
+    """Over several segments, with the one in use among them."""
+    written = []
+    for in_runs in (True, False):
+        log, disk, queues = opened(segment_bytes=20_000)
+        contents = [queues.publish(1_000) for _ in range(50)]
+        pump(log, disk)
+        folded = 0
+        place = 0
+        while place < len(contents):
+            queues.ack()
+            place += 1
+            if in_runs and (rest := contents[place : place + 7]):
+                count = log.ack_run(7, 1 + place, rest)
+                for _ in range(count):
+                    queues.indexes[7].settle(queues.take())
+                place += count
+                folded += count
+        assert folded > 30 or not in_runs
+        queues.publish()
+        pump(log, disk)
+        written.append(
+            [(each.position, bytes(each.payload)) for each in of_type(RecordType.ACK, disk)]
+        )
+    assert written[0] == written[1]
 
 
 def test_a_large_body_follows_its_message_in_chunks_that_are_not_copied() -> None:
@@ -555,14 +582,18 @@ def test_pages_are_behind_the_journal() -> None:
     assert log.pages.find(position) is None
 
 
-def test_an_entry_takes_room_off_its_segment_for_the_footer() -> None:
+@pytest.mark.parametrize("run", [0, 1, 40])
+def test_an_entry_takes_room_off_its_segment_for_the_footer(run: int) -> None:
     log, disk, queues = opened(segment_bytes=64 * 1024)
     while len(segments(disk)) == 1:
         content = queues.publish(0)
+        contents = [Content(b"\x01e\x01k", b"header", b"") for _ in range(run)]
+        entry = Entry(7, queues.index(7).tail)
+        for each in contents[: log.publish_run(entry, contents)]:
+            queues.enter([entry], each)
         pump(log, disk)
     first = SegmentName.parse(segments(disk)[0])
-    assert first is not None
-    footer = read_footer(disk, first, PREFERRED)
+    footer = first and read_footer(disk, first, PREFERRED)
     assert footer is not None
     (group,) = footer.groups
     most = 64 * 1024 // (content.stored + ENTRY_ROOM)

@@ -52,6 +52,40 @@ def test_a_segment_that_was_begun_before_it_came_becomes_it() -> None:
     assert operations[-1] is later
 
 
+def test_it_grows_where_it_is_wanted_larger_and_stays_as_it_was_without_room() -> None:
+    spare = Spare(50)
+    spare.want(80)
+    spare.want(70)
+    assert spare.ask(50) == 80
+    assert not spare.ask(50)
+    assert not spare.take(50)  # nobody knows its size
+    spare.answered(missing=True)
+    assert spare.missing
+    assert not spare.ask(50)
+    spare.retry()
+    assert spare.missing
+    assert spare.ask(50) == 80
+    spare.answered(missing=False)
+    assert not spare.missing
+    assert spare.size_bytes == 80
+    assert spare.take(80)
+    assert spare.ask(50) == 50, "the usual one first"
+    spare.answered(missing=False)
+    spare.want_no_more()
+    assert not spare.ask(50)
+
+
+def test_what_is_wanted_less_may_grow_where_more_was_refused() -> None:
+    spare = Spare(50)
+    spare.want(80)
+    spare.ask(50)
+    spare.answered(missing=True)
+    spare.want_no_more()
+    spare.want(60)
+    assert not spare.missing
+    assert spare.ask(50) == 60
+
+
 EVENTS: tuple[Callable[[Spare], object], ...] = (
     lambda spare: spare.ask(100),
     lambda spare: spare.take(0),
@@ -69,4 +103,5 @@ def test_what_comes_at_the_wrong_time_changes_nothing(state: SpareState) -> None
     spare = Spare()
     spare.state = state
     spare.answered(missing=False)
-    assert spare.state is (SpareState.READY if state is SpareState.ASKED else state)
+    on_its_way = state in (SpareState.ASKED, SpareState.GROWING)
+    assert spare.state is (SpareState.READY if on_its_way else state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reference_broker.core.content import Content
 from reference_broker.simulation.lone_log import opened, pump, sequences
 from reference_broker.store.footer import FOOTER_RANGE_BYTES, SPEECH_ROOM
 from reference_broker.store.liveness import Liveness, SegmentUse
@@ -65,6 +66,16 @@ def test_a_row_says_and_settles(books: Books) -> None:
     assert books.first.live_bytes == 80
     assert books.active.speaks_about == said
     assert books.speeches.ack(books.first, QUEUE, 4) == 0, "the speech knows it as well"
+
+
+def test_a_row_goes_on_with_many_up_to_the_first_that_is_elsewhere(books: Books) -> None:
+    books.speeches.ack(books.first, QUEUE, 1)
+    open_range = [QUEUE, 1, 1]
+    row = books.speeches.row(books.first, open_range)
+    contents = [Content(b"", b"", b"", position, 10) for position in (50, 60, 150, 70)]
+    assert row.go_on(QUEUE, 2, contents) == 2
+    assert open_range == [QUEUE, 1, 3]
+    assert books.first.live_bytes == 80
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,24 @@ def test_users_and_their_tags(ctl: Ctl, user: str) -> None:
     assert f"{user}\t[management, x]\n" in ctl("list_users", "-q")[1]
 
 
+def test_attempts_to_log_in(ctl: Ctl) -> None:
+    """HTTP's are ours, if there have been no others; the columns may stand in any order in JSON."""
+    columns = "protocol\tauth_attempts\tauth_attempts_failed\tauth_attempts_succeeded"
+    code, out, err = ctl("list_node_auth_attempt_stats")
+    first, second, names, *rows = out.splitlines()
+    assert (code, err, first, names) == (0, "", "Listing authentication", columns)
+    assert re.fullmatch(r' attempts for node ".+" \.\.\.', second)
+    counts = {row.split("\t")[0]: [int(count) for count in row.split("\t")[1:]] for row in rows}
+    assert all(total == failed + right for total, failed, right in counts.values())
+    assert counts["http"][2] > 0
+    told = json.loads(ctl("list_node_auth_attempt_stats", "--formatter", "json")[1])
+    assert told["result"] == "ok"
+    assert {"http"} <= {row["protocol"] for row in told["attempts"]} <= {"http", "amqp091"}
+    by_source = ctl("list_node_auth_attempt_stats", "--by-source", "-s")[1]
+    assert by_source == f"Node {told['node']} reported no authentication attempt stats\n"
+    assert ctl("list_node_auth_attempt_stats", "x")[0] == 64
+
+
 def test_a_user_that_is_not_there(ctl: Ctl) -> None:
     missing = 'Error:\nUser "nope" does not exist\n'
     assert ctl("delete_user", "nope")[::2] == (67, missing)

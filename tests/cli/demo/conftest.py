@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -76,13 +77,19 @@ def start_demo(tmp_path: Path) -> Iterator[Callable[..., DemoProcess]]:
     deadlines: list[threading.Timer] = []
 
     def start(*options: str, env: dict[str, str] | None = None) -> DemoProcess:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "mqkit_cli", "demo", *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "TMPDIR": str(scratch), **(env or {})},
-        )
+        # Where the tests run in the background of a shell, Ctrl-C is ignored, and children inherit
+        # that; what is handled here has its default there.
+        inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "mqkit_cli", "demo", *options],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "TMPDIR": str(scratch), **(env or {})},
+            )
+        finally:
+            signal.signal(signal.SIGINT, inherited)
         started.append(DemoProcess(process, scratch))
         # A demo that hangs must end the test, not the other way round; SIGTERM lets it clean up.
         deadlines.append(threading.Timer(TIMEOUT_S, process.terminate))

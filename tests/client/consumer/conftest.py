@@ -13,7 +13,7 @@ from mqkit.declaration import Queue
 from mqkit.errors import ChannelError
 from mqkit.message import Message, Properties
 from mqkit.topology import Topology, compile_topology, loads
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Connection
 from mqkit.url import parse
 
@@ -113,7 +113,7 @@ class Inbox:
 
 @pytest.fixture
 async def scene(broker: Any, unique: Callable[[str], str]) -> AsyncIterator[Scene]:
-    connection = await AioPikaTransport().connect(
+    connection = await NativeTransport().connect(
         parse(broker.url), name="beside the test", timeout_s=WAIT_S
     )
     scene = Scene(broker.url, unique("queue"), connection)

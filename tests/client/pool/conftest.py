@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import pytest
 
 from mqkit.errors import MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Outcome, Unknown
-from mqkit.transport.seam import OnClosed
+from mqkit.transport.seam import OnClosed, OnSettled
 
 
 class ScriptedChannel:
@@ -63,6 +65,45 @@ class ScriptedChannel:
         self._callbacks.append(callback)
 
 
+class RunChannel(ScriptedChannel):
+    """The same for whoever publishes runs: what is answered together is told together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._publishes: list[tuple[OnSettled, int]] = []
+
+    @property
+    def unconfirmed(self) -> int:
+        return len(self._publishes)
+
+    async def publish_run(self, messages: Sequence[Message], on_settled: OnSettled) -> None:
+        self.written.extend(messages)
+        self.on_write()
+        self._publishes.extend((on_settled, position) for position in range(len(messages)))
+
+    def answer(self, *outcomes: Outcome) -> None:
+        answered = self._publishes[: len(outcomes)]
+        del self._publishes[: len(outcomes)]
+        told = iter(outcomes)
+        for on_settled, group in groupby(answered, key=itemgetter(0)):
+            positions = [position for _, position in group]
+            assert positions == list(range(positions[0], positions[0] + len(positions)))
+            on_settled(positions[0], [next(told) for _ in positions])
+        self._quiet.set()
+
+    def breaks(self, error: MqkitError | None) -> None:
+        self.is_open = False
+        for callback in self._callbacks:
+            callback(error)
+        self.answer(*(Unknown("closed") for _ in self._publishes))
+
+
 @pytest.fixture
 def new_channel() -> Callable[[], ScriptedChannel]:
     return ScriptedChannel
+
+
+@pytest.fixture(params=[ScriptedChannel, RunChannel], ids=["futures", "runs"])
+def new_channel_of_either_kind(request: pytest.FixtureRequest) -> Callable[[], ScriptedChannel]:
+    kind: type[ScriptedChannel] = request.param
+    return kind

@@ -64,8 +64,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(new_channel: Callable[[], Any]) -> Stage:
-    return Stage(new_channel)
+def stage(new_channel_of_either_kind: Callable[[], Any]) -> Stage:
+    return Stage(new_channel_of_either_kind)
 
 
 @pytest.fixture
@@ -118,6 +118,103 @@ async def test_after_a_refusal_the_doubtful_go_one_by_one_until_the_guilty_is_fo
     assert await stage.written(2, 1) == ["late"]
     stage.channels[2].answer(Confirmed("late"))
     assert [bool(outcome) for outcome in await publishing] == [True, False, True]
+
+
+async def test_of_what_was_answered_together_only_the_doubtful_are_published_again(
+    stage: Stage, publisher: Publisher
+) -> None:
+    publishing = start(publisher, "1", "2", "3", "4")
+    await stage.written(0, 3)
+    nacked = Rejected(RejectReason.NACKED, "", "2")
+    stage.channels[0].answer(Unknown("", "1"), nacked, Unknown("", "3"))
+    assert await stage.written(0, 6) == ["1", "2", "3", "1", "3", "4"]
+    stage.channels[0].answer(Confirmed("1"), Confirmed("3"), Confirmed("4"))
+    assert await publishing == [Confirmed("1"), nacked, Confirmed("3"), Confirmed("4")]
+
+
+async def test_what_is_in_doubt_and_larger_than_the_room_goes_in_parts(
+    stage: Stage, publisher: Publisher
+) -> None:
+    publishing = start(publisher, "1", "2", "3")
+    other = start(publisher, "other")
+    await stage.written(0, 3)
+    stage.channels[0].answer(Confirmed("1"))
+    await stage.written(0, 4)
+    stage.channels[0].breaks(ConnectionLost("cut"))
+    assert await stage.written(1, 3) == ["2", "3", "other"]
+    stage.channels[1].answer(Confirmed("2"))
+    stage.channels[1].breaks(ConnectionLost("cut again"))
+    assert await stage.written(2, 2) == ["3", "other"]
+    stage.channels[2].answer(Confirmed("3"), Confirmed("other"))
+    assert all(await publishing)
+    assert all(await other)
+
+
+async def test_batches_and_single_messages_keep_their_order(
+    stage: Stage, publisher: Publisher
+) -> None:
+    stage.writable.clear()
+    calls = [start(publisher, "1", "2")]
+    singles = [asyncio.create_task(publisher.publish(message(text))) for text in ("3", "4")]
+    calls.append(start(publisher, "5", "6", "7"))
+    await stage.clock.until_waiting(1)
+    stage.writable.set()
+    assert await stage.written(0, 3) == ["1", "2", "3"]
+    stage.channels[0].answer(*map(Confirmed, "123"))
+    assert await stage.written(0, 6) == ["1", "2", "3", "4", "5", "6"]
+    stage.channels[0].answer(*map(Confirmed, "456"))
+    await stage.written(0, 7)
+    stage.channels[0].answer(Confirmed("7"))
+    assert [await single for single in singles] == [Confirmed("3"), Confirmed("4")]
+    assert await calls[0] == [Confirmed("1"), Confirmed("2")]
+    assert await calls[1] == [Confirmed("5"), Confirmed("6"), Confirmed("7")]
+
+
+async def test_a_batch_that_is_given_up_halfway_is_not_written_further(
+    stage: Stage, publisher: Publisher
+) -> None:
+    given_up = start(publisher, "1", "2", "3", "4", "5")
+    await stage.written(0, 3)
+    given_up.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+    publishing = start(publisher, "wanted")
+    stage.channels[0].answer(Confirmed("1"), Unknown("", "2"), Confirmed("3"))
+    assert await stage.written(0, 4) == ["1", "2", "3", "wanted"]
+    stage.channels[0].answer(Confirmed("wanted"))
+    assert await publishing == [Confirmed("wanted")]
+    assert [lane.load for lane in publisher._lanes] == [0]
+
+
+async def test_one_message_twice_in_a_batch_has_two_outcomes(
+    stage: Stage, publisher: Publisher
+) -> None:
+    same = message("same")
+    publishing = asyncio.create_task(publisher.publish_batch([same, same]))
+    await stage.written(0, 2)
+    rejected = Rejected(RejectReason.UNROUTABLE, "", "same")
+    stage.channels[0].answer(Confirmed("same"), rejected)
+    assert await publishing == [Confirmed("same"), rejected]
+
+
+async def test_a_lane_is_as_busy_as_it_has_messages_without_an_outcome(
+    stage: Stage, publisher: Publisher
+) -> None:
+    [lane] = publisher._lanes
+    publishing = start(publisher, "1", "x" * 101, "2", "3", "4", "5")
+    await stage.written(0, 3)
+    assert lane.load == 5
+    stage.channels[0].answer(Confirmed("1"))
+    await stage.written(0, 4)
+    assert lane.load == 4
+    stage.channels[0].breaks(ConnectionLost("cut"))
+    assert lane.load == 4
+    await stage.written(1, 3)
+    stage.channels[1].answer(*map(Confirmed, "234"))
+    await stage.written(1, 4)
+    stage.channels[1].answer(Confirmed("5"))
+    assert sum(map(bool, await publishing)) == 5
+    assert lane.load == 0
 
 
 async def test_without_retries_the_doubt_is_the_outcome(stage: Stage) -> None:

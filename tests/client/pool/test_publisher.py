@@ -17,6 +17,7 @@ from mqkit.supervisor import Supervisor
 from mqkit.supervisor_states import State
 from mqkit.testing.proxy import FaultyProxy
 from mqkit.transport.aio_pika_adapter import AioPikaTransport
+from mqkit.transport.choice import TRANSPORTS, chosen
 from mqkit.transport.seam import Channel, Connection
 from mqkit.url import parse
 
@@ -41,11 +42,13 @@ async def direct(broker_url: str, name: str) -> AsyncIterator[Channel]:
     await connection.close()
 
 
-@pytest.fixture
-async def client(direct: Channel, proxy: FaultyProxy, name: str) -> AsyncIterator[Client]:
+@pytest.fixture(params=TRANSPORTS)
+async def client(
+    request: pytest.FixtureRequest, direct: Channel, proxy: FaultyProxy, name: str
+) -> AsyncIterator[Client]:
     settings = Settings.load(urls=proxy.url, reconnect_first_s=0.01, reconnect_max_s=0.05)
     async with (
-        Supervisor(AioPikaTransport(), settings.endpoints, settings) as supervisor,
+        Supervisor(chosen(request.param), settings.endpoints, settings) as supervisor,
         ChannelPool(supervisor.open_publishing_channel) as pool,
         Publisher(pool, supervisor, max_message_bytes=1000, deadline_s=20) as publisher,
     ):

@@ -18,6 +18,7 @@ from mqkit.outcome import Outcome
 from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.transport.blocking import BlockingChannel, BlockingConnection, BlockingTransport
 from mqkit.transport.native import NativeTransport
+from mqkit.transport.native.blocking_transport import NativeBlockingTransport
 from mqkit.transport.pika_adapter import PikaTransport
 from mqkit.transport.seam import (
     Channel,
@@ -172,12 +173,14 @@ class _AsyncTransport:
         )
 
 
-@pytest.fixture(params=["aio-pika", "pika", "native"])
+@pytest.fixture(params=["aio-pika", "pika", "native", "native-blocking"])
 def transport(request: pytest.FixtureRequest) -> Transport:
     if request.param == "pika":
         return _AsyncTransport(PikaTransport())
     if request.param == "native":
         return NativeTransport()
+    if request.param == "native-blocking":
+        return _AsyncTransport(NativeBlockingTransport())
     return AioPikaTransport()
 
 

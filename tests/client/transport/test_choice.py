@@ -11,7 +11,7 @@ from mqkit.transport.native import NativeTransport
 def test_a_transport_is_chosen_by_its_name() -> None:
     assert isinstance(chosen("native"), NativeTransport)
     assert isinstance(chosen("aio-pika"), AioPikaTransport)
-    assert isinstance(chosen(None), AioPikaTransport)
+    assert isinstance(chosen(None), NativeTransport)
 
 
 def test_one_that_is_given_is_taken_as_it_is() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
@@ -194,8 +196,14 @@ async def test_messages_follow_bindings_until_these_are_gone(
 
 @pytest.mark.parametrize(
     "bad",
-    [Message("", "k" * 256, b""), Message("", "k", b"", Properties(headers={"h": object()}))],
-    ids=["long key", "strange header"],
+    [
+        Message("", "k" * 256, b""),
+        *(
+            Message("", "k", b"", Properties(headers={"h": value}))
+            for value in (object(), math.nan, [{"deep": -math.inf}], Decimal("NaN"), 2**64)
+        ),
+    ],
+    ids=["long key", "strange header", "NaN", "deep infinity", "decimal NaN", "65 bits"],
 )
 async def test_what_amqp_cant_carry_is_never_sent_and_closes_nothing(
     channel: Channel, queue: str, bad: Message

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from mqkit.transport.pika_window import Window, WindowSize
+from mqkit.transport.pika_window import Window
+from mqkit.transport.window_size import WindowSize
 
 
 def nothing() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -25,11 +26,32 @@ ANSWER = Callable[[], Any]
 MEGABYTE = 2**20
 
 
-def publish(channel: NativeChannel, *keys: str) -> list[tuple[str, Outcome]]:
-    settled: list[tuple[str, Outcome]] = []
-    messages = [Message("", key, b"x", Properties(message_id=key)) for key in keys]
-    assert channel.publish(messages, keys, settled.extend, octets_max=MEGABYTE) == len(keys)
-    return settled
+class Told:
+    """Who hears of publishes: each call's position and outcomes."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, list[Outcome]]] = []
+
+    def __call__(self, position: int, outcomes: Sequence[Outcome]) -> None:
+        self.calls.append((position, list(outcomes)))
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """By position; each has one."""
+        told = [
+            (position, outcome)
+            for start, outcomes in self.calls
+            for position, outcome in enumerate(outcomes, start)
+        ]
+        assert sorted(position for position, _ in told) == list(range(len(told)))
+        return [outcome for _, outcome in sorted(told, key=itemgetter(0))]
+
+
+def publish(channel: NativeChannel, *keys: str, exchange: str = "") -> Told:
+    told = Told()
+    messages = [Message(exchange, key, b"x", Properties(message_id=key)) for key in keys]
+    assert channel.publish(messages, told, octets_max=MEGABYTE) == len(keys)
+    return told
 
 
 def consume(
@@ -114,25 +136,47 @@ def test_a_refusal_fails_the_call_that_it_is_about(played: Any, answer: ANSWER) 
 
 def test_confirms_are_told_by_the_range(played: Any) -> None:
     channel = played.channel(confirms=True)
-    ranges: list[list[tuple[str, Outcome]]] = []
-    messages = [Message("", "q", b"x")] * 5
-    channel.publish(messages, "abcde", ranges.append, octets_max=MEGABYTE)
+    told = publish(channel, "a", "b", "c", "d", "e")
     assert channel.unconfirmed == 5
     played.says(methods.BasicAck(3, multiple=True), channel=1)
     played.says(methods.BasicNack(4), methods.BasicAck(5), channel=1)
-    assert [[slot for slot, _ in each] for each in ranges] == [["a", "b", "c"], ["d"], ["e"]]
-    [(_, nacked)] = ranges[1]
+    assert [(position, len(outcomes)) for position, outcomes in told.calls] == [
+        *((0, 3), (3, 1), (4, 1))
+    ]
+    nacked = told.outcomes[3]
     assert isinstance(nacked, Rejected)
     assert nacked.reason is RejectReason.NACKED
     assert channel.unconfirmed == 0
+
+
+def test_acks_out_of_order_split_a_range(played: Any) -> None:
+    channel = played.channel(confirms=True)
+    told = publish(channel, "a", "b", "c", "d", "e")
+    played.says(methods.BasicAck(3), methods.BasicAck(5), channel=1)
+    assert told.calls == [(2, [Confirmed("c")]), (4, [Confirmed("e")])]
+    played.says(methods.BasicAck(4, multiple=True), channel=1)
+    assert told.calls[2:] == [(0, [Confirmed("a"), Confirmed("b")]), (3, [Confirmed("d")])]
+    assert channel.unconfirmed == 0
+
+
+def test_a_refusal_in_the_middle_of_a_range_leaves_the_rest_in_doubt(played: Any) -> None:
+    channel = played.channel(confirms=True)
+    told = publish(channel, "a", "b", "c")
+    guilty = publish(channel, "d", exchange="gone")
+    played.says(methods.BasicAck(2), channel=1)
+    text = "NOT_FOUND - no exchange 'gone' in vhost '/'"
+    played.says(methods.ChannelClose(404, text, 60, 40), channel=1)
+    assert [type(outcome) for outcome in told.outcomes] == [Unknown, Confirmed, Unknown]
+    [outcome] = guilty.outcomes
+    assert isinstance(outcome, Rejected)
 
 
 def test_a_range_over_two_publishers_is_told_to_each(played: Any) -> None:
     channel = played.channel(confirms=True)
     first, second = publish(channel, "a", "b"), publish(channel, "c")
     played.says(methods.BasicAck(0, multiple=True), channel=1)
-    assert first == [("a", Confirmed("a")), ("b", Confirmed("b"))]
-    assert second == [("c", Confirmed("c"))]
+    assert first.calls == [(0, [Confirmed("a"), Confirmed("b")])]
+    assert second.calls == [(0, [Confirmed("c")])]
 
 
 def test_a_return_belongs_to_its_publish(played: Any) -> None:
@@ -141,55 +185,60 @@ def test_a_return_belongs_to_its_publish(played: Any) -> None:
     back = WireProperties(message_id="nowhere", delivery_mode=2)
     played.sends(methods.BasicReturn(312, "NO_ROUTE", "", "nowhere"), b"x", back)
     played.says(methods.BasicAck(2, multiple=True), channel=1)
-    [(_, there), (_, nowhere)] = settled
-    assert there == Confirmed("there")
-    assert nowhere == Rejected(RejectReason.UNROUTABLE, "312 NO_ROUTE", "nowhere")
+    assert settled.outcomes == [
+        Confirmed("there"),
+        Rejected(RejectReason.UNROUTABLE, "312 NO_ROUTE", "nowhere"),
+    ]
 
 
 def test_publishing_stops_at_the_bound_on_octets_and_goes_on(played: Any) -> None:
     channel = played.channel(confirms=True)
     messages = [Message("", "q", bytes(1000))] * 5
-    sink: list[Any] = []
-    assert channel.publish(messages, range(5), sink.extend, octets_max=2000) == 2
+    told = Told()
+    assert channel.publish(messages, told, octets_max=2000) == 2
     assert played.connection.output_octets > 2000
     assert len(played.written()) == 2
     assert played.connection.output_octets == 0
-    assert channel.publish(messages, range(5), sink.extend, start=2, octets_max=MEGABYTE) == 5
+    assert channel.publish(messages, told, start=2, octets_max=MEGABYTE) == 5
     assert len(played.written()) == 3
+    played.says(methods.BasicAck(4, multiple=True), channel=1)
+    assert [(position, len(outcomes)) for position, outcomes in told.calls] == [(0, 2), (2, 2)]
 
 
 def test_what_amqp_cant_carry_is_rejected_alone(played: Any) -> None:
     channel = played.channel(confirms=True)
-    settled = publish(channel, "a", "k" * 256, "c")
-    [(_, refused)] = settled
+    told = publish(channel, "a", "k" * 256, "c", "l" * 256)
+    assert [position for position, _ in told.calls] == [1, 3]
+    [refused] = told.calls[0][1]
     assert isinstance(refused, Rejected)
     assert refused.reason is RejectReason.REFUSED
     assert [command.method.routing_key for command in played.commands()] == ["a", "c"]
     played.says(methods.BasicAck(2, multiple=True), channel=1)
-    assert settled[1:] == [("a", Confirmed("a")), ("c", Confirmed("c"))]
+    assert told.calls[2:] == [(0, [Confirmed("a")]), (2, [Confirmed("c")])]
 
 
 def test_without_confirms_nobody_knows(played: Any) -> None:
-    [(_, outcome)] = publish(played.channel(), "a")
-    assert isinstance(outcome, Unknown)
-    assert "without publisher confirms" in outcome.detail
+    unheard, refused = publish(played.channel(), "a", "k" * 256).outcomes
+    assert isinstance(unheard, Unknown)
+    assert "without publisher confirms" in unheard.detail
+    assert isinstance(refused, Rejected)
 
 
 def test_the_guilty_publish_is_rejected_and_the_others_are_in_doubt(
     played: Any, answer: ANSWER
 ) -> None:
     channel, quiet = played.channel(confirms=True), answer()
-    settled = publish(channel, "a")
-    channel.publish([Message("gone", "k", b"")], ["b"], settled.extend, octets_max=MEGABYTE)
+    told = publish(channel, "a")
+    gone = publish(channel, "b", exchange="gone")
     channel.wait_quiescent(quiet)
     text = "NOT_FOUND - no exchange 'gone' in vhost '/'"
     played.says(methods.ChannelClose(404, text, 60, 40), channel=1)
     assert quiet.done()
-    [(_, doubt), (_, guilty)] = settled
+    [doubt], [guilty] = told.outcomes, gone.outcomes
     assert isinstance(doubt, Unknown)
     assert isinstance(guilty, Rejected)
     assert guilty.reason is RejectReason.NO_EXCHANGE
-    [(_, unsent)] = publish(channel, "c")
+    [unsent] = publish(channel, "c").outcomes
     assert isinstance(unsent, Unknown)
     assert "not sent" in unsent.detail
 
@@ -388,7 +437,7 @@ def test_a_close_that_is_never_answered_keeps_its_number(played: Any, answer: AN
     channel.close(closed)
     channel.give_up()
     assert closed.done()
-    [(_, outcome)] = settled
+    [outcome] = settled.outcomes
     assert isinstance(outcome, Unknown)
     assert played.channel().number == 2
     played.says(methods.ChannelCloseOk(), channel=1)
@@ -403,6 +452,18 @@ def test_a_lost_connection_is_told_to_all_that_wait(played: Any, answer: ANSWER)
     played.connection.lost(ConnectionResetError(104, "Connection reset by peer"))
     assert isinstance(waiting.error, ConnectionLost)
     assert quiet.done()
-    assert isinstance(settled[0][1], Unknown)
+    assert isinstance(settled.outcomes[0], Unknown)
     with pytest.raises(ConnectionLost):
         channel.raise_if_closed()
+
+
+def test_why_a_channel_closed_is_told_before_what_came_of_its_publishes(played: Any) -> None:
+    channel = played.channel(confirms=True)
+    told: list[Any] = []
+    channel.on_closed(told.append)
+    messages = [Message("x", "k", b"")]
+    channel.publish(messages, lambda _, outcomes: told.extend(outcomes), octets_max=1000)
+    played.says(methods.ChannelClose(406, "PRECONDITION_FAILED", 60, 40), channel=1)
+    error, outcome = told
+    assert isinstance(error, ChannelError)
+    assert not outcome

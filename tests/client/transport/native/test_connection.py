@@ -86,6 +86,7 @@ BREACHES = {
     "out of turn": method_frame(0, START),
     "answers nothing": method_frame(1, methods.QueuePurgeOk(1)),
     "a body by itself": encode_frame(3, 1, b"x"),  # type: ignore[arg-type]
+    "an empty get that nobody asked for": method_frame(1, methods.BasicGetEmpty()),
     "a client's method on a channel": method_frame(1, methods.BasicQos()),
 }
 

@@ -1,0 +1,102 @@
+"""The client libraries that compete, what each of them can't do, and how to load one.
+
+Light on purpose: a contestant's module is loaded in its own process only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pkgutil import resolve_name
+
+from mqkit_bench.client.scenario import BATCH_CALLERS, Play, Scenario
+
+ALL = frozenset(Scenario)
+ONE_AT_A_TIME = "waits for each confirm: one in flight"
+NO_BATCHES = "has no batches"
+NO_BATCH_ACKS = "acks each message"
+UNCONFIRMED = "confirms off, its only way to pipeline"
+_BLOCKING = {
+    Scenario.PUBLISH_100: ONE_AT_A_TIME,
+    Scenario.PUBLISH_1000: ONE_AT_A_TIME,
+    **dict.fromkeys(BATCH_CALLERS, NO_BATCHES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientContestant:
+    """A library, or one way to use it."""
+
+    name: str
+    distribution: str
+    plays: str
+    """Its :data:`~mqkit_bench.client.scenario.Play` by scenario, as ``module:name``."""
+    enters: frozenset[Scenario] = ALL
+    """Where it has a row."""
+    lacks: Mapping[Scenario, str] = field(default_factory=dict)
+    """Where that row only says why it can't."""
+    notes: Mapping[Scenario, str] = field(default_factory=dict)
+    """What has to be known beside its figures."""
+
+    @property
+    def version(self) -> str | None:
+        """``None`` when it is not installed."""
+        try:
+            return metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            return None
+
+    def why_not(self, scenario: Scenario) -> str | None:
+        """What keeps it from playing this, if anything does."""
+        if scenario in self.lacks:
+            return self.lacks[scenario]
+        return "not installed" if self.version is None else None
+
+    def play(self, scenario: Scenario) -> Play:
+        """Loads the library. Raises :exc:`KeyError` for a scenario that it does not play."""
+        plays: Mapping[Scenario, Play] = resolve_name(self.plays)
+        return plays[scenario]
+
+
+BASELINE = ClientContestant(
+    "aio-pika",
+    "aio-pika",
+    "mqkit_bench.client.aio_pika:PLAYS",
+    notes=dict.fromkeys(BATCH_CALLERS, "gathered publishes"),
+)
+"""Every ratio is to this one's figure of the same round."""
+
+OURS = ClientContestant("mqkit, native", "mqkit", "mqkit_bench.client.mqkit:NATIVE")
+
+CONTESTANTS = (
+    OURS,
+    ClientContestant("mqkit over aio-pika", "mqkit", "mqkit_bench.client.mqkit:OVER_AIO_PIKA"),
+    BASELINE,
+    ClientContestant(
+        "FastStream",
+        "faststream",
+        "mqkit_bench.client.faststream:PLAYS",
+        lacks={
+            **dict.fromkeys(BATCH_CALLERS, NO_BATCHES),
+            Scenario.CONSUME_ACK_BATCH: NO_BATCH_ACKS,
+        },
+    ),
+    ClientContestant("pika", "pika", "mqkit_bench.client.pika:CONFIRMED", lacks=_BLOCKING),
+    ClientContestant(
+        "pika, unconfirmed",
+        "pika",
+        "mqkit_bench.client.pika:UNCONFIRMED",
+        enters=frozenset({Scenario.PUBLISH_1000}),
+        notes={Scenario.PUBLISH_1000: UNCONFIRMED},
+    ),
+    ClientContestant("kombu", "kombu", "mqkit_bench.client.kombu:CONFIRMED", lacks=_BLOCKING),
+    ClientContestant(
+        "kombu, unconfirmed",
+        "kombu",
+        "mqkit_bench.client.kombu:UNCONFIRMED",
+        enters=frozenset({Scenario.PUBLISH_1000}),
+        notes={Scenario.PUBLISH_1000: UNCONFIRMED},
+    ),
+)
+BY_NAME = {contestant.name: contestant for contestant in CONTESTANTS}

@@ -1,0 +1,53 @@
+"""One call of ``publish``: its message, and the future of its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from mqkit.message import Message
+from mqkit.outcome import Outcome
+
+
+class Single:
+    """A :class:`mqkit.pool.job.Job` and the call that it belongs to, in one."""
+
+    __slots__ = ("alone", "done", "message", "written")
+
+    count = 1
+
+    def __init__(self, message: Message, done: asyncio.Future[Outcome | None]) -> None:
+        self.message = message
+        self.done = done
+        """``None`` when the time is over."""
+        self.written = False
+        self.alone = False
+
+    @property
+    def octets(self) -> int:
+        """Of its body."""
+        return len(self.message.body)
+
+    def to_write(self) -> Sequence[Message]:
+        """The message, which counts as sent now."""
+        self.written = True
+        return (self.message,)
+
+    def part(self, start: int, stop: int) -> Single:
+        """It has no smaller ones."""
+        return self
+
+    def settle(self, position: int, outcomes: Sequence[Outcome]) -> None:
+        """The final outcome; what comes after the caller has its answer changes nothing."""
+        if not self.done.done():
+            self.done.set_result(outcomes[0])
+
+    def fail(self, error: BaseException) -> None:
+        """The call ends with an error: the caller's mistake, not the broker's answer."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
+    def expire(self) -> None:
+        """Time is over."""
+        if not self.done.done():
+            self.done.set_result(None)

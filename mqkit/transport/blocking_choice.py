@@ -1,0 +1,28 @@
+"""The blocking transports by name; only the one that is chosen is imported."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from mqkit.transport.blocking import BlockingTransport
+from mqkit.transport.window_size import WindowSize
+
+
+class BlockingChoice(StrEnum):
+    """Their names. Both have the same semantics (:mod:`mqkit.transport.blocking`)."""
+
+    NATIVE = "native"
+    """mqkit's own, over :mod:`mqkit.wire`."""
+    PIKA = "pika"
+    """On ``pika.SelectConnection``."""
+
+    def transport(self, window: WindowSize | None = None) -> BlockingTransport:
+        """A new one. ``window`` bounds what may be unconfirmed on each channel."""
+        size = window or WindowSize()
+        if self is BlockingChoice.PIKA:
+            from mqkit.transport.pika_adapter import PikaTransport
+
+            return PikaTransport(size)
+        from mqkit.transport.native.blocking_transport import NativeBlockingTransport
+
+        return NativeBlockingTransport(size)

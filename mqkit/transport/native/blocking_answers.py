@@ -1,0 +1,93 @@
+"""What threads wait for, and what is called for them: promises, deadlines, callbacks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, TypeVar
+
+from mqkit.errors import DeadlineExceeded
+
+_T = TypeVar("_T")
+_Argument = TypeVar("_Argument")
+
+_LOG = logging.getLogger(__name__)
+
+
+class Answer:
+    """A promise that is kept when the turn is over, after what came before it."""
+
+    __slots__ = ("_is_given", "_later", "future")
+
+    def __init__(self, later: Callable[[Callable[[Any], None], Any], None]) -> None:
+        self.future: Future[Any] = Future()
+        self._later = later
+        self._is_given = False
+
+    def done(self) -> bool:
+        return self._is_given
+
+    def set_result(self, result: Any, /) -> None:
+        self._is_given = True
+        self._later(self.future.set_result, result)
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        self._is_given = True
+        self._later(self.future.set_exception, exception)
+
+
+class Waiters:
+    """Threads that wait for a change that a turn brings. Called in turns, but for the waiting.
+
+    ``threading.Condition`` takes its lock in code of its own, in which Ctrl-C can come between the
+    taking and the giving back: then nobody ever has it again. Here a thread waits for a lock that
+    is nobody else's.
+    """
+
+    __slots__ = ("_places",)
+
+    def __init__(self) -> None:
+        self._places: list[threading.Lock] = []
+
+    def place(self) -> threading.Lock:
+        """Acquire it, after the turn, to wait for :meth:`wake`."""
+        place = threading.Lock()
+        place.acquire()
+        self._places.append(place)
+        return place
+
+    def leave(self, place: threading.Lock) -> None:
+        """Its thread waits no more."""
+        if place in self._places:
+            self._places.remove(place)
+
+    def wake(self) -> None:
+        """All who wait now are to look again."""
+        places, self._places = self._places, []
+        for place in places:
+            place.release()
+
+
+def wait_for(answer: Future[_T], what: str, timeout_s: float) -> _T:
+    """Raises what the answer fails with, or :exc:`~mqkit.errors.DeadlineExceeded`."""
+    try:
+        return answer.result(timeout_s)
+    except DeadlineExceeded:
+        raise  # the answer itself; it is a TimeoutError too
+    except FutureTimeout:
+        raise DeadlineExceeded(f"no answer to {what} within {timeout_s:g} s") from None
+
+
+def guarded(callback: Callable[[_Argument], None]) -> Callable[[_Argument], None]:
+    """A user's callback: what it raises is logged, and ends nothing."""
+
+    def call(argument: _Argument) -> None:
+        try:
+            callback(argument)
+        except Exception:  # noqa: BLE001 - somebody else's callback ends nothing here
+            _LOG.exception("a callback of a connection failed")
+
+    return call

@@ -1,0 +1,59 @@
+"""How much may still be published: what the core asks of a journal that can be full.
+
+While there is plenty nobody asks: a route that a channel remembers is good for messages up to
+``plain_bytes`` and ``plain_entries``. When room gets scarce the journal says so, at once; then all
+remembered routes are void, and every publish asks for itself before it changes anything. One that
+is not admitted waits, with its channel suspended (:mod:`waiting_publishers`); acks and definitions
+are never asked for, since the journal has kept room for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+
+class NoRoom(Exception):
+    """The message has to wait; nothing was changed. Suspend its channel with ``await_room``."""
+
+
+class Room(Protocol):
+    """What a journal has left for messages."""
+
+    scarce: bool
+    """Each publish has to ask :meth:`admits`, whatever its size."""
+    plain_bytes: int
+    """A message of a larger header and body has to ask at any time."""
+    plain_entries: int
+    """So has one that goes to more queues."""
+
+    def listen(self, became_scarce: Callable[[], None]) -> None:
+        """Have it called whenever ``scarce`` becomes true, in the middle of whatever is logged."""
+        ...
+
+    def admits(self, size_bytes: int, entries: int, messages: int = 1) -> bool:
+        """Whether messages of so many bytes (routes, headers and bodies) in so many queues can be
+        logged now. What is admitted, and logged before anything else, can be stored. If not, the
+        journal sees to it that there will be room: ask again after each sync."""
+        ...
+
+    def nobody_waits(self) -> None:
+        """What was not admitted is not needed any more. Idempotent."""
+        ...
+
+
+class UnlimitedRoom:
+    """Of a journal that keeps nothing."""
+
+    scarce = False
+    plain_bytes = 1 << 62
+    plain_entries = 1 << 62
+
+    def listen(self, became_scarce: Callable[[], None]) -> None:
+        """It never does."""
+
+    def admits(self, size_bytes: int, entries: int, messages: int = 1) -> bool:
+        return True
+
+    def nobody_waits(self) -> None:
+        """Nobody ever did."""

@@ -1,0 +1,44 @@
+"""Publishers whose next message has to wait until the journal has room for it.
+
+A channel that waits is SUSPENDED (law 5): its later frames are parked in order, other channels of
+its connection go on, and beyond ``PARKED_BYTES_MAX`` the connection is not read any more. On a
+healthy disk that is a moment, while the next segment is made; nobody is told. When there is no room
+for one the disk alarm comes, which says connection.blocked to those that wait, too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reference_broker.core.alarms import Alarms
+    from reference_broker.core.channel import Channel
+    from reference_broker.core.room import Room
+
+
+class WaitingPublishers:
+    """The channels that wait, in the order in which they began to."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._channels: list[Channel] = []
+
+    def add(self, channel: Channel) -> None:
+        """``channel`` was suspended: its ``room_has_come`` is called after each sync, until it is
+        not added again."""
+        self._channels.append(channel)
+
+    def wake(self) -> None:
+        """The log is synced further: each may try again, the one that has waited longest first."""
+        if not self._channels:
+            return
+        channels, self._channels = self._channels, []
+        self._room.nobody_waits()  # those that still do say so again
+        for channel in channels:
+            channel.room_has_come()
+
+    def check(self, alarms: Alarms) -> None:
+        """An alarm has begun: block those that wait, as if they had published just now."""
+        for channel in self._channels:
+            channel.connection.has_published = True
+            alarms.check(channel.connection)

@@ -1,0 +1,301 @@
+"""Bugs planted in what goes in runs: the clients that publish and ack so must find each.
+
+As in :mod:`test_mutants`, which has those of everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from reference_broker.core import publish_run, settle_run
+from reference_broker.core.backlog import Backlog
+from reference_broker.core.consumer import UNLIMITED, Consumer
+from reference_broker.core.content import Content
+from reference_broker.core.header import PROPERTIES, facts_of
+from reference_broker.core.index import QueueIndex
+from reference_broker.core.journal import Entry
+from reference_broker.core.lease import Lease
+from reference_broker.core.publish_run import PublishRun
+from reference_broker.core.queue import Queue
+from reference_broker.simulation.report import run_seed
+from reference_broker.simulation.scenario import draw, with_runs
+from reference_broker.simulation.world import World
+from reference_broker.store import Log
+from reference_broker.store.speeches import AckRow
+
+SEEDS = range(100)
+DURATION_US = 20_000_000
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def running(seed: int) -> World:
+    """Every client publishes and acks in runs, and otherwise too."""
+    return World(with_runs(draw(seed, DURATION_US), (0.5,)))
+
+
+# Publishing
+
+
+def last_not_logged(patch: pytest.MonkeyPatch) -> None:
+    """The last message of a run has no record; it is said to be where the one before is."""
+    publish_run = Log.publish_run
+
+    def all_but_one(self: Log, entry: Entry, contents: Sequence[Content]) -> int:
+        if len(contents) < 2 or publish_run(self, entry, contents[:-1]) < len(contents) - 1:
+            return publish_run(self, entry, contents) if len(contents) < 2 else 0
+        contents[-1].position, contents[-1].stored = contents[-2].position, contents[-2].stored
+        self._live_bytes += contents[-1].stored
+        return len(contents)
+
+    patch.setattr(Log, "publish_run", all_but_one)
+
+
+def last_not_booked(patch: pytest.MonkeyPatch) -> None:
+    publish_run = Log.publish_run
+
+    def without_its_bytes(self: Log, entry: Entry, contents: Sequence[Content]) -> int:
+        count = publish_run(self, entry, contents)
+        self._live_bytes -= contents[count - 1].stored if count > 1 else 0
+        return count
+
+    patch.setattr(Log, "publish_run", without_its_bytes)
+
+
+def same_sequence_twice(patch: pytest.MonkeyPatch) -> None:
+    """What the log takes of a run begins at the entry of the first message again."""
+    append_run = publish_run._append_stored
+
+    def again(queue: Queue, contents: list[Content]) -> int:
+        journal = queue.env.journal
+        count = append_run(queue, contents)
+        if 1 < count < len(contents):
+            journal.publish((Entry(queue.id, queue.index.tail - 1),), contents[count])
+        return count
+
+    patch.setattr(publish_run, "_append_stored", again)
+
+
+def backwards(patch: pytest.MonkeyPatch) -> None:
+    close: Callable[[PublishRun], Any] = PublishRun.close
+
+    def last_first(self: PublishRun) -> Any:
+        self.contents.reverse()
+        return close(self)
+
+    patch.setattr(PublishRun, "close", last_first)
+
+
+def any_header_is_alike(patch: pytest.MonkeyPatch) -> None:
+    """Whether a message is persistent is looked at in the first of a run alone."""
+    patch.setattr(publish_run, "shape_of", lambda header: header[:PROPERTIES])
+    add = PublishRun.add
+
+    def any_mode(self: PublishRun, header: bytes, body: bytes) -> bool:
+        facts = self.facts
+        if facts is not None:
+            self.facts = facts._replace(persistent=facts_of(header).persistent)
+        taken = add(self, header, body)
+        self.facts = facts or self.facts
+        return taken
+
+    patch.setattr(PublishRun, "add", any_mode)
+
+
+def counted_as_one(patch: pytest.MonkeyPatch) -> None:
+    """A run takes one number of the channel's confirms."""
+    close: Callable[[PublishRun], Any] = PublishRun.close
+
+    def as_one(self: PublishRun) -> Any:
+        answer = close(self)
+        confirms = self._channel.confirms
+        if confirms is not None and self.contents:
+            confirms.published -= len(self.contents) - 1
+        return answer
+
+    patch.setattr(PublishRun, "close", as_one)
+
+
+def left_out_and_not_counted(patch: pytest.MonkeyPatch) -> None:
+    """Of the messages of a run that memory doesn't keep, one is counted."""
+    leave_out = Backlog.leave_out
+
+    def one(self: Backlog, sequence: int, size: int, count: int = 1) -> None:
+        leave_out(self, sequence, size)
+
+    patch.setattr(Backlog, "leave_out", one)
+
+
+# Handing out
+
+
+def last_not_sent(patch: pytest.MonkeyPatch) -> None:
+    """The last delivery of a run has a lease and a tag, and no frames."""
+    deliver_run = Consumer.deliver_run
+
+    def all_but_one(self: Consumer, leases: Iterator[Lease]) -> int:
+        before = len(self.connection.output)
+        count = deliver_run(self, leases)
+        if count > 1 and len(self.connection.output) - before == 7 * count:
+            del self.connection.output[-7:]
+        return count
+
+    patch.setattr(Consumer, "deliver_run", all_but_one)
+
+
+def one_too_many(patch: pytest.MonkeyPatch) -> None:
+    """A run asks for a message before it knows that there is room for it."""
+    deliver_run = Consumer.deliver_run
+
+    def asked_before(self: Consumer, leases: Iterator[Lease]) -> int:
+        first = next(leases, None)
+        return 0 if first is None else deliver_run(self, chain((first,), leases))
+
+    patch.setattr(Consumer, "deliver_run", asked_before)
+
+
+def prefetch_ignored(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Consumer, "_room", lambda self: UNLIMITED)
+
+
+def redelivered_as_new(patch: pytest.MonkeyPatch) -> None:
+    """What came back is taken for what was never handed out."""
+    fresh_run = QueueIndex.fresh_run
+
+    def anything(self: QueueIndex) -> tuple[int, int]:
+        head = self._head
+        if head.returned and self.ready:
+            chunk, offset = self._seek()
+            if chunk is head:
+                run = head.ready_run(offset)
+                for place in run:
+                    head.returned -= head.states[place] == 1
+                    head.states[place] = 0
+        return fresh_run(self)
+
+    patch.setattr(QueueIndex, "fresh_run", anything)
+
+
+# Settling
+
+
+def not_logged(patch: pytest.MonkeyPatch) -> None:
+    def forget(self: Log, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
+        self._live_bytes -= sum(each.stored for each in contents if each.position >= self._base)
+        return len(contents)
+
+    patch.setattr(Log, "ack_run", forget)
+
+
+def shares_of_one(patch: pytest.MonkeyPatch) -> None:
+    """The acks of a run set free what the first of them has taken."""
+    ack_run = Log.ack_run
+
+    def first_only(self: Log, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
+        before = self._live_bytes
+        count = ack_run(self, queue_id, sequence, contents)
+        if self._live_bytes < before:
+            self._live_bytes = before - contents[0].stored
+        return count
+
+    patch.setattr(Log, "ack_run", first_only)
+
+
+def over_the_segments_end(patch: pytest.MonkeyPatch) -> None:
+    """Acks about older segments are folded with those of the segment in use, unsaid."""
+    ack_run = Log.ack_run
+
+    def everything(self: Log, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
+        count = ack_run(self, queue_id, sequence, contents)
+        last = self._open_ranges.get(queue_id)
+        if last is not None and last[2] + 1 == sequence + count:
+            last[2] += len(contents) - count
+            return len(contents)
+        return count
+
+    patch.setattr(Log, "ack_run", everything)
+
+
+def row_forgets_the_footer(patch: pytest.MonkeyPatch) -> None:
+    """A row of acks goes on in the log, and not in what the segment says of the other one."""
+
+    def go_on(self: AckRow, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
+        self._open_range[2] += len(contents)
+        self._about.live_bytes -= sum(content.stored for content in contents)
+        return len(contents)
+
+    patch.setattr(AckRow, "go_on", go_on)
+
+
+def one_more_is_acked(patch: pytest.MonkeyPatch) -> None:
+    """The message behind a run goes with it, if somebody has it."""
+    following = settle_run._ack_following
+
+    def with_the_next(queue: Queue, leases: Sequence[Lease], place: int) -> int:
+        count = following(queue, leases, place)
+        if count:
+            lease = queue.leases.get(leases[place + count - 1].sequence + 1)
+            if lease is not None and place + count == len(leases):
+                queue.ack(lease)
+        return count
+
+    patch.setattr(settle_run, "_ack_following", with_the_next)
+
+
+FOUND_BY: dict[str, tuple[Plant, ...]] = {
+    "durability": (last_not_logged, any_header_is_alike, last_not_sent, one_more_is_acked),
+    "books": (last_not_booked, shares_of_one, over_the_segments_end),
+    "order": (backwards,),
+    "prefetch": (prefetch_ignored,),
+    "redelivered": (redelivered_as_new,),
+    "acks": (not_logged, row_forgets_the_footer),
+    "liveness": (counted_as_one,),
+    "": (same_sequence_twice, left_out_and_not_counted, one_too_many),
+}
+"""By nothing in particular: the books, or an assertion of the broker's own, whichever is first."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plant", "checker"),
+    [(plant, checker) for checker, plants in FOUND_BY.items() for plant in plants],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_planted_bug_is_found(
+    plant: Plant, checker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    failures = []
+    for seed in SEEDS:
+        failures.append(run_seed(seed, running).failure)
+        if failures[-1] and failures[-1].startswith(checker):
+            print(f"seed {seed}: {failures[-1]}")
+            return
+    pytest.fail(f"{checker} didn't see it: {failures}")
+
+
+def test_the_clients_bring_runs_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of one or two messages, and some of many."""
+    longest: dict[str, int] = {}
+
+    def count(owner: type, name: str) -> None:
+        method, longest[name] = getattr(owner, name), 0
+
+        def counted(*given: object) -> int:
+            length: int = method(*given)
+            longest[name] = max(longest[name], length)
+            return length
+
+        monkeypatch.setattr(owner, name, counted)
+
+    for name in ("publish_run", "ack_run"):
+        count(Log, name)
+    count(AckRow, "go_on")
+    count(Consumer, "deliver_run")
+    for seed in range(3):
+        assert run_seed(seed, running).failure == ""
+    assert min(longest.values()) > 5, longest

@@ -1,0 +1,46 @@
+"""Runs of PUBLISH records: as many as there is room for, where the log says they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference_broker.core.content import Content
+from reference_broker.core.journal import Entry
+from reference_broker.simulation.disk import SimulatedDisk
+from reference_broker.simulation.lone_log import opened, pump, segments
+from reference_broker.store.checksum import PREFERRED, checksum_of
+from reference_broker.store.publish_run import BODY_PIECE_BYTES
+from reference_broker.store.record import RecordType
+from reference_broker.store.scan import Found, SegmentScan
+from reference_broker.store.segment import SegmentName
+
+
+def published(disk: SimulatedDisk) -> list[Found]:
+    """The PUBLISH records of the newest segment."""
+    file = segments(disk)[-1]
+    name = SegmentName.parse(file)
+    assert name is not None
+    items = SegmentScan(name, disk.read(file), checksum_of(PREFERRED))
+    found = (item for item in items if isinstance(item, Found))
+    return [item for item in found if item.payload[0] == RecordType.PUBLISH]
+
+
+@pytest.mark.parametrize("size", [0, 1, BODY_PIECE_BYTES])
+def test_a_run_is_as_many_messages_as_one_batch_has_room_for(size: int) -> None:
+    """The first one begins the batch; and no run begins a segment, nor holds a large body."""
+    log, disk, queues = opened()
+    run = [Content(b"\x01e\x01k", b"header", bytes(size)) for _ in range(400)]
+    assert not log.publish_run(Entry(7, 1), run), "no batch has begun"
+    alone = queues.publish(size, (7,))
+    count = log.publish_run(Entry(7, 2), run)
+    assert 0 < count < len(run) if size == BODY_PIECE_BYTES else count == len(run)
+    for sequence, content in enumerate(run[:count], 2):
+        queues.enter([Entry(7, sequence)], content)
+    pump(log, disk)
+    found = published(disk)
+    assert [each.position for each in found] == [each.position for each in (alone, *run[:count])]
+    assert found[-1].end == log.tail
+    sizes = {each.end - each.position for each in found}
+    assert sizes == {each.stored for each in run[:count]} == {alone.stored}
+    queues.publish(1, (7,))
+    assert not log.publish_run(Entry(7, 9), [Content(b"", b"", bytes(BODY_PIECE_BYTES + 1))])

@@ -1,0 +1,40 @@
+"""What a program loads with mqkit: nothing heavy before it is used. Modules, no times."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+ADAPTERS = {"aio_pika", "aiormq", "pika"}
+TOOLS = {"httpx", "ruamel.yaml", "rich", "click", "typer"}
+"""For a live broker's topology, and for a YAML file; some come with httpx."""
+MODELS = {"asyncio", "anyio", "pydantic", "pydantic_settings", "tenacity"}
+
+
+def loaded_by(statement: str) -> set[str]:
+    program = f"{statement}; import sys; print(*sys.modules)"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return set(ran.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("statement", "unused"),
+    [
+        ("import mqkit", ADAPTERS | TOOLS | MODELS),
+        ("from mqkit import App", ADAPTERS | TOOLS),
+        ("from mqkit import App; App(transport='native')", ADAPTERS | TOOLS),
+        ("from mqkit import App; App(transport='aio-pika')", TOOLS | {"pika"}),
+    ],
+)
+def test_what_is_not_used_is_not_loaded(statement: str, unused: set[str]) -> None:
+    assert loaded_by(statement) & unused == set()
+
+
+def test_what_is_used_is_loaded() -> None:
+    """Otherwise the names above might be those of nothing."""
+    used = "from mqkit import App; App(transport='aio-pika'); import httpx, ruamel.yaml, pika"
+    assert loaded_by(used) >= ADAPTERS | MODELS | {"httpx", "ruamel.yaml"}

@@ -40,6 +40,8 @@ class _InFlight:
     message: Message
     attempt: int
     future: Future[Outcome]
+    channel: BlockingChannel
+    """What it was sent on: the sink may have another by the time that it looks at the outcome."""
 
 
 @dataclass(slots=True)
@@ -112,7 +114,7 @@ class PartitionSink:
         patience_s = self._options.confirm_timeout_s + self._options.blocked_timeout_s
         futures = channel.publish_many(messages, timeout_s=patience_s)
         for message, future in zip(messages, futures, strict=True):
-            self._in_flight.append(_InFlight(message, attempt, future))
+            self._in_flight.append(_InFlight(message, attempt, future, channel))
         while self._in_flight and self._in_flight[0].future.done():
             self._settle(self._in_flight.popleft())
 
@@ -161,10 +163,10 @@ class PartitionSink:
                 self._again.append(_Again(message, done.attempt + 1, no.detail))
             case Rejected() as no:
                 raise PublishFailed(f"message {_name(message)}: {no.reason.value}: {no.detail}")
-            case Unknown() as unknown:
-                if self._channel is not None and self._channel.is_open:
-                    raise PublishFailed(self._too_slow())
-                self._again.append(_Again(message, done.attempt + 1, unknown.detail))
+            case Unknown() if done.channel.is_open:
+                raise PublishFailed(self._too_slow())
+            case Unknown() as lost:
+                self._again.append(_Again(message, done.attempt + 1, lost.detail))
 
     # ---- the connection
 

@@ -80,6 +80,7 @@ class Server:
         self._protocols: dict[int, ConnectionProtocol] = {}
         self._refusals = PacedLog(_log.warning, time.monotonic)
         self._flush_scheduled = False
+        self.turn = 0
         self._running = False
         """Started, and not stopped: it may be paused, and then nothing listens for AMQP."""
         self._stopped = False
@@ -324,6 +325,7 @@ class Server:
 
     def _flush(self) -> None:
         self._flush_scheduled = False
+        self.turn += 1
         if self._stopped:
             return
         for connection in self.broker.take_dirty_connections():

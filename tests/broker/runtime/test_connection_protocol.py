@@ -12,7 +12,7 @@ from mqkit.wire import PROTOCOL_HEADER, Properties, content_frames, method_frame
 from reference_broker.core.connection import Connection
 from reference_broker.core.limits import DELIVERY_OUTPUT_BYTES_MAX, MIB
 from reference_broker.core.peer import Peer
-from reference_broker.runtime.connection_protocol import ConnectionProtocol
+from reference_broker.runtime.connection_protocol import READ_BYTES_PER_TURN, ConnectionProtocol
 from reference_broker.runtime.paced_output import PORTION_BYTES
 from reference_broker.simulation.lone_broker import LoneBroker
 
@@ -25,6 +25,7 @@ class Host:
     def __init__(self, lone: LoneBroker) -> None:
         self.lone = lone
         self.gone = False
+        self.turn = 0
 
     def connected(self, protocol: ConnectionProtocol, peer: Peer) -> Connection | None:
         return self.lone.broker.connect(peer, *self.now())
@@ -49,7 +50,19 @@ class Socket(asyncio.Transport):
         self.high = 0
         self.paused = False
         self.closed = False
+        self.reading = True
         self.most = 0
+
+    def is_reading(self) -> bool:
+        return self.reading
+
+    def pause_reading(self) -> None:
+        assert self.reading, "uvloop raises here"
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        assert not self.reading, "uvloop raises here"
+        self.reading = True
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         assert high is not None
@@ -86,7 +99,9 @@ class Side:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.lone = LoneBroker()
-        self.protocol = ConnectionProtocol(Host(self.lone), loop)
+        self.host = Host(self.lone)
+        self.loop = loop
+        self.protocol = ConnectionProtocol(self.host, loop)
         self.socket = Socket(self.protocol)
         self.protocol.connection_made(self.socket)
         self.protocol.data_received(PROTOCOL_HEADER)
@@ -100,6 +115,13 @@ class Side:
 
     def send(self, channel: int, *sent: methods.Method) -> None:
         self.protocol.data_received(b"".join(method_frame(channel, each) for each in sent))
+
+    def turn(self) -> None:
+        """The loop comes round: what was called for runs, after the server's flush."""
+        self.host.turn += 1
+        self.flush()
+        self.loop.call_soon(self.loop.stop)
+        self.loop.run_forever()
 
     def flush(self) -> None:
         """What the server does at the end of a turn, until there is nothing to do."""
@@ -167,3 +189,47 @@ def test_a_socket_that_is_gone_lets_go_of_the_message(side: Side) -> None:
     side.protocol.connection_lost(ConnectionResetError())
     assert side.protocol._output.is_empty
     assert side.protocol.connection.output == []
+
+
+def publishes(octets: int) -> bytes:
+    """At least so many, of small messages that no queue gets."""
+    one = content_frames(1, methods.BasicPublish("amq.fanout"), Properties(), b"x", 131_072)
+    return one * (octets // len(one) + 1)
+
+
+def test_a_socket_that_has_brought_its_share_waits_for_the_next_turn(side: Side) -> None:
+    half = publishes(READ_BYTES_PER_TURN // 2)
+    side.protocol.data_received(half)
+    assert side.socket.reading
+    side.protocol.data_received(half)
+    assert not side.socket.reading
+    side.turn()
+    assert side.socket.reading
+    side.protocol.data_received(half)
+    assert side.socket.reading, "another turn, another share"
+
+
+def test_what_a_socket_brings_over_many_turns_is_no_share(side: Side) -> None:
+    half = publishes(READ_BYTES_PER_TURN // 2)
+    for _ in range(4):
+        side.protocol.data_received(half)
+        assert side.socket.reading
+        side.turn()
+
+
+def test_a_socket_is_not_read_on_when_the_core_wants_no_more_of_it(side: Side) -> None:
+    side.lone.broker.disk_low(*side.host.now())
+    side.protocol.data_received(publishes(READ_BYTES_PER_TURN))
+    assert not side.protocol.connection.wants_reading
+    side.turn()
+    assert not side.socket.reading
+    side.lone.broker.disk_recovered(*side.host.now())
+    side.turn()
+    assert side.socket.reading
+
+
+def test_a_socket_that_was_closed_meanwhile_is_left_alone(side: Side) -> None:
+    side.protocol.data_received(publishes(READ_BYTES_PER_TURN))
+    side.socket.abort()
+    side.turn()
+    assert not side.socket.reading

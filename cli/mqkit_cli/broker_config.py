@@ -1,6 +1,6 @@
 """The configuration file of ``mqkit broker run``: YAML, and every fault with its line.
 
-    listen: 127.0.0.1:5672
+    listen: localhost:5672
     http: 127.0.0.1:15672
     prometheus: 127.0.0.1:15692         # metrics without a login
     data_dir: data                      # relative to this file

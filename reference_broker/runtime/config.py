@@ -14,6 +14,7 @@ from reference_broker.core.limits import MESSAGE_SIZE_MAX, MIB, Limits
 from reference_broker.core.mechanisms import DEFAULT_MECHANISMS, EXTERNAL, MECHANISMS
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.address import Address as Address
+from reference_broker.runtime.listening_sockets import LOCALHOST
 from reference_broker.runtime.tls_config import TlsConfig, Verify
 
 DEFAULT_AMQP_PORT = 5672
@@ -51,7 +52,7 @@ GUEST = UserConfig("guest", "guest", ("administrator",), loopback_only=True)
 """RabbitMQ's default user: everybody knows the password, so it is good on this machine only."""
 
 
-DEFAULT_AMQP = Address("127.0.0.1", DEFAULT_AMQP_PORT)
+DEFAULT_AMQP = Address(LOCALHOST, DEFAULT_AMQP_PORT)
 DEFAULT_HTTP = Address("127.0.0.1", DEFAULT_HTTP_PORT)
 DEFAULT_LIMITS = Limits()
 

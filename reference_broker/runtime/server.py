@@ -32,10 +32,12 @@ from reference_broker.http import (
     build_app,
     build_metrics_app,
 )
+from reference_broker.runtime.address import Address
 from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.connection_protocol import ConnectionProtocol
 from reference_broker.runtime.initial_users import establish_users
 from reference_broker.runtime.journal_driver import DiskDriver, JournalDriver, MemoryDriver
+from reference_broker.runtime.listening_sockets import listening_sockets
 from reference_broker.runtime.paced_log import PacedLog
 from reference_broker.runtime.password_thread import PasswordThread
 from reference_broker.runtime.timers import TickTimer
@@ -86,7 +88,7 @@ class Server:
         self._stopped = False
         self._all_closed: asyncio.Future[None] | None = None
         self._disk_retry: asyncio.TimerHandle | None = None
-        self._listener: asyncio.Server | None = None
+        self._listeners: list[asyncio.Server] = []
         self._http: HttpListener | None = None
         self._metrics: HttpListener | None = None
         self._sampling: asyncio.Task[None] | None = None
@@ -119,9 +121,8 @@ class Server:
             self._driver.restore_into(self.broker)
             establish_users(self.broker, self.config.users)
             self._driver.start(self._loop, self)
-            self._listener = await self._listen(self.config.amqp.port)
+            await self._listen(self.config.amqp)
             self._running = True
-            self.amqp_port = self._listener.sockets[0].getsockname()[1]
             if self.tls is not None:
                 self.tls.accept_amqp(self.broker.handshakes, self._protocol)
             await self._start_http()
@@ -160,10 +161,13 @@ class Server:
 
         return TlsListeners(self.config.tls)
 
-    async def _listen(self, port: int) -> asyncio.Server:
-        return await self._loop.create_server(
-            self._protocol, self.config.amqp.host, port, backlog=LISTEN_BACKLOG
-        )
+    async def _listen(self, address: Address) -> None:
+        listening = listening_sockets(address, LISTEN_BACKLOG)
+        self._amqp = [Address(*each.getsockname()[:2]) for each in listening]
+        self.amqp_port = self._amqp[0].port
+        for each in listening:
+            server = await self._loop.create_server(self._protocol, sock=each)
+            self._listeners.append(server)
 
     def _protocol(self) -> ConnectionProtocol:
         tls = self.config.tls
@@ -172,9 +176,9 @@ class Server:
 
     async def _close_connections(self) -> None:
         """Listen no more, and return when every connection is closed."""
-        if self._listener is not None:
-            self._listener.close()
-            self._listener = None
+        for listener in self._listeners:
+            listener.close()
+        self._listeners.clear()
         if self.tls is not None:
             await self.tls.stop_amqp()
         self.broker.close("shutdown", *self.now())
@@ -208,7 +212,7 @@ class Server:
     # From the management API (Host)
 
     def node(self) -> Node:
-        listening = [Listening("amqp", self.config.amqp.host, self.amqp_port)]
+        listening = [Listening("amqp", *address) for address in self._amqp]
         if self.config.http is not None and self.http_port is not None:
             listening.append(Listening("http", self.config.http.host, self.http_port))
         if self.tls is not None:
@@ -224,17 +228,17 @@ class Server:
             listening=tuple(listening),
             store_damage=self._driver.damage,
             disk_free_limit_bytes=self._disk_free_limit_bytes,
-            running=self._listener is not None,
+            running=bool(self._listeners),
         )
 
     async def pause(self) -> None:
-        if self._running and self._listener is not None:
+        if self._running and self._listeners:
             _log.warning("paused: AMQP connections are closed, and none is accepted")
             await self._close_connections()
 
     async def resume(self) -> None:
-        if self._running and self._listener is None:
-            self._listener = await self._listen(self.amqp_port)
+        if self._running and not self._listeners:
+            await self._listen(Address(self.config.amqp.host, self.amqp_port))
             if self.tls is not None:
                 self.tls.accept_amqp(self.broker.handshakes, self._protocol)
             _log.warning("resumed: AMQP connections are accepted")

@@ -43,7 +43,7 @@ def run(
 ) -> None:
     """Run the reference broker until SIGTERM or Ctrl-C.
 
-    Prints one line when it accepts connections: "ready amqp=127.0.0.1:5672 http=127.0.0.1:15672".
+    Prints one line when it accepts connections: "ready amqp=localhost:5672 http=127.0.0.1:15672".
     Port 0 takes a free one. The default user is guest, password guest, from this machine only.
     """
     settings = ServerConfig() if config is None else _loaded(config)

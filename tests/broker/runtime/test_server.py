@@ -23,6 +23,7 @@ from reference_broker.core.limits import Limits
 from reference_broker.errors import DataDirectoryLocked
 from reference_broker.runtime import data_folder
 from reference_broker.runtime.config import Address, ServerConfig
+from reference_broker.runtime.listening_sockets import LOCALHOST
 from reference_broker.runtime.server import Server
 from reference_broker.store.segment import SEGMENT_BYTES
 
@@ -485,3 +486,19 @@ def _read_until(connected: socket.socket, text: bytes) -> bytes:
         assert chunk, data
         data += chunk
     return data
+
+
+def test_localhost_is_served_on_each_loopback_address_also_after_a_pause() -> None:
+    running = ServerThread(ServerConfig(amqp=Address(LOCALHOST, 0), http=None))
+    server = running.server
+    hosts = [each.host for each in server.node().listening]
+    assert hosts[0] == "127.0.0.1"
+    try:
+        for steps in ((), (server.pause, server.resume)):
+            for step in steps:
+                asyncio.run_coroutine_threadsafe(step(), running.loop).result(DEADLINE_S)
+            for host in hosts:
+                parameters = pika.ConnectionParameters(host, server.amqp_port)
+                pika.BlockingConnection(parameters).close()
+    finally:
+        running.stop()

@@ -54,7 +54,7 @@ AXES = {
         Axis("queues", "queues in use", families.queues, (1, 10, 100, 1_000, 10_000)),
         Axis("bindings", "topic bindings", families.bindings, (10, 100, 1_000, 10_000)),
         Axis("idle", "idle connections", families.idle_connections, (0, 10, 100, 1_000)),
-        Axis("busy", "pairs of busy connections", families.connections, (1, 10, 100, 500)),
+        Axis("busy", "pairs of busy connections", families.connections, (1, 10, 100, 500, 1_000)),
         Axis("consumers", "idle consumers", families.idle_consumers, (0, 1_000, 10_000, 50_000)),
         Axis("bytes", "bytes of a body", bodies, (16, 256, 1_024, 4_096, 16_384, 65_536)),
     )
@@ -83,7 +83,7 @@ def walk(
     seen: dict[tuple[int, str], list[tuple[float, float]]] = {}
     for number in range(1, rounds + 1):
         for count, scenario in axis.scenarios(largest, body_bytes):
-            for entrant in entrants:
+            for entrant in filter(lambda each: each.plays(scenario), entrants):
                 with entrant.set_up(scenario) as stage:
                     play(stage, sec / 2)  # a warm-up
                     result = play(stage, sec)
@@ -139,6 +139,7 @@ def growth(
     rounds: int = typer.Option(3, min=1, help="Rounds, each over all points of an axis."),
     seconds: float = typer.Option(2.0, min=0.05, help="Seconds of publishing at each point."),
     against: Against = [],  # noqa: B006 - typer reads it
+    relay: bool = typer.Option(True, help="And the floor: the same bytes through a bare relay."),
     json_file: JsonFile = None,
 ) -> None:
     """Broker CPU a message against queue depth, queues, bindings, connections, consumers, bytes."""
@@ -147,7 +148,7 @@ def growth(
         raise typer.BadParameter(f"no axis {unknown[0]!r}: one of {', '.join(AXES)}")
     kind = disk_kind()
     points: list[Point] = []
-    with entrants(against, relay=False) as competing:
+    with entrants(against, relay=relay) as competing:
         for name in axis or AXES:
             points += walk(competing, AXES[name], largest, body_bytes, rounds, seconds)
             write_json(json_file, points)

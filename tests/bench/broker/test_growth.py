@@ -37,3 +37,17 @@ def test_the_table_compares_with_the_first_point() -> None:
     assert {line.count("|") for line in lines} == {len(HEADER) + 1}
     assert lines[-1] == "| queues in use | 10,000 | a | 15.0 us (15.0-15.0) | 1.50 | 90 MiB |"
     assert RELAY.name not in table(points)
+
+
+def test_the_floor_has_points_where_it_can_play(reference: Entrant) -> None:
+    plain, topics = AXES["bytes"], AXES["bindings"]
+    points = [
+        point
+        for axis, largest in ((plain, 16), (topics, 10))
+        for point in walk([reference, RELAY], axis, largest, body_bytes=10, rounds=1, sec=0.05)
+    ]
+    assert [(point.axis, point.name) for point in points] == [
+        ("bytes", reference.name),
+        ("bytes", RELAY.name),
+        ("bindings", reference.name),
+    ]

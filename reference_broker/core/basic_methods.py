@@ -125,6 +125,8 @@ def _get(channel: Channel, method: BasicGet) -> None:
     got = _GET_OK.pack(60, 71, delivery_tag, lease.redelivered)
     channel.send_content(got + content.route + _COUNT.pack(queue.ready), content)
     channel.redelivered += lease.redelivered
+    if channel.vhost.firehose is not None:
+        channel.vhost.firehose.delivered((lease,))
     if method.no_ack:
         queue.ack(lease)
         channel.got_no_ack += 1

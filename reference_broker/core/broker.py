@@ -75,8 +75,10 @@ class Broker:
         version: str = "0",
         secret: bytes = b"",
         mechanisms: frozenset[str] = DEFAULT_MECHANISMS,
+        node_name: str = "mqkit@localhost",
     ) -> None:
         self.journal = journal
+        self.node_name = node_name
         journal.attach(self)
         self.users = users
         self.limits = limits or Limits()

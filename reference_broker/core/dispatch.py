@@ -119,7 +119,9 @@ def _serve(queue: Queue, ring: Ring) -> None:
     redeliveries = automatic = 0
     resting: list[ConsumerPort] = []
     many = len(ring) > 1
-    alone = not many and levels is None and queue.delivery_counts is None
+    firehose = queue.env.firehose
+    traced: list[Lease] = []
+    alone = not (many or firehose) and levels is None and queue.delivery_counts is None
     while ring:
         if expiry.watching:
             expiry.drop_overdue()
@@ -153,6 +155,8 @@ def _serve(queue: Queue, ring: Ring) -> None:
         leases[sequence] = lease
         redeliveries += redelivered
         consumer.deliver(lease)
+        if firehose is not None:
+            traced.append(lease)
         if consumer.no_ack:
             queue.ack(lease)
             automatic += 1
@@ -163,3 +167,5 @@ def _serve(queue: Queue, ring: Ring) -> None:
     queue.delivered_no_ack += automatic
     queue.redelivered_count += redeliveries
     queue.lease_number = number
+    if firehose is not None:
+        firehose.delivered(traced)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from reference_broker.core.dead_letter import DeadLetters
     from reference_broker.core.deadlines import Deadlines
+    from reference_broker.core.firehose import Firehose
     from reference_broker.core.journal import Journal
     from reference_broker.core.lease import Lease
     from reference_broker.core.moment import Moment
@@ -59,6 +60,8 @@ class QueueEnvironment(Protocol):
     window: Window
     dead_letters: DeadLetters
     """The work list of dead-lettering: make one per virtual host with ``DeadLetters(self)``."""
+    firehose: Firehose | None
+    """``None`` while what is handed out is not traced."""
 
     def mark_dirty(self, queue: Queue) -> None:
         """``queue`` may have something to hand out: call ``queue.dispatch()`` before the current

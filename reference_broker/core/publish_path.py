@@ -55,7 +55,8 @@ class PublishTarget:
     """Where the publishes with one set of method arguments go.
 
     ``queues`` holds while ``version`` is the virtual host's ``topology_version``. A ``plain``
-    target is nothing but queues; others are a reply consumer's, or a transactional channel's.
+    target is nothing but queues; others are a reply consumer's, a transactional channel's, or
+    traced.
     """
 
     __slots__ = (
@@ -66,6 +67,7 @@ class PublishTarget:
         "reply_address",
         "route",
         "routing_key",
+        "transactional",
         "version",
     )
 
@@ -76,7 +78,8 @@ class PublishTarget:
         self.route += encode_shortstr(method.routing_key, LENIENT)
         self.mandatory = method.mandatory
         self.reply_address = address_of(method.exchange, method.routing_key)
-        self.plain = not transactional and not self.reply_address
+        self.transactional = transactional
+        self.plain = False
         self.queues: tuple[Queue, ...] = ()
         self.version = UNRESOLVED
 
@@ -227,6 +230,9 @@ def _publish_with_care(
             if channel.transaction is None:
                 count_routed(channel.vhost, exchange, queues, instead_of=counted)
     content = Content(target.route, header, body)
+    firehose = channel.vhost.firehose
+    if firehose is not None:
+        firehose.published(channel, queues, content, sent)
     if channel.transaction is not None:
         channel.transaction.publish(target, queues, content, facts, sent)
         return
@@ -338,6 +344,7 @@ def _resolve(
     exchange = vhost.exchange_for_publish(target.exchange)
     access.require_topic(Action.WRITE, exchange, target.routing_key)
     queues = vhost.resolve(exchange, target.routing_key, header)
+    target.plain = not (target.transactional or target.reply_address or vhost.firehose)
     room = vhost.journal.room
     asks = room.scarce or len(header) + body_size > room.plain_bytes
     if (asks or len(queues) > room.plain_entries) and channel.transaction is None:

@@ -6,7 +6,7 @@ beyond it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reference_broker.core.names import described
 from reference_broker.errors import ChannelException, ReplyCode
@@ -30,6 +30,10 @@ class TopologyBounds:
     max_queues: int = MAX_QUEUES
     max_exchanges: int = MAX_EXCHANGES
     max_bindings: int = MAX_BINDINGS
+
+    def with_queues_at_most(self, count: int | None) -> TopologyBounds:
+        """These, or with fewer queues; ``None`` is no other limit."""
+        return self if count is None else replace(self, max_queues=min(count, self.max_queues))
 
     def check_queues(self, count: int, name: str, vhost_name: str) -> None:
         if count >= self.max_queues:

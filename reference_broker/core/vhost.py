@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol, cast
 
 from reference_broker.core.access import UNRESTRICTED, DeclareAccess
@@ -30,6 +29,7 @@ from reference_broker.core.exchange_declaration import (
     exchange_type,
     refuse_default,
 )
+from reference_broker.core.firehose import Firehose
 from reference_broker.core.identity import Ids
 from reference_broker.core.journal import Journal
 from reference_broker.core.moment import Moment
@@ -105,10 +105,10 @@ class VHost:
         self.moment = moment
         self.deadlines = deadlines
         self.window = window or Window()
-        self.bounds = self._own_bounds = bounds or TopologyBounds()
-        self.info = VHostInfo()
+        self._own_bounds = bounds or TopologyBounds()
         self.traffic = VHostTraffic()
         self.topology_version = 0
+        self.describe(VHostInfo())
         self._topology = Topology(name, journal, self._topology_changed)
         self.exchanges: Mapping[str, Exchange] = self._topology.exchanges
         self.queues: Mapping[str, Queue] = self._topology.queues
@@ -126,9 +126,9 @@ class VHost:
     def describe(self, info: VHostInfo) -> None:
         """Take over labels and limits. A limit holds for what is declared from now on."""
         self.info = info
-        most = info.limit(MAX_QUEUES)
-        own = self._own_bounds
-        self.bounds = own if most is None else replace(own, max_queues=min(most, own.max_queues))
+        self.bounds = self._own_bounds.with_queues_at_most(info.limit(MAX_QUEUES))
+        self.firehose = Firehose(self) if info.tracing else None
+        self._topology_changed()  # what is resolved goes past the firehose, or has gone by it
 
     def delete_everything(self) -> None:
         """Delete every policy, queue, exchange and binding: the virtual host is about to go."""

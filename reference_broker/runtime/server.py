@@ -115,6 +115,7 @@ class Server:
                 version=metadata.version("mqkit"),
                 secret=os.urandom(_SECRET_SIZE),
                 mechanisms=self.config.mechanisms,
+                node_name=f"mqkit@{platform.node()}",
             )
             self.broker.begin(*self.now())
             self._timer = TickTimer(self._loop, self._tick)
@@ -221,7 +222,7 @@ class Server:
             host = self.config.prometheus.host
             listening.append(Listening("http/prometheus", host, self.prometheus_port))
         return Node(
-            name=f"mqkit@{platform.node()}",
+            name=self.broker.node_name,
             started_at_ms=self._started_at_ms,
             data_dir=self.config.data_dir,
             sync_count=self._driver.syncs,

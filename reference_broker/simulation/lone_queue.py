@@ -206,6 +206,7 @@ class QueueHost:
         self.vhost_name = "/"
         self.window = Window()
         self.dead_letters = DeadLetters(self)
+        self.firehose = None
         self.queues: dict[str, Queue] = {}
         self.routes: dict[tuple[str, str], list[str]] = {}
         self.gone: list[tuple[str, str]] = []

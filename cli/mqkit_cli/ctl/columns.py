@@ -97,5 +97,6 @@ CHANNEL_COLUMNS = (
     "state",
 )
 PERMISSION_COLUMNS = ("user", "configure", "write", "read")
+VHOST_COLUMNS = ("name", "tracing", "description", "tags", "default_queue_type")
 TOPIC_PERMISSION_COLUMNS = ("user", "exchange", "write", "read")
 POLICY_COLUMNS = ("vhost", "name", "pattern", "apply-to", "definition", "priority")

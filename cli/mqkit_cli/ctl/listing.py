@@ -19,6 +19,7 @@ from mqkit_cli.ctl.columns import (
     POLICY_COLUMNS,
     QUEUE_COLUMNS,
     TOPIC_PERMISSION_COLUMNS,
+    VHOST_COLUMNS,
 )
 from mqkit_cli.ctl.command import MANY, Call, Command
 from mqkit_cli.ctl.exits import NO_USER, CtlError, UsageError
@@ -178,9 +179,7 @@ _LISTINGS = (
     Listing("list_connections", "Listing connections ...", CONNECTION_COLUMNS, 4, _connections),
     Listing("list_channels", "Listing channels ...", CHANNEL_COLUMNS, 4, _channels),
     Listing("list_users", "Listing users ...", ("user", "tags"), 2, _users),
-    Listing(
-        "list_vhosts", "Listing vhosts ...", ("name", "tracing", "description", "tags"), 1, _vhosts
-    ),
+    Listing("list_vhosts", "Listing vhosts ...", VHOST_COLUMNS, 1, _vhosts),
     Listing(
         "list_permissions",
         'Listing permissions for vhost "{vhost}" ...',

@@ -98,6 +98,13 @@ def test_a_user_that_is_not_there(ctl: Ctl) -> None:
 def test_virtual_hosts(ctl: Ctl, vhost: str) -> None:
     assert ctl("add_vhost", vhost)[::2] == (0, "")
     assert vhost in ctl("list_vhosts", "--silent")[1].splitlines()
+    assert ctl("list_vhosts", "name", "default_queue_type")[0] == 0
+    for command, told, shown in (
+        ("trace_on", "enabled", "true"),
+        ("trace_off", "disabled", "false"),
+    ):
+        assert f"Trace {told} for vhost {vhost}\n" in ctl(command, "-p", vhost)[1]
+        assert f"{vhost}\t{shown}\n" in ctl("list_vhosts", "name", "tracing")[1]
     assert ctl("delete_vhost", "nope")[::2] == (65, "Virtual host 'nope' does not exist\n")
 
 

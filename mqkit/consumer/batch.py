@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from functools import cached_property
 from typing import Generic, TypeVar, overload
 
 from mqkit.errors import ConfigurationError
@@ -25,10 +26,6 @@ class Batch(Sequence[ItemT], Generic[ItemT]):
         self.deliveries = tuple(deliveries)
         """The messages of the items, in the same order."""
         self._signals: list[Signal | None] = [None] * len(self._items)
-        self._places: dict[int, list[int]] = {}
-        for index, pair in enumerate(zip(self._items, self.deliveries, strict=True)):
-            for key in {id(member): None for member in pair}:
-                self._places.setdefault(key, []).append(index)
 
     def retry(
         self, item: ItemT | Delivery, after: str | timedelta | None = None, reason: str = ""
@@ -51,6 +48,15 @@ class Batch(Sequence[ItemT], Generic[ItemT]):
     def __getitem__(self, index: slice) -> Sequence[ItemT]: ...
     def __getitem__(self, index: int | slice) -> ItemT | Sequence[ItemT]:
         return self._items[index]
+
+    @cached_property
+    def _places(self) -> dict[int, list[int]]:
+        """Where each object stands. Made at the first word on an item: most batches hear none."""
+        places: dict[int, list[int]] = {}
+        for index, pair in enumerate(zip(self._items, self.deliveries, strict=True)):
+            for key in {id(member): None for member in pair}:
+                places.setdefault(key, []).append(index)
+        return places
 
     def __len__(self) -> int:
         return len(self._items)

@@ -8,6 +8,7 @@ multiple ack covers this batch and nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from mqkit.clock import SYSTEM_CLOCK, Clock
@@ -60,6 +61,12 @@ class BatchConsumer(Intake):
         arrivals = [first]
         first_at_s = self._clock.monotonic_s()
         while True:
+            # What is there is taken without a timer, which costs more than all else here.
+            while len(arrivals) < self._window.size and not self._inbox.empty():
+                arrival = self._inbox.get_nowait()
+                if arrival is None:
+                    return arrivals, False
+                arrivals.append(arrival)
             wait_s = self._window.remaining_s(len(arrivals), first_at_s, self._clock.monotonic_s())
             if not wait_s:
                 return arrivals, True
@@ -125,8 +132,8 @@ class BatchConsumer(Intake):
                     settler.stats.dead_lettered += 1
             elif await settler.ack(arrival, multiple=step.verb is Verb.ACK_MULTIPLE):
                 first = step.index - step.covers + 1
-                for settlement in settlements[first : step.index + 1]:
-                    settler.count(settlement)
+                for settlement, run in groupby(settlements[first : step.index + 1]):
+                    settler.count(settlement, sum(1 for _ in run))
             else:
                 settler.stats.stale_acks += step.covers - 1
         await settler.requeue(back)

@@ -90,6 +90,9 @@ class Requeue:
     reason: str
 
 
+HANDLED = Ack()
+"""One for all: most deliveries come to this."""
+
 Settlement: TypeAlias = Ack | Discard | Republish | DeadLetter | Requeue
 
 
@@ -115,7 +118,7 @@ def settlement_of(
 ) -> Settlement:
     """What to do with ``delivery``, whose handler raised ``raised`` (``None``: it returned)."""
     if raised is None:
-        return Ack()
+        return HANDLED
     # A misfit is parked as if the handler had asked for it; the headers keep the true error.
     verdict = Park(SCHEMA) if isinstance(raised, BodyMisfit) else raised
     if rules.policy is None:

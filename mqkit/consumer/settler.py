@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from mqkit.consumer.pause import Pause
 from mqkit.consumer.settlement import (
+    HANDLED,
     Ack,
     DeadLetter,
     Destination,
@@ -70,9 +71,10 @@ class Settler:
 
     def decide(self, delivery: Delivery, raised: BaseException | None) -> Settlement:
         """What becomes of it, and a line in the log where something went wrong."""
+        if raised is None:
+            return HANDLED  # what the clock says does not matter
         settlement = settlement_of(self._rules, delivery, raised, self._now())
-        if raised is not None:
-            self._log(delivery, raised, settlement)
+        self._log(delivery, raised, settlement)
         return settlement
 
     async def settle(self, arrival: Arrival, raised: BaseException | None) -> None:

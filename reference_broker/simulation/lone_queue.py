@@ -13,6 +13,7 @@ from reference_broker.core.content import NOT_STORED, Content
 from reference_broker.core.dead_letter import DeadLetters
 from reference_broker.core.deadlines import Deadlines
 from reference_broker.core.enqueue import enqueue
+from reference_broker.core.firehose import Firehose
 from reference_broker.core.header import facts_of
 from reference_broker.core.journal import Entry, EntrySource, Fetched, Journal
 from reference_broker.core.lease import Lease
@@ -206,7 +207,7 @@ class QueueHost:
         self.vhost_name = "/"
         self.window = Window()
         self.dead_letters = DeadLetters(self)
-        self.firehose = None
+        self.firehose: Firehose | None = None
         self.queues: dict[str, Queue] = {}
         self.routes: dict[tuple[str, str], list[str]] = {}
         self.gone: list[tuple[str, str]] = []

@@ -97,9 +97,9 @@ def test_a_message_in_and_out(traced: TracedVHost) -> None:
     (_, _, _) = traced.channel.basic_get("q", auto_ack=True)
     (key, came, body), (out_key, went, out_body) = traced.all(2)
     assert (key, body, out_key, out_body) == ("publish.", b"body", "deliver.q", b"body")
-    for headers in (came, went):
-        assert headers.pop("node")
-        assert " -> " in headers.pop("connection")
+    for said in (came, went):
+        assert said.pop("node")
+        assert " -> " in said.pop("connection")
     shown = {
         "headers": {"n": 1, "CC": ["nobody"]},
         "message_id": "m",

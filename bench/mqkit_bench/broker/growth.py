@@ -7,7 +7,7 @@ after round, so that what the machine does meanwhile falls on all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -22,6 +22,9 @@ from mqkit_bench.broker.standing import NOTHING, Spread, spread
 from mqkit_bench.data_folder import disk_kind
 from mqkit_bench.message import BODY_BYTES_MAX
 from mqkit_bench.report import JsonFile, markdown, say, write_json
+
+UNDER_WAY_BYTES = 4 << 20
+"""Of bodies, where their size grows."""
 
 HEADER = ("more of", "count", "broker", "broker CPU / message (min-max)", "of the first", "RSS")
 
@@ -43,8 +46,10 @@ class Axis:
 
 
 def bodies(count: int, _: int) -> Scenario:
-    """Bodies of ``count`` bytes, whatever the others have."""
-    return persistent(count)
+    """Bodies of ``count`` bytes, whatever the others have. No more of them are under way than a
+    queue holds in memory: what comes back from the disk is the axis of depth."""
+    scenario = persistent(count)
+    return replace(scenario, window=min(scenario.window, UNDER_WAY_BYTES // count))
 
 
 AXES = {

@@ -34,7 +34,7 @@ class TracedVHost:
             pika.ConnectionParameters(address.hostname, address.port, name)
         )
         self.channel = self.connection.channel()
-        for queue in ("q", "seen"):
+        for queue in ("q", "also", "seen"):
             self.channel.queue_declare(queue)
         self.channel.queue_bind("seen", EXCHANGE, "#")
         self.trace(on=True)
@@ -91,7 +91,7 @@ def traced(broker: Any, unique: Callable[[str], str]) -> Iterator[TracedVHost]:
 
 
 def test_a_message_in_and_out(traced: TracedVHost) -> None:
-    headers = {"n": 1, "CC": ["nobody"], "BCC": ["hidden"]}
+    headers = {"n": 1, "CC": ["also"]}
     properties = pika.BasicProperties(headers=headers, message_id="m", priority=3, timestamp=1)
     traced.channel.basic_publish("", "q", b"body", properties)
     (_, _, _) = traced.channel.basic_get("q", auto_ack=True)
@@ -101,23 +101,23 @@ def test_a_message_in_and_out(traced: TracedVHost) -> None:
         assert said.pop("node")
         assert " -> " in said.pop("connection")
     shown = {
-        "headers": {"n": 1, "CC": ["nobody"]},
+        "headers": headers,
         "message_id": "m",
         "priority": 3,
         "timestamp": 1,
     }
+    assert sorted(came.pop("routed_queues")) == ["also", "q"]
     assert came == {
         "exchange_name": "",
-        "routing_keys": ["q", "nobody", "hidden"],
+        "routing_keys": ["q", "also"],
         "properties": shown,
-        "routed_queues": ["q"],
         "vhost": traced.name,
         "channel": 1,
         "user": "guest",
     }
     assert went == {
         "exchange_name": "",
-        "routing_keys": ["q", "nobody", "hidden"],
+        "routing_keys": ["q", "also"],
         "properties": shown,
         "redelivered": 0,
         "vhost": traced.name,

@@ -126,6 +126,8 @@ class _Writer:
         # RabbitMQ counts an expired message that becomes the head by its priority until the next
         # time that it looks at the head.
         self._priorities = self._one_in(4)
+        # RabbitMQ's dead letters go on by their BCC keys too, so there is one or the other.
+        self._bcc = self._one_in(4)
         choices = [
             *[self.publish] * 14,
             *[self.settle] * 9,
@@ -185,7 +187,7 @@ class _Writer:
     def _queue_arguments(self) -> dict[str, Any]:
         names = self._some(sorted(GOOD_QUEUE_ARGUMENTS))
         arguments = {name: self._of(GOOD_QUEUE_ARGUMENTS[name]) for name in names}
-        if self._one_in(2):
+        if not self._bcc and self._one_in(2):
             exchanges = ("", "", "", "x0", "amq.fanout", "amq.topic", "missing")
             arguments["x-dead-letter-exchange"] = self._of(exchanges)
             if not self._one_in(4):
@@ -281,7 +283,8 @@ class _Writer:
         names = ["max-length", "max-length-bytes", "message-ttl"]
         if not operator:
             # No overflow: RabbitMQ 3.10.8 keeps the old one while it looks at the new length.
-            names += ["dead-letter-exchange", "dead-letter-routing-key", "alternate-exchange"]
+            names += ["dead-letter-routing-key", "alternate-exchange"]
+            names += [] if self._bcc else ["dead-letter-exchange"]
         definition = {name: self._policy_value(name) for name in self._some(names)}
         name = self._of(list(POLICY_PRIORITIES))
         return SetPolicy(
@@ -378,7 +381,7 @@ class _Writer:
     def _headers(self) -> dict[str, Any]:
         names = self._some(("h1", "h2", "x-own"))
         headers = {name: self._of(HEADER_VALUES) for name in names}
-        for name in ("CC", "BCC"):
+        for name in ("CC", "BCC") if self._bcc else ("CC",):
             if self._one_in(6):
                 headers[name] = self._of(([], ["q0"], ["q1", "a.b"], [5], *self._odd("q0")))
         return headers

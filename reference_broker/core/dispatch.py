@@ -111,8 +111,7 @@ def hand_out(queue: Queue) -> None:
 def _serve(queue: Queue, ring: Ring) -> None:
     """Deliver to the consumers of one priority. The hot loop: everything it needs is a local."""
     index = queue.index
-    levels = queue.levels
-    expiry = queue.expiry
+    levels, expiry = queue.levels, queue.expiry
     take_content = queue.contents.pop
     leases = queue.leases
     number = queue.lease_number

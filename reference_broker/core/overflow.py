@@ -1,7 +1,8 @@
 """A queue's length limit, and what it does with one message too many.
 
 The law: only ready messages count, by number and by body bytes (rabbitmq.com/docs/maxlength), and
-waiting consumers are served before anything is dropped or refused. Drop-head takes the new message
+waiting consumers are served before anything is dropped or refused, and what is overdue at the head
+has gone (a TTL of 0 is over at once). Drop-head takes the new message
 in and then drops from the head; the reject variants look first, and refuse.
 """
 
@@ -50,10 +51,8 @@ class LengthLimit:
         size = len(content.body)
         if not self._exceeded(queue, 1, size):
             return False
-        if queue.consumers:
-            queue.dispatch()
-            if not self._exceeded(queue, 1, size):
-                return False
+        if _lets_go(queue) and not self._exceeded(queue, 1, size):
+            return False
         queue.refused += 1
         if (
             self._overflow is Overflow.REJECT_PUBLISH_DLX
@@ -65,15 +64,14 @@ class LengthLimit:
 
     def has_room(self, queue: Queue, size: int) -> bool:
         """May a body of ``size`` bytes come in with nothing refused or dropped for it?"""
-        if self._exceeded(queue, 1, size) and queue.consumers:
-            queue.dispatch()
-        return not self._exceeded(queue, 1, size)
+        if not self._exceeded(queue, 1, size):
+            return True
+        return _lets_go(queue) and not self._exceeded(queue, 1, size)
 
     def enforce_after_publish(self, queue: Queue) -> None:
         """Drop-head: let consumers have what they can take, then drop what is over the limit."""
         if self._overflow is Overflow.DROP_HEAD and self._exceeded(queue, 0, 0):
-            if queue.consumers:
-                queue.dispatch()
+            _lets_go(queue)
             self.enforce(queue)
             queue.env.dead_letters.drain()
 
@@ -115,3 +113,12 @@ class LengthLimit:
         if self._max_length is not None and queue.ready + more > self._max_length:
             return True
         return self._max_bytes is not None and queue.ready_bytes + more_bytes > self._max_bytes
+
+
+def _lets_go(queue: Queue) -> bool:
+    """Have ``queue`` give its consumers what they take, and drop what is overdue, where there may
+    be any of either."""
+    if not (queue.consumers or queue.expiry.watching):
+        return False
+    queue.dispatch()
+    return True

@@ -133,3 +133,31 @@ def test_what_one_message_pushes_out_goes_in_slices(host: QueueHost) -> None:
     host.advance(10)
     assert contents(queue) == [b"z"]
     assert host.deadlines.next_ms() is None
+
+
+NOW_OR_NEVER = encode_header(1, Properties(delivery_mode=2, expiration="0"))
+
+
+@pytest.mark.parametrize("overflow", ["reject-publish", "reject-publish-dlx"])
+def test_what_is_over_at_once_makes_room_for_the_next(host: QueueHost, overflow: str) -> None:
+    queue = host.declare("q", max_length=1, overflow=overflow)
+    for body in (b"a", b"b", b"c"):
+        assert host.publish(queue, body, header=NOW_OR_NEVER, settle=False)
+    host.settle()
+    assert (queue.ready, queue.expired, queue.refused) == (0, 3, 0)
+
+
+def test_what_is_over_at_once_behind_one_that_stays_makes_no_room(host: QueueHost) -> None:
+    queue = host.declare("q", max_length=2, overflow="reject-publish")
+    host.publish(queue, b"stays", header=HEADER)
+    assert host.publish(queue, b"a", header=NOW_OR_NEVER, settle=False)
+    assert not host.publish(queue, b"b", header=NOW_OR_NEVER, settle=False)
+    assert queue.refused == 1
+
+
+def test_drop_head_finds_what_is_over_gone_already(host: QueueHost) -> None:
+    queue = host.declare("q", max_length=1)
+    for body in (b"a", b"b"):
+        host.publish(queue, body, header=NOW_OR_NEVER, settle=False)
+    host.settle()
+    assert (queue.expired, queue.dropped) == (2, 0)

@@ -44,12 +44,15 @@ class LengthLimit:
     def refuses(self, queue: Queue, content: Content) -> bool:
         """Is this publish to be refused? Then it was counted, and dead-lettered if so configured.
 
-        The publisher gets a nack. Never true for drop-head.
+        The publisher gets a nack. Never true for drop-head, where what is overdue goes all the same:
+        :meth:`enforce_after_publish` would call the length limit its death.
         """
-        if self._overflow is Overflow.DROP_HEAD:
-            return False
         size = len(content.body)
         if not self._exceeded(queue, 1, size):
+            return False
+        if self._overflow is Overflow.DROP_HEAD:
+            if queue.expiry.watching:
+                queue.dispatch()
             return False
         if _lets_go(queue) and not self._exceeded(queue, 1, size):
             return False
@@ -71,7 +74,8 @@ class LengthLimit:
     def enforce_after_publish(self, queue: Queue) -> None:
         """Drop-head: let consumers have what they can take, then drop what is over the limit."""
         if self._overflow is Overflow.DROP_HEAD and self._exceeded(queue, 0, 0):
-            _lets_go(queue)
+            if queue.consumers:
+                queue.dispatch()
             self.enforce(queue)
             queue.env.dead_letters.drain()
 

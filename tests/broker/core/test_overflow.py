@@ -161,3 +161,9 @@ def test_drop_head_finds_what_is_over_gone_already(host: QueueHost) -> None:
         host.publish(queue, body, header=NOW_OR_NEVER, settle=False)
     host.settle()
     assert (queue.expired, queue.dropped) == (2, 0)
+
+
+def test_one_that_finds_no_room_at_all_dies_of_the_limit(host: QueueHost) -> None:
+    queue = host.declare("q", max_length=0)
+    host.publish(queue, b"a", b"b", header=NOW_OR_NEVER)
+    assert (queue.expired, queue.dropped) == (0, 2)

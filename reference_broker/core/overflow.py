@@ -44,8 +44,8 @@ class LengthLimit:
     def refuses(self, queue: Queue, content: Content) -> bool:
         """Is this publish to be refused? Then it was counted, and dead-lettered if so configured.
 
-        The publisher gets a nack. Never true for drop-head, where what is overdue goes all the same:
-        :meth:`enforce_after_publish` would call the length limit its death.
+        The publisher gets a nack. Never true for drop-head, but what is overdue goes here too:
+        :meth:`enforce_after_publish` would have it die of the limit.
         """
         size = len(content.body)
         if not self._exceeded(queue, 1, size):

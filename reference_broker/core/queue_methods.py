@@ -49,7 +49,8 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
     queue: Queue = channel.vhost.declare_queue(
         method.queue,
         passive=method.passive,
-        durable=method.durable,
+        # Nobody can come back to it after a restart: rabbit_channel says so too.
+        durable=method.durable and not method.exclusive,
         exclusive=method.exclusive,
         auto_delete=method.auto_delete,
         arguments=method.arguments,

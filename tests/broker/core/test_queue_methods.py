@@ -84,3 +84,13 @@ def test_who_deletes_a_queue_that_it_consumes_hears_the_ok_first() -> None:
     assert client.methods() == []
     lone.sync()
     assert client.methods() == [QueueDeleteOk(0), BasicQosOk(), BasicCancel("tag", True)]
+
+
+def test_an_exclusive_queue_is_not_durable_whatever_the_client_says() -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q", durable=True, exclusive=True))
+    assert client.methods() == [QueueDeclareOk("q", 0, 0)], "and nothing to wait for the disk for"
+    assert not lone.broker.vhosts["/"].queues["q"].durable
+    client.send(1, QueueDeclare("q", exclusive=True))
+    assert client.methods() == [QueueDeclareOk("q", 0, 0)]

@@ -150,6 +150,7 @@ class Transaction:
         publishes, settlements = self._publishes, self._settlements
         self._forget()
         complete = True
+        reached: dict[Queue, None] = {}
         for target, queues, content, facts, sent in publishes:
             there = tuple(queue for queue in queues if not queue.deleted)
             if len(there) < len(queues) and all(queue.expiry.wants_all for queue in there):
@@ -162,6 +163,10 @@ class Transaction:
             if there or counts:
                 _count(channel, target, there)
                 complete &= place(channel, target, there, content, facts)
+                reached |= dict.fromkeys(there)
+        if settlements:  # They make room at consumers, but what was published was there before.
+            for queue in reached:
+                queue.dispatch()
         for settle, leases in settlements:
             settle(channel, list(leases.values()))
         if not complete:

@@ -413,3 +413,17 @@ def test_an_exchange_that_is_gone_with_its_window_keeps_nothing_out() -> None:
     vhost.delete_exchange("gone")
     client.send(1, TxCommit())
     assert [queue.ready for queue in vhost.queues.values()] == [1, 1]
+
+
+def test_what_a_commit_publishes_is_handed_out_before_what_it_settles_makes_room() -> None:
+    lone = LoneBroker()
+    client, _ = selected(lone, messages=1)
+    other = lone.client()
+    client.send(1, BasicQos(prefetch_count=2), BasicConsume("q", "first"))
+    other.send(1, BasicConsume("q", "second", no_ack=True))
+    client.received()
+    for body in (b"a", b"b", b"c"):
+        client.publish("q", body)
+    client.send(1, BasicReject(1, requeue=False), TxCommit())
+    assert [received.body for received in client.received() if received.header] == [b"a"]
+    assert [received.body for received in other.received() if received.header] == [b"b", b"c"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
@@ -118,6 +119,18 @@ def test_the_trace_is_of_everything_that_was_told() -> None:
     assert trace() == trace()
     assert trace(lambda history: history.note("one more")) != trace()
     assert trace(lambda history: history.session_ended(2)) != trace()
+
+
+def test_the_trace_has_no_names_of_classes_and_fields() -> None:
+    class Renamed(NamedTuple):
+        place: int
+        history: tuple[()]
+
+    told, renamed, other = (History([], SimulatedClock()) for _ in range(3))
+    told.note("compared", [("q", [Copy(1, ())])])
+    renamed.note("compared", [("q", (Renamed(1, ()),))])
+    other.note("compared", [("q", [Copy(2, ())])])
+    assert told.trace_hash == renamed.trace_hash != other.trace_hash
 
 
 def test_a_message_is_found_by_its_number_or_it_is_a_violation() -> None:

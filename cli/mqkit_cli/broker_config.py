@@ -28,7 +28,7 @@ from mqkit.topology.document import MappingNode, Node, ScalarNode, parse_documen
 from mqkit.topology.fault import Fault
 from mqkit.topology.section import Section
 from mqkit_cli.tls_section import read_address, read_tls
-from reference_broker.core.limits import MESSAGE_SIZE_MAX, Limits
+from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.config import (
     ServerConfig,

@@ -13,7 +13,7 @@ import sys
 
 from mqkit_cli.errors import CommandError
 from reference_broker.core.broker import Broker
-from reference_broker.core.memory import held_bytes, shrink_emptied
+from reference_broker.core.memory_watermark import held_bytes, shrink_emptied
 from reference_broker.errors import DataDirectoryLocked, DiskFailed
 from reference_broker.runtime.allocator import (
     give_free_memory_back,

@@ -11,7 +11,7 @@ from typing import Any
 
 from mqkit.wire import WireError, decode_shortstr
 from mqkit_cli.render import plain
-from reference_broker.core.content import Content
+from reference_broker.core.message.content import Content
 from reference_broker.http.message import properties_to_json
 from reference_broker.store.contents import StoredMessage
 from reference_broker.store.inspection import SeenRecord

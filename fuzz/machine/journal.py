@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry, MemoryJournal
+from reference_broker.core.journal.journal import Entry, MemoryJournal
+from reference_broker.core.message.content import Content
 
 
 class PatientJournal(MemoryJournal):

@@ -44,7 +44,7 @@ from mqkit.wire.methods import (
     TxRollback,
     TxSelect,
 )
-from reference_broker.core.journal import MemoryJournal
+from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.simulation.bookkeeping import held_for_clients, held_for_messages
 from reference_broker.simulation.lone_broker import LoneBroker
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from fuzz.target import Target
 from mqkit.wire import Properties, WireError, decode_header, encode_header
-from reference_broker.core.header import (
+from reference_broker.core.message.header import (
     PROPERTIES,
     facts_of,
     headers_of,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reference_broker.core.broker import Broker
-    from reference_broker.core.connection import Connection
+    from reference_broker.core.connection.connection import Connection
 
 
 @unique

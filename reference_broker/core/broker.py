@@ -16,35 +16,35 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from reference_broker.core import access_definition
-from reference_broker.core.access_control import AccessControl
+from reference_broker.core.access import access_definition
+from reference_broker.core.access.access_control import AccessControl
+from reference_broker.core.access.login_attempts import LoginAttempts
+from reference_broker.core.access.mechanisms import DEFAULT_MECHANISMS
+from reference_broker.core.access.users import UserStore
 from reference_broker.core.alarms import Alarm, Alarms
-from reference_broker.core.confirms import ConfirmLedger
-from reference_broker.core.connection import Connection
-from reference_broker.core.deadlines import Deadline, Deadlines
+from reference_broker.core.base.deadlines import Deadline, Deadlines
+from reference_broker.core.base.ids import Ids
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.base.peer import Peer
+from reference_broker.core.base.vhost_info import VHostInfo
+from reference_broker.core.channel.confirms import ConfirmLedger
+from reference_broker.core.channel.direct_reply import DirectReplies
+from reference_broker.core.channel.target_memory import TargetMemory
+from reference_broker.core.channel.transactions import TransactionSpace
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.connection.open_handshakes import Handshakes
 from reference_broker.core.definition_kinds import refuse_unknown_kinds
-from reference_broker.core.direct_reply import DirectReplies
-from reference_broker.core.global_parameters import GlobalParameters
-from reference_broker.core.handshakes import Handshakes
-from reference_broker.core.identity import Ids
-from reference_broker.core.journal import EntryColumns, Fetched, Journal
-from reference_broker.core.limits import Limits
-from reference_broker.core.login_attempts import LoginAttempts
-from reference_broker.core.mechanisms import DEFAULT_MECHANISMS
-from reference_broker.core.memory import MemoryWatermark
-from reference_broker.core.moment import Moment
-from reference_broker.core.peer import Peer
-from reference_broker.core.queue import Queue
-from reference_broker.core.target_memory import TargetMemory
-from reference_broker.core.traffic import VHostTraffic
-from reference_broker.core.transactions import TransactionSpace
-from reference_broker.core.users import UserStore
-from reference_broker.core.vhost import VHost, dispatch_all
-from reference_broker.core.vhost_info import VHostInfo
-from reference_broker.core.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
-from reference_broker.core.virtual_hosts import VirtualHosts
+from reference_broker.core.index.memory_window import Window
+from reference_broker.core.journal.journal import EntryColumns, Fetched, Journal
+from reference_broker.core.memory_watermark import MemoryWatermark
+from reference_broker.core.policy.global_parameters import GlobalParameters
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.traffic import VHostTraffic
+from reference_broker.core.vhost.vhost import VHost, dispatch_all
+from reference_broker.core.vhost.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
+from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.waiting_publishers import WaitingPublishers
-from reference_broker.core.window import Window
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
 
 
@@ -62,7 +62,7 @@ class Broker:
     all. ``window`` is the broker's from now on; without one it has the default size.
     ``version`` is what clients are told; ``secret`` is what makes generated names hard to guess
     (see :class:`Ids`). ``mechanisms`` are how clients may log in, by the names in
-    :data:`~reference_broker.core.mechanisms.MECHANISMS`.
+    :data:`~reference_broker.core.access.mechanisms.MECHANISMS`.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Broker:
     def restore(self, definitions: Mapping[str, bytes]) -> None:
         """Recovery, before anything else: virtual hosts, users, permissions, exchanges, queues and
         bindings as the log has them. The messages follow, through
-        :meth:`~reference_broker.core.queue.Queue.restore`. Raises :exc:`Corrupt`, and
+        :meth:`~reference_broker.core.queue.queue.Queue.restore`. Raises :exc:`Corrupt`, and
         :exc:`LaterVersion` for what this version doesn't know."""
         refuse_unknown_kinds(definitions, self.version)
         self.global_parameters.restore(definitions)
@@ -312,7 +312,7 @@ class Broker:
         return None
 
     def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
-        """See :class:`~reference_broker.core.journal.EntrySource`."""
+        """See :class:`~reference_broker.core.journal.journal.EntrySource`."""
         queue = self.queue_by_id(queue_id)
         if queue is not None:
             for index in queue.indexes():

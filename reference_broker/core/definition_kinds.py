@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reference_broker.core import access_definition, definition
-from reference_broker.core.global_parameters import GLOBAL_PARAMETER
-from reference_broker.core.policy import PolicyKind
+from reference_broker.core.access import access_definition
+from reference_broker.core.exchange import definitions as definition
+from reference_broker.core.policy.global_parameters import GLOBAL_PARAMETER
+from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.errors import LaterVersion
 
 IGNORABLE = "~"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reference_broker.core.alarms import Alarms
-    from reference_broker.core.channel import Channel
-    from reference_broker.core.room import Room
+    from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.journal.free_space import Room
 
 
 class WaitingPublishers:

@@ -8,8 +8,8 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.users import USER_LIMITS
-from reference_broker.core.vhost_info import VHOST_LIMITS
+from reference_broker.core.access.users import USER_LIMITS
+from reference_broker.core.base.vhost_info import VHOST_LIMITS
 from reference_broker.http.answer import ApiError, Row, not_found
 from reference_broker.http.authentication import user_of
 from reference_broker.http.authorization import is_monitoring, visible_vhosts

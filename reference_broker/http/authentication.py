@@ -16,8 +16,8 @@ from typing import cast
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.peer import Peer
-from reference_broker.core.users import Refusal, User, UserStore
+from reference_broker.core.access.users import Refusal, User, UserStore
+from reference_broker.core.base.peer import Peer
 from reference_broker.http.answer import ApiError
 
 CHALLENGE = {"www-authenticate": 'Basic realm="RabbitMQ Management"'}

@@ -15,13 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from reference_broker.core.access import Access
+from reference_broker.core.access.login_attempts import LoginProtocol
+from reference_broker.core.access.permission import Action
+from reference_broker.core.access.users import User
 from reference_broker.core.broker import Broker
-from reference_broker.core.connection import Connection
-from reference_broker.core.login_attempts import LoginProtocol
-from reference_broker.core.permission import Action
-from reference_broker.core.users import User
-from reference_broker.core.vhost import VHost
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.vhost.method_access import Access
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException
 from reference_broker.http.answer import Endpoint
 from reference_broker.http.authentication import (

@@ -13,9 +13,9 @@ from urllib.parse import quote, quote_plus, unquote_plus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.binding import Binding
-from reference_broker.core.exchange import DEFAULT_EXCHANGE
-from reference_broker.core.vhost import VHost
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException, ReplyCode
 from reference_broker.http.answer import Row, bad_request, not_found
 from reference_broker.http.authorization import access_of

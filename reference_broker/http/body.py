@@ -15,7 +15,7 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from reference_broker.core.limits import MIB
+from reference_broker.core.base.limits import MIB
 from reference_broker.http.answer import ApiError, bad_request
 
 BESIDE_THE_MESSAGE_BYTES = 1 * MIB

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from prometheus_client import Metric
 
 from reference_broker.core.alarms import Alarm
+from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.broker import Broker
-from reference_broker.core.death import DeathReason
-from reference_broker.core.queue_type import QueueType
+from reference_broker.core.queue.death import DeathReason
 from reference_broker.http import measures
 from reference_broker.http.cluster import cluster_name
 from reference_broker.http.host import Node

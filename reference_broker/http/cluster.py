@@ -7,9 +7,9 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
+from reference_broker.core.base.limits import MIB
 from reference_broker.core.broker import Broker
-from reference_broker.core.global_parameters import CLUSTER_NAME, GlobalParameterRefused
-from reference_broker.core.limits import MIB
+from reference_broker.core.policy.global_parameters import CLUSTER_NAME, GlobalParameterRefused
 from reference_broker.http.answer import bad_request, json_response, not_found
 from reference_broker.http.body import read_object
 from reference_broker.http.core_input import CoreInputs

@@ -8,9 +8,9 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.channel import Channel
-from reference_broker.core.channel_state import ChannelState
-from reference_broker.core.connection import Connection
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.connection.connection import Connection
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.http.answer import Row, bad_request, not_found
 from reference_broker.http.authentication import not_authorised, user_of

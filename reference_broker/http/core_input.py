@@ -21,8 +21,8 @@ from http import HTTPStatus
 from starlette.requests import Request
 
 from reference_broker.core.broker import Broker
-from reference_broker.core.connection import Connection
-from reference_broker.core.queue import Queue
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.queue.queue import Queue
 from reference_broker.http.answer import ApiError
 from reference_broker.http.authorization import judge_again
 from reference_broker.http.host import Host
@@ -136,7 +136,8 @@ def _settled(awaited: asyncio.Future[None]) -> None:
 
 
 class _DiskPromise:
-    """A :class:`~reference_broker.core.confirms.Promise` to a coroutine, which may have left."""
+    """A :class:`~reference_broker.core.channel.confirms.Promise` to a coroutine, which may have
+    left."""
 
     __slots__ = ("done",)
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reference_broker.core.broker import Broker
-from reference_broker.core.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.answer import ApiError, bad_request
 from reference_broker.http.authentication import not_authorised, user_of

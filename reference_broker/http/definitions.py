@@ -11,8 +11,8 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from reference_broker.core.limits import MIB
-from reference_broker.core.passwords import PasswordHash
+from reference_broker.core.access.passwords import PasswordHash
+from reference_broker.core.base.limits import MIB
 from reference_broker.http.answer import MEDIA_TYPE, NO_CACHE, Row, bad_request, json_response
 from reference_broker.http.body import read_object
 from reference_broker.http.core_input import CoreInputs

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from reference_broker.core.access.passwords import PasswordHash
+from reference_broker.core.access.permission import Action, Permission, TopicPermission
+from reference_broker.core.base.deadlines import Deadlines
+from reference_broker.core.base.ids import Ids
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.base.pattern import BadPattern
+from reference_broker.core.base.vhost_info import VHOST_LIMITS, VHostInfo
 from reference_broker.core.broker import Broker
-from reference_broker.core.deadlines import Deadlines
-from reference_broker.core.identity import Ids
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.moment import Moment
-from reference_broker.core.passwords import PasswordHash
-from reference_broker.core.pattern import BadPattern
-from reference_broker.core.permission import Action, Permission, TopicPermission
-from reference_broker.core.vhost import VHost
-from reference_broker.core.vhost_info import VHOST_LIMITS, VHostInfo
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.answer import ApiError, Row
 from reference_broker.http.definitions_file import Faults, ItemFault, rows, shown, text_of
 from reference_broker.http.limit_value import limits_of

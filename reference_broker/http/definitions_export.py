@@ -10,15 +10,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from reference_broker.core.binding import Binding
+from reference_broker.core.base.names import RESERVED_PREFIX
+from reference_broker.core.base.vhost_info import UNDEFINED
 from reference_broker.core.broker import Broker
-from reference_broker.core.exchange import Exchange
-from reference_broker.core.handshake import PRODUCT, RABBITMQ_VERSION
-from reference_broker.core.names import RESERVED_PREFIX
-from reference_broker.core.queue import Queue
-from reference_broker.core.topology import survives_restart
-from reference_broker.core.vhost import VHost
-from reference_broker.core.vhost_info import UNDEFINED
+from reference_broker.core.connection.handshake import PRODUCT, RABBITMQ_VERSION
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.exchange import Exchange
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.topology import survives_restart
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.answer import Row, encode
 from reference_broker.http.definitions_access import LIMITS_COMPONENT, LIMITS_NAME
 from reference_broker.http.definitions_policies import (

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from mqkit.wire import EncodeError, WireError, decode_table, encode_shortstr, encode_table
-from reference_broker.core.names import RESERVED_PREFIX, cleaned
-from reference_broker.core.queue_type import QueueType
+from reference_broker.core.arguments.queue_type import QueueType
+from reference_broker.core.base.names import RESERVED_PREFIX, cleaned
 from reference_broker.http.answer import Row
 
 Faults: TypeAlias = list[str]

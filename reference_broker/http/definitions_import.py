@@ -12,14 +12,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
-from reference_broker.core.binding import Binding
-from reference_broker.core.deadlines import Deadlines
-from reference_broker.core.identity import Ids
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.moment import Moment
-from reference_broker.core.names import cleaned
-from reference_broker.core.topology_bounds import TopologyBounds
-from reference_broker.core.vhost import VHost
+from reference_broker.core.base.deadlines import Deadlines
+from reference_broker.core.base.ids import Ids
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.base.names import cleaned
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.vhost.topology_bounds import TopologyBounds
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import AmqpError
 from reference_broker.http.definitions_file import (
     BindingItem,

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from reference_broker.core.broker import Broker
-from reference_broker.core.global_parameters import (
+from reference_broker.core.policy.global_parameters import (
     MAX_GLOBAL_PARAMETERS,
     GlobalParameterRefused,
     GlobalParameters,
     check_global_parameter,
 )
-from reference_broker.core.policies import MAX_POLICIES
-from reference_broker.core.policy import PolicyKind
-from reference_broker.core.policy_validation import PolicyRefused, PolicyWish
-from reference_broker.core.vhost import VHost
+from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
+from reference_broker.core.vhost.policies import MAX_POLICIES
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.answer import ApiError, Row
 from reference_broker.http.definitions_access import LIMITS_COMPONENT
 from reference_broker.http.definitions_file import Faults, ItemFault, rows, shown, text_of

@@ -9,16 +9,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mqkit.wire import EncodeError, encode_shortstr
-from reference_broker.core.access import Access
-from reference_broker.core.content import Content
-from reference_broker.core.enqueue import enqueue
-from reference_broker.core.exchange import Exchange
-from reference_broker.core.header import facts_of
-from reference_broker.core.permission import Action
-from reference_broker.core.sender_selected import resolve_all
-from reference_broker.core.traffic import Traffic, count_routed
-from reference_broker.core.user_id import check_user_id
-from reference_broker.core.vhost import VHost
+from reference_broker.core.access.permission import Action
+from reference_broker.core.access.user_id import check_user_id
+from reference_broker.core.exchange.exchange import Exchange
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import facts_of
+from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.vhost.method_access import Access
+from reference_broker.core.vhost.sender_selected import resolve_all
+from reference_broker.core.vhost.traffic import Traffic, count_routed
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ReplyCode
 from reference_broker.http.answer import Row, bad_request, json_response, not_found
 from reference_broker.http.authentication import user_of

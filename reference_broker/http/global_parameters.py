@@ -8,8 +8,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.global_parameters import GlobalParameterRefused
-from reference_broker.core.limits import MIB
+from reference_broker.core.base.limits import MIB
+from reference_broker.core.policy.global_parameters import GlobalParameterRefused
 from reference_broker.http.answer import Row, bad_request, not_found
 from reference_broker.http.body import read_object
 from reference_broker.http.core_input import CoreInputs

@@ -12,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mqkit.wire import Properties, encode_shortstr
+from reference_broker.core.access.permission import Action
 from reference_broker.core.alarms import Alarm
-from reference_broker.core.content import Content
-from reference_broker.core.enqueue import enqueue
-from reference_broker.core.exchange import DEFAULT_EXCHANGE
-from reference_broker.core.header import facts_of
-from reference_broker.core.permission import Action
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import facts_of
+from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.answer import bad_request, json_response, not_found
 from reference_broker.http.authentication import not_authorised

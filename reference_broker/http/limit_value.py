@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from reference_broker.core.field_value import erlang_term
+from reference_broker.core.base.field_value import erlang_term
 from reference_broker.http.answer import ApiError, bad_request
 
 LIMIT_MAX = (1 << 63) - 1

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.login_attempts import AttemptCount
+from reference_broker.core.access.login_attempts import AttemptCount
 from reference_broker.http.answer import Row, json_response, not_found
 from reference_broker.http.authentication import login_failed
 from reference_broker.http.authorization import Needs, admitted

@@ -15,8 +15,8 @@ from mqkit.wire import (
     decode_shortstr,
     encode_header,
 )
-from reference_broker.core.delivery_counts import shown_content
-from reference_broker.core.lease import Lease
+from reference_broker.core.queue.delivery_counts import shown_content
+from reference_broker.core.queue.lease import Lease
 from reference_broker.http.answer import Row, bad_request
 from reference_broker.http.json_value import json_value, key_text
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from reference_broker.core.channel import Channel
-from reference_broker.core.connection import Connection
-from reference_broker.core.queue import Queue
-from reference_broker.core.traffic import traffic_of
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.traffic import traffic_of
 from reference_broker.http.rendering import consumer_capacity
 
 Kind: TypeAlias = Literal["gauge", "counter", "untyped"]

@@ -27,12 +27,12 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from reference_broker.core.channel import Channel
-from reference_broker.core.channel_state import ChannelState
-from reference_broker.core.connection import Connection
-from reference_broker.core.handshake import RABBITMQ_VERSION
-from reference_broker.core.peer import Peer
-from reference_broker.core.queue import Queue
+from reference_broker.core.base.peer import Peer
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.connection.handshake import RABBITMQ_VERSION
+from reference_broker.core.queue.queue import Queue
 from reference_broker.http import broker_metrics
 from reference_broker.http.host import Host
 from reference_broker.http.metric_families import CHANNELS, CONNECTIONS, QUEUES, ObjectMetric

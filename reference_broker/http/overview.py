@@ -9,14 +9,14 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from reference_broker.core.access.mechanisms import MECHANISMS
+from reference_broker.core.access.users import User
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker
-from reference_broker.core.connection import Connection
-from reference_broker.core.exchange import ExchangeType
-from reference_broker.core.handshake import PRODUCT, RABBITMQ_VERSION
-from reference_broker.core.mechanisms import MECHANISMS
-from reference_broker.core.users import User
-from reference_broker.core.vhost import VHost
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.connection.handshake import PRODUCT, RABBITMQ_VERSION
+from reference_broker.core.exchange.exchange import ExchangeType
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.answer import Row, json_response, not_found
 from reference_broker.http.authentication import user_of
 from reference_broker.http.authorization import is_monitoring, may_see, visible_vhosts

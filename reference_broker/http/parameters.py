@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.erlang_term import erlang_term
-from reference_broker.core.policy import Policy, PolicyKind
-from reference_broker.core.policy_validation import PolicyRefused, PolicyWish
+from reference_broker.core.base.erlang_term import erlang_term
+from reference_broker.core.policy.policy import Policy, PolicyKind
+from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
 from reference_broker.http.answer import Row, bad_request, not_found
 from reference_broker.http.authentication import not_authorised, user_of
 from reference_broker.http.authorization import NOT_ADMINISTRATOR, is_administrator

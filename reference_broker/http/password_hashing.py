@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from http import HTTPStatus
 
-from reference_broker.core.passwords import PasswordHash, Passwords
+from reference_broker.core.access.passwords import PasswordHash, Passwords
 from reference_broker.http.answer import ApiError
 from reference_broker.http.user_request import UserRequest
 

@@ -7,9 +7,9 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
+from reference_broker.core.access.permission import TopicPermission
+from reference_broker.core.base.pattern import BadPattern
 from reference_broker.core.broker import Broker
-from reference_broker.core.pattern import BadPattern
-from reference_broker.core.permission import TopicPermission
 from reference_broker.http.answer import Row, bad_request, not_found
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.core_input import CoreInputs

@@ -9,11 +9,11 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
+from reference_broker.core.base.limits import MIB
 from reference_broker.core.broker import Broker
-from reference_broker.core.limits import MIB
-from reference_broker.core.policy import Policy, PolicyKind
-from reference_broker.core.policy_validation import PolicyRefused, PolicyWish
-from reference_broker.core.vhost import VHost
+from reference_broker.core.policy.policy import Policy, PolicyKind
+from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.answer import ApiError, Row, bad_request, not_found
 from reference_broker.http.body import read_object
 from reference_broker.http.core_input import CoreInputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from reference_broker.core.policy import PolicyKind
+from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.http.global_parameters import GlobalParameterPages
 from reference_broker.http.host import Host
 from reference_broker.http.parameters import Parameters

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.exchange import DEFAULT_EXCHANGE
-from reference_broker.core.limits import MIB
-from reference_broker.core.permission import Action
-from reference_broker.core.queue import Queue
-from reference_broker.core.transfer import Stop, Transfer
+from reference_broker.core.access.permission import Action
+from reference_broker.core.base.limits import MIB
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.transfer import Stop, Transfer
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.answer import ApiError, bad_request, json_response
 from reference_broker.http.authentication import not_authorised

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.lease import Lease
-from reference_broker.core.limits import MIB
-from reference_broker.core.permission import Action
-from reference_broker.core.queue import Queue
-from reference_broker.core.traffic import Traffic
+from reference_broker.core.access.permission import Action
+from reference_broker.core.base.limits import MIB
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.traffic import Traffic
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.answer import ApiError, Row, bad_request, not_found
 from reference_broker.http.authentication import not_authorised

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_broker.core.channel import Channel
-from reference_broker.core.connection import Connection
-from reference_broker.core.consumer import Consumer
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.connection.connection import Connection
 from reference_broker.http.answer import Row
 from reference_broker.http.json_value import json_value
 from reference_broker.http.tls_columns import tls_columns
 
 if TYPE_CHECKING:
-    from reference_broker.core.binding import Binding
-    from reference_broker.core.exchange import Exchange
-    from reference_broker.core.queue import Queue
-    from reference_broker.core.vhost import VHost
+    from reference_broker.core.exchange.binding import Binding
+    from reference_broker.core.exchange.exchange import Exchange
+    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.vhost.vhost import VHost
 
 
 def vhost_row(vhost: VHost, node: str) -> Row:

@@ -11,13 +11,13 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.access import Access
-from reference_broker.core.exchange import DEFAULT_EXCHANGE
-from reference_broker.core.lease import Lease
-from reference_broker.core.permission import Action
-from reference_broker.core.queue import Queue
-from reference_broker.core.reprocess import reprocess
-from reference_broker.core.vhost import VHost
+from reference_broker.core.access.permission import Action
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.method_access import Access
+from reference_broker.core.vhost.reprocess import reprocess
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.answer import bad_request, json_response, not_found
 from reference_broker.http.authorization import entered
 from reference_broker.http.body import BESIDE_THE_MESSAGE_BYTES, read_object

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from reference_broker.core.channel_state import ChannelState
+from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.http import measures
 from reference_broker.http.host import Host
 from reference_broker.http.series import BASIC, GLOBAL, RATE_ONLY, STEP_MS, Level, Series

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from starlette.datastructures import QueryParams
 
 from reference_broker.core.broker import Broker
-from reference_broker.core.channel import Channel
-from reference_broker.core.connection import Connection
-from reference_broker.core.exchange import Exchange
-from reference_broker.core.queue import Queue
-from reference_broker.core.vhost import VHost
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.exchange.exchange import Exchange
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http import measures
 from reference_broker.http.answer import Row, bad_request
 from reference_broker.http.host import Node

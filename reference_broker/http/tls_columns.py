@@ -3,7 +3,7 @@ RabbitMQ's."""
 
 from __future__ import annotations
 
-from reference_broker.core.tls_session import TlsSession
+from reference_broker.core.base.tls_session import TlsSession
 from reference_broker.http.answer import Row
 from reference_broker.http.host import ListenerTls
 

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reference_broker.core.access_pattern import AccessPattern
-from reference_broker.core.passwords import NO_PASSWORD, SHA256, PasswordHash, is_affordable
-from reference_broker.core.pattern import BadPattern
-from reference_broker.core.permission import Permission
-from reference_broker.core.users import USER_LIMITS
+from reference_broker.core.access.access_pattern import AccessPattern
+from reference_broker.core.access.passwords import NO_PASSWORD, SHA256, PasswordHash, is_affordable
+from reference_broker.core.access.permission import Permission
+from reference_broker.core.access.users import USER_LIMITS
+from reference_broker.core.base.pattern import BadPattern
 from reference_broker.http.answer import ApiError, bad_request
 from reference_broker.http.limit_value import limits_of
 

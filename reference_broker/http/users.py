@@ -9,9 +9,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from reference_broker.core.access.users import User
+from reference_broker.core.base.limits import MIB
 from reference_broker.core.broker import Broker
-from reference_broker.core.limits import MIB
-from reference_broker.core.users import User
 from reference_broker.http.answer import ApiError, Row, bad_request, not_found
 from reference_broker.http.body import read_object
 from reference_broker.http.core_input import CoreInputs

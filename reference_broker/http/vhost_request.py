@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reference_broker.core.vhost_info import UNDEFINED, VHostInfo
+from reference_broker.core.base.vhost_info import UNDEFINED, VHostInfo
 from reference_broker.http.answer import bad_request
 from reference_broker.http.user_request import tags_of, text_in
 

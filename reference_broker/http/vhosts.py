@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reference_broker.core.broker import Broker
-from reference_broker.core.exchange import DEFAULT_EXCHANGE
-from reference_broker.core.vhost import VHost
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.answer import Row, bad_request, not_found
 from reference_broker.http.authentication import user_of
 from reference_broker.http.authorization import is_monitoring, may_enter

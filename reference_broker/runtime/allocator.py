@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import sys
 
-from reference_broker.core.limits import MIB
+from reference_broker.core.base.limits import MIB
 
 _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3

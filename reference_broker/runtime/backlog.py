@@ -11,7 +11,7 @@ import logging
 from functools import partial
 from typing import Protocol
 
-from reference_broker.core.journal import Fetched
+from reference_broker.core.journal.journal import Fetched
 from reference_broker.errors import DiskFailed
 from reference_broker.runtime.worker import Worker
 from reference_broker.store.log import Log

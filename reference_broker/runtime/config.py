@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reference_broker.core.limits import MESSAGE_SIZE_MAX, MIB, Limits
-from reference_broker.core.mechanisms import DEFAULT_MECHANISMS, EXTERNAL, MECHANISMS
+from reference_broker.core.access.mechanisms import DEFAULT_MECHANISMS, EXTERNAL, MECHANISMS
+from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, MIB, Limits
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.address import Address as Address
 from reference_broker.runtime.listening_sockets import LOCALHOST

@@ -12,9 +12,9 @@ import logging
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from reference_broker.core.connection import Connection
-from reference_broker.core.limits import DELIVERY_OUTPUT_BYTES_MAX
-from reference_broker.core.peer import Peer
+from reference_broker.core.base.limits import DELIVERY_OUTPUT_BYTES_MAX
+from reference_broker.core.base.peer import Peer
+from reference_broker.core.connection.connection import Connection
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.runtime.paced_output import PacedOutput
 from reference_broker.runtime.tls_client import tls_session

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from reference_broker.core.handshakes import Handshakes
-from reference_broker.core.peer import Peer
+from reference_broker.core.base.peer import Peer
+from reference_broker.core.connection.open_handshakes import Handshakes
 from reference_broker.runtime.tls_client import check_client
 
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from reference_broker.core.limits import MIB
+from reference_broker.core.base.limits import MIB
 from reference_broker.runtime.disk_space import CallLater, Timer
 
 LOOK_INTERVAL_S = 30.0

@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from reference_broker.core.access.passwords import SALT_BYTES, PasswordHash, hash_password
+from reference_broker.core.access.users import User
+from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
-from reference_broker.core.passwords import SALT_BYTES, PasswordHash, hash_password
-from reference_broker.core.users import User
-from reference_broker.core.vhost_info import VHostInfo
 from reference_broker.runtime.config import GUEST, UserConfig
 from reference_broker.runtime.password_thread import argon2id, is_right
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from reference_broker.core.broker import Broker
-from reference_broker.core.journal import Fetched, Journal, MemoryJournal
+from reference_broker.core.journal.journal import Fetched, Journal, MemoryJournal
 from reference_broker.errors import DiskFailed
 from reference_broker.http.host import StoreDamage
 from reference_broker.runtime.backlog import Backlog

@@ -15,8 +15,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from reference_broker.core.content_frames import Piece
-from reference_broker.core.limits import DELIVERY_OUTPUT_BYTES_MAX
+from reference_broker.core.base.limits import DELIVERY_OUTPUT_BYTES_MAX
+from reference_broker.core.message.content_frames import Piece
 
 PORTION_BYTES = 262_144
 """Joined for one write: it stays in the CPU's cache, and its memory is used again and again. So a

@@ -19,7 +19,7 @@ from functools import partial
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from reference_broker.core.passwords import (
+from reference_broker.core.access.passwords import (
     ANYBODY,
     ARGON2ID,
     Asker,
@@ -113,8 +113,9 @@ class _Hashing:
 
 
 class PasswordThread:
-    """The :class:`~reference_broker.core.passwords.Passwords` of a server. All methods are for the
-    event loop's thread. ``as_input`` runs a step as an input of the core. Close it at the end.
+    """The :class:`~reference_broker.core.access.passwords.Passwords` of a server. All methods are
+    for the event loop's thread. ``as_input`` runs a step as an input of the core. Close it at the
+    end.
 
     Every origin has its turn, so that wrong logins from one host keep nobody else waiting; and with
     ``PENDING_MAX`` of them the host that has most makes room.

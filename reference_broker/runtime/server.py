@@ -17,12 +17,12 @@ from collections.abc import Callable
 from importlib import metadata
 from typing import TYPE_CHECKING
 
+from reference_broker.core.access.users import UserStore
 from reference_broker.core.alarms import Alarm
+from reference_broker.core.base.peer import Peer
 from reference_broker.core.broker import Broker, TooManyConnections
-from reference_broker.core.connection import Connection
-from reference_broker.core.journal import Fetched
-from reference_broker.core.peer import Peer
-from reference_broker.core.users import UserStore
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.journal.journal import Fetched
 from reference_broker.errors import DiskFailed
 from reference_broker.http import (
     HttpListener,

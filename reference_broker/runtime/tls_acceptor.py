@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from reference_broker.core.handshakes import Handshakes
-from reference_broker.core.peer import Peer
+from reference_broker.core.base.peer import Peer
+from reference_broker.core.connection.open_handshakes import Handshakes
 from reference_broker.runtime.address import Address
 from reference_broker.runtime.doorstep import Doorstep
 from reference_broker.runtime.paced_log import PacedLog

@@ -10,7 +10,7 @@ import asyncio
 import ssl
 from typing import TYPE_CHECKING
 
-from reference_broker.core.tls_session import TlsSession
+from reference_broker.core.base.tls_session import TlsSession
 from reference_broker.runtime.certificate_clock import utc_now
 from reference_broker.runtime.cipher_name import cipher_parts
 from reference_broker.runtime.tls_config import LoginFrom
@@ -18,7 +18,7 @@ from reference_broker.runtime.tls_config import LoginFrom
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
-    from reference_broker.core.tls_session import PeerCertificate
+    from reference_broker.core.base.tls_session import PeerCertificate
 
 
 def tls_session(transport: asyncio.BaseTransport, login_from: LoginFrom) -> TlsSession | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp
 
-from reference_broker.core.handshakes import Handshakes
+from reference_broker.core.connection.open_handshakes import Handshakes
 from reference_broker.http import HttpServer, ListenerTls, Listening
 from reference_broker.runtime.address import Address
 from reference_broker.runtime.tls_acceptor import TlsAcceptor

@@ -11,7 +11,7 @@ from functools import partial
 from random import Random
 from typing import Protocol
 
-from reference_broker.core.journal import Fetched
+from reference_broker.core.journal.journal import Fetched
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.store import Disk, Log
 from reference_broker.store.pages import PageBatch, write_pages

@@ -8,8 +8,8 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from reference_broker.core.broker import Broker
-from reference_broker.core.queue import Queue
-from reference_broker.core.vhost import VHost
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.simulation.events import Books
 from reference_broker.store import Log
 

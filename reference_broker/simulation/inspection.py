@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
-from reference_broker.core.content import Content
-from reference_broker.core.journal import EntryColumns, EntrySource
-from reference_broker.core.queue import Queue
+from reference_broker.core.journal.journal import EntryColumns, EntrySource
+from reference_broker.core.message.content import Content
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.bookkeeping import all_queues
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.simulation.events import Copy, DiskUse, Indexed, Losses, Start

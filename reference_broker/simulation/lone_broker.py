@@ -28,15 +28,15 @@ from mqkit.wire.methods import (
     ConnectionTuneOk,
     Method,
 )
+from reference_broker.core.access.mechanisms import DEFAULT_MECHANISMS
+from reference_broker.core.access.users import User, UserStore, hash_password
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.base.peer import Peer
+from reference_broker.core.base.tls_session import TlsSession
 from reference_broker.core.broker import Broker
-from reference_broker.core.connection import Connection
-from reference_broker.core.journal import Journal, MemoryJournal
-from reference_broker.core.limits import Limits
-from reference_broker.core.mechanisms import DEFAULT_MECHANISMS
-from reference_broker.core.peer import Peer
-from reference_broker.core.tls_session import TlsSession
-from reference_broker.core.users import User, UserStore, hash_password
-from reference_broker.core.window import Window
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.index.memory_window import Window
+from reference_broker.core.journal.journal import Journal, MemoryJournal
 
 FRAME_MAX = 131_072
 

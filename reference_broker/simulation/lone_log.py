@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reference_broker.core.content import Content
-from reference_broker.core.index import QueueIndex
-from reference_broker.core.journal import Entry, EntryColumns
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.store import Batch, Log, RecoveredLog, open_log
 from reference_broker.store.recovery import recover

@@ -9,20 +9,20 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from reference_broker.core.content import NOT_STORED, Content
-from reference_broker.core.dead_letter import DeadLetters
-from reference_broker.core.deadlines import Deadlines
-from reference_broker.core.enqueue import enqueue
-from reference_broker.core.firehose import Firehose
-from reference_broker.core.header import facts_of
-from reference_broker.core.journal import Entry, EntrySource, Fetched, Journal
-from reference_broker.core.lease import Lease
-from reference_broker.core.moment import Moment
-from reference_broker.core.queue import Queue
-from reference_broker.core.queue_arguments import QueueArguments
-from reference_broker.core.requeue_position import AT_ITS_PLACE, RequeueRule
-from reference_broker.core.room import Room, UnlimitedRoom
-from reference_broker.core.window import Window
+from reference_broker.core.arguments.queue_arguments import QueueArguments
+from reference_broker.core.arguments.requeue_position import AT_ITS_PLACE, RequeueRule
+from reference_broker.core.base.deadlines import Deadlines
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.dead_letter.dead_letters import DeadLetters
+from reference_broker.core.index.memory_window import Window
+from reference_broker.core.journal.free_space import Room, UnlimitedRoom
+from reference_broker.core.journal.journal import Entry, EntrySource, Fetched, Journal
+from reference_broker.core.message.content import NOT_STORED, Content
+from reference_broker.core.message.header import facts_of
+from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.firehose import Firehose
 
 RECORD_BYTES = 40
 """What the recording journal accounts for a message beside its body."""

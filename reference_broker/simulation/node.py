@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
 
+from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.alarms import Alarm
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.base.peer import Peer
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
-from reference_broker.core.connection import Connection
-from reference_broker.core.journal import Fetched
-from reference_broker.core.limits import Limits
-from reference_broker.core.peer import Peer
-from reference_broker.core.users import User, UserStore, hash_password
-from reference_broker.core.window import Window
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.index.memory_window import Window
+from reference_broker.core.journal.journal import Fetched
 from reference_broker.simulation.backlog_pump import BacklogPump
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.disk_pump import DiskPump

@@ -15,7 +15,7 @@ from mqkit.wire.methods import (
     QueueBind,
     QueueDeclare,
 )
-from reference_broker.core.limits import MIB
+from reference_broker.core.base.limits import MIB
 
 FANOUT = "fan"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from reference_broker.core.limits import MIB
+from reference_broker.core.base.limits import MIB
 from reference_broker.simulation.features import FEATURES, vhost_of
 from reference_broker.simulation.plans import (
     BrokerPlan,

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from reference_broker.core.content import Content
-from reference_broker.core.index import EntryState
-from reference_broker.core.journal import EntryColumns
+from reference_broker.core.index.index import EntryState
+from reference_broker.core.journal.journal import EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.store.footer import alive
 from reference_broker.store.liveness import SegmentUse
 from reference_broker.store.ports import Disk

@@ -10,8 +10,8 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 
-from reference_broker.core.entry_state import EntryState
-from reference_broker.core.journal import EntryColumns
+from reference_broker.core.index.entry_state import EntryState
+from reference_broker.core.journal.journal import EntryColumns
 from reference_broker.errors import ReferenceBrokerError
 from reference_broker.store import record
 from reference_broker.store.checksum import checksum_of

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from reference_broker.core.journal import EntryColumns
+from reference_broker.core.journal.journal import EntryColumns
 from reference_broker.store.contents import alive_in, look, positions_of, read_messages
 from reference_broker.store.footer import group_of
 from reference_broker.store.health import (

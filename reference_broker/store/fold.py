@@ -10,9 +10,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 
-from reference_broker.core.index import EntryState, QueueIndex
-from reference_broker.core.journal import EntryColumns
-from reference_broker.core.priority import LEVEL_SHIFT
+from reference_broker.core.index.index import EntryState, QueueIndex
+from reference_broker.core.index.priority import LEVEL_SHIFT
+from reference_broker.core.journal.journal import EntryColumns
 from reference_broker.store import record
 from reference_broker.store.definitions import Definitions
 from reference_broker.store.footer import Footer, levels_of

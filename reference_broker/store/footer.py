@@ -28,9 +28,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reference_broker.core.index import EntryState
-from reference_broker.core.journal import EntryColumns, EntrySource
-from reference_broker.core.priority import LEVEL_SHIFT
+from reference_broker.core.index.index import EntryState
+from reference_broker.core.index.priority import LEVEL_SHIFT
+from reference_broker.core.journal.journal import EntryColumns, EntrySource
 from reference_broker.store.checksum import ChecksumKind
 from reference_broker.store.extents import ExtentTable, Origin
 from reference_broker.store.ports import Disk

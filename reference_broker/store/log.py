@@ -31,8 +31,8 @@ from array import array
 from collections.abc import Sequence
 from itertools import takewhile
 
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry, EntrySource
+from reference_broker.core.journal.journal import Entry, EntrySource
+from reference_broker.core.message.content import Content
 from reference_broker.store import ports, record
 from reference_broker.store.batch import Batch
 from reference_broker.store.checksum import PREFERRED, ChecksumKind, checksum_of
@@ -89,7 +89,7 @@ _REQUEUE = RecordType.REQUEUE
 
 
 class Log:
-    """The broker's :class:`~reference_broker.core.journal.Journal` on disk.
+    """The broker's :class:`~reference_broker.core.journal.journal.Journal` on disk.
 
     A new log has its first segment and its START record pending: take the batch, perform it, and
     call :meth:`batch_synced` before anything is promised. With ``spare_bytes`` there is a spare

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reference_broker.core.priority import EPOCH_SHIFT
+from reference_broker.core.index.priority import EPOCH_SHIFT
 from reference_broker.store.record import FRAME_BYTES, PUBLISH_ONE
 
 LEAST_MESSAGE_BYTES = FRAME_BYTES + PUBLISH_ONE.size

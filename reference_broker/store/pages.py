@@ -21,7 +21,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reference_broker.core.content import NOT_STORED, Content
+from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.store.checksum import PREFERRED, ChecksumKind, checksum_of
 from reference_broker.store.ports import CreateFile, DeleteFile, Disk, Operation, Piece, Write
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
 from reference_broker.store.footer import ENTRY_ROOM
 from reference_broker.store.ports import Piece
 from reference_broker.store.record import FRAME, FRAME_BYTES, PUBLISH_ONE, RecordType

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from reference_broker.core.definition import (
+from reference_broker.core.exchange.definitions import (
     INNER_QUEUES,
     QUEUE,
     QUEUE_SEEN,

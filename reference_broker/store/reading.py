@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
-from reference_broker.core.content import NOT_STORED, Content
-from reference_broker.core.journal import Fetched
+from reference_broker.core.journal.journal import Fetched
+from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.errors import ReferenceBrokerError
 from reference_broker.store.checksum import Checksum, ChecksumKind, checksum_of
 from reference_broker.store.damage import DAMAGE

@@ -49,8 +49,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
 from reference_broker.store.checksum import ChecksumKind
 from reference_broker.store.extents import Extent
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
-from reference_broker.core.index import QueueIndex
-from reference_broker.core.journal import EntryColumns
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.journal.journal import EntryColumns
 from reference_broker.store.checksum import ChecksumKind
 from reference_broker.store.footer import Ranges
 from reference_broker.store.liveness import Liveness, SegmentUse
@@ -81,7 +81,7 @@ class LastSegment:
 @dataclass(slots=True)
 class RecoveredLog:
     """The state that the log describes, and the books to go on with. As long as the queues are
-    here it is an :class:`~reference_broker.core.journal.EntrySource`."""
+    here it is an :class:`~reference_broker.core.journal.journal.EntrySource`."""
 
     definitions: dict[str, bytes]
     queues: dict[int, dict[int, QueueIndex]]
@@ -102,7 +102,7 @@ class RecoveredLog:
     """Files that nothing needs: replaced segments, unfinished copies, the spare."""
 
     def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
-        """See :class:`~reference_broker.core.journal.EntrySource`."""
+        """See :class:`~reference_broker.core.journal.journal.EntrySource`."""
         for index in self.queues.get(queue_id, {}).values():
             yield from index.live_columns(queue_id, start, end)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from reference_broker.core.journal import EntryColumns
+from reference_broker.core.journal.journal import EntryColumns
 from reference_broker.store.checksum import ChecksumKind
 from reference_broker.store.extents import ExtentTable, Origin, Place
 from reference_broker.store.segment import SegmentName

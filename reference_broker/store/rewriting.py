@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 from typing import TypedDict, Unpack
 
-from reference_broker.core.journal import EntrySource
+from reference_broker.core.journal.journal import EntrySource
 from reference_broker.store.checksum import ChecksumKind
 from reference_broker.store.footer import alive
 from reference_broker.store.liveness import ALL, Liveness, SegmentUse

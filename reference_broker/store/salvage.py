@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import compress
 
-from reference_broker.core.journal import EntryColumns
+from reference_broker.core.journal.journal import EntryColumns
 from reference_broker.store.contents import alive_in
 from reference_broker.store.copying import SegmentCopy
 from reference_broker.store.fold import NOTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 
-from reference_broker.core.content import Content
+from reference_broker.core.message.content import Content
 from reference_broker.store.footer import FOOTER_RANGE_BYTES, SPEECH_ROOM, Ranges, ranges_of
 from reference_broker.store.liveness import Liveness, SegmentUse
 from reference_broker.store.record import RANGE_BYTES

@@ -18,10 +18,10 @@ import pytest
 
 from mqkit_cli.data_dir import is_in_use
 from mqkit_cli.stored_json import record_json
-from reference_broker.core.content import Content
-from reference_broker.core.definition import QueueDefinition, encode_queue, queue_key
-from reference_broker.core.index import QueueIndex
-from reference_broker.core.journal import Entry
+from reference_broker.core.exchange.definitions import QueueDefinition, encode_queue, queue_key
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
 from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.store import open_log
 from reference_broker.store.inspection import SeenRecord

@@ -8,8 +8,8 @@ from typing import Any
 
 from mqkit.wire.methods import Method, QueueDeclare
 from reference_broker.core.broker import Broker
-from reference_broker.core.policy import PolicyKind
-from reference_broker.core.policy_validation import PolicyWish
+from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.policy.policy_validation import PolicyWish
 from reference_broker.simulation.features.feature import Feature
 from reference_broker.simulation.features.line import Line
 

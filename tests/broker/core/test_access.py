@@ -25,9 +25,9 @@ from mqkit.wire.methods import (
     QueuePurge,
     QueueUnbind,
 )
-from reference_broker.core.access import Access
-from reference_broker.core.permission import Action, Permission, TopicPermission
-from reference_broker.core.users import User, hash_password
+from reference_broker.core.access.permission import Action, Permission, TopicPermission
+from reference_broker.core.access.users import User, hash_password
+from reference_broker.core.vhost.method_access import Access
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 ALL, NONE = ".*", "^$"
@@ -267,7 +267,7 @@ def test_an_impersonator_may_use_any_user_id() -> None:
 
 
 def test_what_was_granted_is_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reference_broker.core.access.GRANTED_MAX", 3)
+    monkeypatch.setattr("reference_broker.core.vhost.method_access.GRANTED_MAX", 3)
     access = Access(LoneBroker().broker.access, "guest", "/")
     for number in range(10):
         access.require(Action.READ, "queue", f"q{number}")

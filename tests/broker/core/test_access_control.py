@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from reference_broker.core.access_control import AccessControl
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.passwords import ARGON2ID, PasswordHash, hash_password
-from reference_broker.core.pattern import BadPattern
-from reference_broker.core.permission import Permission, TopicPermission
-from reference_broker.core.users import User, UserStore
+from reference_broker.core.access.access_control import AccessControl
+from reference_broker.core.access.passwords import ARGON2ID, PasswordHash, hash_password
+from reference_broker.core.access.permission import Permission, TopicPermission
+from reference_broker.core.access.users import User, UserStore
+from reference_broker.core.base.pattern import BadPattern
+from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.errors import Corrupt
 
 HASH = PasswordHash(ARGON2ID, b"$argon2id$v=19$m=1,t=1,p=1$c2FsdA$x")

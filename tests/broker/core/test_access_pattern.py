@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.access_pattern import AccessPattern, literal
-from reference_broker.core.pattern import PATTERN_BYTES_MAX, BadPattern
+from reference_broker.core.access.access_pattern import AccessPattern, literal
+from reference_broker.core.base.pattern import PATTERN_BYTES_MAX, BadPattern
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from mqkit.wire.methods import (
     QueueDeclare,
     QueueDeclareOk,
 )
-from reference_broker.core.ack_timeout import LOOKS_PER_TIMEOUT, MARKS_MAX
-from reference_broker.core.limits import Limits
-from reference_broker.core.queue import Queue
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.channel.ack_timeout import LOOKS_PER_TIMEOUT, MARKS_MAX
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 TIMEOUT_S = 20.0

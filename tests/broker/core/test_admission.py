@@ -15,7 +15,7 @@ from mqkit.wire.methods import (
     ConnectionStartOk,
     ConnectionTuneOk,
 )
-from reference_broker.core.vhost_info import VHostInfo
+from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 

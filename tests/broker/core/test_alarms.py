@@ -17,8 +17,8 @@ from mqkit.wire.methods import (
     QueuePurge,
 )
 from reference_broker.core.alarms import Alarm
-from reference_broker.core.limits import Limits
-from reference_broker.core.memory import held_bytes
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.memory_watermark import held_bytes
 from reference_broker.simulation.lone_broker import LoneBroker
 from reference_broker.simulation.lone_queue import RecordingJournal
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core import backlog
-from reference_broker.core.index import CHUNK_ENTRIES
-from reference_broker.core.queue import Queue
-from reference_broker.core.window import MESSAGE_OVERHEAD_BYTES
+from reference_broker.core.index.index import CHUNK_ENTRIES
+from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
+from reference_broker.core.queue import backlog
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core import backlog
-from reference_broker.core.lease import Lease
+from reference_broker.core.queue import backlog
+from reference_broker.core.queue.lease import Lease
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire.methods import ConnectionClose
-from reference_broker.core import bad_frames
+from reference_broker.core.connection import bad_frames
 from reference_broker.errors import FrameException, ReplyCode
 from reference_broker.simulation.lone_broker import LoneBroker
 

@@ -32,7 +32,7 @@ from mqkit.wire.methods import (
     QueuePurge,
     QueuePurgeOk,
 )
-from reference_broker.core.limits import CONSUMERS_MAX, UNACKED_MAX
+from reference_broker.core.base.limits import CONSUMERS_MAX, UNACKED_MAX
 from reference_broker.simulation.lone_broker import FRAME_MAX, LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal
 

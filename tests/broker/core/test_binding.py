@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.binding import Binding
+from reference_broker.core.exchange.binding import Binding
 from reference_broker.errors import ChannelException, ReplyCode
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reference_broker.core.binding import Binding
-from reference_broker.core.binding_order import BindingOrder
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.binding_order import BindingOrder
 
 
 def test_oldest_first_after_every_change() -> None:

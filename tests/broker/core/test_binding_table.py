@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.binding import Binding
-from reference_broker.core.binding_table import BindingTable
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.binding_table import BindingTable
 
 
 def test_it_finds_by_identity_and_by_destination() -> None:

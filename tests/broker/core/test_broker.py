@@ -19,9 +19,9 @@ from mqkit.wire.methods import (
     QueueDeclare,
     QueueDelete,
 )
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry, EntrySource
-from reference_broker.core.limits import HANDSHAKE_S
+from reference_broker.core.base.limits import HANDSHAKE_S
+from reference_broker.core.journal.journal import Entry, EntrySource
+from reference_broker.core.message.content import Content
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.simulation.lone_broker import LoneBroker
 from reference_broker.simulation.lone_queue import RecordingJournal

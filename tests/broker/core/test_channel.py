@@ -31,8 +31,8 @@ from mqkit.wire.methods import (
     QueueDeclare,
     QueueDeclareOk,
 )
-from reference_broker.core.channel_state import ChannelState
-from reference_broker.core.limits import PARKED_BYTES_MAX
+from reference_broker.core.base.limits import PARKED_BYTES_MAX
+from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal
 

@@ -21,7 +21,7 @@ from mqkit.wire.methods import (
     QueueDelete,
     QueueDeleteOk,
 )
-from reference_broker.core.confirms import ConfirmLedger
+from reference_broker.core.channel.confirms import ConfirmLedger
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal
 

@@ -24,16 +24,16 @@ from mqkit.wire.methods import (
     QueueDelete,
 )
 from mqkit.wire.spec import FrameType
-from reference_broker.core.broker import TooManyConnections
-from reference_broker.core.connection import Connection
-from reference_broker.core.connection_state import ConnectionState
-from reference_broker.core.limits import (
+from reference_broker.core.base.limits import (
     CLOSE_OK_S,
     DELIVERY_OUTPUT_BYTES_MAX,
     LEAVING_S,
     REPLY_OUTPUT_BYTES_MAX,
     Limits,
 )
+from reference_broker.core.broker import TooManyConnections
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.connection.connection_state import ConnectionState
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.consume_arguments import ConsumeArguments
-from reference_broker.core.requeue_position import RequeuePosition, RequeueRule
-from reference_broker.core.weighted_ring import WEIGHT_MAX
+from reference_broker.core.arguments.requeue_position import RequeuePosition, RequeueRule
+from reference_broker.core.channel.consume_arguments import ConsumeArguments
+from reference_broker.core.queue.weighted_ring import WEIGHT_MAX
 from reference_broker.errors import ChannelException
 
 WHERE = "queue 'q' in vhost '/'"

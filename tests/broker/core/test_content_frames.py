@@ -6,7 +6,7 @@ import pytest
 
 from mqkit.wire import Properties, content_frames, encode_header, encode_method
 from mqkit.wire.methods import BasicConsume, BasicGetOk, QueueBind, QueueDeclare
-from reference_broker.core.content_frames import Piece, append_content
+from reference_broker.core.message.content_frames import Piece, append_content
 from reference_broker.simulation.lone_broker import LoneBroker
 
 FRAME_MAX = 4096

@@ -20,7 +20,7 @@ from mqkit.wire.methods import (
     Method,
     QueueDeclare,
 )
-from reference_broker.core.header import headers_of
+from reference_broker.core.message.header import headers_of
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 PERSISTENT = Properties(delivery_mode=2)

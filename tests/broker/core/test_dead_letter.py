@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, decode_header, encode_header
-from reference_broker.core.journal import Entry
-from reference_broker.core.lease import Lease
-from reference_broker.core.queue import Queue
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2, message_id="m", headers={"a": 1}))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reference_broker.core.dead_letter_way import PIECES_MAX, SHORTSTR_BYTES_MAX, way_of
-from reference_broker.core.death import DeathReason
-from reference_broker.core.first_death import pieces_of
+from reference_broker.core.dead_letter.dead_letter_route import (
+    PIECES_MAX,
+    SHORTSTR_BYTES_MAX,
+    way_of,
+)
+from reference_broker.core.dead_letter.first_death_header import pieces_of
+from reference_broker.core.queue.death import DeathReason
 from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
 
 EXPIRED, REJECTED = DeathReason.EXPIRED, DeathReason.REJECTED

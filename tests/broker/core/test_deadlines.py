@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_broker.core.deadlines import GRANULARITY_MS, MAX_CANCELLED_DEADLINES, Deadlines
+from reference_broker.core.base.deadlines import GRANULARITY_MS, MAX_CANCELLED_DEADLINES, Deadlines
 
 
 def test_what_is_due_runs_in_order_of_bucket_then_insertion() -> None:

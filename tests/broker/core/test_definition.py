@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.wire import SizedInt, table_type_name
-from reference_broker.core import definition
-from reference_broker.core.binding import Binding
-from reference_broker.core.definition import QueueDefinition
-from reference_broker.core.exchange import Exchange, ExchangeType
+from reference_broker.core.exchange import definitions
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.definitions import QueueDefinition
+from reference_broker.core.exchange.exchange import Exchange, ExchangeType
 from reference_broker.errors import ChannelException, Corrupt
 
 NAMES = st.text(
@@ -52,7 +52,7 @@ def test_exchanges(
     name: str, type: ExchangeType, auto_delete: bool, internal: bool, arguments: dict[str, Any]
 ) -> None:
     written = Exchange(name, type, auto_delete=auto_delete, internal=internal, arguments=arguments)
-    read = definition.decode_exchange(definition.encode_exchange(written))
+    read = definitions.decode_exchange(definitions.encode_exchange(written))
     assert (read.name, read.type, read.durable) == (name, type, True)
     assert (read.auto_delete, read.internal) == (auto_delete, internal)
     assert typed(read.arguments) == typed(arguments)
@@ -61,7 +61,7 @@ def test_exchanges(
 @given(st.integers(0, 2**64 - 1), NAMES, st.booleans(), ARGUMENTS)
 def test_queues(id: int, name: str, auto_delete: bool, arguments: dict[str, Any]) -> None:
     written = QueueDefinition(id, name, auto_delete, arguments)
-    read = definition.decode_queue(definition.encode_queue(written))
+    read = definitions.decode_queue(definitions.encode_queue(written))
     assert read[:3] == written[:3]
     assert typed(read.arguments) == typed(arguments)
 
@@ -73,38 +73,38 @@ def test_bindings(
     written = Binding(
         source, destination, key, arguments, destination_is_queue=queue, number=number
     )
-    read = definition.decode_binding(definition.encode_binding(written))
+    read = definitions.decode_binding(definitions.encode_binding(written))
     assert read.identity == written.identity
     assert (read.number, read.durable) == (number, True)
-    assert definition.binding_key("/", read) == definition.binding_key("/", written)
+    assert definitions.binding_key("/", read) == definitions.binding_key("/", written)
 
 
 def test_keys_differ_where_objects_differ() -> None:
     keys = [
-        definition.exchange_key("/", "a"),
-        definition.queue_key("/", "a"),
-        definition.queue_key("/a", "a"),
-        definition.queue_key("", "a/a"),
-        definition.binding_key("/", Binding("a", "b", "c")),
-        definition.binding_key("/", Binding("ab", "", "c")),
-        definition.binding_key("/", Binding("a", "b", "c", destination_is_queue=False)),
-        definition.binding_key("/", Binding("a", "b", "c", {"d": 1})),
-        definition.binding_key("/a", Binding("a", "b", "c")),
+        definitions.exchange_key("/", "a"),
+        definitions.queue_key("/", "a"),
+        definitions.queue_key("/a", "a"),
+        definitions.queue_key("", "a/a"),
+        definitions.binding_key("/", Binding("a", "b", "c")),
+        definitions.binding_key("/", Binding("ab", "", "c")),
+        definitions.binding_key("/", Binding("a", "b", "c", destination_is_queue=False)),
+        definitions.binding_key("/", Binding("a", "b", "c", {"d": 1})),
+        definitions.binding_key("/a", Binding("a", "b", "c")),
     ]
     assert len(dict.fromkeys(keys)) == len(keys)
 
 
 def test_no_prefix_is_that_of_another_virtual_host() -> None:
-    prefix = definition.key_prefix(definition.QUEUE, "a")
-    assert not definition.queue_key("a/b", "q").startswith(prefix)
-    assert not definition.queue_key("ab", "q").startswith(prefix)
-    assert definition.queue_key("a", "b/q").startswith(prefix)
+    prefix = definitions.key_prefix(definitions.QUEUE, "a")
+    assert not definitions.queue_key("a/b", "q").startswith(prefix)
+    assert not definitions.queue_key("ab", "q").startswith(prefix)
+    assert definitions.queue_key("a", "b/q").startswith(prefix)
 
 
 DECODERS = [
-    definition.decode_exchange,
-    definition.decode_queue,
-    definition.decode_binding,
+    definitions.decode_exchange,
+    definitions.decode_queue,
+    definitions.decode_binding,
 ]
 
 
@@ -127,18 +127,18 @@ def test_garbage_is_corrupt_or_readable_and_nothing_else(decode: Any, octets: by
 def test_arguments_that_no_table_holds_are_refused() -> None:
     arguments = {"a": 2**70}
     with pytest.raises(ChannelException):
-        definition.encode_queue(QueueDefinition(1, "q", False, arguments))
+        definitions.encode_queue(QueueDefinition(1, "q", False, arguments))
     with pytest.raises(ChannelException):
-        definition.encode_exchange(Exchange("x", ExchangeType.FANOUT, arguments=arguments))
+        definitions.encode_exchange(Exchange("x", ExchangeType.FANOUT, arguments=arguments))
 
 
 def test_a_declaration_keeps_the_sizes_of_its_integers() -> None:
     arguments = {"x": SizedInt("l", 5)}
-    queue = definition.decode_queue(
-        definition.encode_queue(QueueDefinition(1, "q", False, arguments))
+    queue = definitions.decode_queue(
+        definitions.encode_queue(QueueDefinition(1, "q", False, arguments))
     )
-    exchange = definition.decode_exchange(
-        definition.encode_exchange(Exchange("x", ExchangeType.DIRECT, arguments=arguments))
+    exchange = definitions.decode_exchange(
+        definitions.encode_exchange(Exchange("x", ExchangeType.DIRECT, arguments=arguments))
     )
     for found in (queue.arguments, exchange.arguments):
         assert found == {"x": 5}

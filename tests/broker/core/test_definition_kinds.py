@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from reference_broker.core.access.users import UserStore
+from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.definition_kinds import KNOWN_KINDS, refuse_unknown_kinds
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.policy import PolicyKind
-from reference_broker.core.policy_validation import PolicyWish
-from reference_broker.core.users import UserStore
-from reference_broker.core.vhost_info import VHostInfo
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.policy.policy_validation import PolicyWish
 from reference_broker.errors import LaterVersion
 from reference_broker.simulation.lone_queue import RecordingJournal
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, Typed, decode_header, encode_header
-from reference_broker.core.delay import DELAY_MAX_MS, delay_ms, with_spent_delay
+from reference_broker.core.message.delay_header import DELAY_MAX_MS, delay_ms, with_spent_delay
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from mqkit.wire.methods import (
     ExchangeDeclare,
     ExchangeDelete,
 )
-from reference_broker.core import delayed
-from reference_broker.core.queue import Queue
-from reference_broker.core.window import Window
+from reference_broker.core.exchange import delayed_messages
+from reference_broker.core.index.memory_window import Window
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal
 
@@ -219,7 +219,7 @@ def test_a_message_that_is_damaged_on_disk_holds_nobody_up(
 def test_many_at_once_are_routed_in_portions(
     lone: LoneBroker, client: LoneClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delayed, "RELEASED_AT_ONCE", 10)
+    monkeypatch.setattr(delayed_messages, "RELEASED_AT_ONCE", 10)
     for number in range(25):
         publish(client, b"%d" % number, 500)
     lone.wall_ms += 500

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.delivery_counts import (
+from reference_broker.core.message.header import headers_of
+from reference_broker.core.queue.delivery_counts import (
     COUNT_BYTES,
     SWEEP_ABOVE,
     Counts,
@@ -16,9 +17,8 @@ from reference_broker.core.delivery_counts import (
     restore_counts,
     shown_content,
 )
-from reference_broker.core.header import headers_of
-from reference_broker.core.lease import Lease
-from reference_broker.core.queue import Queue
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
 from reference_broker.errors import Corrupt
 from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
 

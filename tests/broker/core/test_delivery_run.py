@@ -15,7 +15,7 @@ from mqkit.wire.methods import (
     BasicQos,
     QueueDeclare,
 )
-from reference_broker.core.window import MESSAGE_OVERHEAD_BYTES
+from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 

@@ -29,8 +29,8 @@ from mqkit.wire.methods import (
     TxRollback,
     TxSelect,
 )
-from reference_broker.core.direct_reply import ADDRESS_PREFIX, PSEUDO_QUEUE
-from reference_broker.core.limits import REPLY_OUTPUT_BYTES_MAX
+from reference_broker.core.base.limits import REPLY_OUTPUT_BYTES_MAX
+from reference_broker.core.channel.direct_reply import ADDRESS_PREFIX, PSEUDO_QUEUE
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 ASKS = Properties(reply_to=PSEUDO_QUEUE, correlation_id="7")

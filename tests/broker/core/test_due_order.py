@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_broker.core.due_order import BUCKET_MS, DueOrder
+from reference_broker.core.base.due_order import BUCKET_MS, DueOrder
 
 
 def taken(order: DueOrder, due: dict[int, int], now_ms: int) -> list[int]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.content import Content
-from reference_broker.core.enqueue import enqueue
-from reference_broker.core.header import facts_of
-from reference_broker.core.journal import Entry
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import facts_of
+from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mqkit.wire import SizedInt
-from reference_broker.core.equivalence import (
+from reference_broker.core.arguments.equivalence import (
     EXCHANGE_ARGUMENTS,
     QUEUE_ARGUMENTS,
     require_same,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.erlang_term import SHOWN_CHARACTERS, erlang_term
+from reference_broker.core.base.erlang_term import SHOWN_CHARACTERS, erlang_term
 
 
 @pytest.mark.parametrize(

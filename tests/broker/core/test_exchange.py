@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.binding import Binding
-from reference_broker.core.exchange import Exchange, ExchangeType, predeclared_exchanges
-from reference_broker.core.message_headers import NO_HEADERS
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.exchange import Exchange, ExchangeType, predeclared_exchanges
+from reference_broker.core.message.message_headers import NO_HEADERS
 
 
 @pytest.mark.parametrize("type", list(ExchangeType))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.expiry import expires_at_ms
-from reference_broker.core.queue import Queue
+from reference_broker.core.queue.expiry import expires_at_ms
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))

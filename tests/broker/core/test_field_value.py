@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Typed
-from reference_broker.core.field_value import comparable, erlang_term, printed
+from reference_broker.core.base.field_value import comparable, erlang_term, printed
 
 NEW_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 

@@ -16,8 +16,8 @@ from mqkit.wire.methods import (
     TxCommit,
     TxSelect,
 )
-from reference_broker.core.firehose import TRACE_EXCHANGE
-from reference_broker.core.vhost_info import VHostInfo
+from reference_broker.core.base.vhost_info import VHostInfo
+from reference_broker.core.vhost.firehose import TRACE_EXCHANGE
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 PUBLISHED, DELIVERED = "published", "delivered"

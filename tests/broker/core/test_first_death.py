@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.wire import Properties, Typed, encode_header, encode_table
-from reference_broker.core.death import DeathReason
-from reference_broker.core.first_death import pieces_of, with_first_death
-from reference_broker.core.header import read_facts
-from reference_broker.core.x_death import with_x_death
+from reference_broker.core.dead_letter.first_death_header import pieces_of, with_first_death
+from reference_broker.core.dead_letter.x_death import with_x_death
+from reference_broker.core.message.header import read_facts
+from reference_broker.core.queue.death import DeathReason
 
 WALL_MS = 1_700_000_000_999
 QUEUE = "queue \N{SNOWMAN}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.foreign_protocol import foreign_protocol
+from reference_broker.core.connection.foreign_protocol import foreign_protocol
 
 
 @pytest.mark.parametrize(

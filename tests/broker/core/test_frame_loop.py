@@ -7,7 +7,7 @@ import pytest
 
 from mqkit.wire import Properties, content_frames, method_frame
 from mqkit.wire.methods import BasicAck, BasicPublish
-from reference_broker.core.frame_loop import first_publish
+from reference_broker.core.connection.frame_loop import first_publish
 
 ACK = method_frame(1, BasicAck(1, False))
 PUBLISH = content_frames(2, BasicPublish("", "q"), Properties(), b"body", frame_max=4096)

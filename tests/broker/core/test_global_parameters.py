@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.global_parameters import (
+from reference_broker.core.policy.global_parameters import (
     MAX_GLOBAL_PARAMETERS,
     NAME_BYTES_MAX,
     VALUE_BYTES_MAX,

@@ -20,17 +20,17 @@ from mqkit.wire.methods import (
     ConnectionTuneOk,
     QueueDeclare,
 )
-from reference_broker.core.connection_state import ConnectionState
-from reference_broker.core.handshake import CAPABILITIES, RABBITMQ_VERSION
-from reference_broker.core.limits import FRAME_SIZE_BEFORE_TUNE, HANDSHAKE_S, LOGIN_REFUSED_S
-from reference_broker.core.mechanisms import Credentials
-from reference_broker.core.passwords import (
+from reference_broker.core.access.mechanisms import Credentials
+from reference_broker.core.access.passwords import (
     ANYBODY,
     Asker,
     ImmediatePasswords,
     PasswordHash,
     Verdict,
 )
+from reference_broker.core.base.limits import FRAME_SIZE_BEFORE_TUNE, HANDSHAKE_S, LOGIN_REFUSED_S
+from reference_broker.core.connection.connection_state import ConnectionState
+from reference_broker.core.connection.handshake import CAPABILITIES, RABBITMQ_VERSION
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 FAILURE_CLOSE = {"capabilities": {"authentication_failure_close": True}}

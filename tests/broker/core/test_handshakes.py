@@ -6,10 +6,10 @@ import pytest
 
 from mqkit.wire import PROTOCOL_HEADER
 from mqkit.wire.methods import ConnectionOpen, ConnectionStartOk, ConnectionTuneOk
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.base.peer import Peer
 from reference_broker.core.broker import TooManyConnections
-from reference_broker.core.handshakes import Handshakes
-from reference_broker.core.limits import Limits
-from reference_broker.core.peer import Peer
+from reference_broker.core.connection.open_handshakes import Handshakes
 from reference_broker.simulation.lone_broker import LoneBroker
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.binding import Binding
-from reference_broker.core.hash_match import (
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.hash_match import (
     ConsistentHashMatcher,
     HashSource,
     ModulusHashMatcher,
     check_hash_arguments,
     check_weight,
 )
-from reference_broker.core.message_headers import NO_HEADERS, MessageHeaders
+from reference_broker.core.message.message_headers import NO_HEADERS, MessageHeaders
 from reference_broker.errors import ChannelException
 
 KEYS = [f"order.{number}" for number in range(10_000)]

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core import header as header_module
-from reference_broker.core.header import (
+from reference_broker.core.arguments.queue_arguments import MAX_EXPIRY_MS
+from reference_broker.core.message import header as header_module
+from reference_broker.core.message.header import (
     MAX_CACHED_FACTS,
     HeaderFacts,
     facts_of,
@@ -20,7 +21,6 @@ from reference_broker.core.header import (
     shape_of,
     split_properties,
 )
-from reference_broker.core.queue_arguments import MAX_EXPIRY_MS
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 texts = st.text(max_size=20)

@@ -21,7 +21,7 @@ from mqkit.wire import (
     encode_longstr,
     encode_table,
 )
-from reference_broker.core.header_table import check_table
+from reference_broker.core.message.header_table import check_table
 from reference_broker.errors import ConnectionException, ReplyCode
 
 NAMES = st.text(max_size=8)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.binding import Binding
-from reference_broker.core.headers_match import HeadersMatcher, check_x_match
-from reference_broker.core.message_headers import MessageHeaders
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.headers_match import HeadersMatcher, check_x_match
+from reference_broker.core.message.message_headers import MessageHeaders
 from reference_broker.errors import ChannelException, ReplyCode
 
 

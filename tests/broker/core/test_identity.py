@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from reference_broker.core.identity import MAX_IDS, Ids
+from reference_broker.core.base.ids import MAX_IDS, Ids
 from reference_broker.errors import ConnectionException, ReplyCode
 
 

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from reference_broker.core.index import (
+from reference_broker.core.index.index import (
     CHUNK_ENTRIES,
     RECYCLED_ENTRIES,
     TRANSITIONS,
@@ -20,7 +20,7 @@ from reference_broker.core.index import (
     IllegalTransition,
     QueueIndex,
 )
-from reference_broker.core.journal import EntryColumns
+from reference_broker.core.journal.journal import EntryColumns
 
 
 @dataclass

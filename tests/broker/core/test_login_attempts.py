@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_broker.core.login_attempts import AttemptCount, LoginAttempts, LoginProtocol
+from reference_broker.core.access.login_attempts import AttemptCount, LoginAttempts, LoginProtocol
 
 
 def test_only_protocols_that_somebody_tried() -> None:

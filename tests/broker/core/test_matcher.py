@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference_broker.core.binding import Binding
-from reference_broker.core.matcher import DirectMatcher, FanoutMatcher
-from reference_broker.core.message_headers import NO_HEADERS
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.matcher import DirectMatcher, FanoutMatcher
+from reference_broker.core.message.message_headers import NO_HEADERS
 
 
 def test_direct_wants_exactly_the_key() -> None:

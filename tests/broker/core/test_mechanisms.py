@@ -8,7 +8,7 @@ import pytest
 
 from mqkit.wire import PROTOCOL_HEADER
 from mqkit.wire.methods import ConnectionClose, ConnectionStart, ConnectionStartOk, ConnectionTune
-from reference_broker.core.mechanisms import (
+from reference_broker.core.access.mechanisms import (
     AMQPLAIN,
     EXTERNAL,
     MECHANISMS,
@@ -16,10 +16,10 @@ from reference_broker.core.mechanisms import (
     offered,
     require_enabled,
 )
-from reference_broker.core.passwords import NO_PASSWORD
-from reference_broker.core.peer import Peer
-from reference_broker.core.tls_session import PeerCertificate, TlsSession
-from reference_broker.core.users import User
+from reference_broker.core.access.passwords import NO_PASSWORD
+from reference_broker.core.access.users import User
+from reference_broker.core.base.peer import Peer
+from reference_broker.core.base.tls_session import PeerCertificate, TlsSession
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 

@@ -9,8 +9,9 @@ import pytest
 from mqkit.wire import Properties
 from mqkit.wire.methods import BasicAck, BasicConsume, QueueDeclare
 from reference_broker.core.alarms import Alarm
-from reference_broker.core.limits import Limits
-from reference_broker.core.memory import (
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.index.memory_window import RESIDENT_BYTES
+from reference_broker.core.memory_watermark import (
     COUNTS_PER_WATERMARK,
     PAGING_RATIO,
     SHORT_INTERVAL_S,
@@ -18,8 +19,7 @@ from reference_broker.core.memory import (
     held_bytes,
     shrink_emptied,
 )
-from reference_broker.core.queue import Queue
-from reference_broker.core.window import RESIDENT_BYTES
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal
 

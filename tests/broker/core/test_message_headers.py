@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.header import CORRELATION_ID, MESSAGE_ID
-from reference_broker.core.message_headers import NO_HEADERS, MessageHeaders
+from reference_broker.core.message.header import CORRELATION_ID, MESSAGE_ID
+from reference_broker.core.message.message_headers import NO_HEADERS, MessageHeaders
 from reference_broker.errors import ConnectionException
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from mqkit.wire import Properties, content_frames
 from mqkit.wire.methods import BasicPublish
-from reference_broker.core.message_span import form_of, message_at
+from reference_broker.core.hot_path.message_span import form_of, message_at
 from reference_broker.simulation.lone_broker import FRAME_MAX, LoneBroker
 
 

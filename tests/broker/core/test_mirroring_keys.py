@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.mirroring_keys import mirroring_fault
+from reference_broker.core.policy.mirroring_keys import mirroring_fault
 
 
 @pytest.mark.parametrize(

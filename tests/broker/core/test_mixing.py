@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from reference_broker.core.mixing import Draws, hash_of, mixed
+from reference_broker.core.base.splitmix import Draws, hash_of, mixed
 
 
 def test_published_values_of_splitmix64() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.names import cleaned, described, not_found, refuse_reserved
+from reference_broker.core.base.names import cleaned, described, not_found, refuse_reserved
 from reference_broker.errors import ChannelException, ReplyCode
 
 

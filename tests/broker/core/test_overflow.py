@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.overflow import DROPS_AT_ONCE
-from reference_broker.core.queue import Queue
+from reference_broker.core.queue.length_limit import DROPS_AT_ONCE
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))

@@ -7,7 +7,7 @@ import hashlib
 
 import pytest
 
-from reference_broker.core.passwords import (
+from reference_broker.core.access.passwords import (
     ARGON2ID,
     MD5,
     NO_PASSWORD,

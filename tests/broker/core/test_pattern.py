@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.pattern import PATTERN_BYTES_MAX, BadPattern, Pattern
+from reference_broker.core.base.pattern import PATTERN_BYTES_MAX, BadPattern, Pattern
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.policy import NO_POLICIES, AppliedPolicies, Policy, PolicyKind, octets
-from reference_broker.core.policy_validation import PolicyWish
+from reference_broker.core.policy.policy import (
+    NO_POLICIES,
+    AppliedPolicies,
+    Policy,
+    PolicyKind,
+    octets,
+)
+from reference_broker.core.policy.policy_validation import PolicyWish
 
 
 def policy(

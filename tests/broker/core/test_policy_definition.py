@@ -7,14 +7,14 @@ import struct
 
 import pytest
 
-from reference_broker.core.policy import Policy, PolicyKind
-from reference_broker.core.policy_definition import (
+from reference_broker.core.policy.policy import Policy, PolicyKind
+from reference_broker.core.policy.policy_definition import (
     decode_policy,
     encode_policy,
     policy_key,
     stored_policies,
 )
-from reference_broker.core.policy_validation import PolicyWish
+from reference_broker.core.policy.policy_validation import PolicyWish
 from reference_broker.errors import Corrupt
 
 VALUE = {

@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.exchange import Exchange, ExchangeType
-from reference_broker.core.overflow import DROPS_AT_ONCE
-from reference_broker.core.policy import NO_POLICIES, AppliedPolicies, Policy, PolicyKind
-from reference_broker.core.policy_effect import (
-    apply_to_exchange,
-    apply_to_queue,
-    effective_limits,
-)
-from reference_broker.core.policy_validation import PolicyWish
-from reference_broker.core.queue import Queue
-from reference_broker.core.queue_arguments import (
+from reference_broker.core.arguments.queue_arguments import (
     MAX_EXPIRY_MS,
     Overflow,
     QueueArguments,
     parse_stored,
+)
+from reference_broker.core.exchange.exchange import Exchange, ExchangeType
+from reference_broker.core.policy.policy import NO_POLICIES, AppliedPolicies, Policy, PolicyKind
+from reference_broker.core.policy.policy_validation import PolicyWish
+from reference_broker.core.queue.length_limit import DROPS_AT_ONCE
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.policy_effect import (
+    apply_to_exchange,
+    apply_to_queue,
+    effective_limits,
 )
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.policy_keys import MIRRORING_KEYS, POLICY_KEYS
+from reference_broker.core.policy.policy_keys import MIRRORING_KEYS, POLICY_KEYS
 
 OF_OPERATORS = {
     "message-ttl", "expires", "max-length", "max-length-bytes", "max-in-memory-length",

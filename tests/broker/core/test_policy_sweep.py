@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reference_broker.core.exchange import Exchange, ExchangeType
-from reference_broker.core.policy_sweep import (
+from reference_broker.core.exchange.exchange import Exchange, ExchangeType
+from reference_broker.core.vhost.policy_sweep import (
     REFRESH_WORK,
     SLICE_WORK,
     SWEEPS_MAX,

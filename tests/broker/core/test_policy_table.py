@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reference_broker.core.policy import Policy, PolicyKind
-from reference_broker.core.policy_table import PolicyTable
-from reference_broker.core.policy_validation import PolicyWish
+from reference_broker.core.policy.policy import Policy, PolicyKind
+from reference_broker.core.policy.policy_table import PolicyTable
+from reference_broker.core.policy.policy_validation import PolicyWish
 
 
 def policy(name: str, priority: float, number: int, pattern: str = "", **definition: int) -> Policy:

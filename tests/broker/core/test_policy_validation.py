@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.policy import ApplyTo, PolicyKind
-from reference_broker.core.policy_validation import (
+from reference_broker.core.policy.policy import ApplyTo, PolicyKind
+from reference_broker.core.policy.policy_validation import (
     DEFINITION_BYTES_MAX,
     NAME_BYTES_MAX,
     PolicyRefused,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.index import CHUNK_ENTRIES, QueueIndex
-from reference_broker.core.priority import LEVEL_SHIFT, first_sequence
-from reference_broker.core.queue_arguments import MAX_PRIORITY
+from reference_broker.core.arguments.queue_arguments import MAX_PRIORITY
+from reference_broker.core.index.index import CHUNK_ENTRIES, QueueIndex
+from reference_broker.core.index.priority import LEVEL_SHIFT, first_sequence
 from reference_broker.simulation.lone_queue import (
     RECORD_BYTES,
     LoneConsumer,

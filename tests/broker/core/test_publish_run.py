@@ -17,13 +17,13 @@ from mqkit.wire.methods import (
     ConfirmSelect,
     QueueDeclare,
 )
-from reference_broker.core.content import Content
-from reference_broker.core.header import facts_of
-from reference_broker.core.index import CHUNK_ENTRIES
-from reference_broker.core.journal import Entry
-from reference_broker.core.priority import first_sequence
-from reference_broker.core.publish_run import RUN_MESSAGES, enqueue_run
-from reference_broker.core.window import MESSAGE_OVERHEAD_BYTES
+from reference_broker.core.hot_path.publish_run import RUN_MESSAGES, enqueue_run
+from reference_broker.core.index.index import CHUNK_ENTRIES
+from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
+from reference_broker.core.index.priority import first_sequence
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import facts_of
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
 

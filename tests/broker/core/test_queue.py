@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.index import QueueIndex
-from reference_broker.core.lease import Lease
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.queue.lease import Lease
 from reference_broker.errors import ChannelException, ReplyCode
 from reference_broker.simulation.lone_queue import (
     RECORD_BYTES,

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.queue_arguments import (
+from reference_broker.core.arguments.queue_arguments import (
     MAX_EXPIRY_MS,
     MAX_PRIORITY,
     Overflow,
     QueueArguments,
     parse_stored,
 )
-from reference_broker.core.queue_type import NOT_OF_CLASSIC_QUEUES, NOT_OF_QUORUM_QUEUES
+from reference_broker.core.arguments.queue_type import NOT_OF_CLASSIC_QUEUES, NOT_OF_QUORUM_QUEUES
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 INVALID: list[tuple[dict[str, Any], str, str]] = [

@@ -22,7 +22,7 @@ from mqkit.wire.methods import (
     QueuePurge,
     QueuePurgeOk,
 )
-from reference_broker.core.vhost_info import VHostInfo
+from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.errors import ChannelException, ConnectionException
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal

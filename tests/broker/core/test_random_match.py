@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from reference_broker.core.binding import Binding
-from reference_broker.core.message_headers import NO_HEADERS
-from reference_broker.core.random_match import RandomMatcher
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.random_match import RandomMatcher
+from reference_broker.core.message.message_headers import NO_HEADERS
 
 
 def test_each_message_goes_through_one_of_them() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.reprocess import Origin, origin_of
+from reference_broker.core.vhost.reprocess import Origin, origin_of
 
 
 def header(headers: dict[str, Any] | None) -> bytes:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.lease import Lease
-from reference_broker.core.priority import FRONT_LEVEL, LEVEL_SHIFT
-from reference_broker.core.queue import Queue
-from reference_broker.core.requeue_position import RequeuePosition, RequeueRule
+from reference_broker.core.arguments.requeue_position import RequeuePosition, RequeueRule
+from reference_broker.core.index.priority import FRONT_LEVEL, LEVEL_SHIFT
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.requeue_position import (
+from reference_broker.core.arguments.requeue_position import (
     AT_ITS_PLACE,
     DELAY_MS_MAX,
     RequeuePosition,

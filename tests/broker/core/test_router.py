@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.deadlines import Deadlines
-from reference_broker.core.headers_match import HeadersMatcher, HeadersPattern
-from reference_broker.core.identity import Ids
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.moment import Moment
-from reference_broker.core.vhost import VHost
+from reference_broker.core.base.deadlines import Deadlines
+from reference_broker.core.base.ids import Ids
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.exchange.headers_match import HeadersMatcher, HeadersPattern
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException, ConnectionException
 
 
@@ -274,7 +274,7 @@ def test_keys_that_cost_too_much_find_nothing_for_a_dead_letter(
     vhost: VHost, to_queue: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     to_queue("amq.topic", "q", "#.a.#")
-    monkeypatch.setattr("reference_broker.core.topic_trie.PLACES_MAX", 3)
+    monkeypatch.setattr("reference_broker.core.exchange.topic_trie.PLACES_MAX", 3)
     with pytest.raises(ChannelException, match="more than 3 places"):
         names(vhost, "amq.topic", "a.a.a")
     assert vhost.route("amq.topic", "a.a.a", b"") == ()

@@ -8,8 +8,8 @@ import pytest
 
 from mqkit.wire import Properties
 from mqkit.wire.methods import BasicAck, BasicGet, BasicGetOk, BasicNack, BasicReject, BasicReturn
-from reference_broker.core.seen_keys import SeenKeys
-from reference_broker.core.vhost import VHost
+from reference_broker.core.exchange.deduplication_window import SeenKeys
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.exchange import ExchangeType
-from reference_broker.core.message_headers import NO_HEADERS, MessageHeaders
-from reference_broker.core.queue_arguments import MAX_EXPIRY_MS
-from reference_broker.core.seen_rule import WINDOW_MAX, SeenRule
+from reference_broker.core.arguments.queue_arguments import MAX_EXPIRY_MS
+from reference_broker.core.exchange.deduplication_rule import WINDOW_MAX, SeenRule
+from reference_broker.core.exchange.exchange import ExchangeType
+from reference_broker.core.message.message_headers import NO_HEADERS, MessageHeaders
 from reference_broker.errors import ChannelException
 
 DEDUPLICATION = ExchangeType.DEDUPLICATION

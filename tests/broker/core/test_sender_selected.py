@@ -1,17 +1,17 @@
-"""reference_broker.core.sender_selected: more keys, each queue once, and no BCC left."""
+"""reference_broker.core.vhost.sender_selected: more keys, each queue once, and no BCC left."""
 
 from __future__ import annotations
 
 import pytest
 
 from mqkit.wire import Properties, Typed, decode_header, encode_header
-from reference_broker.core.access import Access
+from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.broker import Broker
-from reference_broker.core.header import COPIES_MARK
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.sender_selected import COPIES_MAX, cc_keys, resolve_all
-from reference_broker.core.users import User, UserStore, hash_password
-from reference_broker.core.vhost import VHost
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.message.header import COPIES_MARK
+from reference_broker.core.vhost.method_access import Access
+from reference_broker.core.vhost.sender_selected import COPIES_MAX, cc_keys, resolve_all
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException
 
 

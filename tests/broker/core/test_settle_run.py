@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.content import Content
-from reference_broker.core.lease import Lease
-from reference_broker.core.queue import Queue
-from reference_broker.core.settle_run import ack_leases
+from reference_broker.core.message.content import Content
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.settle_run import ack_leases
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 HEADERS = [encode_header(2, Properties(delivery_mode=mode)) for mode in (1, 2)]

@@ -22,8 +22,8 @@ from mqkit.wire.methods import (
     Method,
     QueueDeclare,
 )
-from reference_broker.core.lease import Lease
-from reference_broker.core.queue import Queue
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 

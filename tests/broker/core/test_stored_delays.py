@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.queue import Queue
-from reference_broker.core.stored_delays import restore_delays
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.stored_delays import restore_delays
 from reference_broker.errors import Corrupt
 from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
 

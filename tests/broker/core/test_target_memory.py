@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire.methods import ChannelClose, ChannelOpen, QueueDeclare, TxSelect
-from reference_broker.core import target_memory
-from reference_broker.core.limits import CHANNEL_TARGETS_MAX, SHARED_TARGETS_MAX
+from reference_broker.core.base.limits import CHANNEL_TARGETS_MAX, SHARED_TARGETS_MAX
+from reference_broker.core.channel import target_memory
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 

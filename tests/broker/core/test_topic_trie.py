@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_broker.core.binding import Binding
-from reference_broker.core.topic_trie import PLACES_MAX, TopicTrie, normal_form, words_of
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.topic_trie import PLACES_MAX, TopicTrie, normal_form, words_of
 from reference_broker.errors import ChannelException
 
 WORDS = st.sampled_from(["a", "b", "*", "#", ""])

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reference_broker.core.deadlines import Deadlines
-from reference_broker.core.identity import Ids
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.moment import Moment
-from reference_broker.core.vhost import VHost
+from reference_broker.core.base.deadlines import Deadlines
+from reference_broker.core.base.ids import Ids
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException, Corrupt
 
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.deadlines import Deadlines
-from reference_broker.core.identity import Ids
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.moment import Moment
-from reference_broker.core.topology_bounds import (
+from reference_broker.core.base.deadlines import Deadlines
+from reference_broker.core.base.ids import Ids
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.vhost.topology_bounds import (
     MAX_BINDINGS,
     MAX_EXCHANGES,
     MAX_QUEUES,
     TopologyBounds,
 )
-from reference_broker.core.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException, ReplyCode
 
 

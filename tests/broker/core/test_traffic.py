@@ -15,9 +15,9 @@ from mqkit.wire.methods import (
     TxRollback,
     TxSelect,
 )
-from reference_broker.core.death import DeathReason
-from reference_broker.core.queue_type import QueueType
-from reference_broker.core.traffic import Traffic, VHostTraffic, traffic_of
+from reference_broker.core.arguments.queue_type import QueueType
+from reference_broker.core.queue.death import DeathReason
+from reference_broker.core.vhost.traffic import Traffic, VHostTraffic, traffic_of
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 
 

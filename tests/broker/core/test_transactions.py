@@ -34,10 +34,10 @@ from mqkit.wire.methods import (
     TxSelect,
     TxSelectOk,
 )
-from reference_broker.core.limits import TRANSACTIONS_PER_WATERMARK, UNACKED_MAX, Limits
-from reference_broker.core.memory import held_bytes
-from reference_broker.core.queue import Queue
-from reference_broker.core.transactions import QUEUE_BYTES
+from reference_broker.core.base.limits import TRANSACTIONS_PER_WATERMARK, UNACKED_MAX, Limits
+from reference_broker.core.channel.transactions import QUEUE_BYTES
+from reference_broker.core.memory_watermark import held_bytes
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal
 
@@ -367,7 +367,7 @@ def test_what_a_commit_can_no_more_route_it_stores_where_it_was_routed(
     properties = Properties(delivery_mode=2, message_id="n")
     client.publish("a.b", b"body", exchange="t", properties=properties)
     other.publish("w", b"seen", properties=properties)
-    monkeypatch.setattr("reference_broker.core.topic_trie.PLACES_MAX", 0)
+    monkeypatch.setattr("reference_broker.core.exchange.topic_trie.PLACES_MAX", 0)
     client.send(1, TxCommit())
     assert client.methods()[-1] == TxCommitOk()
     queues = lone.broker.vhosts["/"].queues

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry
-from reference_broker.core.queue import Queue
-from reference_broker.core.transfer import Stop, Transfer
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.transfer import Stop, Transfer
 from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2, headers={"a": 1}))

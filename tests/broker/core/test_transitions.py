@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.channel_state import CHANNEL_TRANSITIONS, ChannelEvent, ChannelState
-from reference_broker.core.connection_state import (
+from reference_broker.core.base.transitions import IllegalTransition, TransitionTable
+from reference_broker.core.channel.channel_state import (
+    CHANNEL_TRANSITIONS,
+    ChannelEvent,
+    ChannelState,
+)
+from reference_broker.core.connection.connection_state import (
     CONNECTION_TRANSITIONS,
     ConnectionEvent,
     ConnectionState,
 )
-from reference_broker.core.transitions import IllegalTransition, TransitionTable
 
 MACHINES: list[tuple[TransitionTable[Any, Any], type[Enum], type[Enum], Enum, Enum]] = [
     (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reference_broker.core.passwords import (
+from reference_broker.core.access.passwords import (
     ANYBODY,
     Asker,
     ImmediatePasswords,
@@ -14,8 +14,8 @@ from reference_broker.core.passwords import (
     Verdict,
     hash_password,
 )
-from reference_broker.core.peer import Peer
-from reference_broker.core.users import Refusal, User, UserStore
+from reference_broker.core.access.users import Refusal, User, UserStore
+from reference_broker.core.base.peer import Peer
 
 HERE = Peer("127.0.0.1", 1, "127.0.0.1", 5672)
 ELSEWHERE = Peer("192.0.2.7", 1, "127.0.0.1", 5672)

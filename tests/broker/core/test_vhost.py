@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.content import Content
-from reference_broker.core.deadlines import Deadlines
-from reference_broker.core.enqueue import enqueue
-from reference_broker.core.header import facts_of
-from reference_broker.core.identity import Ids
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.lease import Lease
-from reference_broker.core.moment import Moment
-from reference_broker.core.requeue_position import AT_ITS_PLACE
-from reference_broker.core.vhost import VHost
+from reference_broker.core.arguments.requeue_position import AT_ITS_PLACE
+from reference_broker.core.base.deadlines import Deadlines
+from reference_broker.core.base.ids import Ids
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import facts_of
+from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException
 
 HEADER = b"\x00\x3c" + bytes(12)

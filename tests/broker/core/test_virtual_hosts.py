@@ -12,10 +12,10 @@ from mqkit.wire.methods import (
     ConnectionTuneOk,
     QueueDeclare,
 )
+from reference_broker.core.access.users import User, UserStore, hash_password
+from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.users import User, UserStore, hash_password
-from reference_broker.core.vhost_info import VHostInfo
+from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.store.definitions import Definitions
 

@@ -25,9 +25,9 @@ from mqkit.wire.methods import (
     TxCommitOk,
     TxSelect,
 )
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry
-from reference_broker.core.limits import PARKED_BYTES_MAX
+from reference_broker.core.base.limits import PARKED_BYTES_MAX
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.lone_queue import RecordingJournal
 

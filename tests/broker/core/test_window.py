@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.window import RESIDENT_BYTES_MIN, fair_window
+from reference_broker.core.index.memory_window import RESIDENT_BYTES_MIN, fair_window
 
 MIN = RESIDENT_BYTES_MIN
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.wire import Properties, Typed, decode_header, decode_table, encode_header
-from reference_broker.core.death import DeathReason
-from reference_broker.core.header import HEADERS, split_properties
-from reference_broker.core.x_death import cc_keys_of, is_cycle, with_x_death
+from reference_broker.core.dead_letter.x_death import cc_keys_of, is_cycle, with_x_death
+from reference_broker.core.message.header import HEADERS, split_properties
+from reference_broker.core.queue.death import DeathReason
 
 WALL_MS = 1_700_000_000_999
 TIME = datetime.fromtimestamp(1_700_000_000, UTC)

@@ -13,9 +13,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Scope
 
+from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.broker import Broker
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.users import User, UserStore, hash_password
+from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.http.answer import ApiError, answer_api_error
 from reference_broker.http.authentication import NoCredentials, credentials, user_of
 from reference_broker.http.authorization import guarded

@@ -11,10 +11,10 @@ import httpx
 import pytest
 from starlette.routing import Route
 
+from reference_broker.core.access.permission import Permission
+from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.broker import Broker
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.permission import Permission
-from reference_broker.core.users import User, UserStore, hash_password
+from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.http.app import build_app
 from reference_broker.http.authorization import Needs, needs
 from reference_broker.http.host import Node

@@ -11,8 +11,8 @@ import pytest
 
 from mqkit.wire import Properties
 from mqkit.wire.methods import ConnectionCloseOk, QueueDeclare
-from reference_broker.core.queue import Queue
-from reference_broker.core.users import User, hash_password
+from reference_broker.core.access.users import User, hash_password
+from reference_broker.core.queue.queue import Queue
 from reference_broker.http import core_input
 from reference_broker.http.app import build_app
 from reference_broker.http.host import Node

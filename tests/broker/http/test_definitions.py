@@ -12,8 +12,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.broker import Broker
-from reference_broker.core.users import User, UserStore, hash_password
 from reference_broker.http import Node, build_app
 from reference_broker.http.definitions import DEFINITIONS_BYTES_MAX, FAULTS_SHOWN_MAX
 from reference_broker.runtime.config import Address, ServerConfig

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from reference_broker.core.access.passwords import PasswordHash, hash_password
+from reference_broker.core.access.users import User, UserStore
 from reference_broker.core.broker import Broker
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.passwords import PasswordHash, hash_password
-from reference_broker.core.users import User, UserStore
+from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.http.definitions_access import AccessDefinitions, has_passwords
 
 HASH = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from reference_broker.core.access.passwords import ARGON2ID, PasswordHash
+from reference_broker.core.access.permission import Permission, TopicPermission
+from reference_broker.core.access.users import User, UserStore, hash_password
+from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.passwords import ARGON2ID, PasswordHash
-from reference_broker.core.permission import Permission, TopicPermission
-from reference_broker.core.users import User, UserStore, hash_password
-from reference_broker.core.vhost import VHost
-from reference_broker.core.vhost_info import VHostInfo
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.definitions_export import exported, exported_vhost
 from reference_broker.http.listing import SLICE_ROWS
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from reference_broker.core.access.users import UserStore
 from reference_broker.core.broker import Broker
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.topology_bounds import TopologyBounds
-from reference_broker.core.users import UserStore
-from reference_broker.core.vhost import VHost
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.vhost.topology_bounds import TopologyBounds
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.definitions_file import DefinitionsFile
 from reference_broker.http.definitions_import import DefinitionsImport
 

@@ -9,12 +9,12 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from reference_broker.core.access.users import UserStore
 from reference_broker.core.broker import Broker
-from reference_broker.core.global_parameters import MAX_GLOBAL_PARAMETERS
-from reference_broker.core.journal import MemoryJournal
-from reference_broker.core.policies import MAX_POLICIES
-from reference_broker.core.policy import PolicyKind
-from reference_broker.core.users import UserStore
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.policy.global_parameters import MAX_GLOBAL_PARAMETERS
+from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.vhost.policies import MAX_POLICIES
 from reference_broker.http.definitions_policies import (
     PoliciesOfFile,
     exported_global_parameters,

@@ -12,10 +12,10 @@ import aio_pika
 import httpx
 import pytest
 
+from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.alarms import Alarm
+from reference_broker.core.base.limits import Limits
 from reference_broker.core.broker import Broker
-from reference_broker.core.limits import Limits
-from reference_broker.core.users import User, UserStore, hash_password
 from reference_broker.http import Node, build_app, core_input
 from reference_broker.store import Log
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reference_broker.core.global_parameters import VALUE_BYTES_MAX
+from reference_broker.core.policy.global_parameters import VALUE_BYTES_MAX
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ import pytest
 
 from mqkit.wire import Properties
 from mqkit.wire.methods import QueueDeclare
+from reference_broker.core.access.users import User, hash_password
 from reference_broker.core.alarms import Alarm
-from reference_broker.core.users import User, hash_password
 from reference_broker.http import build_app, queue_move
 from reference_broker.http.host import Node
 from reference_broker.runtime.config import Address, ServerConfig

@@ -9,11 +9,11 @@ import pytest
 
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.alarms import Alarm
-from reference_broker.core.content import Content
-from reference_broker.core.death import DeathReason
-from reference_broker.core.enqueue import enqueue
-from reference_broker.core.header import read_facts
-from reference_broker.core.x_death import with_x_death
+from reference_broker.core.dead_letter.x_death import with_x_death
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import read_facts
+from reference_broker.core.queue.death import DeathReason
+from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.http import reprocess
 from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.server import Server

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from reference_broker.core.access.users import UserStore
 from reference_broker.core.broker import Broker
-from reference_broker.core.users import UserStore
 from reference_broker.http import Node, sampler
 from reference_broker.http.sampler import NODE, Sampler
 from reference_broker.http.series import STEP_MS

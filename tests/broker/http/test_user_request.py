@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from reference_broker.core.passwords import ARGON2ID
+from reference_broker.core.access.passwords import ARGON2ID
 from reference_broker.http.answer import ApiError
 from reference_broker.http.user_request import UserRequest
 

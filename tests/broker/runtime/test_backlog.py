@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from reference_broker.core.content import NOT_STORED, Content
-from reference_broker.core.index import QueueIndex
-from reference_broker.core.journal import Entry, EntryColumns, Fetched
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.journal.journal import Entry, EntryColumns, Fetched
+from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.errors import DiskFailed
 from reference_broker.runtime import backlog as module
 from reference_broker.runtime.backlog import Backlog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.limits import MESSAGE_SIZE_MAX, Limits
+from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.config import Address, ServerConfig, UserConfig, parse_size
 

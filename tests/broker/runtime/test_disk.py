@@ -9,9 +9,9 @@ from threading import Event
 
 import pytest
 
-from reference_broker.core.content import Content
-from reference_broker.core.entry_state import EntryState
-from reference_broker.core.journal import Entry, EntryColumns
+from reference_broker.core.index.entry_state import EntryState
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.errors import DataDirectoryLocked, DiskFailed, StoreError
 from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.runtime.disk import TRANSITIONS, DiskState, DiskThread, open_store

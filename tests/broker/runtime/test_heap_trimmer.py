@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reference_broker.core.limits import MIB
+from reference_broker.core.base.limits import MIB
 from reference_broker.runtime.heap_trimmer import (
     FREE_BYTES_MIN,
     LOOK_INTERVAL_S,

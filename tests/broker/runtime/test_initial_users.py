@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reference_broker.core.passwords import ARGON2ID, SHA256, hash_password
-from reference_broker.core.users import User
+from reference_broker.core.access.passwords import ARGON2ID, SHA256, hash_password
+from reference_broker.core.access.users import User
 from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.password_thread import is_right
 from reference_broker.runtime.server import Server

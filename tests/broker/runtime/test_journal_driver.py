@@ -16,8 +16,8 @@ from mqkit.wire import Properties
 from mqkit.wire.methods import BasicGet, QueueDeclare, QueueDelete
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import Broker
-from reference_broker.core.journal import Fetched
-from reference_broker.core.queue import Queue
+from reference_broker.core.journal.journal import Fetched
+from reference_broker.core.queue.queue import Queue
 from reference_broker.errors import DiskFailed
 from reference_broker.http.host import StoreDamage
 from reference_broker.runtime import rewriter

@@ -31,7 +31,7 @@ from mqkit.wire import (
     method_frame,
     methods,
 )
-from reference_broker.core.limits import MIB, Limits
+from reference_broker.core.base.limits import MIB, Limits
 
 pytestmark = [
     pytest.mark.slow,

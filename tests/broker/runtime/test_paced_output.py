@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.content_frames import Piece
+from reference_broker.core.message.content_frames import Piece
 from reference_broker.runtime.paced_output import JOINED_BYTES_MAX, PORTION_BYTES, PacedOutput
 
 

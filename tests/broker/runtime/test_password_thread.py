@@ -8,7 +8,7 @@ from queue import SimpleQueue
 import pytest
 from argon2 import PasswordHasher
 
-from reference_broker.core.passwords import (
+from reference_broker.core.access.passwords import (
     ARGON2ID,
     Asker,
     PasswordHash,

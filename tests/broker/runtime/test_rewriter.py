@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry, EntryColumns
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.runtime import rewriter as module
 from reference_broker.runtime.data_folder import DataFolder, FolderAccess
 from reference_broker.runtime.rewriter import Rewriter

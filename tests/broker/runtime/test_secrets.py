@@ -11,7 +11,7 @@ import aio_pika
 import httpx
 import pytest
 
-from reference_broker.core.passwords import hash_password
+from reference_broker.core.access.passwords import hash_password
 from reference_broker.http import user_request
 from reference_broker.http.user_request import UserRequest
 from reference_broker.runtime.config import Address, ServerConfig, UserConfig

@@ -17,9 +17,9 @@ from pika.adapters.blocking_connection import BlockingChannel
 
 from mqkit.wire import PROTOCOL_HEADER, FrameParser, decode_method
 from mqkit.wire.methods import BasicRecover
-from reference_broker.core import control_frames
 from reference_broker.core.alarms import Alarm
-from reference_broker.core.limits import Limits
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.connection import control_frames
 from reference_broker.errors import DataDirectoryLocked
 from reference_broker.runtime import data_folder
 from reference_broker.runtime.config import Address, ServerConfig

@@ -18,8 +18,8 @@ import uvloop
 from mqkit.testing.certificates import Authority, CertificateFiles
 from mqkit.wire import PROTOCOL_HEADER, FrameParser, decode_method
 from mqkit.wire.methods import ConnectionStart
-from reference_broker.core.limits import Limits
-from reference_broker.core.peer import Peer
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.base.peer import Peer
 from reference_broker.runtime import tls_acceptor, tls_client
 from reference_broker.runtime.certificate_clock import utc_now
 from reference_broker.runtime.config import Address, ServerConfig

@@ -4,8 +4,8 @@ from random import Random
 
 from mqkit.wire import PERSISTENT, Properties
 from mqkit.wire.methods import BasicConsume, QueueDeclare
-from reference_broker.core.journal import Fetched
-from reference_broker.core.window import Window
+from reference_broker.core.index.memory_window import Window
+from reference_broker.core.journal.journal import Fetched
 from reference_broker.simulation.backlog_pump import PAGE_RETRY_US, BacklogPump
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.disk_pump import DiskPump

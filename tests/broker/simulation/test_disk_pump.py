@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from reference_broker.core.content import Content
-from reference_broker.core.index import QueueIndex
-from reference_broker.core.journal import Entry, EntryColumns
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.disk import Crash
 from reference_broker.simulation.disk_pump import DiskPump

@@ -12,17 +12,21 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core import delay, delayed, enqueue, policies, policy_definition
-from reference_broker.core.death import Death
-from reference_broker.core.delayed import HeldUntilDue
-from reference_broker.core.delayed_returns import DelayedReturns
-from reference_broker.core.delivery_counts import DeliveryCounts
-from reference_broker.core.dispatch import ConsumerRotation
-from reference_broker.core.policy import Policy
-from reference_broker.core.queue import Queue
-from reference_broker.core.seen_keys import SeenKeys
-from reference_broker.core.transactions import Transaction
-from reference_broker.core.virtual_hosts import VirtualHosts
+from reference_broker.core.channel.transactions import Transaction
+from reference_broker.core.exchange import delayed_messages
+from reference_broker.core.exchange.deduplication_window import SeenKeys
+from reference_broker.core.exchange.delayed_messages import HeldUntilDue
+from reference_broker.core.message import delay_header
+from reference_broker.core.policy import policy_definition
+from reference_broker.core.policy.policy import Policy
+from reference_broker.core.queue import enqueue
+from reference_broker.core.queue.death import Death
+from reference_broker.core.queue.delayed_returns import DelayedReturns
+from reference_broker.core.queue.delivery_counts import DeliveryCounts
+from reference_broker.core.queue.dispatch import ConsumerRotation
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost import policies
+from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.simulation.features import FEATURES
 from reference_broker.simulation.report import WorldFactory, run_seed
 from reference_broker.simulation.scenario import draw, with_features
@@ -106,7 +110,7 @@ def every_consumer_active(patch: pytest.MonkeyPatch) -> WorldFactory:
 
 
 def released_early(patch: pytest.MonkeyPatch) -> WorldFactory:
-    patch.setattr(delayed, "delay_ms", lambda headers: delay.delay_ms(headers) // 2)
+    patch.setattr(delayed_messages, "delay_ms", lambda headers: delay_header.delay_ms(headers) // 2)
     return with_feature("delayed")
 
 

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from mqkit.wire.methods import BasicAck, BasicConsume, QueueDeclare
-from reference_broker.core.priority import LEVEL_SHIFT
+from reference_broker.core.index.priority import LEVEL_SHIFT
 from reference_broker.simulation import autopsy, inspection
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.simulation.events import Copy, DeathNote, Message, Start

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from reference_broker.core.queue import Queue
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.__main__ import main
 
 

@@ -12,20 +12,21 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core import dead_letter, expiry, x_death
-from reference_broker.core.backlog import Backlog
-from reference_broker.core.confirms import ConfirmLedger, Promise
-from reference_broker.core.consumer import Consumer
-from reference_broker.core.content import Content
-from reference_broker.core.death import Death
-from reference_broker.core.expiry import MessageExpiry
-from reference_broker.core.index import EntryState, QueueIndex
-from reference_broker.core.journal import Entry, EntryColumns, EntrySource
-from reference_broker.core.lease import Lease
-from reference_broker.core.overflow import LengthLimit
-from reference_broker.core.priority import PriorityLevels
-from reference_broker.core.queue import Queue
-from reference_broker.core.vhost import VHost
+from reference_broker.core.channel.confirms import ConfirmLedger, Promise
+from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.dead_letter import dead_letters, x_death
+from reference_broker.core.index.index import EntryState, QueueIndex
+from reference_broker.core.index.priority import PriorityLevels
+from reference_broker.core.journal.journal import Entry, EntryColumns, EntrySource
+from reference_broker.core.message.content import Content
+from reference_broker.core.queue import expiry
+from reference_broker.core.queue.backlog import Backlog
+from reference_broker.core.queue.death import Death
+from reference_broker.core.queue.expiry import MessageExpiry
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.length_limit import LengthLimit
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.simulation import disk_pump, faults, rewrite_pump
 from reference_broker.simulation.backlog_pump import BacklogPump
 from reference_broker.simulation.faults import Fault
@@ -45,7 +46,7 @@ from reference_broker.store import (
     reading,
     recovery,
     speeches,
-)
+)  # fmt: skip
 from reference_broker.store.batch import removal
 from reference_broker.store.checksum import ChecksumKind
 from reference_broker.store.copying import SegmentCopy
@@ -528,9 +529,9 @@ def limit_of_a_quarter(patch: pytest.MonkeyPatch) -> WorldFactory:
 
 def dead_letters_dropped(patch: pytest.MonkeyPatch) -> WorldFactory:
     """One in three, after its source was acked."""
-    send = dead_letter.DeadLetters._send
+    send = dead_letters.DeadLetters._send
 
-    def send_most(self: dead_letter.DeadLetters, death: Death) -> None:
+    def send_most(self: dead_letters.DeadLetters, death: Death) -> None:
         if death.sequence % 3 or not death.is_logged:
             send(self, death)
         else:
@@ -538,7 +539,7 @@ def dead_letters_dropped(patch: pytest.MonkeyPatch) -> WorldFactory:
             journal.ack(death.queue.id, death.sequence, content.position, content.stored)
             death.queue.buried(death)
 
-    patch.setattr(dead_letter.DeadLetters, "_send", send_most)
+    patch.setattr(dead_letters.DeadLetters, "_send", send_most)
     return small_world
 
 
@@ -560,8 +561,7 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
         footer_without_the_last_entry, rewriting_forgets_an_entry,
         page_read_before_it_is_written),
     "acks": (ack_not_logged, ack_of_a_sealed_segment_not_logged, segment_with_live_acks_deleted,
-        purge_not_logged, rewriting_forgets_what_was_said_of_others,
-        footer_without_acks),
+        purge_not_logged, rewriting_forgets_what_was_said_of_others, footer_without_acks),
     "books": (queue_id_reused,),
     "rebuild": (acks_of_the_segment_in_use_baked_twice,
         acks_of_merged_segments_forgotten, rewriting_forgets_an_ack, expiry_not_stored),

@@ -10,7 +10,7 @@ from mqkit.wire.methods import (
     ConnectionTuneOk,
     QueueDeclare,
 )
-from reference_broker.core.limits import HANDSHAKE_S
+from reference_broker.core.base.limits import HANDSHAKE_S
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.network import Link, Stream
 from reference_broker.simulation.node import SOCKET_BUFFER_BYTES, Node

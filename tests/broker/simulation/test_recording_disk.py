@@ -15,7 +15,7 @@ import pytest
 
 from mqkit.wire import ContentAssembler, FrameParser
 from mqkit.wire.methods import BasicAck
-from reference_broker.core.confirms import ConfirmLedger, Promise
+from reference_broker.core.channel.confirms import ConfirmLedger, Promise
 from reference_broker.simulation.checkers import Violation
 from reference_broker.simulation.client import Session
 from reference_broker.simulation.disk import Crash

@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from reference_broker.core.content import Content
-from reference_broker.core.index import QueueIndex
-from reference_broker.core.journal import Entry, EntryColumns
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.simulation.disk_pump import DiskPump
 from reference_broker.simulation.power import PoweredDisk

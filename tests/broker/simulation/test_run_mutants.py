@@ -11,16 +11,17 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core import publish_run, settle_run
-from reference_broker.core.backlog import Backlog
-from reference_broker.core.consumer import UNLIMITED, Consumer
-from reference_broker.core.content import Content
-from reference_broker.core.header import PROPERTIES, facts_of
-from reference_broker.core.index import QueueIndex
-from reference_broker.core.journal import Entry
-from reference_broker.core.lease import Lease
-from reference_broker.core.publish_run import PublishRun
-from reference_broker.core.queue import Queue
+from reference_broker.core.channel.consumer import UNLIMITED, Consumer
+from reference_broker.core.hot_path import publish_run
+from reference_broker.core.hot_path.publish_run import PublishRun
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import PROPERTIES, facts_of
+from reference_broker.core.queue import settle_run
+from reference_broker.core.queue.backlog import Backlog
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.report import run_seed
 from reference_broker.simulation.scenario import draw, with_runs
 from reference_broker.simulation.world import World

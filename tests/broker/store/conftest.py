@@ -9,10 +9,10 @@ from typing import TypeAlias
 import pytest
 
 from mqkit.wire import Properties, encode_header, encode_shortstr
-from reference_broker.core.content import Content
-from reference_broker.core.definition import QueueDefinition, encode_queue, queue_key
-from reference_broker.core.index import QueueIndex
-from reference_broker.core.journal import Entry, EntryColumns
+from reference_broker.core.exchange.definitions import QueueDefinition, encode_queue, queue_key
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.store.contents import look, stored_messages
 from reference_broker.store.opening import open_log
 from reference_broker.store.ports import (

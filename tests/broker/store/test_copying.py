@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from reference_broker.core.content import Content
-from reference_broker.core.entry_state import EntryState
-from reference_broker.core.journal import Entry, EntryColumns
+from reference_broker.core.index.entry_state import EntryState
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.store import copying, record
 from reference_broker.store.checksum import ChecksumKind, checksum_of

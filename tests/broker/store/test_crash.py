@@ -15,9 +15,9 @@ from random import Random
 
 import pytest
 
-from reference_broker.core.content import Content
-from reference_broker.core.index import EntryState, QueueIndex
-from reference_broker.core.journal import Entry, EntryColumns
+from reference_broker.core.index.index import EntryState, QueueIndex
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk import Crash, SimulatedDisk
 from reference_broker.store import Log, Operation, RecoveredLog, open_log, record
 from reference_broker.store.ports import RenameFile, Write

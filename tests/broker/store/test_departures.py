@@ -3,7 +3,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 
-from reference_broker.core.journal import EntryColumns
+from reference_broker.core.journal.journal import EntryColumns
 from reference_broker.store.checksum import ChecksumKind
 from reference_broker.store.departures import REMOVED_ROOM, Departures
 from reference_broker.store.extents import ExtentTable

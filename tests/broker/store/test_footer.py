@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_broker.core.index import EntryState
-from reference_broker.core.journal import EntryColumns
-from reference_broker.core.priority import LEVEL_SHIFT
+from reference_broker.core.index.index import EntryState
+from reference_broker.core.index.priority import LEVEL_SHIFT
+from reference_broker.core.journal.journal import EntryColumns
 from reference_broker.store.checksum import ChecksumKind
 from reference_broker.store.extents import Extent, ExtentTable
 from reference_broker.store.footer import (

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from reference_broker.core.content import NOT_STORED, Content
-from reference_broker.core.journal import Entry, Journal
+from reference_broker.core.journal.journal import Entry, Journal
+from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.simulation.disk import Crash, SimulatedDisk
 from reference_broker.simulation.lone_log import (
     LoneQueues,

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from reference_broker.core.content import Content
-from reference_broker.core.index import QueueIndex
-from reference_broker.core.journal import Entry, EntryColumns
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.errors import StoreError
 from reference_broker.simulation.disk import Crash, SimulatedDisk
 from reference_broker.simulation.lone_log import (

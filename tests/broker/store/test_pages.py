@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reference_broker.core.content import NOT_STORED, Content
+from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.store import pages as module
 from reference_broker.store.checksum import checksum_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.simulation.lone_log import opened, pump, segments
 from reference_broker.store.checksum import PREFERRED, checksum_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_broker.core.definition import QueueDefinition, encode_queue, queue_key
+from reference_broker.core.exchange.definitions import QueueDefinition, encode_queue, queue_key
 from reference_broker.store.queue_names import queue_names, salvaged_name, salvaged_queue
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry, EntryColumns
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.store.log import Log
 from reference_broker.store.pages import write_pages

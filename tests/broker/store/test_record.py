@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_broker.core.content import Content
-from reference_broker.core.journal import Entry
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
 from reference_broker.store import record
 from reference_broker.store.checksum import ChecksumKind
 from reference_broker.store.extents import Extent

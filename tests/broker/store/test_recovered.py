@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from reference_broker.core.index import QueueIndex
+from reference_broker.core.index.index import QueueIndex
 from reference_broker.store.liveness import Liveness, SegmentUse
 from reference_broker.store.recovered import DamageReport, RecoveredLog
 from reference_broker.store.segment import SegmentName

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from reference_broker.core.content import Content
-from reference_broker.core.index import EntryState, QueueIndex
-from reference_broker.core.journal import Entry, EntryColumns
-from reference_broker.core.priority import first_sequence
+from reference_broker.core.index.index import EntryState, QueueIndex
+from reference_broker.core.index.priority import first_sequence
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk import Crash, SimulatedDisk
 from reference_broker.store import Log, RecoveredLog, open_log
 from reference_broker.store.checksum import ChecksumKind

@@ -5,15 +5,19 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
+from reference_broker.core.access.users import UserStore
 from reference_broker.core.broker import Broker
-from reference_broker.core.content import Content
-from reference_broker.core.definition import QueueDefinition, encode_exchange, encode_queue
-from reference_broker.core.enqueue import enqueue
-from reference_broker.core.exchange import Exchange, ExchangeType
-from reference_broker.core.header import facts_of
-from reference_broker.core.policy import PolicyKind
-from reference_broker.core.policy_validation import PolicyWish
-from reference_broker.core.users import UserStore
+from reference_broker.core.exchange.definitions import (
+    QueueDefinition,
+    encode_exchange,
+    encode_queue,
+)
+from reference_broker.core.exchange.exchange import Exchange, ExchangeType
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import facts_of
+from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.policy.policy_validation import PolicyWish
+from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.store import Log, open_log
 from reference_broker.store.queue_names import queue_names

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from reference_broker.core.index import EntryState
-from reference_broker.core.journal import EntryColumns
+from reference_broker.core.index.index import EntryState
+from reference_broker.core.journal.journal import EntryColumns
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.simulation.lone_log import (
     LoneQueues,

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from reference_broker.core.journal import Entry
+from reference_broker.core.journal.journal import Entry
 from reference_broker.simulation.lone_log import LoneQueues, opened
 from reference_broker.simulation.power import PoweredDisk
 from reference_broker.store import Batch, Log, open_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.content import Content
+from reference_broker.core.message.content import Content
 from reference_broker.simulation.lone_log import opened, pump, sequences
 from reference_broker.store.footer import FOOTER_RANGE_BYTES, SPEECH_ROOM
 from reference_broker.store.liveness import Liveness, SegmentUse

@@ -1,0 +1,203 @@
+"""Users and their permissions, durable: what is changed here is in the journal when it returns.
+
+The answer to whoever asked for it waits for the disk (law 3), which is the caller's part. A change
+takes effect at the next method of every connection: nothing that was granted is remembered over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from reference_broker.core.access import access_definition as definition
+from reference_broker.core.access.passwords import PasswordHash
+from reference_broker.core.access.permission import (
+    ALL_PERMISSIONS,
+    Action,
+    Permission,
+    TopicPermission,
+)
+from reference_broker.core.access.users import User, UserStore
+from reference_broker.core.journal.journal import Journal
+
+Key = TypeVar("Key")
+
+LOOPBACK_USERS = frozenset(("guest",))
+"""Who may come from this machine only, unless the configuration says otherwise (RabbitMQ's
+``loopback_users``)."""
+
+
+class AccessControl:
+    """Who may do what. ``version`` rises with every change of a permission, and ``changed`` is
+    called after it with the virtual host. ``users`` is for reading; they are changed here."""
+
+    def __init__(self, users: UserStore, journal: Journal, changed: Callable[[str], None]) -> None:
+        self.users = users
+        self.version = 0
+        self.loopback_users: frozenset[str] = LOOPBACK_USERS
+        self._journal = journal
+        self._changed = changed
+        self._permissions: dict[str, dict[str, Permission]] = {}
+        """By user and virtual host. Nobody has none at all."""
+        self._topics: dict[str, dict[tuple[str, str], TopicPermission]] = {}
+        """By user, and virtual host and exchange; as above."""
+
+    # Reading
+
+    def permission(self, user: str, vhost: str) -> Permission | None:
+        """What the user may do there; ``None``: not even enter."""
+        held = self._permissions.get(user)
+        return None if held is None else held.get(vhost)
+
+    def permissions(self) -> list[tuple[str, str, Permission]]:
+        """(virtual host, user, permission), in order of the names."""
+        found = (
+            (vhost, user, permission)
+            for user, held in self._permissions.items()
+            for vhost, permission in held.items()
+        )
+        return sorted(found, key=lambda row: row[:2])
+
+    def topic_permission(self, user: str, vhost: str, exchange: str) -> TopicPermission | None:
+        """``None``: any key is allowed."""
+        held = self._topics.get(user)
+        return None if held is None else held.get((vhost, exchange))
+
+    def topic_permissions(self) -> list[tuple[str, str, str, TopicPermission]]:
+        """(virtual host, user, exchange, permission), in order of the names."""
+        found = (
+            (vhost, user, exchange, permission)
+            for user, held in self._topics.items()
+            for (vhost, exchange), permission in held.items()
+        )
+        return sorted(found, key=lambda row: row[:3])
+
+    # Users
+
+    def put_user(
+        self, name: str, password: PasswordHash, tags: tuple[str, ...], limits: Mapping[str, int]
+    ) -> None:
+        """Make the user, or change all that is given here. Connections that are open stay so."""
+        existing = self.users.get(name)
+        loopback_only = name in self.loopback_users if existing is None else existing.loopback_only
+        self.store_user(User(name, password, tags, loopback_only, dict(limits)))
+
+    def limit_user(self, name: str, limits: Mapping[str, int]) -> None:
+        """Give the user, who must be there, these limits and no others. They hold for what is
+        opened from now on."""
+        user = self.users.get(name)
+        assert user is not None
+        self.store_user(replace(user, limits=dict(limits)))
+
+    def store_user(self, user: User) -> None:
+        """Keep the user as given."""
+        self._journal.define(
+            definition.key_of(definition.USER, user.name), definition.encode_user(user)
+        )
+        self.users.add(user)
+
+    def delete_user(self, name: str) -> None:
+        """Remove the user, who must be there, and all permissions. What to do with open
+        connections is the caller's business."""
+        for vhost in sorted(self._permissions.get(name, ())):
+            self.clear_permission(name, vhost)
+        for vhost, exchange in sorted(self._topics.get(name, ())):
+            self.clear_topic_permission(name, vhost, exchange)
+        self._journal.define(definition.key_of(definition.USER, name), None)
+        self.users.remove(name)
+
+    # Permissions
+
+    def set_permission(self, user: str, vhost: str, permission: Permission) -> None:
+        """Give the user these patterns there, in place of any earlier ones."""
+        self._journal.define(
+            definition.key_of(definition.PERMISSION, vhost, user),
+            definition.encode_permission(permission),
+        )
+        self._permissions.setdefault(user, {})[vhost] = permission
+        self._note_change(vhost)
+
+    def allow_everything(self, user: str, vhost: str) -> None:
+        """``.*`` for all three."""
+        self.set_permission(user, vhost, ALL_PERMISSIONS)
+
+    def clear_permission(self, user: str, vhost: str) -> None:
+        """The user may no longer enter. Fine where there is no permission."""
+        if _taken(self._permissions, user, vhost):
+            self._journal.define(definition.key_of(definition.PERMISSION, vhost, user), None)
+            self._note_change(vhost)
+
+    def set_topic_permission(
+        self, user: str, vhost: str, exchange: str, permission: TopicPermission
+    ) -> None:
+        """As :meth:`set_permission`, for one exchange. Raises :exc:`BadPattern`; then nothing has
+        changed."""
+        for action in (Action.WRITE, Action.READ):
+            permission.pattern(action, user, vhost)
+        self._journal.define(
+            definition.key_of(definition.TOPIC_PERMISSION, vhost, user, exchange),
+            definition.encode_topic_permission(permission),
+        )
+        self._topics.setdefault(user, {})[vhost, exchange] = permission
+        self._note_change(vhost)
+
+    def clear_topic_permission(self, user: str, vhost: str, exchange: str) -> None:
+        """Any key is allowed again. Fine where there is no topic permission."""
+        if _taken(self._topics, user, (vhost, exchange)):
+            self._journal.define(
+                definition.key_of(definition.TOPIC_PERMISSION, vhost, user, exchange), None
+            )
+            self._note_change(vhost)
+
+    def forget_vhost(self, vhost: str) -> None:
+        """The virtual host goes: so do all permissions in it."""
+        for user in sorted(name for name, held in self._permissions.items() if vhost in held):
+            self.clear_permission(user, vhost)
+        topics = [
+            (user, exchange)
+            for user, held in self._topics.items()
+            for place, exchange in held
+            if place == vhost
+        ]
+        for user, exchange in sorted(topics):
+            self.clear_topic_permission(user, vhost, exchange)
+
+    def _note_change(self, vhost: str) -> None:
+        self.version += 1
+        self._changed(vhost)
+
+    # At the start
+
+    def assume(self, vhost: str) -> None:
+        """Let every user do everything in ``vhost``, as long as the process lives: for a broker
+        that was handed its users and restores none."""
+        for user in self.users.all():
+            self._permissions.setdefault(user.name, {})[vhost] = ALL_PERMISSIONS
+
+    def restore(self, definitions: Mapping[str, bytes]) -> None:
+        """Take up what the journal holds, in place of what was here, before anybody is connected.
+        Raises :exc:`Corrupt`."""
+        self.users.clear()
+        self._permissions.clear()
+        self._topics.clear()
+        for (name,), fields in definition.stored(definitions, definition.USER):
+            self.users.add(definition.decode_user(name, fields))
+        for (vhost, user), fields in definition.stored(definitions, definition.PERMISSION):
+            held = self._permissions.setdefault(user, {})
+            held[vhost] = definition.decode_permission(fields)
+        for names, fields in definition.stored(definitions, definition.TOPIC_PERMISSION):
+            vhost, user, exchange = names
+            topics = self._topics.setdefault(user, {})
+            topics[vhost, exchange] = definition.decode_topic_permission(fields)
+        self.version += 1
+
+
+def _taken(held: dict[str, dict[Key, Any]], user: str, key: Key) -> bool:
+    """Take one of the user's away, and say whether it was there."""
+    own = held.get(user, {})
+    if own.pop(key, None) is None:
+        return False
+    if not own:
+        del held[user]
+    return True

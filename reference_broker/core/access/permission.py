@@ -1,0 +1,66 @@
+"""What a user may do in a virtual host: three patterns over names (RabbitMQ's access control).
+
+Topic permissions add two patterns over routing keys, for one exchange. Values; nothing is decided
+here (see :mod:`access`).
+"""
+
+from __future__ import annotations
+
+from enum import Enum, unique
+from typing import NamedTuple
+
+from reference_broker.core.access.access_pattern import AccessPattern, literal
+
+EVERYTHING = ".*"
+"""The pattern that allows every name."""
+
+
+@unique
+class Action(Enum):
+    """What somebody wants to do with an object. The value is the name of the pattern for it."""
+
+    CONFIGURE = "configure"
+    WRITE = "write"
+    READ = "read"
+
+
+class Permission(NamedTuple):
+    """A user's patterns in one virtual host."""
+
+    configure: AccessPattern
+    write: AccessPattern
+    read: AccessPattern
+
+    @classmethod
+    def of(cls, configure: str, write: str, read: str) -> Permission:
+        """Raises :exc:`BadPattern`."""
+        return cls(AccessPattern(configure), AccessPattern(write), AccessPattern(read))
+
+    def allows(self, action: Action, name: str) -> bool:
+        pattern: AccessPattern = getattr(self, action.value)
+        return pattern.matches(name)
+
+    def texts(self) -> tuple[str, str, str]:
+        return self.configure.text, self.write.text, self.read.text
+
+
+class TopicPermission(NamedTuple):
+    """A user's patterns over the routing keys of one topic exchange, as they were given:
+    ``{username}`` and ``{vhost}`` in them are not filled in yet."""
+
+    write: str
+    read: str
+
+    def pattern(self, action: Action, user: str, vhost: str) -> AccessPattern:
+        """The pattern for this user there; the names in it mean themselves, whatever they hold.
+
+        Raises :exc:`BadPattern`: it is another pattern than the one that was checked when set.
+        """
+        text = self.write if action is Action.WRITE else self.read
+        for variable, name in (("{username}", user), ("{vhost}", vhost)):
+            if variable in text:
+                text = text.replace(variable, literal(name))
+        return AccessPattern(text)
+
+
+ALL_PERMISSIONS = Permission.of(EVERYTHING, EVERYTHING, EVERYTHING)

@@ -1,0 +1,167 @@
+"""How long a client may hold a message without settling it (RabbitMQ's delivery acknowledgement
+timeout), looked at per channel: nothing is noted per delivery, and no timer belongs to one.
+
+Every now and then a channel with consumers is looked at, and the next delivery tag is noted with
+the time. What has a lower tag was delivered before that; so a delivery times out late by up to two
+looks, and never early. RabbitMQ looks once a minute.
+
+What has timed out is ready again, and its consumer is cancelled: with basic.cancel where the client
+knows what that means, and otherwise the channel is closed, as RabbitMQ before 4.3 always did. The
+lease stays in the channel's books, stale, until the client settles it, which does nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.message.content import Content
+from reference_broker.errors import ChannelException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.base.deadlines import Deadline
+    from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.queue.lease import Lease
+    from reference_broker.core.queue.queue import Queue
+
+LOOK_MS_MAX = 60_000
+"""As often as RabbitMQ looks."""
+
+LOOK_MS_MIN = 200
+"""A look passes over what is unacked and old, so it must not come with every message."""
+
+LOOKS_PER_TIMEOUT = 10
+"""A short timeout is looked after so often: it is late by a fifth at most."""
+
+MARKS_MAX = 64
+"""Notes that a channel keeps. Of more, every second one goes, and timeouts come a little later."""
+
+_RECLAIMED = Content(b"", b"", b"")
+"""In place of the content of a lease that has timed out: the queue has the message again."""
+
+
+class AckTimeout:
+    """The watch over one channel's deliveries. It looks while there is something to look at."""
+
+    __slots__ = ("_channel", "_deadline", "_shortest_ms", "_tags", "_times_ms")
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._deadline: Deadline | None = None
+        self._shortest_ms = 0
+        """The shortest timeout that may be running; 0 is none."""
+        self._times_ms: list[int] = []
+        self._tags: list[int] = []
+        """What had a lower tag had been delivered at the time of the same place."""
+
+    def watch(self, timeout_ms: int) -> None:
+        """Somebody may hold messages for so long from now on; 0 is for ever. Cheap when as short a
+        time is watched already."""
+        if timeout_ms and (not self._shortest_ms or timeout_ms < self._shortest_ms):
+            self._shortest_ms = timeout_ms
+            self._arm()
+
+    def stop(self) -> None:
+        """The channel holds nothing any more."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+    def _arm(self) -> None:
+        self.stop()
+        look_ms = max(self._shortest_ms // LOOKS_PER_TIMEOUT, LOOK_MS_MIN)
+        when_ms = self._now_ms() + min(look_ms, LOOK_MS_MAX)
+        self._deadline = self._channel.connection.broker.timers.at(when_ms, self._look)
+
+    def _now_ms(self) -> int:
+        return round(self._channel.connection.broker.moment.mono_s * 1000)
+
+    # A look
+
+    def _look(self) -> None:
+        channel = self._channel
+        holding = [each for each in channel.consumers.values() if not each.no_ack]
+        if not holding and not channel.unacked:
+            self._shortest_ms = 0
+            return
+        for consumer in holding:  # a policy may have changed
+            self.watch(timeout_of(channel, consumer, consumer.queue))
+        overdue = self._overdue()
+        self._mark()
+        self._arm()
+        if overdue and channel.state is ChannelState.OPEN:  # else at the next look
+            reclaim(channel, overdue)
+
+    def _overdue(self) -> list[tuple[Lease, int]]:
+        """What has timed out, each with its timeout. What is too young for the shortest one is not
+        even looked at."""
+        channel, tags, times_ms = self._channel, self._tags, self._times_ms
+        now_ms = self._now_ms()
+        old_enough = bisect_right(times_ms, now_ms - self._shortest_ms)
+        if not old_enough:
+            return []
+        overdue = []
+        for tag, lease in channel.unacked.items():
+            if tag >= tags[old_enough - 1]:
+                break
+            if lease.content is _RECLAIMED:
+                continue
+            timeout_ms = timeout_of(channel, lease.holder, lease.queue)
+            age_ms = now_ms - times_ms[bisect_right(tags, tag)]
+            if 0 < timeout_ms <= age_ms:
+                overdue.append((lease, timeout_ms))
+        return overdue
+
+    def _mark(self) -> None:
+        """Note how far deliveries have come, and forget what no unacked one needs."""
+        channel, tags, times_ms = self._channel, self._tags, self._times_ms
+        oldest = next(iter(channel.unacked), channel.next_delivery_tag)
+        needless = bisect_right(tags, oldest)
+        del tags[:needless], times_ms[:needless]
+        if not tags or tags[-1] != channel.next_delivery_tag:
+            tags.append(channel.next_delivery_tag)
+            times_ms.append(self._now_ms())
+        if len(tags) > MARKS_MAX:
+            del tags[:-1:2], times_ms[:-1:2]
+
+
+def timeout_of(channel: Channel, holder: object, queue: Queue) -> int:
+    """Milliseconds that ``holder`` may hold a message of ``queue``: the consumer's own time, or the
+    queue's, or the broker's; 0 is for ever."""
+    if isinstance(holder, Consumer) and holder.timeout_ms is not None:
+        return holder.timeout_ms
+    if queue.limits.consumer_timeout_ms is not None:
+        return queue.limits.consumer_timeout_ms
+    return channel.connection.broker.limits.consumer_timeout_ms
+
+
+def reclaim(channel: Channel, overdue: list[tuple[Lease, int]]) -> None:
+    """Cancel who let them time out, and make the messages ready again. Their consumers go first, so
+    that nobody gets what he has just lost; a message that came by basic.get has none, and its
+    channel is closed."""
+    can_be_told = channel.connection.client_can("consumer_cancel_notify")
+    leases = [lease for lease, _ in overdue]
+    for lease in leases:
+        consumer = lease.holder
+        if not isinstance(consumer, Consumer):
+            can_be_told = False
+        elif channel.consumers.get(consumer.tag) is consumer:
+            consumer.queue.remove_consumer(consumer)
+            consumer.cancelled_by_broker()
+    by_queue: dict[Queue, list[Lease]] = {}
+    for lease in leases:
+        by_queue.setdefault(lease.queue, []).append(lease)
+    for queue, its_leases in by_queue.items():
+        queue.requeue(its_leases, failed=False)
+    for lease in leases:
+        lease.content = _RECLAIMED
+    if not can_be_told:
+        channel.fail(
+            ChannelException(
+                ReplyCode.PRECONDITION_FAILED,
+                f"delivery acknowledgement on channel {channel.number} timed out. Timeout value"
+                f" used: {overdue[0][1]} ms. This timeout value can be configured, see consumers"
+                " doc guide to learn more",
+            )
+        )

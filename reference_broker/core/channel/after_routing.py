@@ -1,0 +1,57 @@
+"""Where a message goes that was routed: into queues, to a reply consumer, or back.
+
+The hot path of :mod:`publish_path` does the same in line, for messages that only go into queues.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mqkit.wire import encode_shortstr
+from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.errors import ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.hot_path.publish import PublishTarget
+    from reference_broker.core.message.content import Content
+    from reference_broker.core.message.header import HeaderFacts
+    from reference_broker.core.queue.queue import Queue
+
+RETURN_NO_ROUTE = struct.pack(">HHH", 60, 50, ReplyCode.NO_ROUTE) + encode_shortstr("NO_ROUTE")
+"""basic.return, up to the exchange name and routing key."""
+
+
+def place(
+    channel: Channel,
+    target: PublishTarget,
+    queues: Sequence[Queue],
+    content: Content,
+    facts: HeaderFacts,
+) -> bool:
+    """Hand ``content`` on from ``channel``, which published it. False: a queue refused it.
+
+    A mandatory message that reached nobody is returned. An answer for a reply consumer that is
+    there is not (RabbitMQ 3 returns it too; who gets both can't know what to believe).
+    """
+    replies = channel.connection.broker.direct_replies
+    replied = target.reply_address != "" and replies.deliver(target.reply_address, content)
+    if queues:
+        return enqueue(queues, content, facts, channel.vhost)
+    if replied:
+        return True
+    if target.mandatory:
+        return_unroutable(channel, target, content)
+    else:
+        channel.unroutable += 1
+    return True
+
+
+def return_unroutable(channel: Channel, target: PublishTarget, content: Content) -> None:
+    """Give a mandatory message that reached nobody back to the client."""
+    if channel.confirms is not None:
+        channel.connection.broker.ledger.before_return(channel.confirms)
+    channel.returned += 1
+    channel.send_content(RETURN_NO_ROUTE + target.route, content)

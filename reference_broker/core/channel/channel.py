@@ -1,0 +1,330 @@
+"""A channel: one sequence of methods, deliveries and confirms on a connection.
+
+It begins OPEN, at channel.open; its state changes only by the table in :mod:`channel_state`.
+A :exc:`ChannelException` closes it: channel.close is sent, all it holds goes back to the queues at
+once, and its later frames are ignored until close-ok. While an answer waits for the disk (a record
+to be synced, a message to be read) it is SUSPENDED: later frames are parked in order (law 5). So it
+is while more answers wait for the socket than REPLY_OUTPUT_BYTES_MAX.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from mqkit.wire import FrameType, encode_method, method_frame
+from mqkit.wire.methods import ChannelClose, ChannelCloseOk, Method
+from reference_broker.core.base.limits import PARKED_FRAME_OVERHEAD_BYTES, UNACKED_MAX
+from reference_broker.core.channel import direct_reply, settlement
+from reference_broker.core.channel.ack_timeout import AckTimeout
+from reference_broker.core.channel.channel_state import (
+    CHANNEL_TRANSITIONS,
+    ChannelEvent,
+    ChannelState,
+)
+from reference_broker.core.channel.confirms import ChannelConfirms
+from reference_broker.core.channel.consumer import UNLIMITED, Consumer
+from reference_broker.core.message.content_frames import append_content
+from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel.direct_reply import ReplyConsumer
+    from reference_broker.core.channel.transactions import Transaction
+    from reference_broker.core.connection.connection import Connection
+    from reference_broker.core.hot_path.publish import PublishAssembly, PublishTarget
+    from reference_broker.core.message.content import Content
+    from reference_broker.core.queue.lease import Lease
+    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.vhost.vhost import VHost
+
+
+class Channel:
+    """One open channel. Made by channel.open, and never used again after it is CLOSED.
+
+    ``unacked`` maps delivery tags to leases in order of the tags. ``outstanding`` counts those
+    that consumers hold; basic.get's do not count against a prefetch.
+    """
+
+    __slots__ = (
+        "ack_timeout",
+        "acked",
+        "assembly",
+        "confirms",
+        "connection",
+        "consumer_prefetch",
+        "consumers",
+        "delivered_no_ack",
+        "global_prefetch",
+        "got",
+        "got_empty",
+        "got_no_ack",
+        "held_back",
+        "last_queue_name",
+        "next_delivery_tag",
+        "next_woken",
+        "number",
+        "oldest_delivery_tag",
+        "outstanding",
+        "outstanding_limit",
+        "parked",
+        "published",
+        "redelivered",
+        "reply_consumer",
+        "returned",
+        "state",
+        "targets",
+        "transaction",
+        "unacked",
+        "unroutable",
+        "vhost",
+    )
+
+    def __init__(self, connection: Connection, number: int, vhost: VHost) -> None:
+        self.connection = connection
+        self.number = number
+        self.vhost = vhost
+        self.state = ChannelState.OPEN
+        self.consumers: dict[str, Consumer] = {}
+        self.unacked: dict[int, Lease] = {}
+        self.next_delivery_tag = 1
+        self.oldest_delivery_tag = 1
+        self.next_woken = 0
+        self.outstanding = 0
+        self.outstanding_limit = UNACKED_MAX
+        self.consumer_prefetch = 0
+        self.global_prefetch = 0
+        self.confirms: ChannelConfirms | None = None
+        self.transaction: Transaction | None = None
+        self.reply_consumer: ReplyConsumer | None = None
+        self.assembly: PublishAssembly | None = None
+        self.targets: dict[bytes, PublishTarget] = {}
+        self.parked: deque[tuple[int, bytes]] = deque()
+        self.held_back = False
+        self.last_queue_name = ""
+        self.published = self.acked = self.redelivered = 0
+        self.returned = self.unroutable = 0
+        self.delivered_no_ack = 0
+        self.got = self.got_no_ack = self.got_empty = 0
+        self.ack_timeout = AckTimeout(self)
+        vhost.traffic.channels_opened += 1
+
+    # Answers
+
+    def reply(self, method: Method) -> None:
+        """Send a method now."""
+        self.connection.write(method_frame(self.number, method))
+
+    def reply_defined(self, method: Method, *, durable: bool) -> None:
+        """Send the -ok of a definition. A ``durable`` one leaves when its record is on disk
+        (law 3), which may be now; until then the channel is suspended. The record may be another
+        client's, not yet synced, so what counts is the log's tail."""
+        if not durable:
+            self.reply(method)
+            return
+        broker = self.connection.broker
+        if broker.journal.synced < broker.journal.tail:
+            self._move(ChannelEvent.SUSPEND)
+        broker.ledger.promise(broker.journal.tail, _SuspendedReply(self, method))
+
+    def notify(self, method: Method) -> None:
+        """Send what the client has not asked for: behind the -ok that the channel waits with."""
+        if self.state is ChannelState.SUSPENDED:
+            broker = self.connection.broker
+            broker.ledger.promise(broker.journal.tail, _Notice(self, method))
+        else:
+            self.reply(method)
+
+    def send_content(self, method: bytes, content: Content) -> None:
+        """Send a method, given as its frame's payload, and a message after it."""
+        connection = self.connection
+        connection.output_size += append_content(
+            connection.output,
+            self.number,
+            method,
+            content.header,
+            content.body,
+            connection.frame_max,
+        )
+        connection.mark_dirty()
+
+    # Suspension
+
+    def park(self, kind: int, payload: bytes) -> None:
+        """Keep a frame until the channel resumes."""
+        self.parked.append((kind, payload))
+        self.connection.parked_bytes += len(payload) + PARKED_FRAME_OVERHEAD_BYTES
+
+    def hold_back(self, kind: int, payload: bytes) -> None:
+        """So many answers wait for the socket that the next request has to wait too: a read of a
+        few kilobytes may ask for gigabytes."""
+        self._move(ChannelEvent.SUSPEND)
+        self.held_back = True
+        self.park(kind, payload)
+        self.connection.starved = True
+
+    def go_on(self) -> None:
+        """The socket takes more again. Does nothing unless the channel was held back."""
+        if self.held_back and self.state is ChannelState.SUSPENDED:
+            self.held_back = False
+            self._move(ChannelEvent.RESUME)
+            self._take_parked()
+
+    def await_head(self, queue: Queue, request: Method) -> None:
+        """The message that ``request`` asks for has to be read: it is handled again, before later
+        frames, when ``queue`` has an answer to it."""
+        self._move(ChannelEvent.SUSPEND)
+        self.park(FrameType.METHOD, encode_method(request))
+        queue.backlog.await_head(self._head_has_come)
+
+    def _head_has_come(self) -> None:
+        if self.state is ChannelState.SUSPENDED:  # and not gone with its connection
+            self._move(ChannelEvent.RESUME)
+            self._take_parked()
+
+    def await_room(self) -> None:
+        """There is no room for what it publishes next: that, which is parked or assembled, is tried
+        again after each sync."""
+        self._move(ChannelEvent.SUSPEND)
+        self.connection.has_published = True
+        self.connection.broker.waiting_publishers.add(self)
+
+    def room_has_come(self) -> None:
+        """There may be room: publish what waits for it. Does nothing when the channel is gone."""
+        if self.state is not ChannelState.SUSPENDED:
+            return
+        self._move(ChannelEvent.RESUME)
+        if self.assembly is not None:
+            self.connection.publish_assembled(self, self.assembly)
+        self._take_parked()
+
+    def resume(self, method: Method) -> None:
+        """Send the answer that was waited for, and take up the parked frames."""
+        self._move(ChannelEvent.RESUME)
+        self.reply(method)
+        self._take_parked()
+
+    def _take_parked(self) -> None:
+        """One of the frames may suspend the channel again, or close it and open another of its
+        number. A publish among them stops the connection in an alarm, as one of its reads does."""
+        connection = self.connection
+        published_before, connection.has_published = connection.has_published, False
+        parked, self.parked = self.parked, deque()
+        while parked and self.state is not ChannelState.SUSPENDED:
+            kind, payload = parked.popleft()
+            connection.parked_bytes -= len(payload) + PARKED_FRAME_OVERHEAD_BYTES
+            connection.take_frame(kind, self.number, payload)
+        self.parked += parked  # the frame that was held back comes first
+        connection.mark_dirty()
+        connection.broker.alarms.check(connection)
+        connection.has_published |= published_before
+
+    # The end
+
+    def fail(self, error: ChannelException) -> None:
+        """Close the channel for an error. Its frames are ignored until close-ok."""
+        self._move(ChannelEvent.FAIL)
+        self.reply(
+            ChannelClose(
+                reply_code=error.code,
+                reply_text=error.reply_text,
+                class_id=error.class_id,
+                method_id=error.method_id,
+            )
+        )
+        self._release()
+
+    def close(self) -> None:
+        """The client closes the channel."""
+        self._release()
+        self.reply(ChannelCloseOk())
+        self._move(ChannelEvent.CLOSE)
+
+    def close_ok(self) -> None:
+        """The client has seen the broker's channel.close: the number is free."""
+        self._move(ChannelEvent.CLOSE_OK)
+
+    def connection_gone(self) -> None:
+        """The connection ended."""
+        if self.state is not ChannelState.CLOSED:
+            self._move(ChannelEvent.CONNECTION_GONE)
+            self._release()
+
+    def _release(self) -> None:
+        """Give everything back: consumers first, so that nothing is handed to them again."""
+        self.ack_timeout.stop()
+        consumers, self.consumers = self.consumers, {}
+        for consumer in consumers.values():
+            consumer.queue.remove_consumer(consumer)
+        direct_reply.cancel(self)
+        if self.transaction is not None:
+            self.transaction.rollback()
+        settlement.give_back(self)
+        self.connection.parked_bytes -= sum(
+            len(payload) + PARKED_FRAME_OVERHEAD_BYTES for _, payload in self.parked
+        )
+        self.parked.clear()
+        self.assembly = None
+        self.connection.broker.targets.forget(self)
+
+    def _move(self, event: ChannelEvent) -> None:
+        self.state = CHANNEL_TRANSITIONS.after(self.state, event)
+        if self.state is ChannelState.CLOSED:  # from which nothing leads away
+            self.vhost.traffic.channel_ended(self)
+
+    # Prefetch
+
+    def settled(self, count: int = 1) -> None:
+        """basic.get's deliveries were settled: no prefetch counted them."""
+
+    def limit_outstanding(self, global_prefetch: int) -> None:
+        """basic.qos with global: a prefetch for the channel as a whole; 0 is none."""
+        self.global_prefetch = global_prefetch
+        self.outstanding_limit = min(global_prefetch or UNLIMITED, UNACKED_MAX)
+        self.wake_consumers()
+
+    def wake_consumers(self) -> None:
+        """Consumers that had no capacity may have some: let their queues look again, each time
+        another one first. What there is room for may be one message, and not for the queue that
+        has just had a message back to take it each time."""
+        queues = [consumer.queue for consumer in self.consumers.values()]
+        first = self.next_woken = (self.next_woken + 1) % (len(queues) or 1)
+        self.vhost.mark_in_turn(queues[first:] + queues[:first])
+
+
+class _Notice:
+    """The promise to tell a channel something when it has been answered."""
+
+    __slots__ = ("_channel", "_method")
+
+    def __init__(self, channel: Channel, method: Method) -> None:
+        self._channel = channel
+        self._method = method
+
+    def kept(self) -> None:
+        if self._channel.state in (ChannelState.OPEN, ChannelState.SUSPENDED):
+            self._channel.reply(self._method)
+
+    def broken(self) -> None:
+        """The channel's own reply says so."""
+
+
+class _SuspendedReply:
+    """The promise to answer a suspended channel."""
+
+    __slots__ = ("_channel", "_method")
+
+    def __init__(self, channel: Channel, method: Method) -> None:
+        self._channel = channel
+        self._method = method
+
+    def kept(self) -> None:
+        channel = self._channel
+        if channel.state is ChannelState.SUSPENDED:
+            channel.resume(self._method)
+        elif channel.state is ChannelState.OPEN:
+            channel.reply(self._method)
+
+    def broken(self) -> None:
+        if self._channel.state in (ChannelState.OPEN, ChannelState.SUSPENDED):
+            error = ConnectionException(ReplyCode.INTERNAL_ERROR, "the disk failed")
+            self._channel.connection.fail(error)

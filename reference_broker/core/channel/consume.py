@@ -1,0 +1,45 @@
+"""basic.consume: which kind of consumer a queue of which type gets, if it gets one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_broker.core.arguments.queue_type import QueueType, check_global_qos
+from reference_broker.core.base.names import described
+from reference_broker.core.channel.ack_timeout import timeout_of
+from reference_broker.core.channel.consume_arguments import ConsumeArguments
+from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.channel.counting_consumer import CountingConsumer
+
+if TYPE_CHECKING:
+    from mqkit.wire.methods import BasicConsume
+    from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.queue.queue import Queue
+
+
+def consume(channel: Channel, queue: Queue, tag: str, method: BasicConsume) -> None:
+    """Add the consumer that ``method`` asks for to queue and channel, under a tag that is free.
+
+    Raises :exc:`ChannelException` 406 for a bad argument, 403 where the queue is not to be had, and
+    :exc:`ConnectionException` 540 for a quorum queue on a channel with a global prefetch; nothing
+    is changed then. A quorum queue takes no notice of ``exclusive`` (RabbitMQ).
+    """
+    queue_type, vhost_name = queue.limits.queue_type, channel.vhost.name
+    where = described("queue", queue.name, vhost_name)
+    asked = ConsumeArguments.parse(method.arguments, where, queue_type.module)
+    check_global_qos(queue_type, queue.name, vhost_name, channel.global_prefetch)
+    kind = Consumer if queue.delivery_counts is None else CountingConsumer
+    consumer = kind(
+        channel,
+        queue,
+        tag,
+        no_ack=method.no_ack,
+        exclusive=method.exclusive and queue_type is QueueType.CLASSIC,
+        prefetch=channel.consumer_prefetch,
+        arguments=method.arguments,
+        asked=asked,
+    )
+    queue.add_consumer(consumer)
+    channel.consumers[tag] = consumer
+    if not consumer.no_ack:
+        channel.ack_timeout.watch(timeout_of(channel, consumer, queue))

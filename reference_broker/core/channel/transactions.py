@@ -1,0 +1,210 @@
+"""tx.*: what a channel publishes and settles is held back until tx.commit.
+
+As in RabbitMQ: routing and all checks are done at once, so a message that is refused closes the
+channel before the commit, and the transaction is lost with it. Only what is new to an exchange or a
+queue that takes each message once is asked for again by the commit: it may not be new any more.
+Deliveries that are settled leave the unacked ones at once, and come back with tx.rollback or the
+end of the channel. A commit puts the messages into their queues first, in order, and then settles.
+All of it is logged in one go, and commit-ok leaves when it is on disk (law 3). It is no more than
+that: a crash before may keep a part of it, and where one queue refuses a message the others have
+theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from reference_broker.core.base.limits import TRANSACTIONS_PER_WATERMARK
+from reference_broker.core.channel import settlement
+from reference_broker.core.channel.after_routing import place
+from reference_broker.core.exchange.deduplication_window import SeenKeys
+from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
+from reference_broker.core.message.message_headers import MessageHeaders
+from reference_broker.core.vhost.sender_selected import behind_windows
+from reference_broker.core.vhost.traffic import count_routed
+from reference_broker.errors import ChannelException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.hot_path.publish import PublishTarget
+    from reference_broker.core.journal.free_space import Room
+    from reference_broker.core.message.content import Content
+    from reference_broker.core.message.header import HeaderFacts
+    from reference_broker.core.queue.lease import Lease
+    from reference_broker.core.queue.queue import Queue
+
+
+class TransactionSpace:
+    """What the uncommitted transactions of a broker hold together, and may hold.
+
+    A publisher that is blocked for memory can't commit, so what transactions hold must never be
+    what memory is short of: it is bounded for all of them, well below the watermark.
+    """
+
+    def __init__(self, watermark_bytes: int) -> None:
+        self.limit_bytes = watermark_bytes // TRANSACTIONS_PER_WATERMARK
+        self.held_bytes = 0
+
+    def take(self, size: int) -> None:
+        """Raises :exc:`ChannelException` 406 where there is no room; nothing is taken then."""
+        if self.held_bytes + size > self.limit_bytes:
+            raise ChannelException(
+                ReplyCode.PRECONDITION_FAILED,
+                f"uncommitted transactions hold more than {self.limit_bytes} bytes;"
+                " commit more often",
+            )
+        self.held_bytes += size
+
+    def give_back(self, size: int) -> None:
+        """``size`` was taken before."""
+        self.held_bytes -= size
+
+
+class _Publish(NamedTuple):
+    """A message that waits for the commit."""
+
+    target: PublishTarget
+    queues: tuple[Queue, ...]
+    content: Content
+    facts: HeaderFacts
+    sent: bytes
+    """Its header as it was published, with BCC."""
+
+
+class _Settlement(NamedTuple):
+    """Deliveries, by tag, that the commit settles with ``settle``."""
+
+    settle: Callable[[Channel, list[Lease]], None]
+    leases: dict[int, Lease]
+
+
+QUEUE_BYTES = 8
+"""Of each queue that a held message goes to: routes that depend on the message are not shared."""
+
+
+class Transaction:
+    """What one channel holds back, from tx.select to its end; each commit or rollback empties it.
+
+    ``unacked`` counts the deliveries that are settled and not committed. Call :meth:`rollback`
+    before the channel gives its deliveries back.
+    """
+
+    __slots__ = ("_channel", "_publishes", "_settlements", "_size", "_space", "unacked")
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._space = channel.connection.broker.transactions
+        self._publishes: list[_Publish] = []
+        self._settlements: list[_Settlement] = []
+        self._size = 0
+        self.unacked = 0
+
+    def __len__(self) -> int:
+        """How many messages wait for the commit."""
+        return len(self._publishes)
+
+    def publish(
+        self,
+        target: PublishTarget,
+        queues: tuple[Queue, ...],
+        content: Content,
+        facts: HeaderFacts,
+        sent: bytes,
+    ) -> None:
+        """Hold a message that was routed to ``queues`` and had the header ``sent``. Raises
+        :exc:`ChannelException` 406 where there is no room for it."""
+        size = content.size + MESSAGE_OVERHEAD_BYTES + QUEUE_BYTES * len(queues)
+        if sent is not content.header:
+            size += len(sent)
+        self._space.take(size)
+        self._size += size
+        self._publishes.append(_Publish(target, queues, content, facts, sent))
+
+    def settle(
+        self, settle: Callable[[Channel, list[Lease]], None], leases: dict[int, Lease]
+    ) -> None:
+        """Hold the settlement of deliveries that were taken off the channel's unacked ones."""
+        held = self._settlements
+        if held and held[-1].settle is settle:
+            held[-1].leases.update(leases)
+        else:
+            held.append(_Settlement(settle, leases))
+        self.unacked += len(leases)
+
+    def has_room(self, room: Room) -> bool:
+        """Whether all of its messages can be logged now."""
+        entries = sum(len(publish.queues) for publish in self._publishes)
+        plenty = not room.scarce and self._size <= room.plain_bytes
+        if not entries or (plenty and entries <= room.plain_entries):
+            return True
+        return room.admits(self._size, entries, len(self._publishes))
+
+    def commit(self) -> None:
+        """Do it all.
+
+        Raises :exc:`ChannelException` 406 when a queue refused a message; everything else was done
+        then, and nothing is held any more.
+        """
+        channel = self._channel
+        publishes, settlements = self._publishes, self._settlements
+        self._forget()
+        complete = True
+        reached: dict[Queue, None] = {}
+        for target, queues, content, facts, sent in publishes:
+            there = tuple(queue for queue in queues if not queue.deleted)
+            if len(there) < len(queues) and all(queue.expiry.wants_all for queue in there):
+                there = ()  # windows alone: there is no queue left whose message they could note
+            # One whose queues were deleted since is lost, as it would be a moment later; where it
+            # is mandatory it is returned. One that was seen since is neither.
+            counts = not queues or (target.mandatory and not there)
+            if any(queue.expiry.wants_all for queue in there):
+                there = _still_new(channel, target, there, sent)
+            if there or counts:
+                _count(channel, target, there)
+                complete &= place(channel, target, there, content, facts)
+                reached |= dict.fromkeys(there)
+        if settlements:  # They make room at consumers, but what was published was there before.
+            for queue in reached:
+                queue.dispatch()
+        for settle, leases in settlements:
+            settle(channel, list(leases.values()))
+        if not complete:
+            raise ChannelException(ReplyCode.PRECONDITION_FAILED, "partial tx completion")
+
+    def rollback(self) -> None:
+        """Forget the messages, and take the deliveries back as unacked. Idempotent."""
+        settlements = self._settlements
+        self._forget()
+        settlement.take_back(
+            self._channel, [lease for held in settlements for lease in held.leases.items()]
+        )
+
+    def _forget(self) -> None:
+        self._publishes, self._settlements = [], []
+        self._space.give_back(self._size)
+        self._size = self.unacked = 0
+
+
+def _still_new(
+    channel: Channel, target: PublishTarget, queues: tuple[Queue, ...], sent: bytes
+) -> tuple[Queue, ...]:
+    """``queues`` without those that have seen the message since it was published, and without
+    their windows. All others keep it: a route of today may be another one."""
+    headers = MessageHeaders(sent)
+    windows = [queue.expiry for queue in queues if isinstance(queue.expiry, SeenKeys)]
+    knowing = [window.queue for window in windows if window.knows(headers)]
+    if not knowing:
+        return queues
+    dropped = [*knowing, *(q for q in queues if q.seen is not None and q.seen.queue in knowing)]
+    exchange = channel.vhost.exchanges.get(target.exchange)
+    if exchange is not None:  # one of its windows, or of an exchange behind it, may be knowing
+        dropped += behind_windows(channel.vhost, exchange, target.routing_key, sent)
+    return tuple(queue for queue in queues if queue not in dropped)
+
+
+def _count(channel: Channel, target: PublishTarget, queues: Iterable[Queue]) -> None:
+    exchange = channel.vhost.exchanges.get(target.exchange)
+    if exchange is not None:
+        exchange.published += 1
+        count_routed(channel.vhost, exchange, queues)

@@ -1,0 +1,72 @@
+"""What is said about a frame that is none, or that has no place where it came: RabbitMQ's words
+(rabbit_reader's frame errors).
+
+    type 4, all octets = <<"abc">>: unknown_frame
+    type 3, first 16 octets = <<"xxxxxxxxxxxxxxxx">>: {invalid_frame_end_marker,65}
+"""
+
+from __future__ import annotations
+
+from mqkit.wire import FRAME_OVERHEAD, FrameType
+from reference_broker.core.base.field_value import erlang_term
+from reference_broker.errors import FrameException, ReplyCode
+
+SHOWN_OCTETS = 16
+"""Of a payload: what a text has room for, and enough to see what the client thought it sent."""
+
+METHOD_IDS_SIZE = 4
+HEADER_FIXED_SIZE = 14
+"""Class id, weight, body size and property flags: the least that a content header has."""
+
+
+def check_frame(kind: int, payload: bytes) -> None:
+    """Raises :exc:`FrameException` (501) for a frame of no known type, or with a payload that no
+    frame of its type has, on whichever channel."""
+    if not _is_known(kind, payload):
+        raise FrameException(ReplyCode.FRAME_ERROR, f"{_shown(kind, payload)}: unknown_frame")
+
+
+def _is_known(kind: int, payload: bytes) -> bool:
+    match kind:
+        case FrameType.METHOD:
+            return len(payload) >= METHOD_IDS_SIZE
+        case FrameType.HEADER:
+            return len(payload) >= HEADER_FIXED_SIZE
+        case FrameType.BODY:
+            return True
+        case FrameType.HEARTBEAT:
+            return not payload
+    return False
+
+
+def misplaced(kind: int, payload: bytes) -> FrameException:
+    """Content on channel 0, or a heartbeat on another one."""
+    return FrameException(ReplyCode.UNEXPECTED_FRAME, _shown(kind, payload))
+
+
+def no_method() -> FrameException:
+    """Content that follows no method."""
+    return FrameException(
+        ReplyCode.UNEXPECTED_FRAME, "expected method frame, got non method frame instead"
+    )
+
+
+def too_large(kind: int, size: int, frame_max: int) -> FrameException:
+    """Judged by the frame's head, before any of its payload is waited for. The text names what a
+    payload should have at most; eight octets more are let pass."""
+    limit = frame_max - FRAME_OVERHEAD
+    return FrameException(
+        ReplyCode.FRAME_ERROR, f"{_shown(kind, b'')}: {{frame_too_large,{size},{limit}}}"
+    )
+
+
+def bad_end(kind: int, payload: bytes, octet: int) -> FrameException:
+    """The payload is not followed by the end octet."""
+    return FrameException(
+        ReplyCode.FRAME_ERROR, f"{_shown(kind, payload)}: {{invalid_frame_end_marker,{octet}}}"
+    )
+
+
+def _shown(kind: int, payload: bytes) -> str:
+    which = "all" if len(payload) <= SHOWN_OCTETS else f"first {SHOWN_OCTETS}"
+    return f"type {kind}, {which} octets = {erlang_term(payload[:SHOWN_OCTETS])}"

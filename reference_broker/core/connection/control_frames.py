@@ -1,0 +1,269 @@
+"""Every frame that is not the hot path: which channel it is for, whether it may come now, and what
+is called for it.
+
+Channel 0 carries the connection's own methods, by state (spec section 2.2.4); the others carry
+everything else. A method that only a broker may send, or that this one doesn't have, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mqkit.wire import FrameType, decode_method
+from mqkit.wire.methods import (
+    ChannelClose,
+    ChannelCloseOk,
+    ChannelOpen,
+    ChannelOpenOk,
+    ConnectionClose,
+    ConnectionCloseOk,
+    ConnectionOpen,
+    ConnectionOpenOk,
+    ConnectionStartOk,
+    ConnectionTuneOk,
+    ConnectionUpdateSecret,
+    ConnectionUpdateSecretOk,
+    Method,
+)
+from reference_broker.core.access import mechanisms
+from reference_broker.core.access.login_attempts import LoginProtocol
+from reference_broker.core.access.users import Refusal, User
+from reference_broker.core.base.limits import REPLY_OUTPUT_BYTES_MAX
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.connection import admission, bad_frames, handshake
+from reference_broker.core.connection.connection_state import ConnectionEvent, ConnectionState
+from reference_broker.core.hot_path.message_span import PUBLISH
+from reference_broker.core.hot_path.publish import begin_publish, take_content_frame
+from reference_broker.core.methods.basic import BASIC_METHODS
+from reference_broker.core.methods.channel import CHANNEL_METHODS
+from reference_broker.core.methods.exchange import EXCHANGE_METHODS
+from reference_broker.core.methods.queue import QUEUE_METHODS
+from reference_broker.errors import ConnectionException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.connection.connection import Connection
+
+_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
+    **CHANNEL_METHODS,
+    **EXCHANGE_METHODS,
+    **QUEUE_METHODS,
+    **BASIC_METHODS,
+}
+"""What a client may send on an open channel, without basic.publish."""
+
+_ENDING = (ConnectionState.CLOSING, ConnectionState.LEAVING, ConnectionState.CLOSED)
+
+
+def take_frame(connection: Connection, kind: int, number: int, payload: bytes) -> None:
+    """Handle one frame. Raises ``AmqpError`` and ``WireError`` for what the client did wrong."""
+    if connection.state in _ENDING:
+        _take_last_frames(connection, kind, number, payload)
+        return
+    bad_frames.check_frame(kind, payload)
+    if number == 0:
+        _take_connection_frame(connection, kind, payload)
+    else:
+        if kind == FrameType.HEARTBEAT:
+            raise bad_frames.misplaced(kind, payload)
+        channel = connection.channels.get(number)
+        if channel is None:
+            _open_channel(connection, number, kind, payload)
+        elif channel.state is ChannelState.OPEN:
+            if connection.output_size > REPLY_OUTPUT_BYTES_MAX:
+                channel.hold_back(kind, payload)
+            else:
+                _take_channel_frame(channel, kind, payload)
+        elif channel.state is ChannelState.SUSPENDED:
+            channel.park(kind, payload)
+        else:
+            _take_last_channel_frames(channel, kind, payload)
+
+
+def method_ids(kind: int, payload: bytes) -> tuple[int, int]:
+    """Class and method id in a method frame's payload; zeros for anything else."""
+    if kind != FrameType.METHOD or len(payload) < 4:
+        return 0, 0
+    return int.from_bytes(payload[:2], "big"), int.from_bytes(payload[2:4], "big")
+
+
+def begin_handshake(connection: Connection) -> None:
+    """The protocol header was ours."""
+    connection.move(ConnectionEvent.HEADER)
+    broker = connection.broker
+    offered = mechanisms.offered(broker.mechanisms, connection.peer)
+    connection.send(handshake.start(broker.version, offered))
+
+
+# Channel 0
+
+
+def _take_connection_frame(connection: Connection, kind: int, payload: bytes) -> None:
+    if kind == FrameType.HEARTBEAT:
+        return
+    if kind != FrameType.METHOD:
+        raise bad_frames.misplaced(kind, payload)
+    method = decode_method(payload)
+    if isinstance(method, ConnectionClose):
+        connection.close()
+        return
+    handler = _CONNECTION_METHODS.get((connection.state, type(method)))
+    if handler is None:
+        raise ConnectionException(
+            ReplyCode.CHANNEL_ERROR,
+            f"unexpected method in connection state {connection.state.value}",
+        )
+    handler(connection, method)
+
+
+def _start_ok(connection: Connection, method: ConnectionStartOk) -> None:
+    broker = connection.broker
+    connection.client_properties = method.client_properties
+    connection.client_capabilities = handshake.capabilities(method.client_properties)
+    mechanism, peer = method.mechanism, connection.peer
+    mechanisms.require_enabled(mechanism, broker.mechanisms, peer)
+    connection.auth_mechanism = mechanism
+    if mechanism == mechanisms.EXTERNAL:
+        connection.move(ConnectionEvent.START_OK)
+        _login_checked(connection, broker.users.identify(peer))
+        return
+    login = mechanisms.credentials(mechanism, method.response)
+    connection.move(ConnectionEvent.START_OK)
+    if login is None:
+        broker.login_attempts.note(LoginProtocol.AMQP, False)
+        connection.refuse_login(None, f"{mechanism} login refused: its response can't be read")
+        return
+    name, password = login
+    answer = partial(_login_checked, connection)
+    broker.users.authenticate(name, password, peer, answer, partial(_waits, connection))
+
+
+def _waits(connection: Connection) -> bool:
+    return connection.state is ConnectionState.SECURING
+
+
+def _login_checked(connection: Connection, login: User | Refusal) -> None:
+    if connection.state is not ConnectionState.SECURING:
+        return  # it ended while its password was checked
+    attempts = connection.broker.login_attempts
+    attempts.note(LoginProtocol.AMQP, isinstance(login, User))
+    if isinstance(login, User):
+        connection.secured(login)
+    elif login is Refusal.BUSY:
+        connection.drop(login.value)
+    else:
+        mechanism = connection.auth_mechanism
+        reason = f"{mechanism} login refused: {login.value}"
+        if mechanism == mechanisms.EXTERNAL and login is Refusal.WRONG:
+            reason = f"{mechanism} login refused: no user {connection.peer.proven_name!r}"
+        connection.refuse_login(handshake.login_refused(mechanism), reason)
+
+
+def offer_limits(connection: Connection) -> None:
+    """The client has logged in."""
+    connection.send(handshake.tune(connection.broker.limits))
+
+
+def _tune_ok(connection: Connection, method: ConnectionTuneOk) -> None:
+    tuned = handshake.negotiated(method, connection.broker.limits)
+    connection.move(ConnectionEvent.TUNE_OK)
+    connection.tuned(tuned)
+
+
+def _open(connection: Connection, method: ConnectionOpen) -> None:
+    vhost = admission.admitted(connection, method.virtual_host)
+    connection.move(ConnectionEvent.OPEN)
+    connection.opened(vhost)
+    connection.send(ConnectionOpenOk())
+
+
+def _update_secret(connection: Connection, method: ConnectionUpdateSecret) -> None:
+    """For logins with a token that runs out; a password does not, so there is nothing to keep."""
+    connection.send(ConnectionUpdateSecretOk())
+
+
+_CONNECTION_METHODS: dict[
+    tuple[ConnectionState, type[Method]], Callable[[Connection, Any], None]
+] = {
+    (ConnectionState.STARTING, ConnectionStartOk): _start_ok,
+    (ConnectionState.TUNING, ConnectionTuneOk): _tune_ok,
+    (ConnectionState.OPENING, ConnectionOpen): _open,
+    (ConnectionState.OPEN, ConnectionUpdateSecret): _update_secret,
+}
+
+
+def _take_last_frames(connection: Connection, kind: int, number: int, payload: bytes) -> None:
+    """After a connection.close: only the answer to the broker's, or the client's own, counts."""
+    if number or connection.state is ConnectionState.CLOSED:
+        return
+    ids = method_ids(kind, payload)
+    if ids == (ConnectionCloseOk.CLASS_ID, ConnectionCloseOk.METHOD_ID):
+        connection.close_ok()
+    elif ids == (ConnectionClose.CLASS_ID, ConnectionClose.METHOD_ID):
+        if connection.state is ConnectionState.LEAVING:
+            connection.send(ConnectionCloseOk())
+        else:
+            connection.close()
+
+
+# Other channels
+
+
+def _open_channel(connection: Connection, number: int, kind: int, payload: bytes) -> None:
+    vhost = connection.vhost
+    if vhost is None or connection.state is not ConnectionState.OPEN:
+        raise ConnectionException(
+            ReplyCode.CHANNEL_ERROR,
+            f"unexpected frame in connection state {connection.state.value}",
+        )
+    if kind != FrameType.METHOD:
+        raise bad_frames.no_method()
+    if not isinstance(decode_method(payload), ChannelOpen):
+        raise ConnectionException(ReplyCode.CHANNEL_ERROR, "expected 'channel.open'")
+    if not admission.may_open_channel(connection):
+        return
+    channel = Channel(connection, number, vhost)
+    connection.channels[number] = channel
+    channel.reply(ChannelOpenOk())
+
+
+def _take_channel_frame(channel: Channel, kind: int, payload: bytes) -> None:
+    if channel.assembly is not None:
+        take_content_frame(channel, channel.assembly, kind, payload)
+        return
+    if kind != FrameType.METHOD:
+        raise bad_frames.no_method()
+    if payload[:4] == PUBLISH:
+        begin_publish(channel, payload)
+        return
+    method = decode_method(payload)
+    handler = _METHODS.get(type(method))
+    if handler is None:
+        raise _refusal(method)
+    handler(channel, method)
+    if channel.state is ChannelState.CLOSED:
+        channel.connection.channels.pop(channel.number, None)
+
+
+def _refusal(method: Method) -> ConnectionException:
+    if isinstance(method, ChannelOpen):
+        return ConnectionException(ReplyCode.CHANNEL_ERROR, "second 'channel.open' seen")
+    return ConnectionException(ReplyCode.COMMAND_INVALID, "unimplemented method")
+
+
+def _take_last_channel_frames(channel: Channel, kind: int, payload: bytes) -> None:
+    """After the broker's channel.close everything is ignored but its answer. A client that closed
+    at the same moment gets its answer too, and still owes us ours."""
+    ids = method_ids(kind, payload)
+    if ids == (ChannelCloseOk.CLASS_ID, ChannelCloseOk.METHOD_ID):
+        channel.close_ok()
+        channel.connection.channels.pop(channel.number, None)
+    elif ids == (ChannelClose.CLASS_ID, ChannelClose.METHOD_ID):
+        channel.reply(_CLOSE_OK)
+    elif ids == (ChannelOpen.CLASS_ID, ChannelOpen.METHOD_ID):
+        raise ConnectionException(ReplyCode.CHANNEL_ERROR, "second 'channel.open' seen")
+
+
+_CLOSE_OK = ChannelCloseOk()

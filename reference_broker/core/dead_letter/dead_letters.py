@@ -1,0 +1,123 @@
+"""Dead-lettering: a message that leaves a queue unconsumed is published to another exchange.
+
+The law: a dead letter is a publish, so it may push another message out, which is a dead letter in
+its turn. They wait in one list per virtual host and are sent one after the other, never by
+recursion. The list ends: a message comes back to a queue that it has left by itself only after a
+consumer rejected it (RabbitMQ's rule for cycles).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reference_broker.core.dead_letter.dead_letter_route import way_of
+from reference_broker.core.dead_letter.first_death_header import with_first_death
+from reference_broker.core.dead_letter.x_death import cc_keys_of, is_cycle, with_x_death
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import read_facts
+from reference_broker.core.queue.death import Death, DeathReason
+from reference_broker.core.queue.enqueue import store, those_that_take
+
+if TYPE_CHECKING:
+    from reference_broker.core.queue.ports import QueueEnvironment
+    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.vhost.traffic import Deaths
+
+
+class DeadLetters:
+    """The work list of one virtual host. Queues :meth:`add`, and :meth:`drain` when they are at
+    rest; a drain within a drain does nothing, as the outer one will come to it."""
+
+    __slots__ = ("_draining", "_env", "_waiting", "cycles", "deaths", "sent", "unroutable")
+
+    def __init__(self, env: QueueEnvironment) -> None:
+        self._env = env
+        self._waiting: deque[Death] = deque()
+        self._draining = False
+        self.deaths: Deaths = Counter()
+        """Purged and deleted messages don't count."""
+        self.sent = 0
+        """Dead letters that at least one queue took."""
+        self.unroutable = 0
+        """Dropped: no such exchange, or no queue bound, or refused by all."""
+        self.cycles = 0
+        """Queues that were left out because the message has left them by itself before."""
+
+    def add(self, death: Death) -> None:
+        """Send ``death`` on at the next :meth:`drain`."""
+        self.deaths[death.reason, death.queue.limits.queue_type, True] += 1
+        self._waiting.append(death)
+
+    def dropped(self, queue: Queue, reason: DeathReason) -> None:
+        """A message has gone for good: ``queue`` has no dead-letter exchange."""
+        self.deaths[reason, queue.limits.queue_type, False] += 1
+
+    def drain(self) -> None:
+        """Send what waits, and what that pushes out, until nothing waits."""
+        if self._draining:
+            return
+        self._draining = True
+        try:
+            while self._waiting:
+                self._send(self._waiting.popleft())
+        finally:
+            self._draining = False
+
+    def _send(self, death: Death) -> None:
+        content = death.content
+        name = death.queue.name
+        exchange, routing_key = split_route(content.route)
+        way = way_of(death.queue)
+        own_key = way.key
+        wall_ms = self._env.moment.wall_ms
+        pieces = way.pieces(death.reason, exchange)
+        first = with_first_death(content.header, pieces, wall_ms, routing_key)
+        deaths: Sequence[tuple[str, str]]
+        copies: Sequence[str] = ()
+        if first is not None:
+            header, facts = first
+            deaths = ((name, death.reason),)
+        else:
+            header, deaths = with_x_death(
+                content.header,
+                queue=name,
+                reason=death.reason,
+                wall_ms=wall_ms,
+                exchange=exchange,
+                routing_key=routing_key,
+                keep_cc=own_key is None,
+            )
+            facts = read_facts(header)
+            if own_key is None:
+                copies = [key.decode(errors="surrogateescape") for key in cc_keys_of(header)]
+        if own_key is None:
+            key = routing_key.decode(errors="surrogateescape")
+            route = way.exchange_octets + content.route[1 + len(exchange) :]
+        else:
+            key = own_key
+            route = way.route
+        reached = self._env.route_again(way.exchange, key, header, copies) or ()
+        queues = self._without_cycles(reached, deaths)
+        letter = Content(route, header, content.body)
+        taking = those_that_take(queues, letter)
+        if taking:
+            self.sent += 1
+        else:
+            self.unroutable += 1
+        store(taking, letter, facts, self._env, death)
+
+    def _without_cycles(
+        self, reached: Sequence[Queue], deaths: Sequence[tuple[str, str]]
+    ) -> Sequence[Queue]:
+        """Those that a message with these deaths may go to."""
+        queues = [queue for queue in reached if not is_cycle(queue.name, deaths)]
+        self.cycles += len(reached) - len(queues)
+        return queues
+
+
+def split_route(route: bytes) -> tuple[bytes, bytes]:
+    """Exchange name and routing key of :attr:`Content.route`."""
+    end = 1 + route[0]
+    return route[1:end], route[end + 1 :]

@@ -1,0 +1,154 @@
+"""The history that a dead letter carries in its headers (rabbitmq.com/docs/dlx, "Effects").
+
+``x-death`` is an array of tables, newest first, one per (queue, reason) with a count::
+
+    count long | reason, queue longstr | time timestamp | exchange longstr
+    routing-keys array of longstr
+    original-expiration longstr, when the message had an expiration, which it loses
+
+The order is RabbitMQ's too: there are programs that compare the table as it is printed.
+
+``x-first-death-{queue,reason,exchange}`` are written at the first death, and
+``x-last-death-{queue,reason,exchange}`` at each (RabbitMQ 4). When the same (queue, reason) comes
+again, its table moves to the front and counts on, and keeps the time and keys of its first time.
+
+A client may publish a dead letter again with its headers; then they are counted on (RabbitMQ up to
+3.12; later ones start over). An ``x-death`` without ``x-last-death-queue`` beside it never was a
+dead letter's, and is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mqkit.wire import Typed, WireError, decode_table, encode_table
+from reference_broker.core.message.header import (
+    EXPIRATION,
+    HEADERS,
+    join_properties,
+    split_properties,
+)
+from reference_broker.core.queue.death import DeathReason
+from reference_broker.core.vhost.sender_selected import cc_keys
+
+X_DEATH = "x-death"
+_MARK = X_DEATH.encode()
+_LAST_DEATH = "x-last-death-queue"
+
+
+def with_x_death(
+    header: bytes,
+    *,
+    queue: str,
+    reason: DeathReason,
+    wall_ms: int,
+    exchange: bytes,
+    routing_key: bytes,
+    keep_cc: bool,
+) -> tuple[bytes, list[tuple[str, str]]]:
+    """The header of a dead letter, and its deaths as (queue, reason), newest first.
+
+    ``exchange`` and ``routing_key`` are those of the publish that brought the message here; keys
+    of its CC header are recorded too, and the CC header itself is left out unless ``keep_cc``.
+    Every other property, and every other header, keeps its bytes. A header table that can't be
+    read is replaced: a message must not stay in a queue for ever because of it.
+    """
+    properties = split_properties(header)
+    headers = readable_table(properties.get(HEADERS))
+    keys = [routing_key, *cc_keys(headers)]
+    if not keep_cc:
+        headers.pop("CC", None)
+    names = names_of(queue, reason, exchange)
+    death: dict[str, Any] = {
+        "count": Typed("l", 1),
+        "reason": names["reason"],
+        "queue": names["queue"],
+        "time": Typed("T", wall_ms // 1000),
+        "exchange": names["exchange"],
+        "routing-keys": [longstr(key) for key in keys],
+    }
+    expiration = properties.pop(EXPIRATION, None)
+    if expiration is not None:
+        death["original-expiration"] = longstr(expiration[1:])
+
+    earlier = headers.pop(X_DEATH, None)
+    if not isinstance(earlier, list) or _LAST_DEATH not in headers:
+        earlier = []  # nothing that a broker wrote: RabbitMQ starts over since 3.13
+    first = not earlier
+    deaths = _counted(death, earlier)
+    headers[X_DEATH] = deaths
+    for name, value in names.items():
+        if first:
+            headers[f"x-first-death-{name}"] = value
+        headers[f"x-last-death-{name}"] = value
+
+    properties[HEADERS] = encode_table(headers)
+    history = [(str(d.get("queue")), str(d.get("reason"))) for d in deaths if isinstance(d, dict)]
+    return join_properties(header, properties), history
+
+
+def cc_keys_of(header: bytes) -> list[bytes]:
+    """:func:`cc_keys`, of a content header."""
+    return cc_keys(readable_table(split_properties(header).get(HEADERS)))
+
+
+def has_died(header: bytes) -> bool:
+    """Does a content header say that the message was dead-lettered before?"""
+    return _MARK in header and X_DEATH in readable_table(split_properties(header).get(HEADERS))
+
+
+def is_cycle(queue: str, deaths: Sequence[tuple[str, str]]) -> bool:
+    """Would a dead letter with these deaths come back to ``queue`` without anyone's doing?
+
+    It would when it has left ``queue`` before, and no consumer has rejected it since or then.
+    """
+    for earlier_queue, reason in deaths:
+        if reason == DeathReason.REJECTED:
+            return False
+        if earlier_queue == queue:
+            return True
+    return False
+
+
+def _counted(death: dict[str, Any], earlier: list[Any]) -> list[Any]:
+    """``earlier`` with ``death`` in front: as new, or as the one more of its (queue, reason)."""
+    others = []
+    for table in earlier:
+        if (
+            isinstance(table, dict)
+            and table.get("queue") == death["queue"]
+            and table.get("reason") == death["reason"]
+        ):
+            death = table | {"count": Typed("l", _count(table.get("count")) + 1)}
+        else:
+            others.append(table)
+    return [death, *others]
+
+
+def _count(value: Any) -> int:
+    plain = value.value if isinstance(value, Typed) else value
+    return plain if isinstance(plain, int) else 0
+
+
+def readable_table(table: bytes | None) -> dict[str, Any]:
+    """The header table with exact types, so that encoding it again changes nothing."""
+    if table is None:
+        return {}
+    try:
+        return decode_table(table, exact=True)[0]
+    except WireError:
+        return {}
+
+
+def names_of(queue: str, reason: DeathReason, exchange: bytes) -> dict[str, Any]:
+    """Where and why: what a death says, and ``x-first-death-`` and ``x-last-death-`` repeat."""
+    return {"queue": queue, "reason": reason.value, "exchange": longstr(exchange)}
+
+
+def longstr(octets: bytes) -> Any:
+    """Bytes as a value that is encoded as a longstr, whether they are text or not."""
+    try:
+        return octets.decode()
+    except UnicodeDecodeError:
+        return Typed("S", octets)

@@ -1,0 +1,203 @@
+"""Durable exchanges, queues and bindings as the journal keeps them: a key, and a value in bytes.
+
+    exchange    | 1 | flags u8 | type shortstr | name shortstr | arguments table |
+    queue       | 1 | flags u8 | id u64        | name shortstr | arguments table |
+    delayed     | 1 | flags u8 | id u64        | name shortstr | arguments table |
+    seen        | 1 | flags u8 | id u64        | name shortstr | arguments table |
+    queue-seen  | 1 | flags u8 | id u64        | name shortstr | arguments table |
+    binding     | 1 | flags u8 | number u64    | source, destination, key shortstr | arguments |
+    counts      see reference_broker.core.queue.delivery_counts
+    ~delays     see reference_broker.core.queue.stored_delays
+
+The leading 1 is the version of the layout. Arguments are a field table, so that their types
+survive. A key is ``kind/virtual host/name``, with a digest in place of a binding's name: the same
+object always has the same key, and defining it again replaces what was there. "delayed" and "seen"
+are queues that are part of an exchange, and have its name in their key; "queue-seen" is part of a
+queue.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from mqkit.wire import (
+    EncodeError,
+    WireError,
+    decode_shortstr,
+    decode_sized_table,
+    decode_table,
+    encode_shortstr,
+    encode_table,
+)
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.exchange import Exchange, ExchangeType
+from reference_broker.errors import ChannelException, Corrupt, ReplyCode
+
+VERSION = 1
+
+EXCHANGE = "exchange"
+QUEUE = "queue"
+DELAYED = "delayed"
+SEEN = "seen"
+INNER_QUEUES = (DELAYED, SEEN)
+"""Queues that are part of an exchange: what it delays, and what it has seen."""
+QUEUE_SEEN = "queue-seen"
+"""What a queue has seen."""
+BINDING = "binding"
+COUNTS = "counts"
+COUNT = "count"
+"""How an earlier version kept each of them."""
+DELAYS = "~delays"
+
+_HEAD = struct.Struct(">BB")
+_NUMBERED_HEAD = struct.Struct(">BBQ")
+_AUTO_DELETE = 1
+_INTERNAL = 2
+_TO_QUEUE = 1
+_DIGEST_BYTES = 16
+
+_PREFIXES_KEPT = 1_024
+"""Of kinds and virtual hosts: a queue may go with a hundred thousand bindings, each with a key."""
+
+
+class QueueDefinition(NamedTuple):
+    """A durable queue, without its messages. It is never exclusive: such a queue ends with its
+    connection, and every connection ends at a restart."""
+
+    id: int
+    name: str
+    auto_delete: bool
+    arguments: dict[str, Any]
+
+
+@lru_cache(maxsize=_PREFIXES_KEPT)
+def key_prefix(kind: str, vhost_name: str) -> str:
+    """What the keys of all objects of a kind in a virtual host begin with, and no others."""
+    return f"{kind}/{quote(vhost_name, safe='')}/"
+
+
+def exchange_key(vhost_name: str, name: str) -> str:
+    return key_prefix(EXCHANGE, vhost_name) + name
+
+
+def queue_key(vhost_name: str, name: str) -> str:
+    return key_prefix(QUEUE, vhost_name) + name
+
+
+def inner_queue_key(kind: str, vhost_name: str, owner_name: str) -> str:
+    """``kind`` is one of :data:`INNER_QUEUES`, or :data:`QUEUE_SEEN` for a queue's name."""
+    return key_prefix(kind, vhost_name) + owner_name
+
+
+def binding_key(vhost_name: str, binding: Binding) -> str:
+    digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    digest.update(b"q" if binding.destination_is_queue else b"e")
+    for text in (binding.source, binding.destination, binding.key):
+        digest.update(encode_shortstr(text))
+    digest.update(binding.identity[4])
+    return key_prefix(BINDING, vhost_name) + digest.hexdigest()
+
+
+def encode_exchange(exchange: Exchange) -> bytes:
+    """Raises :exc:`ChannelException` 406 for arguments that no field table can hold (which only a
+    management client can send)."""
+    flags = _AUTO_DELETE * exchange.auto_delete | _INTERNAL * exchange.internal
+    return (
+        _HEAD.pack(VERSION, flags)
+        + encode_shortstr(exchange.type)
+        + encode_shortstr(exchange.name)
+        + _table(exchange.arguments)
+    )
+
+
+def encode_queue(queue: QueueDefinition) -> bytes:
+    """Raises as :func:`encode_exchange` does."""
+    return (
+        _NUMBERED_HEAD.pack(VERSION, _AUTO_DELETE * queue.auto_delete, queue.id)
+        + encode_shortstr(queue.name)
+        + _table(queue.arguments)
+    )
+
+
+def encode_binding(binding: Binding) -> bytes:
+    return (
+        _NUMBERED_HEAD.pack(VERSION, _TO_QUEUE * binding.destination_is_queue, binding.number)
+        + encode_shortstr(binding.source)
+        + encode_shortstr(binding.destination)
+        + encode_shortstr(binding.key)
+        + _table(binding.arguments)
+    )
+
+
+def decode_exchange(value: bytes) -> Exchange:
+    """Raises :exc:`Corrupt`, as the other two do."""
+    try:
+        version, flags = _HEAD.unpack_from(value)
+        _check_version(version)
+        type_name, offset = decode_shortstr(value, _HEAD.size)
+        name, offset = decode_shortstr(value, offset)
+        arguments, _ = decode_sized_table(value, offset)
+        return Exchange(
+            name,
+            ExchangeType(type_name),
+            auto_delete=bool(flags & _AUTO_DELETE),
+            internal=bool(flags & _INTERNAL),
+            arguments=arguments,
+        )
+    except (WireError, struct.error, ValueError) as error:
+        raise _unreadable(EXCHANGE, error) from error
+
+
+def decode_queue(value: bytes) -> QueueDefinition:
+    try:
+        version, flags, id = _NUMBERED_HEAD.unpack_from(value)
+        _check_version(version)
+        name, offset = decode_shortstr(value, _NUMBERED_HEAD.size)
+        arguments, _ = decode_sized_table(value, offset)
+        return QueueDefinition(id, name, bool(flags & _AUTO_DELETE), arguments)
+    except (WireError, struct.error) as error:
+        raise _unreadable(QUEUE, error) from error
+
+
+def decode_binding(value: bytes) -> Binding:
+    try:
+        version, flags, number = _NUMBERED_HEAD.unpack_from(value)
+        _check_version(version)
+        source, offset = decode_shortstr(value, _NUMBERED_HEAD.size)
+        destination, offset = decode_shortstr(value, offset)
+        key, offset = decode_shortstr(value, offset)
+        arguments, _ = decode_table(value, offset)
+        return Binding(
+            source,
+            destination,
+            key,
+            arguments,
+            destination_is_queue=bool(flags & _TO_QUEUE),
+            durable=True,
+            number=number,
+        )
+    except (WireError, struct.error) as error:
+        raise _unreadable(BINDING, error) from error
+
+
+def _table(arguments: Mapping[str, Any]) -> bytes:
+    try:
+        return encode_table(arguments)
+    except EncodeError as error:
+        raise ChannelException(
+            ReplyCode.PRECONDITION_FAILED, f"invalid arguments: {error}"
+        ) from error
+
+
+def _check_version(version: int) -> None:
+    if version != VERSION:
+        raise Corrupt(f"a definition has layout {version}; this broker reads {VERSION}")
+
+
+def _unreadable(kind: str, error: Exception) -> Corrupt:
+    return Corrupt(f"the definition of a durable {kind} can't be read: {error}")

@@ -1,0 +1,168 @@
+"""The messages that a delayed exchange holds: a queue that nobody can name, emptied by the clock.
+
+It is a :class:`Queue` with :class:`HeldUntilDue` in place of the expiry at the head. So a held
+message is journaled, indexed, paged, read back and restored as any other; its due time is what its
+entry has as its expiry. It has no consumers, and is in no list of queues.
+
+Only what is due soon keeps its body in memory, unless the journal doesn't have it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from reference_broker.core.arguments.queue_arguments import QueueArguments
+from reference_broker.core.base.due_order import DueOrder
+from reference_broker.core.base.names import described
+from reference_broker.core.dead_letter.dead_letters import split_route
+from reference_broker.core.dead_letter.x_death import cc_keys_of, has_died
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.delay_header import delay_ms, with_spent_delay
+from reference_broker.core.message.header import HeaderFacts, headers_of, read_facts
+from reference_broker.core.queue.death import Death, DeathReason
+from reference_broker.core.queue.enqueue import store, those_that_take
+from reference_broker.core.queue.queue import Queue
+
+if TYPE_CHECKING:
+    from reference_broker.core.base.deadlines import Deadline
+    from reference_broker.core.exchange.exchange import Exchange
+    from reference_broker.core.queue.ports import QueueEnvironment
+
+SOON_MS = 1_000
+"""What is due within it is not read back from disk for it: about what a busy disk may take."""
+
+RELEASED_AT_ONCE = 1_000
+"""Messages that are routed in one go when many are due: some 30 ms, in which nobody is served."""
+
+_EVERY_MESSAGE_HAS_A_TIME = QueueArguments(message_ttl_ms=0)
+
+
+def delayed_messages(exchange: Exchange, id: int, env: QueueEnvironment) -> Queue:
+    """What holds the messages of ``exchange``, as durable as it is."""
+    queue = Queue(
+        id=id,
+        name=f"delayed by {described('exchange', exchange.name, env.vhost_name)}",
+        durable=exchange.durable,
+        auto_delete=False,
+        owner=None,
+        arguments={},
+        limits=_EVERY_MESSAGE_HAS_A_TIME,
+        env=env,
+    )
+    queue.expiry = HeldUntilDue(queue, exchange.name)
+    return queue
+
+
+class HeldUntilDue:
+    """The :class:`~reference_broker.core.queue.expiry.Expiry` of such a queue: messages leave when
+    they are due, whatever their place, for the queues that the exchange then routes them to."""
+
+    __slots__ = ("_deadline", "_exchange_name", "_fresh", "_order", "_queue", "watching")
+    wants_all = False
+
+    def __init__(self, queue: Queue, exchange_name: str) -> None:
+        self._queue = queue
+        self._exchange_name = exchange_name
+        self._order = DueOrder()
+        self._fresh: list[tuple[int, int, Content]] = []
+        """What came since the last look: due, sequence, and the message."""
+        self._deadline: Deadline | None = None
+        self.watching = False
+
+    def discards_new(self) -> bool:
+        """Never: every held message has its time."""
+        return False
+
+    def stamp(self, content: Content, facts: HeaderFacts, sequence: int) -> int:
+        """When the message that will have ``sequence`` is due."""
+        due_ms = self._queue.env.moment.wall_ms + delay_ms(headers_of(content.header))
+        self._fresh.append((due_ms, sequence, content))
+        self._order.add(due_ms, sequence)
+        self.watching = True
+        return due_ms
+
+    def restored(self) -> None:
+        """Recovery: the queue has another index."""
+        index = self._queue.index
+        for sequence, _, _ in index.ready_from(0):
+            self._order.add(index.expires_at(sequence), sequence)
+        self.watching = bool(len(self._order))
+
+    def drop_overdue(self) -> None:
+        """Nobody is served from here."""
+
+    def drop_due(self) -> None:
+        """Route what is due, and see to it that the next one is noticed."""
+        self._keep_what_is_due_soon()
+        queue, order = self._queue, self._order
+        now_ms = queue.env.moment.wall_ms
+        if order.open(now_ms, self._due_of):
+            self._read_ahead()
+        released = 0
+        while (head := order.head()) is not None and head[0] <= now_ms:
+            sequence = head[1]
+            if queue.index.ready_entry(sequence) is not None:
+                if sequence not in queue.contents:
+                    self._read_ahead()
+                    return  # The queue is dispatched again when it is here.
+                if released == RELEASED_AT_ONCE:
+                    break
+                self._release(sequence)
+                released += 1
+            order.pop()
+        self._watch_next()
+
+    def cancel(self) -> None:
+        """The exchange is deleted."""
+        self.watching = False
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+    def _due_of(self, sequence: int) -> int | None:
+        """``None`` for a message that was damaged on disk, and is gone."""
+        index = self._queue.index
+        return None if index.ready_entry(sequence) is None else index.expires_at(sequence)
+
+    def _keep_what_is_due_soon(self) -> None:
+        fresh, self._fresh = self._fresh, []
+        soon_ms = self._queue.env.moment.wall_ms + SOON_MS
+        for due_ms, sequence, content in fresh:
+            if due_ms > soon_ms:
+                self._queue.backlog.let_go(sequence)
+            else:
+                self._queue.backlog.keep(sequence, content)
+
+    def _read_ahead(self) -> None:
+        """Have the first open ones read, those that are absent."""
+        backlog = self._queue.backlog
+        if not backlog.fetching:
+            near = self._order.near(RELEASED_AT_ONCE)
+            backlog.fetch(array("Q", [sequence for _, sequence in near]))
+
+    def _release(self, sequence: int) -> None:
+        queue = self._queue
+        env = queue.env
+        queue.index.take_at(sequence)
+        content = queue.contents.pop(sequence)
+        header = with_spent_delay(content.header)
+        letter = Content(content.route, header, content.body)
+        keys = [split_route(content.route)[1], *cc_keys_of(header)]
+        first, *copies = (key.decode(errors="surrogateescape") for key in keys)
+        route = env.route_again if has_died(header) else env.route
+        reached = route(self._exchange_name, first, header, copies) or ()
+        taking = those_that_take(reached, letter)
+        death = Death(queue, sequence, content, DeathReason.EXPIRED)
+        store(taking, letter, read_facts(header), env, death)
+
+    def _watch_next(self) -> None:
+        when_ms = self._order.next_ms()
+        self.watching = when_ms is not None
+        if when_ms is None:
+            return
+        deadline = self._deadline
+        if deadline is not None and deadline.pending:
+            if deadline.when_ms <= when_ms:
+                return  # it comes early, finds nothing due, and is set again
+            deadline.cancel()
+        self._deadline = self._queue.env.deadlines.at(when_ms, self._queue.dispatch)

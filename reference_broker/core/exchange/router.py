@@ -1,0 +1,143 @@
+"""From a message to queues: through exchanges bound to exchanges, and alternate exchanges.
+
+The law: every exchange is passed once (cycles end), every queue is named once, and the order
+depends on nothing but the topology: the first exchange's queues first, then those behind it. What a
+delayed exchange holds back goes no further, and to the queue of what it holds. What an exchange has
+seen before goes no further either; what is new goes to its window too, if it goes anywhere. A
+message that was published once and comes a second time is no repetition: it passes every window
+(:mod:`reference_broker.core.queue.enqueue` says which those are).
+
+A message with more keys than one (CC, BCC) is one message: an exchange is passed with all of them
+at once, and chooses once where it chooses. So the cost is that of its bindings and of its keys, and
+not of one times the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange
+from reference_broker.core.message.delay_header import delay_ms
+from reference_broker.core.message.message_headers import NO_HEADERS, MessageHeaders
+
+if TYPE_CHECKING:
+    from reference_broker.core.queue.queue import Queue
+
+
+class Router:
+    """Reads a virtual host's exchanges and queues; changes nothing."""
+
+    __slots__ = ("_exchanges", "_queues")
+
+    def __init__(self, exchanges: Mapping[str, Exchange], queues: Mapping[str, Queue]) -> None:
+        self._exchanges = exchanges
+        self._queues = queues
+
+    def resolve(
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
+    ) -> tuple[Queue, ...]:
+        """The queues for a message that is published to ``exchange``. ``copies`` are more routing
+        keys (CC, BCC): each exchange on the way is asked for all of them, and its alternate only
+        where none of them matched.
+
+        ``header`` is the content header's payload, decoded only where an exchange is reached that
+        asks for more than the routing key; ``None`` counts as no headers. Raises
+        :exc:`ConnectionException` 502 when it can't be decoded, and :exc:`ChannelException` 406 for
+        keys that cost too much (:mod:`topic_trie`).
+        """
+        headers = MessageHeaders(header)
+        found = self._reach(exchange, (routing_key, *copies), headers, ask_windows=True)
+        for queue in list(found.values()):
+            if queue.seen is not None:
+                known = queue.seen.knows(headers)
+                if known:
+                    del found[queue.id]
+                elif known is False:
+                    found[queue.seen.queue.id] = queue.seen.queue
+        return tuple(found.values())
+
+    def resolve_again(
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
+    ) -> tuple[Queue, ...]:
+        """:meth:`resolve` for a message that comes a second time: windows are not asked, and it
+        goes to none of them. The default exchange, where most dead letters go, is asked at once."""
+        if exchange.name == DEFAULT_EXCHANGE and not copies:
+            queue = self._queues.get(routing_key)
+            return () if queue is None else (queue,)
+        headers = MessageHeaders(header)
+        keys = (routing_key, *copies)
+        return tuple(self._reach(exchange, keys, headers, ask_windows=False).values())
+
+    def _reach(
+        self, exchange: Exchange, keys: Sequence[str], headers: MessageHeaders, *, ask_windows: bool
+    ) -> dict[int, Queue]:
+        """By id, whatever the queues themselves have seen."""
+        if exchange.name == DEFAULT_EXCHANGE:
+            named = map(self._queues.get, keys)
+            return {queue.id: queue for queue in named if queue is not None}
+        found: dict[int, Queue] = {}
+        windows: dict[int, Queue] = {}
+        reached = {exchange.name: exchange}
+        ahead = [exchange]
+        for current in ahead:
+            if current.delays is not None and delay_ms(headers()):
+                found[current.delays.id] = current.delays
+                continue
+            seen = current.seen
+            if ask_windows and seen is not None:
+                known = seen.knows(headers)
+                if known:
+                    continue
+                if known is False:
+                    windows[seen.queue.id] = seen.queue
+            matched = False
+            for binding in current.match(keys[0], headers, keys[1:]):
+                matched = True
+                name = binding.destination
+                if binding.destination_is_queue:
+                    queue = self._queues[name]
+                    found[queue.id] = queue
+                elif name not in reached:
+                    reached[name] = self._exchanges[name]
+                    ahead.append(reached[name])
+            if not matched:
+                alternate = self._alternate(current)
+                if alternate is not None and alternate.name not in reached:
+                    reached[alternate.name] = alternate
+                    ahead.append(alternate)
+        if windows and found:
+            found |= windows
+        return found
+
+    def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
+        """Could the route of a message to ``exchange`` depend on more than its routing key?"""
+        reached = {exchange.name: exchange}
+        ahead = [exchange]
+        for current in ahead:
+            if not current.routes_by_key:
+                return True
+            behind = [self._exchanges[name] for name in current.downstream]
+            alternate = self._alternate(current)
+            if alternate is not None:
+                behind.append(alternate)
+            for exchange_behind in behind:
+                if exchange_behind.name not in reached:
+                    reached[exchange_behind.name] = exchange_behind
+                    ahead.append(exchange_behind)
+        queues = self._reach(exchange, (routing_key,), NO_HEADERS, ask_windows=False).values()
+        return any(queue.seen is not None for queue in queues)
+
+    def _alternate(self, exchange: Exchange) -> Exchange | None:
+        """Where messages go that match no binding. It may not exist, which is no error. The
+        default exchange has no bindings to match, so as an alternate it leads nowhere (RabbitMQ).
+        """
+        return None if exchange.alternate is None else self._exchanges.get(exchange.alternate)

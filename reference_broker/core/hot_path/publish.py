@@ -1,0 +1,391 @@
+"""basic.publish, from three frames to the queues. This is the hot path of the broker.
+
+    method frame                    header frame                        body frames, 0 or more
+    60 40, exchange, key, bits      60, weight, body size, properties   octets
+
+The method's arguments are not decoded again for every message: their bytes are the key of a small
+dictionary of resolved targets, valid while the virtual host's ``topology_version`` stands. The
+content header is not decoded at all, beyond the facts that a queue acts on.
+
+Two ways lead to :func:`publish`. :func:`take_publishes` eats complete messages (one body frame or
+none) straight out of what was read; :func:`take_content_frame` collects anything else a frame at a
+time: a message that is cut by a read, or by frame_max.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from mqkit.wire import LENIENT, FrameType, WireError, decode_method, encode_shortstr
+from mqkit.wire.methods import BasicPublish
+from reference_broker.core.access.permission import Action
+from reference_broker.core.access.user_id import check_user_id
+from reference_broker.core.channel.after_routing import place, return_unroutable
+from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.channel.direct_reply import address_of, addressed
+from reference_broker.core.hot_path.message_span import form_of, message_at
+from reference_broker.core.hot_path.publish_run import run_for
+from reference_broker.core.journal.free_space import NoRoom
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import COPIES_MARK, facts_of, user_id_of
+from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.vhost.sender_selected import resolve_all
+from reference_broker.core.vhost.traffic import count_routed
+from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.message.header import HeaderFacts
+    from reference_broker.core.queue.queue import Queue
+
+PUBLISH_IDS = (60, 40)
+_BASIC = 60
+_CONTENT_FIXED = struct.Struct(">HHQ")
+
+COPIED_BODY_BYTES_MAX = 65_536
+"""A collected body up to this is copied out of its buffer, which may be larger by an eighth. That
+costs less than a read of the socket; above it the buffer itself becomes the body."""
+
+UNRESOLVED = -1
+"""A target's version where its route was not looked up, or depends on each message's headers."""
+
+
+class PublishTarget:
+    """Where the publishes with one set of method arguments go.
+
+    ``queues`` holds while ``version`` is the virtual host's ``topology_version``. A ``plain``
+    target is nothing but queues; others are a reply consumer's, a transactional channel's, or
+    traced.
+    """
+
+    __slots__ = (
+        "exchange",
+        "mandatory",
+        "plain",
+        "queues",
+        "reply_address",
+        "route",
+        "routing_key",
+        "transactional",
+        "version",
+    )
+
+    def __init__(self, method: BasicPublish, *, transactional: bool) -> None:
+        self.exchange = method.exchange
+        self.routing_key = method.routing_key
+        self.route = encode_shortstr(method.exchange, LENIENT)
+        self.route += encode_shortstr(method.routing_key, LENIENT)
+        self.mandatory = method.mandatory
+        self.reply_address = address_of(method.exchange, method.routing_key)
+        self.transactional = transactional
+        self.plain = False
+        self.queues: tuple[Queue, ...] = ()
+        self.version = UNRESOLVED
+
+
+class PublishAssembly:
+    """A publish of which not everything has arrived: first the header, then the body in pieces.
+
+    The buffer grows with what arrives, whatever size the header promises: by an eighth at a time,
+    and a large one without being copied where the allocator can move its pages (glibc does).
+    """
+
+    __slots__ = ("body", "header", "missing", "target")
+
+    def __init__(self, target: PublishTarget) -> None:
+        self.target = target
+        self.header = b""
+        self.missing = 0
+        self.body = bytearray()
+
+    @property
+    def held_bytes(self) -> int:
+        """What has arrived so far. One buffer, as frames of two octets each would cost a list of
+        pieces thirty times their size."""
+        return len(self.header) + len(self.body)
+
+    def take_body(self) -> bytes | bytearray:
+        """The body, when nothing is ``missing``. A large one is the buffer, which nobody may change
+        from then on: the assembly is of no more use."""
+        body = self.body
+        return bytes(body) if len(body) <= COPIED_BODY_BYTES_MAX else body
+
+
+def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> int:
+    """Publish the complete messages that stand one after another in ``data`` from ``position``.
+
+    The caller has checked that a complete basic.publish frame of this channel is there. Returns
+    where it should go on; ``position`` itself if not one message was complete or well-formed,
+    and then :func:`take_content_frame` finds out what is wrong with it, if anything.
+    """
+    targets = channel.targets
+    form = form_of(channel)
+    tail = channel.vhost.journal.tail
+    count = counted = 0
+    target = run = None
+    while (span := message_at(data, position, end, form)) is not None:
+        start, header_at, header_stop, position = span
+        try:
+            found = targets.get(data[start + 11 : header_at - 8])
+            if found is None:
+                found = _new_target(channel, data[start + 7 : header_at - 8])
+            header = data[header_at:header_stop]
+            body = data[header_stop + 8 : position - 1]
+            if run is not None and found is target and run.add(header, body):
+                before = len(run.contents)
+                position = run.add_alike(data, span, end, form.body_max)
+                count += 1 + len(run.contents) - before
+                continue
+            if run is not None:
+                missed, octets = run.close()
+                run = None
+                if missed:
+                    count, position = count - missed, start - octets
+                    break
+            if found is not target:
+                _note_routed(channel, target, count - counted)
+                target, counted = found, count
+            publish(channel, target, header, body)
+            if data.startswith(data[start : header_at - 7], position):
+                run = run_for(channel, target, header_at - 7 - start)
+        except (AmqpError, WireError, NoRoom) as error:
+            if run is not None:  # That goes first, and this is met again.
+                position = start
+            else:
+                position = _not_published(channel, error, start, position)
+            break
+        count += 1
+    if run is not None:
+        missed, octets = run.close()
+        count, position = count - missed, position - octets
+    if count:
+        _note_routed(channel, target, count - counted)
+        _note_published(channel, count, tail)
+    return position
+
+
+def _not_published(
+    channel: Channel, error: AmqpError | WireError | NoRoom, start: int, end: int
+) -> int:
+    """Have the message wait that stands from ``start`` to ``end``, or refuse it; returns where
+    to go on."""
+    if isinstance(error, NoRoom):
+        channel.await_room()
+        return start
+    channel.connection.refuse(channel, error, *PUBLISH_IDS)
+    return end
+
+
+def publish(
+    channel: Channel, target: PublishTarget, header: bytes, body: bytes | bytearray
+) -> None:
+    """Route one message and put it into its queues. Raises ``ChannelException``: 403 or 404 for
+    the exchange, 406 for a property that can't be used; and ``NoRoom``."""
+    vhost = channel.vhost
+    if target.version == vhost.topology_version:
+        queues = target.queues
+    else:
+        queues = _resolve(channel, target, header, len(body))
+    try:
+        facts = facts_of(header)
+    except ChannelException:  # the expiration, which RabbitMQ looks at after these
+        _check_sender(channel, header)
+        raise
+    if not (facts.plain and target.plain):
+        _publish_with_care(channel, target, queues, header, body, facts)
+        return
+    confirms = channel.confirms
+    if confirms is not None:
+        confirms.published += 1
+    content = Content(target.route, header, body)
+    if queues:
+        if not enqueue(queues, content, facts, vhost) and confirms is not None:
+            confirms.refuse()
+    elif target.mandatory:
+        return_unroutable(channel, target, content)
+    else:
+        channel.unroutable += 1
+
+
+def _publish_with_care(
+    channel: Channel,
+    target: PublishTarget,
+    queues: tuple[Queue, ...],
+    header: bytes,
+    body: bytes | bytearray,
+    facts: HeaderFacts,
+) -> None:
+    """The second half of :func:`publish`, for what the hot path doesn't look for."""
+    sent = header
+    if not facts.plain:
+        sent = header = _check_sender(channel, header)
+        if facts.has_headers and COPIES_MARK in header:
+            exchange = channel.vhost.exchange_for_publish(target.exchange)
+            counted = queues  # those of the routing key alone
+            access = channel.connection.access
+            queues, header = resolve_all(
+                channel.vhost, exchange, target.routing_key, header, access
+            )
+            if channel.transaction is None:
+                count_routed(channel.vhost, exchange, queues, instead_of=counted)
+    content = Content(target.route, header, body)
+    firehose = channel.vhost.firehose
+    if firehose is not None:
+        firehose.published(channel, queues, content, sent)
+    if channel.transaction is not None:
+        channel.transaction.publish(target, queues, content, facts, sent)
+        return
+    confirms = channel.confirms
+    if confirms is not None:
+        confirms.published += 1
+    if not place(channel, target, queues, content, facts) and confirms is not None:
+        confirms.refuse()
+
+
+def _check_sender(channel: Channel, header: bytes) -> bytes:
+    """Whom the message asks to reply to, and whom it says it is from; the header to send on."""
+    header = addressed(channel, header)
+    _check_user_id(channel, user_id_of(header))
+    return header
+
+
+def begin_publish(channel: Channel, payload: bytes) -> None:
+    """A basic.publish frame arrived; its content header is awaited.
+
+    ``payload`` is the method frame's. Raises ``WireError``, and ``ConnectionException`` (540) for
+    ``immediate``, which RabbitMQ does not have either.
+    """
+    target = channel.targets.get(payload[4:])
+    channel.assembly = PublishAssembly(target or _new_target(channel, payload))
+
+
+def _new_target(channel: Channel, payload: bytes) -> PublishTarget:
+    method = decode_method(payload)
+    assert isinstance(method, BasicPublish)
+    if method.immediate:
+        raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "immediate=true")
+    target = PublishTarget(method, transactional=channel.transaction is not None)
+    channel.connection.broker.targets.remember(channel, payload[4:], target)
+    return target
+
+
+def take_content_frame(
+    channel: Channel, assembly: PublishAssembly, kind: int, payload: bytes
+) -> None:
+    """A frame arrived while a publish is being collected. Publishes when it was the last one.
+
+    Raises ``ConnectionException`` (505) for a frame that has no place here, ``ChannelException``
+    (406) for a message that is too large, before any of its body was kept.
+    """
+    channel.connection.has_published = True
+    if not assembly.header:
+        _take_header(channel, assembly, kind, payload)
+    elif kind != FrameType.BODY:
+        raise _unexpected("expected content body, got non content body frame instead")
+    elif len(payload) > assembly.missing:
+        raise _unexpected("content body frame exceeds remaining content size")
+    elif payload:
+        assembly.body += payload
+        assembly.missing -= len(payload)
+    if not assembly.missing:
+        publish_assembled(channel, assembly)
+
+
+def publish_assembled(channel: Channel, assembly: PublishAssembly) -> None:
+    """Publish the message that was collected, and is complete; or have the channel wait with it.
+    Raises ``AmqpError`` and ``WireError`` as :func:`publish` does."""
+    channel.assembly = None
+    target = assembly.target
+    journal = channel.vhost.journal
+    tail = journal.tail
+    if len(assembly.header) + len(assembly.body) > journal.room.plain_bytes:
+        target.version = UNRESOLVED  # whoever looks up the route asks for room
+    try:
+        publish(channel, target, assembly.header, assembly.take_body())
+        _note_routed(channel, target, 1)
+    except NoRoom:
+        channel.assembly = assembly
+        channel.await_room()
+    finally:
+        if channel.assembly is None:
+            _note_published(channel, 1, tail)
+
+
+def _take_header(channel: Channel, assembly: PublishAssembly, kind: int, payload: bytes) -> None:
+    expected = "expected content header for class 60, got "
+    if kind != FrameType.HEADER:
+        raise _unexpected(expected + "non content header frame instead")
+    class_id, weight, body_size = _CONTENT_FIXED.unpack_from(payload)
+    if weight:
+        raise _unexpected(expected + "non content header frame instead")
+    if class_id != _BASIC:
+        raise _unexpected(f"{expected}one for class {class_id} instead")
+    message_size_max = channel.connection.message_size_max
+    if body_size > message_size_max:
+        raise ChannelException(
+            ReplyCode.PRECONDITION_FAILED,
+            f"message size {body_size} is larger than configured max size {message_size_max}",
+        )
+    assembly.header = payload
+    assembly.missing = body_size
+
+
+def _unexpected(text: str) -> ConnectionException:
+    return ConnectionException(ReplyCode.UNEXPECTED_FRAME, text)
+
+
+def _resolve(
+    channel: Channel, target: PublishTarget, header: bytes, body_size: int
+) -> tuple[Queue, ...]:
+    vhost = channel.vhost
+    access = channel.connection.access
+    access.require_publish(target.exchange)
+    exchange = vhost.exchange_for_publish(target.exchange)
+    access.require_topic(Action.WRITE, exchange, target.routing_key)
+    queues = vhost.resolve(exchange, target.routing_key, header)
+    target.plain = not (target.transactional or target.reply_address or vhost.firehose)
+    room = vhost.journal.room
+    asks = room.scarce or len(header) + body_size > room.plain_bytes
+    if (asks or len(queues) > room.plain_entries) and channel.transaction is None:
+        entries = sum(queue.durable for queue in queues)
+        if entries and not room.admits(len(target.route) + len(header) + body_size, entries):
+            raise NoRoom
+    if not vhost.depends_on_headers(exchange, target.routing_key):
+        target.queues = queues
+        if not room.scarce and len(queues) <= room.plain_entries:
+            target.version = vhost.topology_version
+        return queues
+    if channel.transaction is None:
+        count_routed(vhost, exchange, queues)
+    if not queues and channel.confirms is not None:
+        # It may be one that was seen before: confirmed when that is on disk, nacked if it fails.
+        channel.confirms.position = vhost.journal.tail
+    return queues
+
+
+def _check_user_id(channel: Channel, user_id: bytes | None) -> None:
+    user = channel.connection.user
+    assert user is not None
+    check_user_id(user, user_id)
+
+
+def _note_routed(channel: Channel, target: PublishTarget | None, count: int) -> None:
+    """``count`` messages in a row had this target: the exchange's counters, once for all of them.
+    Routes that depend on each message's headers are counted as they are resolved, and what a
+    transaction holds when it is committed."""
+    if target is None or channel.transaction is not None:
+        return
+    exchange = channel.vhost.exchanges.get(target.exchange)
+    if exchange is not None:
+        exchange.published += count
+        exchange.routed += count * len(target.queues)
+        channel.vhost.traffic.routed += count * len(target.queues)
+
+
+def _note_published(channel: Channel, count: int, tail_before: int) -> None:
+    channel.published += count
+    channel.connection.has_published = True
+    confirms = channel.confirms
+    if confirms is not None and channel.state is ChannelState.OPEN:
+        channel.connection.broker.ledger.published(confirms, tail_before)

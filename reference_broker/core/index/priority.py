@@ -1,0 +1,85 @@
+"""Priority levels: one index per level in use, highest first, dense in each.
+
+A priority queue numbers each level by itself, with the level in the top nine bits of the sequence,
+so that a level's index has no holes and consecutive acks of a level fold together in the log::
+
+    bit 63     62..55      54..32                31..0
+    | front |  priority  |  epoch of the start  |  counter  |
+
+The epoch (:attr:`Journal.epoch`) makes a sequence unique over restarts as well: what was acked in
+an earlier run is never mistaken for a message of this one. 23 bits are eight million starts; a
+counter that runs over goes on in the next epoch's numbers, which is harmless while they rise.
+"""
+
+from __future__ import annotations
+
+from reference_broker.core.index.index import QueueIndex
+
+LEVEL_SHIFT = 55
+EPOCH_SHIFT = 32
+
+FRONT_LEVEL = 256
+"""Above every priority, and the top bit of a sequence: what was put back to the front."""
+
+
+def first_sequence(epoch: int, level: int = 0) -> int:
+    """The first sequence that a queue gives out in the run ``epoch``."""
+    return level << LEVEL_SHIFT | epoch << EPOCH_SHIFT
+
+
+class PriorityLevels:
+    """The indexes of a queue with ``x-max-priority``. A priority above the maximum counts as it."""
+
+    __slots__ = ("_epoch", "_indexes", "_levels", "max_priority")
+
+    def __init__(self, max_priority: int, epoch: int) -> None:
+        self.max_priority = max_priority
+        self._epoch = epoch
+        self._indexes: dict[int, QueueIndex] = {}
+        self._levels: list[int] = []
+        """The keys of ``_indexes``, highest first."""
+
+    @classmethod
+    def around(cls, index: QueueIndex, epoch: int) -> PriorityLevels:
+        """Of a queue without priorities, whose one ``index`` becomes the lowest level."""
+        levels = cls(0, epoch)
+        levels.adopt(0, index)
+        return levels
+
+    def level_of(self, priority: int) -> int:
+        """The level that a message of this priority belongs to."""
+        return min(priority, self.max_priority)
+
+    def index_for(self, priority: int) -> QueueIndex:
+        """The index that a message of this priority goes into."""
+        return self.index_at(self.level_of(priority))
+
+    def index_at(self, level: int) -> QueueIndex:
+        """The index of a level, made where it isn't there yet."""
+        index = self._indexes.get(level)
+        if index is None:
+            index = self._indexes[level] = QueueIndex(first_sequence(self._epoch, level))
+            self._levels = sorted(self._indexes, reverse=True)
+        return index
+
+    def adopt(self, level: int, index: QueueIndex) -> None:
+        """Recovery: ``index`` is what was stored of a level. New sequences are of this run."""
+        index.begin_at(first_sequence(self._epoch, level))
+        self._indexes[level] = index
+        self._levels = sorted(self._indexes, reverse=True)
+
+    def holding(self, sequence: int) -> QueueIndex:
+        """The index that has ``sequence``."""
+        return self._indexes[sequence >> LEVEL_SHIFT]
+
+    def head(self) -> QueueIndex | None:
+        """The highest level that has a ready entry."""
+        for level in self._levels:
+            index = self._indexes[level]
+            if index.ready:
+                return index
+        return None
+
+    def all(self) -> list[QueueIndex]:
+        """Every level in use, highest first."""
+        return [self._indexes[level] for level in self._levels]

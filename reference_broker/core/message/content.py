@@ -1,0 +1,45 @@
+"""What a published message carries through the broker, and the few facts that routing needs of it.
+
+A content header travels as bytes: it is decoded no further than the properties that a queue acts
+on (delivery mode, priority, expiration), and its field table only when a headers exchange or
+dead-lettering asks.
+"""
+
+from __future__ import annotations
+
+NOT_STORED = -1
+"""The position of a message that only memory has."""
+
+
+class Content:
+    """One message, shared by every queue that it was routed to.
+
+    ``route`` is the exchange name and the routing key, each as a shortstr: exactly the bytes that
+    ``basic.deliver`` and ``basic.return`` put there. ``header`` is the content header frame's
+    payload as it arrived (class id, weight, body size, property flags, properties). Neither these
+    nor ``body`` change after creation; a large body is the bytearray that it was collected in.
+
+    ``position`` is where the journal has it
+    (:class:`~reference_broker.core.journal.journal.Journal` says what a position is), and
+    ``stored`` how many of the log's bytes are one entry's share of it."""
+
+    __slots__ = ("body", "header", "position", "route", "stored")
+
+    def __init__(
+        self,
+        route: bytes,
+        header: bytes,
+        body: bytes | bytearray,
+        position: int = NOT_STORED,
+        stored: int = 0,
+    ) -> None:
+        self.route = route
+        self.header = header
+        self.body = body
+        self.position = position
+        self.stored = stored
+
+    @property
+    def size(self) -> int:
+        """Bytes that this message is accounted for (body, header and route)."""
+        return len(self.body) + len(self.header) + len(self.route)

@@ -1,0 +1,177 @@
+"""basic.*, without basic.publish (:mod:`publish_path`): consuming, getting, settling."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from mqkit.wire.methods import (
+    BasicAck,
+    BasicCancel,
+    BasicCancelOk,
+    BasicConsume,
+    BasicConsumeOk,
+    BasicGet,
+    BasicGetEmpty,
+    BasicNack,
+    BasicQos,
+    BasicQosOk,
+    BasicRecover,
+    BasicRecoverAsync,
+    BasicRecoverOk,
+    BasicReject,
+    Method,
+)
+from reference_broker.core.access.permission import Action
+from reference_broker.core.arguments.queue_type import check_get
+from reference_broker.core.base.limits import CONSUMERS_MAX, UNACKED_MAX
+from reference_broker.core.channel import direct_reply, settlement
+from reference_broker.core.channel.ack_timeout import timeout_of
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.consume import consume
+from reference_broker.core.methods.queue import named_queue
+from reference_broker.core.queue.delivery_counts import shown_content
+from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+
+_GET_OK = struct.Struct(">HHQ?")
+"""basic.get-ok, up to the exchange name and routing key; :data:`_COUNT` follows those."""
+_COUNT = struct.Struct(">I")
+
+
+def _qos(channel: Channel, method: BasicQos) -> None:
+    if method.prefetch_size:
+        raise ConnectionException(
+            ReplyCode.NOT_IMPLEMENTED, f"prefetch_size!=0 ({method.prefetch_size})"
+        )
+    if method.global_:
+        channel.limit_outstanding(method.prefetch_count)
+    else:  # RabbitMQ: for the consumers that are still to come, in place of the channel's own
+        channel.consumer_prefetch = method.prefetch_count
+        if channel.global_prefetch:
+            channel.limit_outstanding(0)
+    channel.reply(BasicQosOk())
+
+
+def _consume(channel: Channel, method: BasicConsume) -> None:
+    connection = channel.connection
+    name = named_queue(channel, method.queue)
+    tag = method.consumer_tag or f"amq.ctag-{connection.broker.ids.token()}"
+    if tag in channel.consumers or _takes_replies(channel, tag, method.queue):
+        raise ConnectionException(ReplyCode.NOT_ALLOWED, f"attempt to reuse consumer tag '{tag}'")
+    if method.queue == direct_reply.PSEUDO_QUEUE:
+        direct_reply.consume(channel, tag, no_ack=method.no_ack)
+        if not method.nowait:
+            channel.reply(BasicConsumeOk(consumer_tag=tag))
+        return
+    if len(channel.consumers) >= CONSUMERS_MAX:
+        raise ConnectionException(
+            ReplyCode.NOT_ALLOWED, f"reached maximum ({CONSUMERS_MAX}) of consumers per channel"
+        )
+    connection.access.require(Action.READ, "queue", name)
+    queue = channel.vhost.queue_for(name, connection)
+    consume(channel, queue, tag, method)
+    if not method.nowait:
+        channel.reply(BasicConsumeOk(consumer_tag=tag))
+
+
+def _takes_replies(channel: Channel, tag: str, queue_name: str) -> bool:
+    """The channel's reply consumer has the tag. (A second one is refused for another reason.)"""
+    replies = channel.reply_consumer
+    return replies is not None and replies.tag == tag and queue_name != direct_reply.PSEUDO_QUEUE
+
+
+def _cancel(channel: Channel, method: BasicCancel) -> None:
+    consumer = channel.consumers.get(method.consumer_tag)
+    if consumer is not None:
+        # What came before in this read (an ack made room, a publish) still counts for it.
+        consumer.queue.dispatch()
+        channel.consumers.pop(method.consumer_tag, None)
+        consumer.queue.remove_consumer(consumer)
+    elif channel.reply_consumer is not None and channel.reply_consumer.tag == method.consumer_tag:
+        direct_reply.cancel(channel)
+    if not method.nowait:
+        channel.reply(BasicCancelOk(consumer_tag=method.consumer_tag))
+
+
+def _cancel_ok(channel: Channel, method: BasicCancelOk) -> None:
+    """A client may answer the broker's own basic.cancel, which asks for no answer (RabbitMQ 4)."""
+
+
+def _get(channel: Channel, method: BasicGet) -> None:
+    name = named_queue(channel, method.queue)
+    channel.connection.access.require(Action.READ, "queue", name)
+    queue = channel.vhost.queue_for(name, channel.connection)
+    limits = queue.limits
+    if limits.single_active_consumer:
+        check_get(limits.queue_type, queue.name, channel.vhost.name)
+    if not method.no_ack and _unacked(channel) >= UNACKED_MAX:
+        raise ChannelException(
+            ReplyCode.PRECONDITION_FAILED,
+            f"{UNACKED_MAX} deliveries are unacknowledged on this channel",
+        )
+    lease = queue.get(channel)
+    if lease is None:
+        if queue.ready:
+            channel.await_head(queue, method)
+        else:
+            channel.got_empty += 1
+            queue.got_empty += 1
+            channel.reply(BasicGetEmpty())
+        return
+    delivery_tag = channel.next_delivery_tag
+    channel.next_delivery_tag = delivery_tag + 1
+    content = shown_content(lease)
+    got = _GET_OK.pack(60, 71, delivery_tag, lease.redelivered)
+    channel.send_content(got + content.route + _COUNT.pack(queue.ready), content)
+    channel.redelivered += lease.redelivered
+    if channel.vhost.firehose is not None:
+        channel.vhost.firehose.delivered((lease,))
+    if method.no_ack:
+        queue.ack(lease)
+        channel.got_no_ack += 1
+        queue.got_no_ack += 1
+    else:
+        channel.got += 1
+        channel.unacked[delivery_tag] = lease
+        channel.ack_timeout.watch(timeout_of(channel, channel, queue))
+
+
+def _unacked(channel: Channel) -> int:
+    """With what a transaction has settled: it may come back."""
+    held = 0 if channel.transaction is None else channel.transaction.unacked
+    return len(channel.unacked) + held
+
+
+def _ack(channel: Channel, method: BasicAck) -> None:
+    settlement.ack(channel, method.delivery_tag, method.multiple)
+
+
+def _nack(channel: Channel, method: BasicNack) -> None:
+    settlement.reject(channel, method.delivery_tag, method.multiple, method.requeue)
+
+
+def _reject(channel: Channel, method: BasicReject) -> None:
+    settlement.reject(channel, method.delivery_tag, False, method.requeue)
+
+
+def _recover(channel: Channel, method: BasicRecover | BasicRecoverAsync) -> None:
+    if not method.requeue:
+        raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "requeue=false")
+    settlement.recover(channel)
+    if isinstance(method, BasicRecover):
+        channel.reply(BasicRecoverOk())
+
+
+BASIC_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
+    BasicQos: _qos,
+    BasicConsume: _consume,
+    BasicCancel: _cancel,
+    BasicCancelOk: _cancel_ok,
+    BasicGet: _get,
+    BasicAck: _ack,
+    BasicNack: _nack,
+    BasicReject: _reject,
+    BasicRecover: _recover,
+    BasicRecoverAsync: _recover,
+}

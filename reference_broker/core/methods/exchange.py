@@ -1,0 +1,92 @@
+"""exchange.*: what each method of the class asks of the virtual host, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mqkit.wire.methods import (
+    ExchangeBind,
+    ExchangeBindOk,
+    ExchangeDeclare,
+    ExchangeDeclareOk,
+    ExchangeDelete,
+    ExchangeDeleteOk,
+    ExchangeUnbind,
+    ExchangeUnbindOk,
+    Method,
+)
+from reference_broker.core.channel.channel import Channel
+
+
+def _declare(channel: Channel, method: ExchangeDeclare) -> None:
+    exchange = channel.vhost.declare_exchange(
+        method.exchange,
+        method.type,
+        passive=method.passive,
+        durable=method.durable,
+        auto_delete=method.auto_delete,
+        internal=method.internal,
+        arguments=method.arguments,
+        access=channel.connection.access,
+    )
+    if not method.nowait:
+        durable = exchange.durable and not method.passive
+        channel.reply_defined(ExchangeDeclareOk(), durable=durable)
+
+
+def _is_durable(channel: Channel, name: str) -> bool:
+    """A name that nobody has may have been deleted just now, and that not yet be on disk."""
+    exchange = channel.vhost.exchanges.get(name)
+    return exchange is None or exchange.durable
+
+
+def _delete(channel: Channel, method: ExchangeDelete) -> None:
+    durable = _is_durable(channel, method.exchange)
+    channel.vhost.delete_exchange(
+        method.exchange, if_unused=method.if_unused, access=channel.connection.access
+    )
+    if not method.nowait:
+        channel.reply_defined(ExchangeDeleteOk(), durable=durable)
+
+
+def _require_binding(channel: Channel, method: ExchangeBind | ExchangeUnbind) -> None:
+    channel.connection.access.require_binding(
+        channel.vhost, method.source, method.destination, method.routing_key, to_queue=False
+    )
+
+
+def _bind(channel: Channel, method: ExchangeBind) -> None:
+    _require_binding(channel, method)
+    channel.vhost.bind(
+        method.source,
+        method.destination,
+        method.routing_key,
+        method.arguments,
+        destination_is_queue=False,
+        owner=channel.connection,
+    )
+    if not method.nowait:
+        channel.reply_defined(ExchangeBindOk(), durable=_is_durable(channel, method.destination))
+
+
+def _unbind(channel: Channel, method: ExchangeUnbind) -> None:
+    _require_binding(channel, method)
+    channel.vhost.unbind(
+        method.source,
+        method.destination,
+        method.routing_key,
+        method.arguments,
+        destination_is_queue=False,
+        owner=channel.connection,
+    )
+    if not method.nowait:
+        channel.reply_defined(ExchangeUnbindOk(), durable=_is_durable(channel, method.destination))
+
+
+EXCHANGE_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
+    ExchangeDeclare: _declare,
+    ExchangeDelete: _delete,
+    ExchangeBind: _bind,
+    ExchangeUnbind: _unbind,
+}

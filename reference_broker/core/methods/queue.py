@@ -1,0 +1,170 @@
+"""queue.*: what each method of the class asks of the virtual host, and its answer.
+
+A queue name that is left empty means the queue that the channel declared last (spec section 1.7,
+"queue name" in each method). The -ok of anything that may be durable waits for the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mqkit.wire.methods import (
+    Method,
+    QueueBind,
+    QueueBindOk,
+    QueueDeclare,
+    QueueDeclareOk,
+    QueueDelete,
+    QueueDeleteOk,
+    QueuePurge,
+    QueuePurgeOk,
+    QueueUnbind,
+    QueueUnbindOk,
+)
+from reference_broker.core.access.permission import Action
+from reference_broker.core.channel import direct_reply
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.queue.queue import Queue
+from reference_broker.errors import ChannelException, ReplyCode
+
+
+def named_queue(channel: Channel, name: str) -> str:
+    """The name to use for ``name``. Raises ``ChannelException`` (404) where it is empty and the
+    channel has declared no queue."""
+    if name:
+        return name
+    if not channel.last_queue_name:
+        raise ChannelException(ReplyCode.NOT_FOUND, "no previously declared queue")
+    return channel.last_queue_name
+
+
+def _declare(channel: Channel, method: QueueDeclare) -> None:
+    if method.queue.startswith(direct_reply.PSEUDO_QUEUE):
+        answer = direct_reply.declared(channel, method.queue)
+        if not method.nowait:
+            channel.reply(answer)
+        return
+    queue: Queue = channel.vhost.declare_queue(
+        method.queue,
+        passive=method.passive,
+        # Nobody can come back to it after a restart: rabbit_channel says so too.
+        durable=method.durable and not method.exclusive,
+        exclusive=method.exclusive,
+        auto_delete=method.auto_delete,
+        arguments=method.arguments,
+        owner=channel.connection,
+        access=channel.connection.access,
+    )
+    channel.last_queue_name = queue.name
+    if method.nowait:
+        return
+    queue.dispatch()  # what a consumer waits for, or has expired, does not count
+    declared = QueueDeclareOk(
+        queue=queue.name, message_count=queue.ready, consumer_count=_consumer_count(queue)
+    )
+    channel.reply_defined(declared, durable=queue.durable and not method.passive)
+
+
+def _consumer_count(queue: Queue) -> int:
+    """RabbitMQ's count. Of a quorum queue it has those who may get messages now (so none of those
+    who wait to be the single active consumer), and who holds one: a consumer that was cancelled
+    meanwhile, and each basic.get by itself."""
+    if queue.delivery_counts is None:
+        return len(queue.consumers)
+    counted: dict[object, None] = {}
+    gets = 0
+    for lease in queue.leases.values():
+        if isinstance(lease.holder, Consumer):
+            counted[lease.holder] = None
+        else:
+            gets += 1
+    for ring in queue.rotation.rings:
+        counted.update(dict.fromkeys(ring))
+    return len(counted) + gets
+
+
+def _is_durable(channel: Channel, name: str) -> bool:
+    """A name that nobody has may have been deleted just now, and that not yet be on disk."""
+    queue = channel.vhost.queues.get(name)
+    return queue is None or queue.durable
+
+
+def _binding_key(channel: Channel, method: QueueBind | QueueUnbind) -> str:
+    """RabbitMQ: with queue and routing key both left empty, both are the queue's name."""
+    if not method.queue and not method.routing_key:
+        return named_queue(channel, "")
+    return method.routing_key
+
+
+def _require_binding(channel: Channel, method: QueueBind | QueueUnbind, queue: str) -> None:
+    key = _binding_key(channel, method)
+    channel.connection.access.require_binding(
+        channel.vhost, method.exchange, queue, key, to_queue=True
+    )
+
+
+def _bind(channel: Channel, method: QueueBind) -> None:
+    name = named_queue(channel, method.queue)
+    _require_binding(channel, method, name)
+    channel.vhost.bind(
+        method.exchange,
+        name,
+        _binding_key(channel, method),
+        method.arguments,
+        destination_is_queue=True,
+        owner=channel.connection,
+    )
+    if not method.nowait:
+        channel.reply_defined(QueueBindOk(), durable=_is_durable(channel, name))
+
+
+def _unbind(channel: Channel, method: QueueUnbind) -> None:
+    name = named_queue(channel, method.queue)
+    _require_binding(channel, method, name)
+    channel.vhost.unbind(
+        method.exchange,
+        name,
+        _binding_key(channel, method),
+        method.arguments,
+        destination_is_queue=True,
+        owner=channel.connection,
+    )
+    channel.reply_defined(QueueUnbindOk(), durable=_is_durable(channel, name))
+
+
+def _purge(channel: Channel, method: QueuePurge) -> None:
+    name = named_queue(channel, method.queue)
+    channel.connection.access.require(Action.READ, "queue", name)
+    queue = channel.vhost.queue_for(name, channel.connection)
+    count = queue.purge()
+    if not method.nowait:
+        channel.reply_defined(QueuePurgeOk(message_count=count), durable=queue.durable)
+
+
+def _delete(channel: Channel, method: QueueDelete) -> None:
+    name = named_queue(channel, method.queue)
+    channel.connection.access.require(Action.CONFIGURE, "queue", name)
+    durable = _is_durable(channel, name)
+
+    def answer(count: int) -> None:
+        if not method.nowait:
+            channel.reply_defined(QueueDeleteOk(message_count=count), durable=durable)
+
+    channel.vhost.delete_queue(
+        name,
+        if_unused=method.if_unused,
+        if_empty=method.if_empty,
+        owner=channel.connection,
+        answer=answer,
+    )
+
+
+QUEUE_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
+    QueueDeclare: _declare,
+    QueueBind: _bind,
+    QueueUnbind: _unbind,
+    QueuePurge: _purge,
+    QueueDelete: _delete,
+}

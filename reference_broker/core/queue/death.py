@@ -1,0 +1,38 @@
+"""A message that left its queue without being consumed, on its way to a dead-letter exchange."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from reference_broker.core.message.content import Content
+    from reference_broker.core.queue.queue import Queue
+
+
+class DeathReason(StrEnum):
+    """Why, in the words of x-death."""
+
+    EXPIRED = "expired"
+    MAXLEN = "maxlen"
+    REJECTED = "rejected"
+    DELIVERY_LIMIT = "delivery_limit"
+
+
+class Death(NamedTuple):
+    """One message that leaves ``queue``.
+
+    ``sequence`` is its entry, which is still taken: whoever sends the dead letter says in the
+    journal what becomes of it, and then calls :meth:`Queue.buried`. It is -1 for a message that the
+    queue refused.
+    """
+
+    queue: Queue
+    sequence: int
+    content: Content
+    reason: DeathReason
+
+    @property
+    def is_logged(self) -> bool:
+        """The journal has the entry."""
+        return self.sequence >= 0 and self.queue.durable and self.content.position >= 0

@@ -1,0 +1,128 @@
+"""A queue's length limit, and what it does with one message too many.
+
+The law: only ready messages count, by number and by body bytes (rabbitmq.com/docs/maxlength), and
+waiting consumers are served before anything is dropped or refused, and what is overdue at the head
+has gone (a TTL of 0 is over at once). Drop-head takes the new message
+in and then drops from the head; the reject variants look first, and refuse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_broker.core.arguments.queue_arguments import Overflow, QueueArguments
+from reference_broker.core.queue.death import Death, DeathReason
+
+if TYPE_CHECKING:
+    from reference_broker.core.message.content import Content
+    from reference_broker.core.queue.queue import Queue
+
+
+DROPS_AT_ONCE = 1_000
+"""Messages that one call drops: a few milliseconds. A policy may cut a queue of millions, and
+nobody waits for that: the rest goes in ticks that follow each other at once."""
+
+
+class LengthLimit:
+    """``x-max-length`` and ``x-max-length-bytes`` with ``x-overflow``; ``None`` is unlimited."""
+
+    __slots__ = ("_cutting", "_max_bytes", "_max_length", "_overflow")
+
+    def __init__(self, max_length: int | None, max_bytes: int | None, overflow: Overflow) -> None:
+        self._max_length = max_length
+        self._max_bytes = max_bytes
+        self._overflow = overflow
+        self._cutting = False
+
+    @classmethod
+    def of(cls, limits: QueueArguments) -> LengthLimit | None:
+        """The limit that the arguments ask for, if they ask for one."""
+        if limits.max_length is None and limits.max_length_bytes is None:
+            return None
+        return cls(limits.max_length, limits.max_length_bytes, limits.overflow)
+
+    def refuses(self, queue: Queue, content: Content) -> bool:
+        """Is this publish to be refused? Then it was counted, and dead-lettered if so configured.
+
+        The publisher gets a nack. Never true for drop-head, but what is overdue goes here too:
+        :meth:`enforce_after_publish` would have it die of the limit.
+        """
+        size = len(content.body)
+        if not self._exceeded(queue, 1, size):
+            return False
+        if self._overflow is Overflow.DROP_HEAD:
+            if queue.expiry.watching:
+                queue.dispatch()
+            return False
+        if _lets_go(queue) and not self._exceeded(queue, 1, size):
+            return False
+        queue.refused += 1
+        if (
+            self._overflow is Overflow.REJECT_PUBLISH_DLX
+            and queue.limits.dead_letter_exchange is not None
+        ):
+            queue.env.dead_letters.add(Death(queue, -1, content, DeathReason.MAXLEN))
+            queue.env.dead_letters.drain()
+        return True
+
+    def has_room(self, queue: Queue, size: int) -> bool:
+        """May a body of ``size`` bytes come in with nothing refused or dropped for it?"""
+        if not self._exceeded(queue, 1, size):
+            return True
+        return _lets_go(queue) and not self._exceeded(queue, 1, size)
+
+    def enforce_after_publish(self, queue: Queue) -> None:
+        """Drop-head: let consumers have what they can take, then drop what is over the limit."""
+        if self._overflow is Overflow.DROP_HEAD and self._exceeded(queue, 0, 0):
+            if queue.consumers:
+                queue.dispatch()
+            self.enforce(queue)
+            queue.env.dead_letters.drain()
+
+    def enforce(self, queue: Queue) -> None:
+        """Drop from the head until the queue is within its limit; nothing unless drop-head. A dead
+        letter that has to be read first ends it: it goes on when that is here. So do
+        ``DROPS_AT_ONCE``: it goes on in the next tick.
+
+        The caller drains the dead letters.
+        """
+        if self._overflow is not Overflow.DROP_HEAD:
+            return
+        left = DROPS_AT_ONCE
+        while self._exceeded(queue, 0, 0):
+            if not left:
+                self._cut_later(queue)
+                return
+            index = queue.head_index()
+            assert index is not None
+            if not queue.drop_head(index, DeathReason.MAXLEN):
+                return
+            queue.dropped += 1
+            left -= 1
+
+    def _cut_later(self, queue: Queue) -> None:
+        if not self._cutting:
+            self._cutting = True
+            env = queue.env
+            env.deadlines.at(env.moment.wall_ms, lambda: self._cut(queue))
+
+    def _cut(self, queue: Queue) -> None:
+        """A tick: go on, if this is still the queue's limit."""
+        self._cutting = False
+        if queue.length_limit is self and not queue.deleted:
+            self.enforce(queue)
+            queue.env.dead_letters.drain()
+
+    def _exceeded(self, queue: Queue, more: int, more_bytes: int) -> bool:
+        if self._max_length is not None and queue.ready + more > self._max_length:
+            return True
+        return self._max_bytes is not None and queue.ready_bytes + more_bytes > self._max_bytes
+
+
+def _lets_go(queue: Queue) -> bool:
+    """Have ``queue`` give its consumers what they take, and drop what is overdue, where there may
+    be any of either."""
+    if not (queue.consumers or queue.expiry.watching):
+        return False
+    queue.dispatch()
+    return True

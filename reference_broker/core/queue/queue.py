@@ -1,0 +1,490 @@
+"""A queue: the messages it holds, the leases it gave out, and the features it is composed of.
+
+The law: a queue decides by itself what happens to its messages; the world reaches it through
+:mod:`enqueue` (in), :meth:`Queue.get` and its consumers (out), and the settlement of leases.
+Features are values that it holds (law 9): expiry, length limit, dead-lettering, priority levels.
+
+What is ready is in the index. Its content is in ``contents`` too, unless it is absent: then the
+journal has it, and :mod:`backlog` reads it when its turn comes. What is handed out is in
+``leases``, whose lease has the content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from reference_broker.core.arguments.queue_arguments import QueueArguments
+from reference_broker.core.arguments.queue_type import QueueType
+from reference_broker.core.arguments.requeue_position import RequeuePosition, RequeueRule
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.index.memory_window import INDEX_ENTRY_BYTES, MESSAGE_OVERHEAD_BYTES
+from reference_broker.core.index.priority import PriorityLevels, first_sequence
+from reference_broker.core.message.content import NOT_STORED, Content
+from reference_broker.core.policy.policy import NO_POLICIES, AppliedPolicies
+from reference_broker.core.queue.backlog import Backlog
+from reference_broker.core.queue.death import Death, DeathReason
+from reference_broker.core.queue.delayed_returns import DelayedReturns
+from reference_broker.core.queue.delivery_counts import DeliveryCounts
+from reference_broker.core.queue.dispatch import ConsumerRotation, hand_out
+from reference_broker.core.queue.expiry import Expiry, MessageExpiry, UnusedExpiry
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.length_limit import LengthLimit
+from reference_broker.core.queue.ports import ConsumerPort, QueueEnvironment
+from reference_broker.core.queue.requeue_move import move, rule_for
+from reference_broker.core.queue.transfer import Departure
+from reference_broker.errors import ChannelException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.dead_letter.dead_letter_route import DeadLetterWay
+    from reference_broker.core.exchange.deduplication_window import SeenKeys
+
+
+class Queue:
+    """One queue of a virtual host. ``id`` is never reused, not even for the same name.
+
+    ``owner`` is the connection of an exclusive queue. Counters only rise; ``delivered`` counts
+    every hand-out but those of :meth:`get` (``got``), each of which has its part without acks
+    (``delivered_no_ack``, ``got_no_ack``), ``acked`` both; ``dropped`` what a length limit removed,
+    ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
+    ``seen`` is set by the virtual host of a queue that takes each message once.
+    ``header_bytes`` are those of the messages in memory. ``own_limits`` is what the arguments came
+    to, and ``limits`` what holds, with ``policies`` (see :mod:`policy_effect`).
+    """
+
+    __slots__ = (
+        "acked", "arguments", "auto_delete", "backlog", "contents", "dead_letter_way", "delayed",
+        "deleted", "delivered", "delivered_no_ack", "delivery_counts", "dirty", "dropped",
+        "durable", "env", "expired", "expiry", "got", "got_empty", "got_no_ack", "header_bytes",
+        "id", "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
+        "own_limits", "owner", "policies", "published", "purged", "redelivered_count", "refused",
+        "rejected", "requeued", "rotation", "seen", "stale_settlements", "stores_all",
+        "unused_expiry",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        id: int,
+        name: str,
+        durable: bool,
+        auto_delete: bool,
+        owner: object | None,
+        arguments: Mapping[str, Any],
+        limits: QueueArguments,
+        env: QueueEnvironment,
+    ) -> None:
+        self.id = id
+        self.name = name
+        self.durable = durable
+        self.auto_delete = auto_delete
+        self.owner = owner
+        self.arguments = dict(arguments)
+        self.own_limits = self.limits = limits
+        self.policies: AppliedPolicies = NO_POLICIES
+        self.env = env
+        self.dirty = False
+        self.deleted = False
+
+        epoch = env.journal.epoch
+        self.index = QueueIndex(first_sequence(epoch))
+        self.levels = PriorityLevels(limits.max_priority, epoch) if limits.max_priority else None
+        self.contents: dict[int, Content] = {}
+        self.backlog = Backlog(self)
+        self.leases: dict[int, Lease] = {}
+        self.lease_number = 0
+        self.header_bytes = 0
+
+        self.rotation = ConsumerRotation(single_active=limits.single_active_consumer)
+        self.expiry: Expiry = MessageExpiry(self)
+        self.unused_expiry = (
+            None if limits.expires_ms is None else UnusedExpiry(self, limits.expires_ms)
+        )
+        self.length_limit = LengthLimit.of(limits)
+        quorum = limits.queue_type is QueueType.QUORUM
+        self.stores_all = quorum
+        """Transient messages are stored too."""
+        self.delivery_counts = DeliveryCounts(self) if quorum else None
+        self.delayed = DelayedReturns(self)
+        self.seen: SeenKeys | None = None
+        self.dead_letter_way: DeadLetterWay | None = None
+
+        self.published = self.delivered = self.got = self.redelivered_count = 0
+        self.delivered_no_ack = self.got_no_ack = self.got_empty = 0
+        self.acked = self.requeued = self.rejected = self.stale_settlements = 0
+        self.expired = self.dropped = self.refused = self.purged = self.lost = 0
+
+    def __repr__(self) -> str:
+        return f"<Queue {self.name!r} ready={self.ready} unacked={self.unacked}>"
+
+    # What others read
+
+    @property
+    def ready(self) -> int:
+        """Messages that can be handed out."""
+        if self.levels is None:
+            return self.index.ready
+        return sum(index.ready for index in self.levels.all())
+
+    @property
+    def ready_bytes(self) -> int:
+        """Body bytes of the ready messages."""
+        if self.levels is None:
+            return self.index.ready_bytes
+        return sum(index.ready_bytes for index in self.levels.all())
+
+    @property
+    def unacked(self) -> int:
+        """Messages that are handed out and not settled, or came back and have to wait."""
+        return len(self.leases) + len(self.delayed)
+
+    @property
+    def unacked_bytes(self) -> int:
+        """Body bytes of the unacked messages."""
+        return sum(index.held_bytes - index.ready_bytes for index in self.indexes())
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the queue is accounted for: messages in memory, and the index of all."""
+        held = self.unacked_bytes - self.delayed.absent_bytes
+        bodies_and_headers = held + self.header_bytes
+        overhead = self.unacked * MESSAGE_OVERHEAD_BYTES
+        index = (self.ready + self.unacked) * INDEX_ENTRY_BYTES
+        if self.delivery_counts is not None:
+            index += self.delivery_counts.memory_bytes
+        return self.backlog.resident_bytes + bodies_and_headers + overhead + index
+
+    @property
+    def consumers(self) -> list[ConsumerPort]:
+        """The consumers in order of arrival; read only."""
+        return self.rotation.consumers
+
+    # Handing out
+
+    def dispatch(self) -> None:
+        """Hand ready messages to consumers that have capacity, then expire what is due.
+
+        Does nothing when there is nothing to do; cheap enough to be called after every input that
+        touched the queue.
+        """
+        if self.deleted:
+            return
+        if self.rotation.consumers:
+            hand_out(self)
+            if self.backlog.absent:
+                self.backlog.read_ahead()
+        if self.expiry.watching:
+            self.expiry.drop_due()
+            self.env.dead_letters.drain()
+        if self.delivery_counts and not self.unacked and not self.ready:
+            self.delivery_counts.clear()
+
+    def get(self, holder: object) -> Lease | None:
+        """basic.get: one message as a lease of ``holder``; ``None`` when the queue is empty.
+
+        It is ``None`` too while something is ``ready`` but the next message has to be read first:
+        have :meth:`Backlog.await_head` say when to ask again. The caller settles the lease; for
+        ``no_ack`` it acks it at once. Waiting consumers go first. Counts as use of the queue
+        (x-expires).
+        """
+        self.touch()
+        self.dispatch()
+        index = self.head_index()
+        taken = None if index is None else index.take()
+        if index is None or taken is None:
+            return None
+        sequence, redelivered = taken
+        content = self.contents.pop(sequence, None)
+        if content is None:
+            index.put_back(sequence, redelivered)
+            self.backlog.want_head()
+            return None
+        self.lease_number += 1
+        lease = Lease(self, sequence, content, redelivered, self.lease_number, holder)
+        self.leases[sequence] = lease
+        self.got += 1
+        self.redelivered_count += redelivered
+        if self.expiry.watching:
+            self.expiry.drop_due()
+            self.env.dead_letters.drain()
+        return lease
+
+    def head_index(self) -> QueueIndex | None:
+        """The index that the next message comes from; it may be empty, ``None`` is empty too."""
+        return self.index if self.levels is None else self.levels.head()
+
+    # Settling
+
+    def ack(self, lease: Lease) -> None:
+        """The holder is done with the message. A stale lease is counted and changes nothing."""
+        sequence = lease.sequence
+        leases = self.leases
+        if leases.get(sequence) is not lease:
+            self.stale_settlements += 1
+            return
+        del leases[sequence]
+        self.acked += 1
+        self.header_bytes -= len(lease.content.header)
+        if self.durable:
+            position = lease.content.position
+            if position >= 0:
+                self.env.journal.ack(self.id, sequence, position, lease.content.stored)
+        (self.index if self.levels is None else self.levels.holding(sequence)).settle(sequence)
+
+    def requeue(self, leases: Iterable[Lease], *, failed: bool = True) -> None:
+        """Put messages back, redelivered: at their original place, unless the consumer or the queue
+        asked for another. Stale leases are counted. A quorum queue counts each return, and those
+        that are ``failed`` deliveries against its limit: one too many, and the message is dead.
+
+        As in RabbitMQ, a length limit that this exceeds drops from the head first.
+        """
+        current = [lease for lease in leases if self._end(lease)]
+        if not current:
+            return
+        counting = self.delivery_counts
+        for lease in current:
+            if counting is not None and not counting.returned(lease.sequence, failed=failed):
+                self._bury(lease.sequence, lease.content, DeathReason.DELIVERY_LIMIT)
+                continue
+            self.requeued += 1
+            rule = rule_for(self, lease)
+            if rule.position is RequeuePosition.ORIGINAL:
+                self._put_back(lease)
+            else:
+                self._move(lease, rule)
+        if counting is not None:
+            counting.write()
+        self.delayed.write()
+        self.came_back()
+
+    def _put_back(self, lease: Lease) -> None:
+        sequence, content = lease.sequence, lease.content
+        index = self.index_of(sequence)
+        logged = self.durable and content.position >= 0
+        keep = not logged or self.backlog.has_room()
+        index.requeue(sequence)
+        if index.expires_at(sequence):
+            self.expiry.watching = True
+        if logged:
+            self.env.journal.requeue(self.id, sequence, content.position)
+        self._keep(sequence, content, keep)
+
+    def _move(self, lease: Lease, rule: RequeueRule) -> None:
+        # Behind messages that are not in memory it is the same as theirs: read when it is its turn.
+        keep = not self.backlog.absent and self.backlog.has_room()
+        index, sequence, content = move(self, lease, rule)
+        if self.delivery_counts is not None:
+            self.delivery_counts.moved(lease.sequence, sequence)
+        if rule.delay_ms:
+            self.delayed.hold(index, sequence, content, rule.delay_ms)
+            return
+        if index.expires_at(sequence):
+            self.expiry.watching = True
+        self._keep(sequence, content, keep or content.position < 0)
+
+    def _keep(self, sequence: int, content: Content, keep: bool) -> None:
+        """The message is ready again: in memory, or not."""
+        if keep:
+            self.contents[sequence] = content
+        else:
+            self.header_bytes -= len(content.header)
+            self.backlog.leave_out(sequence, len(content.body))
+
+    def came_back(self) -> None:
+        """Messages are ready again, but for those whose time is over: these are dead before anyone
+        can have them, and before the queue goes with its connection (RabbitMQ)."""
+        if self.length_limit is not None:
+            self.length_limit.enforce(self)
+        if self.expiry.watching:
+            self.expiry.drop_due()
+        self.env.mark_dirty(self)
+        self.env.dead_letters.drain()
+
+    def reject(self, lease: Lease) -> None:
+        """Refused by its holder, without requeue: dead-lettered, or dropped. Stale is counted."""
+        if not self._end(lease):
+            return
+        self.rejected += 1
+        self._bury(lease.sequence, lease.content, DeathReason.REJECTED)
+        self.env.dead_letters.drain()
+
+    def depart(self, lease: Lease) -> Departure | None:
+        """The message leaves for another queue: hand this to
+        :func:`~reference_broker.core.queue.enqueue.store` as the source, before anything else.
+        ``None``, and counted, for a stale lease."""
+        return Departure(self, lease.sequence, lease.content) if self._end(lease) else None
+
+    def _end(self, lease: Lease) -> bool:
+        """The lease ends here; false, and counted, when it is not the current one."""
+        if self.leases.get(lease.sequence) is not lease:
+            self.stale_settlements += 1
+            return False
+        del self.leases[lease.sequence]
+        return True
+
+    # Losing messages
+
+    def drop_head(self, index: QueueIndex, reason: DeathReason) -> bool:
+        """Remove the first ready message of ``index``, which must have one, for ``reason``. False,
+        and nothing is changed, when it is to be a dead letter and has to be read first.
+
+        The caller drains :attr:`QueueEnvironment.dead_letters` when it is done.
+        """
+        taken = index.take()
+        assert taken is not None
+        sequence, redelivered = taken
+        content = self.contents.pop(sequence, None)
+        if content is not None:
+            self._bury(sequence, content, reason)
+            return True
+        if self.limits.dead_letter_exchange is not None:
+            index.put_back(sequence, redelivered)
+            self.backlog.want_head()
+            return False
+        self.env.dead_letters.dropped(self, reason)
+        position, size, stored, _ = index.entry(sequence)
+        self.release(sequence, position, stored)
+        index.settle(sequence)
+        self.backlog.gone(size)
+        return True
+
+    def _bury(self, sequence: int, content: Content, reason: DeathReason) -> None:
+        """A taken message leaves by ``reason``: to the dead-letter exchange, if there is one."""
+        death = Death(self, sequence, content, reason)
+        if self.limits.dead_letter_exchange is not None:
+            self.env.dead_letters.add(death)
+            return
+        self.env.dead_letters.dropped(self, reason)
+        if death.is_logged:
+            self.env.journal.ack(self.id, sequence, content.position, content.stored)
+        self.buried(death)
+
+    def buried(self, death: Death | Departure) -> None:
+        """The journal knows what became of the message: it is gone from here."""
+        self.index_of(death.sequence).settle(death.sequence)
+        self.header_bytes -= len(death.content.header)
+
+    def release(self, sequence: int, position: int, stored: int) -> None:
+        """An entry goes: so does what the journal keeps for it at ``position``. Its index has it
+        until this returns, as a segment may be sealed meanwhile."""
+        if position >= 0:
+            self.env.journal.ack(self.id, sequence, position, stored)
+        elif position < NOT_STORED:
+            self.env.journal.unpage(position)
+
+    def purge(self) -> int:
+        """Remove every ready message; how many there were. Unacked ones stay."""
+        self.dispatch()
+        count = self._drop_ready()
+        self.purged += count
+        if self.delivery_counts is not None:
+            self.delivery_counts.sweep()
+            self.delivery_counts.write()
+        return count
+
+    def delete(self) -> None:
+        """The queue is gone with everything in it; its leases are stale from now on. Nothing is
+        dead-lettered (RabbitMQ).
+
+        The caller removes the definition and tells the consumers. Its entries are acked in the
+        journal, so that the log's segments are not held by a queue that nobody can name. Whoever
+        waits for its head is told at the end of the input.
+        """
+        if self.deleted:
+            return
+        self._drop_ready()
+        for sequence in (*self.leases, *self.delayed):
+            index = self.index_of(sequence)
+            position, _, stored, _ = index.entry(sequence)
+            self.release(sequence, position, stored)
+            index.settle(sequence)
+        self.leases.clear()
+        self.delayed.cancel()
+        if self.delivery_counts is not None:
+            self.delivery_counts.clear()
+        self.header_bytes = 0
+        self.deleted = True
+        self.expiry.cancel()
+        if self.unused_expiry is not None:
+            self.unused_expiry.cancel()
+        self.env.mark_dirty(self)
+
+    def _drop_ready(self) -> int:
+        """Remove what is ready, dead-lettering nothing; how many there were."""
+        count = 0
+        for index in self.indexes():
+            for sequence, position, stored in index.purge():
+                count += 1
+                self.release(sequence, position, stored)
+        self.header_bytes -= sum(len(content.header) for content in self.contents.values())
+        self.contents.clear()
+        self.backlog.all_gone()
+        return count
+
+    # Consumers and use
+
+    def add_consumer(self, consumer: ConsumerPort) -> None:
+        """Let a consumer take part, from the next dispatch on.
+
+        Raises :exc:`ChannelException` 403 when another has the queue to itself, or when this one
+        wants that and can't have it; nothing is changed then.
+        """
+        if self.rotation.refuses(consumer):
+            raise ChannelException(
+                ReplyCode.ACCESS_REFUSED,
+                f"queue '{self.name}' in vhost '{self.env.vhost_name}' in exclusive use",
+            )
+        self.rotation.add(consumer)
+        self.env.mark_dirty(self)
+
+    def remove_consumer(self, consumer: ConsumerPort) -> None:
+        """The consumer is gone; what it holds stays unacked. Does nothing when it wasn't here."""
+        if not self.rotation.remove(consumer):
+            return
+        if self.rotation.consumers:
+            self.env.mark_dirty(self)
+        elif self.auto_delete and not self.deleted:
+            self.env.queue_unused(self)
+        else:
+            self.touch()
+
+    def touch(self) -> None:
+        """The queue was used (basic.get, a redeclaration): its x-expires starts over."""
+        if self.unused_expiry is not None:
+            self.unused_expiry.touch()
+
+    # What the store brings back
+
+    def restore(self, indexes: Mapping[int, QueueIndex]) -> None:
+        """Recovery: take up what was stored, an index for each priority level (0 where the queue
+        has none). No message is in memory. To be called before anything else happens to the queue;
+        the caller marks it dirty once all queues are here."""
+        if self.levels is None and any(indexes):  # something was put back to the front
+            self.levels = PriorityLevels.around(self.index, self.env.journal.epoch)
+        for level, index in indexes.items():
+            if self.levels is not None:
+                self.levels.adopt(level, index)
+            else:
+                index.begin_at(first_sequence(self.env.journal.epoch))
+                self.index = index
+        self.backlog.leave_all_out()
+        self.expiry.restored()
+
+    def fetched(self, answers: Iterable[tuple[int, Content | None]]) -> None:
+        """The answer to :meth:`Journal.fetch`. What waited for it goes on, at the end of the input
+        at the latest. A message that is damaged is counted (``lost``) and gone."""
+        self.backlog.arrived(answers)
+        if self.length_limit is not None:
+            self.length_limit.enforce(self)
+            self.env.dead_letters.drain()
+        self.env.mark_dirty(self)
+
+    # Within the core
+
+    def index_of(self, sequence: int) -> QueueIndex:
+        """The index that has ``sequence``."""
+        return self.index if self.levels is None else self.levels.holding(sequence)
+
+    def indexes(self) -> list[QueueIndex]:
+        """The index of each level in use, in the order in which they are handed out."""
+        return [self.index] if self.levels is None else self.levels.all()

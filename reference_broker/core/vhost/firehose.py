@@ -1,0 +1,133 @@
+"""The firehose: a copy of each message that clients publish, and of each that they are given
+(rabbitmq.com/docs/firehose).
+
+While a virtual host is traced, its exchange ``amq.rabbitmq.trace`` gets
+
+    publish.EXCHANGE    for a message that came in, with the queues that it was routed to
+    deliver.QUEUE       for one that went out, to a consumer or by basic.get
+
+with the message's body, and what it was in the headers. The copies are not traced themselves, nor
+are they dead letters, transfers, or what comes over HTTP. They are transient, and nobody waits for
+them: a queue that refuses one has not got it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from mqkit.wire import (
+    LENIENT,
+    EncodeError,
+    Properties,
+    Typed,
+    decode_header,
+    decode_table,
+    encode_header,
+    encode_shortstr,
+)
+from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.dead_letter.dead_letters import split_route
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import HEADERS, headers_of, read_facts, split_properties
+from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.vhost.sender_selected import cc_keys
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.queue.lease import Lease
+    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.vhost.vhost import VHost
+
+TRACE_EXCHANGE = "amq.rabbitmq.trace"
+_SELF = encode_shortstr(TRACE_EXCHANGE)
+_SHORTSTR_MAX = 255
+
+
+class Firehose:
+    """That of one virtual host: there is one while the virtual host is traced."""
+
+    __slots__ = ("_vhost",)
+
+    def __init__(self, vhost: VHost) -> None:
+        self._vhost = vhost
+
+    def published(
+        self, channel: Channel, queues: Sequence[Queue], content: Content, sent: bytes
+    ) -> None:
+        """``content`` came in over ``channel`` and goes to ``queues``. ``sent`` is its header as it
+        was published, with BCC."""
+        exchange, key = split_route(content.route)
+        headers = headers_of(sent)
+        keys = [key, *cc_keys(headers, "CC"), *cc_keys(headers, "BCC")]
+        routed = [_text(queue.name) for queue in queues]
+        self._emit(b"publish." + exchange, channel, content, keys, {"routed_queues": routed})
+
+    def delivered(self, leases: Iterable[Lease]) -> None:
+        """``leases`` were handed out, to a consumer or to a channel that asked for them."""
+        for lease in leases:
+            holder, content = lease.holder, lease.content
+            channel = holder.channel if isinstance(holder, Consumer) else holder
+            keys = [split_route(content.route)[1], *cc_keys(headers_of(content.header))]
+            name = lease.queue.name.encode(errors="surrogateescape")
+            about = {"redelivered": int(lease.redelivered)}
+            self._emit(b"deliver." + name, channel, content, keys, about)
+
+    def _emit(
+        self,
+        key: bytes,
+        channel: Any,
+        content: Content,
+        keys: Sequence[bytes],
+        about: dict[str, Any],
+    ) -> None:
+        if content.route.startswith(_SELF):
+            return
+        text = key[:_SHORTSTR_MAX].decode(errors="surrogateescape")
+        connection = channel.connection
+        properties = _properties(content.header)
+        headers = {
+            "exchange_name": _text(split_route(content.route)[0]),
+            "routing_keys": [_text(each) for each in keys],
+            "properties": properties,
+            "node": connection.broker.node_name,
+            **about,
+            "vhost": _text(self._vhost.name),
+            "connection": str(connection.peer),
+            "channel": channel.number,
+            "user": _text(connection.user_name),
+        }
+        try:
+            header = encode_header(len(content.body), Properties(headers=headers))
+        except EncodeError:  # its headers are as deep as a table may be, and here two levels deeper
+            del properties["headers"]
+            header = encode_header(len(content.body), Properties(headers=headers))
+        queues = self._vhost.route_again(TRACE_EXCHANGE, text, header)
+        if queues:
+            copy = Content(_SELF + encode_shortstr(text, LENIENT), header, content.body)
+            enqueue(queues, copy, read_facts(header), self._vhost)
+
+
+def _properties(header: bytes) -> dict[str, Any]:
+    """Those of the message, by name; times are seconds, as RabbitMQ gives them."""
+    properties = decode_header(header)[1]
+    found: dict[str, Any] = {}
+    for field in fields(properties):
+        value = getattr(properties, field.name)
+        if value is None or field.name == "headers":
+            continue
+        if isinstance(value, datetime):
+            value = int(value.timestamp())
+        found[field.name] = _text(value) if isinstance(value, str) else value
+    table = split_properties(header).get(HEADERS)
+    if table is not None:
+        found["headers"] = decode_table(table, exact=True)[0]
+    return found
+
+
+def _text(value: str | bytes) -> Typed:
+    """A long string of these octets, which need not be UTF-8."""
+    octets = value.encode(errors="surrogateescape") if isinstance(value, str) else value
+    return Typed("S", octets)

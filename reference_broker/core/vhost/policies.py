@@ -1,0 +1,194 @@
+"""The policies of a virtual host: which there are, and that its queues and exchanges have them.
+
+The law: what is set is in the journal when the method returns, and an object that is declared has
+its policies from its first moment. What was there before gets them through :mod:`policy_sweep`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from reference_broker.core.policy.policy import AppliedPolicies, Policy, PolicyKind, octets
+from reference_broker.core.policy.policy_definition import (
+    encode_policy,
+    policy_key,
+    stored_policies,
+)
+from reference_broker.core.policy.policy_table import PolicyTable
+from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.policy_effect import apply_to_exchange, apply_to_queue
+from reference_broker.core.vhost.policy_sweep import PolicySweep, Subject
+
+if TYPE_CHECKING:
+    from reference_broker.core.base.deadlines import Deadlines
+    from reference_broker.core.base.ids import Ids
+    from reference_broker.core.base.moment import Moment
+    from reference_broker.core.dead_letter.dead_letters import DeadLetters
+    from reference_broker.core.exchange.exchange import Exchange
+    from reference_broker.core.journal.journal import Journal
+
+MAX_POLICIES = 1_000
+"""Of each kind in a virtual host: every declaration is matched with all of them, about a
+microsecond each."""
+
+
+class PolicyHost(Protocol):
+    """A virtual host, as its policies see it."""
+
+    name: str
+    journal: Journal
+    moment: Moment
+    deadlines: Deadlines
+    dead_letters: DeadLetters
+    exchanges: Mapping[str, Exchange]
+    queues: Mapping[str, Queue]
+
+
+class Policies:
+    """``changed`` is called after a change that can alter a route."""
+
+    def __init__(self, host: PolicyHost, ids: Ids, changed: Callable[[], None]) -> None:
+        self._host = host
+        self._ids = ids
+        self._changed = changed
+        self._tables = {kind: PolicyTable() for kind in PolicyKind}
+        self._sweep = PolicySweep(self)
+        self._rerouted = False
+
+    def of(self, kind: PolicyKind) -> list[Policy]:
+        """All of a kind, best first."""
+        return list(self._tables[kind])
+
+    def get(self, kind: PolicyKind, name: str) -> Policy | None:
+        """The policy of that name; ``None`` when there is none."""
+        return self._tables[kind].get(name)
+
+    @property
+    def under_way(self) -> bool:
+        """A change is still on its way to some queue or exchange."""
+        return self._sweep.under_way
+
+    # Changing
+
+    def set(self, kind: PolicyKind, name: str, wish: PolicyWish) -> bool:
+        """Set a policy, or change it; true for a new one. Whoever asked is answered when the
+        journal is synced. The same once more changes nothing.
+
+        Raises :exc:`PolicyRefused` at ``MAX_POLICIES``.
+        """
+        table = self._tables[kind]
+        before = table.get(name)
+        if before is not None and _is_same(before, wish):
+            return False
+        if before is None and len(table) >= MAX_POLICIES:
+            raise PolicyRefused([f"a virtual host has at most {MAX_POLICIES} policies of a kind"])
+        number = self._ids.next() if before is None else before.number
+        policy = Policy(name, *wish, number)
+        self._host.journal.define(self._key(kind, name), encode_policy(policy))
+        table.put(policy)
+        self._sweep.start(lambda subject: _has(subject, kind, name) or _covers(policy, subject))
+        return before is None
+
+    def remove(self, kind: PolicyKind, name: str) -> bool:
+        """Remove a policy; false when there is none of that name. See :meth:`set`."""
+        if self._tables[kind].remove(name) is None:
+            return False
+        self._host.journal.define(self._key(kind, name), None)
+        self._sweep.start(lambda subject: _has(subject, kind, name))
+        return True
+
+    def _key(self, kind: PolicyKind, name: str) -> str:
+        return policy_key(kind, self._host.name, name)
+
+    # What is declared
+
+    def adopt_queue(self, queue: Queue) -> None:
+        """``queue`` is a new one, and holds nothing yet."""
+        policies = self._for(queue)
+        if any(policies):
+            apply_to_queue(queue, policies)
+
+    def adopt_exchange(self, exchange: Exchange) -> None:
+        """``exchange`` is a new one, which no route leads through yet."""
+        policies = self._for(exchange)
+        if any(policies):
+            apply_to_exchange(exchange, policies)
+
+    def _for(self, subject: Subject) -> AppliedPolicies:
+        name = octets(subject.name)
+        if isinstance(subject, Queue):
+            type = _type_of(subject)
+            best = [table.best_for_queue(name, type) for table in self._tables.values()]
+        else:
+            best = [table.best_for_exchange(name) for table in self._tables.values()]
+        return AppliedPolicies(*best)
+
+    # What a sweep asks
+
+    def subjects(self) -> Iterable[Subject]:
+        """Exchanges first: there are fewer."""
+        return [*self._host.exchanges.values(), *self._host.queues.values()]
+
+    def refresh(self, subject: Subject) -> int:
+        """See :class:`~reference_broker.core.vhost.policy_sweep.SweepPort`."""
+        policies = self._for(subject)
+        if policies == subject.policies:
+            return 0
+        if not isinstance(subject, Queue):
+            if apply_to_exchange(subject, policies):
+                self._rerouted = True
+            return 0
+        if subject.deleted:
+            return 0
+        dropped = subject.dropped
+        apply_to_queue(subject, policies)
+        self._host.dead_letters.drain()
+        return subject.dropped - dropped
+
+    def swept(self) -> None:
+        """See :class:`~reference_broker.core.vhost.policy_sweep.SweepPort`."""
+        if self._rerouted:
+            self._rerouted = False
+            self._changed()
+
+    def go_on_later(self, callback: Callable[[], None]) -> None:
+        """See :class:`~reference_broker.core.vhost.policy_sweep.SweepPort`."""
+        self._host.deadlines.at(self._host.moment.wall_ms, callback)
+
+    # Recovery
+
+    def restore(self, definitions: Mapping[str, bytes]) -> None:
+        """Take up what the journal holds of this virtual host. To be called before its queues are
+        restored; its exchanges follow with :meth:`adopt_exchange`. Raises :exc:`Corrupt`."""
+        for kind, table in self._tables.items():
+            for policy in stored_policies(kind, self._host.name, definitions):
+                table.put(policy)
+
+
+def _is_same(policy: Policy, wish: PolicyWish) -> bool:
+    return (policy.pattern.text, policy.apply_to, policy.definition, policy.priority) == (
+        wish.pattern.text,
+        wish.apply_to,
+        wish.definition,
+        wish.priority,
+    )
+
+
+def _has(subject: Subject, kind: PolicyKind, name: str) -> bool:
+    user, operator = subject.policies
+    policy = user if kind is PolicyKind.USER else operator
+    return policy is not None and policy.name == name
+
+
+def _covers(policy: Policy, subject: Subject) -> bool:
+    name = octets(subject.name)
+    if isinstance(subject, Queue):
+        return policy.covers_queue(name, _type_of(subject))
+    return policy.covers_exchange(name)
+
+
+def _type_of(queue: Queue) -> str:
+    type: str = queue.arguments.get("x-queue-type", "classic")
+    return type

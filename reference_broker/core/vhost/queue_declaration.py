@@ -1,0 +1,70 @@
+"""The checks of queue.declare and queue.delete, in RabbitMQ's order and words.
+
+They raise, or change nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_broker.core.arguments.equivalence import (
+    QUEUE_ARGUMENTS,
+    require_same,
+    require_same_arguments,
+)
+from reference_broker.core.base.names import described
+from reference_broker.core.exchange.definitions import QueueDefinition
+from reference_broker.errors import ChannelException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.queue.queue import Queue
+
+
+def require_access(queue: Queue, owner: object | None, vhost_name: str) -> None:
+    """Raises :exc:`ChannelException` 405 when ``queue`` is exclusive to another connection.
+
+    ``owner`` is the connection that asks, ``None`` for the broker's own management.
+    """
+    if queue.owner is not None and queue.owner is not owner:
+        raise _locked(queue, vhost_name)
+
+
+def check_redeclared_queue(
+    existing: Queue,
+    wanted: QueueDefinition,
+    vhost_name: str,
+    *,
+    durable: bool,
+    owner: object | None,
+) -> None:
+    """Raises :exc:`ChannelException` when ``wanted`` is another queue than ``existing``: 405 where
+    ``exclusive`` differs (``owner`` is ``None`` for a declaration without it), 406 for the rest."""
+    if existing.owner is not owner:
+        raise _locked(existing, vhost_name)
+    resource = described("queue", existing.name, vhost_name)
+    require_same("durable", durable, existing.durable, resource)
+    require_same("auto_delete", wanted.auto_delete, existing.auto_delete, resource)
+    require_same_arguments(wanted.arguments, existing.arguments, resource, QUEUE_ARGUMENTS)
+
+
+def check_queue_deletion(
+    queue: Queue, vhost_name: str, *, if_unused: bool, if_empty: bool, owner: object | None
+) -> None:
+    """Raises :exc:`ChannelException`: 405 for another connection's queue, 406 when a condition is
+    not met. Only ready messages count against ``if_empty``, which is told first (RabbitMQ)."""
+    require_access(queue, owner, vhost_name)
+    resource = described("queue", queue.name, vhost_name)
+    if if_empty and queue.ready:
+        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} not empty")
+    if if_unused and queue.consumers:
+        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} in use")
+
+
+def _locked(queue: Queue, vhost_name: str) -> ChannelException:
+    return ChannelException(
+        ReplyCode.RESOURCE_LOCKED,
+        "cannot obtain exclusive access to locked"
+        f" {described('queue', queue.name, vhost_name)}. It could be originally declared on"
+        " another connection or the exclusive property value does not match that of the original"
+        " declaration.",
+    )

@@ -1,0 +1,105 @@
+"""Dead letters go back to where they came from: the queue in which a message died first.
+
+Straight into that queue, and not through its exchange, whose other queues have had the message.
+Only if the queue is gone, the exchange and routing key of the first death decide. The way from
+queue to queue is one record of the log, so a crash leaves the message in exactly one of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mqkit.wire import EncodeError, encode_shortstr
+from reference_broker.core.access.permission import Action
+from reference_broker.core.dead_letter.x_death import X_DEATH
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import headers_of, read_facts
+from reference_broker.core.queue.enqueue import store
+from reference_broker.errors import ChannelException, ConnectionException
+
+if TYPE_CHECKING:
+    from reference_broker.core.queue.lease import Lease
+    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.vhost.method_access import Access
+    from reference_broker.core.vhost.vhost import VHost
+
+
+class Origin(NamedTuple):
+    """Where a message died first, and how it had been published to there."""
+
+    queue: str
+    exchange: str
+    routing_key: str
+
+
+def origin_of(header: bytes) -> Origin | None:
+    """The first death that a content header tells of; ``None`` for one without."""
+    try:
+        headers = headers_of(header)
+    except ConnectionException:  # a table that can't be read
+        return None
+    deaths = headers.get(X_DEATH)
+    tables = [each for each in deaths if isinstance(each, dict)] if isinstance(deaths, list) else []
+    if not tables:
+        return None
+    first = headers.get("x-first-death-queue")
+    death = next((each for each in tables if each.get("queue") == first), tables[-1])
+    keys = death.get("routing-keys")
+    return Origin(
+        _text(death.get("queue")),
+        _text(death.get("exchange")),
+        _text(keys[0]) if isinstance(keys, list) and keys else "",
+    )
+
+
+def reprocess(lease: Lease, vhost: VHost, access: Access) -> bool:
+    """Move the message of a lease, which somebody of the broker's own holds, back to its origin.
+
+    ``access`` is that of whoever asks, who may write to the default exchange: headers that any
+    publisher can make up say which queue it is.
+
+    False, and nothing is changed, when it is no dead letter, no queue would take it, or ``access``
+    refuses its exchange. It is safe once the journal is synced up to its tail.
+    """
+    content = lease.content
+    origin = origin_of(content.header)
+    if origin is None:
+        return False
+    try:
+        route = encode_shortstr(origin.exchange) + encode_shortstr(origin.routing_key)
+    except (EncodeError, UnicodeEncodeError):
+        return False
+    letter = Content(route, content.header, content.body)
+    targets = _targets(origin, letter, vhost, access)
+    departure = lease.queue.depart(lease) if targets else None
+    if departure is None:
+        return False
+    store(targets, letter, read_facts(letter.header), vhost, departure)
+    return True
+
+
+def _targets(origin: Origin, letter: Content, vhost: VHost, access: Access) -> list[Queue]:
+    """None at all if one of them refuses: the others would get the message again next time."""
+    own = vhost.queues.get(origin.queue)
+    if own is not None:
+        queues: list[Queue] = [own]
+    else:
+        queues = _routed(origin, letter, vhost, access)
+    for queue in queues:
+        if queue.length_limit is not None and queue.length_limit.refuses(queue, letter):
+            return []
+    return queues
+
+
+def _routed(origin: Origin, letter: Content, vhost: VHost, access: Access) -> list[Queue]:
+    try:
+        access.require_publish(origin.exchange)
+        exchange = vhost.exchange_for_publish(origin.exchange)
+        access.require_topic(Action.WRITE, exchange, origin.routing_key)
+        return list(vhost.resolve_again(exchange, origin.routing_key, letter.header))
+    except ChannelException:  # it is gone, internal, not for this user, or too costly a topic
+        return []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,260 @@
+"""The exchanges, queues and bindings of a virtual host, and what must hold between them.
+
+The law: a binding's two ends exist; an auto-delete exchange goes with the last binding from it;
+what survives a restart is in the journal, and nothing else is. Nobody is asked whether a change is
+allowed: that is the virtual host's part.
+
+An object leaves the journal before what depends on it does: a crash in between leaves bindings
+without an end, which :meth:`Topology.restore` removes, and never an object that has lost some.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from reference_broker.core.exchange import definitions as definition
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.binding_table import BindingTable
+from reference_broker.core.exchange.definitions import QueueDefinition
+from reference_broker.core.exchange.exchange import (
+    DEFAULT_EXCHANGE,
+    Exchange,
+    predeclared_exchanges,
+)
+from reference_broker.core.journal.journal import Journal
+from reference_broker.core.queue.queue import Queue
+
+
+class Topology:
+    """``exchanges`` and ``queues`` are in order of declaration; only methods here change them.
+
+    ``changed`` is called after every change that can alter a route.
+    """
+
+    def __init__(self, vhost_name: str, journal: Journal, changed: Callable[[], None]) -> None:
+        self.exchanges: dict[str, Exchange] = {
+            exchange.name: exchange for exchange in predeclared_exchanges()
+        }
+        self.queues: dict[str, Queue] = {}
+        self.queues_by_id: dict[int, Queue] = {}
+        self.bindings = BindingTable()
+        self._vhost_name = vhost_name
+        self._journal = journal
+        self._changed = changed
+
+    # Adding. Each raises what encoding a definition raises, before anything is changed.
+
+    def add_exchange(self, exchange: Exchange) -> None:
+        """``exchange`` is a new one, and its name is free."""
+        if exchange.durable:
+            key = definition.exchange_key(self._vhost_name, exchange.name)
+            self._journal.define(key, definition.encode_exchange(exchange))
+        self.exchanges[exchange.name] = exchange
+        for kind, queue in exchange.inner_queues().items():
+            self._define_inner(kind, exchange.name, queue)
+        self._changed()
+
+    def _define_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
+        self.queues_by_id[queue.id] = queue
+        if queue.durable:
+            inner = QueueDefinition(queue.id, queue.name, False, {})
+            key = definition.inner_queue_key(kind, self._vhost_name, owner_name)
+            self._journal.define(key, definition.encode_queue(inner))
+
+    def _drop_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
+        if queue.durable:
+            key = definition.inner_queue_key(kind, self._vhost_name, owner_name)
+            self._journal.define(key, None)
+        del self.queues_by_id[queue.id]
+        queue.delete()
+
+    def add_queue(self, queue: Queue) -> None:
+        """``queue`` is a new one, and its name is free."""
+        if survives_restart(queue):
+            wanted = QueueDefinition(queue.id, queue.name, queue.auto_delete, queue.arguments)
+            key = definition.queue_key(self._vhost_name, queue.name)
+            self._journal.define(key, definition.encode_queue(wanted))
+        self._enter_queue(queue)
+        if queue.seen is not None:
+            self._define_inner(definition.QUEUE_SEEN, queue.name, queue.seen.queue)
+        self._changed()
+
+    def _enter_queue(self, queue: Queue) -> None:
+        self.queues[queue.name] = self.queues_by_id[queue.id] = queue
+
+    def add_binding(self, binding: Binding) -> None:
+        """``binding`` is a new one, its ends exist, and its source can take its arguments."""
+        if binding.durable:
+            key = definition.binding_key(self._vhost_name, binding)
+            self._journal.define(key, definition.encode_binding(binding))
+        self._enter(binding)
+        self._changed()
+
+    # Removing
+
+    def drop_exchange(self, exchange: Exchange) -> None:
+        """Remove it with its inner queues and every binding from it and to it, and the auto-delete
+        exchanges that those were the last bindings of."""
+        self._drop_bindings(self._take_out(exchange))
+        self._changed()
+
+    def drop_queue(self, queue: Queue) -> None:
+        """Remove it with its bindings, and the auto-delete exchanges that those were the last
+        bindings of. The queue itself is left alone."""
+        if survives_restart(queue):
+            self._journal.define(definition.queue_key(self._vhost_name, queue.name), None)
+        del self.queues[queue.name], self.queues_by_id[queue.id]
+        if queue.seen is not None:
+            self._drop_inner(definition.QUEUE_SEEN, queue.name, queue.seen.queue)
+        self._drop_bindings(self.bindings.to(queue.name, is_queue=True))
+        self._changed()
+
+    def drop_binding(self, binding: Binding) -> None:
+        """Remove it, and its source if that is an auto-delete exchange without another."""
+        self._drop_bindings([binding])
+        self._changed()
+
+    def _drop_bindings(self, bindings: Iterable[Binding]) -> None:
+        """A work list and no recursion: a chain of auto-delete exchanges may be long."""
+        doomed = deque(bindings)
+        while doomed:
+            binding = doomed.popleft()
+            if self.bindings.get(binding.identity) is not binding:
+                continue  # it was on the list twice: from one exchange that went, to another
+            if binding.durable:
+                key = definition.binding_key(self._vhost_name, binding)
+                self._journal.define(key, None)
+            self.bindings.remove(binding)
+            source = self.exchanges.get(binding.source)
+            if source is None:
+                continue
+            source.remove(binding)
+            if source.auto_delete and not source.bindings:
+                doomed.extend(self._take_out(source))
+
+    def _take_out(self, exchange: Exchange) -> list[Binding]:
+        """Remove the exchange with its inner queues; the bindings that have lost an end by it."""
+        if exchange.durable:
+            self._journal.define(definition.exchange_key(self._vhost_name, exchange.name), None)
+        del self.exchanges[exchange.name]
+        for kind, queue in exchange.inner_queues().items():
+            self._drop_inner(kind, exchange.name, queue)
+        return [
+            *exchange.bindings.values(),
+            *self.bindings.to(exchange.name, is_queue=False),
+        ]
+
+    def _enter(self, binding: Binding) -> None:
+        self.exchanges[binding.source].add(binding)
+        self.bindings.add(binding)
+
+    # Listing
+
+    def bindings_from(self, source: str) -> list[Binding]:
+        """The bindings from an exchange, oldest first; every queue has one from the default
+        exchange that nobody declared. Empty where there is no such exchange."""
+        if source == DEFAULT_EXCHANGE:
+            return [_implicit_binding(name) for name in self.queues]
+        exchange = self.exchanges.get(source)
+        return [] if exchange is None else list(exchange.bindings.values())
+
+    def bindings_to(self, destination: str, *, is_queue: bool) -> list[Binding]:
+        """The bindings to a queue, the implicit one included, or to an exchange."""
+        bindings = self.bindings.to(destination, is_queue=is_queue)
+        if is_queue and destination in self.queues:
+            bindings.insert(0, _implicit_binding(destination))
+        return bindings
+
+    # Recovery
+
+    def restore(
+        self,
+        definitions: Mapping[str, bytes],
+        make_queue: Callable[[QueueDefinition, int | None], Queue],
+        make_inner: Callable[[Exchange, Mapping[str, int]], None],
+    ) -> None:
+        """Take up what the journal holds of this virtual host, in the order in which it was
+        declared. What has lost an end, or its exchange, is removed from the journal.
+
+        Raises :exc:`Corrupt` for a definition that can't be read.
+        """
+        for _, value in self._defined(definition.EXCHANGE, definitions):
+            exchange = definition.decode_exchange(value)
+            self.exchanges[exchange.name] = exchange
+        self._restore_inner(definitions, make_inner)
+        queues = [
+            definition.decode_queue(value)
+            for _, value in self._defined(definition.QUEUE, definitions)
+        ]
+        seen = self._inner_ids(definition.QUEUE_SEEN, definitions)
+        for wanted in sorted(queues, key=lambda queue: queue.id):
+            queue = make_queue(wanted, seen.get(wanted.name))
+            self._enter_queue(queue)
+            if queue.seen is None:
+                continue
+            if seen.pop(queue.name, None) == queue.seen.queue.id:
+                self.queues_by_id[queue.seen.queue.id] = queue.seen.queue
+            else:
+                self._define_inner(definition.QUEUE_SEEN, queue.name, queue.seen.queue)
+        self._forget_inner(definition.QUEUE_SEEN, seen)
+        bindings = [
+            (definition.decode_binding(value), key)
+            for key, value in self._defined(definition.BINDING, definitions)
+        ]
+        for binding, key in sorted(bindings, key=lambda entry: entry[0].number):
+            ends = self.queues if binding.destination_is_queue else self.exchanges
+            if binding.source in self.exchanges and binding.destination in ends:
+                self._enter(binding)
+            else:
+                self._journal.define(key, None)
+        self._changed()
+
+    def _restore_inner(
+        self,
+        definitions: Mapping[str, bytes],
+        make_inner: Callable[[Exchange, Mapping[str, int]], None],
+    ) -> None:
+        ids = {kind: self._inner_ids(kind, definitions) for kind in definition.INNER_QUEUES}
+        for exchange in self.exchanges.values():
+            known = {
+                kind: named[exchange.name] for kind, named in ids.items() if exchange.name in named
+            }
+            make_inner(exchange, known)
+            for kind, queue in exchange.inner_queues().items():
+                if ids[kind].pop(exchange.name, None) == queue.id:
+                    self.queues_by_id[queue.id] = queue
+                else:
+                    self._define_inner(kind, exchange.name, queue)
+        for kind, left in ids.items():
+            self._forget_inner(kind, left)
+
+    def _inner_ids(self, kind: str, definitions: Mapping[str, bytes]) -> dict[str, int]:
+        """By the name of the owner."""
+        prefix = definition.key_prefix(kind, self._vhost_name)
+        return {
+            key.removeprefix(prefix): definition.decode_queue(value).id
+            for key, value in self._defined(kind, definitions)
+        }
+
+    def _forget_inner(self, kind: str, owner_names: Iterable[str]) -> None:
+        """They have lost their owner."""
+        for name in owner_names:
+            self._journal.define(definition.inner_queue_key(kind, self._vhost_name, name), None)
+
+    def _defined(self, kind: str, definitions: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+        """The entries of one kind, in order of their keys: how the journal orders them, and
+        whether it keeps doing so, must not matter."""
+        prefix = definition.key_prefix(kind, self._vhost_name)
+        for key in sorted(definitions):
+            if key.startswith(prefix):
+                yield key, definitions[key]
+
+
+def survives_restart(queue: Queue) -> bool:
+    """An exclusive queue ends with its connection, and so at a restart, durable or not."""
+    return queue.durable and queue.owner is None
+
+
+def _implicit_binding(queue_name: str) -> Binding:
+    return Binding(DEFAULT_EXCHANGE, queue_name, queue_name)

@@ -1,0 +1,151 @@
+"""How much went through: a channel's counts, and the sums of those that are gone.
+
+Nothing here is called for a message. The hot paths count in plain attributes of channels, queues
+and exchanges, most of which they need anyway; this puts them together when somebody asks, and adds
+a channel's to its virtual host when it ends, so that the virtual host's sums only rise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from reference_broker.core.arguments.queue_type import QueueType
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.exchange.exchange import Exchange
+    from reference_broker.core.queue.death import DeathReason
+    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.vhost.vhost import VHost
+
+
+Deaths: TypeAlias = "Counter[tuple[DeathReason, QueueType, bool]]"
+"""Messages that left by themselves: why, out of which type of queue, and whether that one had a
+dead-letter exchange."""
+
+
+class Traffic(NamedTuple):
+    """Counts that only rise, by RabbitMQ's names (the ``message_stats`` of a channel).
+
+    ``deliver`` and ``get`` are those with acknowledgements, ``ack`` the client's own; ``publish``
+    counts what was routed nowhere too.
+    """
+
+    publish: int = 0
+    confirm: int = 0
+    return_unroutable: int = 0
+    drop_unroutable: int = 0
+    ack: int = 0
+    deliver: int = 0
+    deliver_no_ack: int = 0
+    get: int = 0
+    get_no_ack: int = 0
+    get_empty: int = 0
+    redeliver: int = 0
+
+    def plus(self, other: Traffic) -> Traffic:
+        """Both together."""
+        return Traffic(*map(int.__add__, self, other))
+
+
+def traffic_of(channel: Channel) -> Traffic:
+    """What has gone through a channel so far."""
+    confirms = channel.confirms
+    got = channel.got + channel.got_no_ack
+    handed_out = channel.next_delivery_tag - 1
+    return Traffic(
+        publish=channel.published,
+        confirm=0 if confirms is None else confirms.confirmed,
+        return_unroutable=channel.returned,
+        drop_unroutable=channel.unroutable,
+        ack=channel.acked,
+        deliver=handed_out - got - channel.delivered_no_ack,
+        deliver_no_ack=channel.delivered_no_ack,
+        get=channel.got,
+        get_no_ack=channel.got_no_ack,
+        get_empty=channel.got_empty,
+        redeliver=channel.redelivered,
+    )
+
+
+def traffic_of_queue(queue: Queue) -> Traffic:
+    """What has gone out of a queue so far: what consumers and getters do with it, and no more."""
+    automatic = queue.delivered_no_ack + queue.got_no_ack
+    return Traffic(
+        ack=queue.acked - automatic,
+        deliver=queue.delivered - queue.delivered_no_ack,
+        deliver_no_ack=queue.delivered_no_ack,
+        get=queue.got - queue.got_no_ack,
+        get_no_ack=queue.got_no_ack,
+        get_empty=queue.got_empty,
+        redeliver=queue.redelivered_count,
+    )
+
+
+def count_routed(
+    vhost: VHost, exchange: Exchange, queues: Iterable[Queue], instead_of: Iterable[Queue] = ()
+) -> None:
+    """One message was routed to these by ``exchange``; ``instead_of`` those that are counted for it
+    elsewhere."""
+    routed = _shown(vhost, queues) - _shown(vhost, instead_of)
+    exchange.routed += routed
+    vhost.traffic.routed += routed
+
+
+def _shown(vhost: VHost, queues: Iterable[Queue]) -> int:
+    """What an exchange holds back or has seen is in queues too, which are none to anybody else."""
+    return sum(vhost.queues.get(queue.name) is queue for queue in queues)
+
+
+class VHostTraffic:
+    """What has gone through a virtual host. ``past`` is that of channels that are gone, and of
+    requests of the management API, which have none.
+
+    Channels and queues are counted when they come and go. ``queues_declared`` counts those that
+    were there already as well. ``past_by_type`` is what went out of queues that are gone, and
+    ``past_deaths`` what died in virtual hosts that are.
+    """
+
+    __slots__ = (
+        "channels_closed", "channels_opened", "past", "past_by_type", "past_deaths",
+        "queues_created", "queues_declared", "queues_deleted", "received_bytes", "routed",
+        "sent_bytes",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.past = Traffic()
+        self.past_by_type = dict.fromkeys(QueueType, Traffic())
+        self.past_deaths: Deaths = Counter()
+        self.channels_opened = self.channels_closed = 0
+        self.queues_declared = self.queues_created = self.queues_deleted = 0
+        self.routed = 0
+        """Messages put into queues: one for each queue that a message was routed to."""
+        self.received_bytes = self.sent_bytes = 0
+        """Of connections that are gone."""
+
+    def channel_ended(self, channel: Channel) -> None:
+        """To be called once for each channel."""
+        self.channels_closed += 1
+        self.past = self.past.plus(traffic_of(channel))
+
+    def queue_deleted(self, queue: Queue) -> None:
+        """To be called once for each queue."""
+        self.queues_deleted += 1
+        self._add_of_type(queue.limits.queue_type, traffic_of_queue(queue))
+
+    def absorb(self, other: VHostTraffic, deaths: Deaths) -> None:
+        """Add the sums of a virtual host that is deleted, and what died there."""
+        self.past = self.past.plus(other.past)
+        for queue_type, traffic in other.past_by_type.items():
+            self._add_of_type(queue_type, traffic)
+        self.past_deaths.update(deaths)
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def _add_of_type(self, queue_type: QueueType, traffic: Traffic) -> None:
+        self.past_by_type[queue_type] = self.past_by_type[queue_type].plus(traffic)
+
+
+_SUMS = tuple(name for name in VHostTraffic.__slots__ if not name.startswith("past"))

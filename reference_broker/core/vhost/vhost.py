@@ -1,0 +1,600 @@
+"""A virtual host: what a client may do to exchanges, queues and bindings, and where messages go.
+
+The law: a method that is refused has changed nothing, and when a method returns, everything of it
+that is durable is in the journal. The checks are in :mod:`exchange_declaration`,
+:mod:`queue_declaration` and :mod:`binding_declaration`, the state in :mod:`topology`, the routes
+in :mod:`router`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+from reference_broker.core.access.permission import Action
+from reference_broker.core.arguments.queue_arguments import QueueArguments, parse_stored
+from reference_broker.core.arguments.queue_type import (
+    check_conditional_deletion,
+    check_properties,
+    check_server_named,
+    with_default_type,
+)
+from reference_broker.core.base.deadlines import Deadlines
+from reference_broker.core.base.ids import Ids
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.base.names import (
+    GENERATED_PREFIX,
+    cleaned,
+    described,
+    not_found,
+    refuse_reserved,
+)
+from reference_broker.core.base.vhost_info import MAX_QUEUES, VHostInfo
+from reference_broker.core.dead_letter.dead_letters import DeadLetters
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.deduplication_rule import SeenRule
+from reference_broker.core.exchange.deduplication_window import SeenKeys
+from reference_broker.core.exchange.definitions import DELAYED, SEEN, QueueDefinition
+from reference_broker.core.exchange.delayed_messages import delayed_messages
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
+from reference_broker.core.exchange.router import Router
+from reference_broker.core.index.memory_window import Window
+from reference_broker.core.journal.journal import Journal
+from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.queue.delivery_counts import restore_counts
+from reference_broker.core.queue.dispatch import mark_in_turn
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.stored_delays import restore_delays
+from reference_broker.core.vhost.binding_declaration import BindingEnds
+from reference_broker.core.vhost.exchange_declaration import (
+    check_exchange_deletion,
+    check_new_exchange,
+    check_redeclared_exchange,
+    exchange_type,
+    refuse_default,
+)
+from reference_broker.core.vhost.firehose import Firehose
+from reference_broker.core.vhost.method_access import UNRESTRICTED, DeclareAccess
+from reference_broker.core.vhost.policies import Policies
+from reference_broker.core.vhost.queue_declaration import (
+    check_queue_deletion,
+    check_redeclared_queue,
+    require_access,
+)
+from reference_broker.core.vhost.topology import Topology
+from reference_broker.core.vhost.topology_bounds import TopologyBounds
+from reference_broker.core.vhost.traffic import VHostTraffic
+from reference_broker.errors import ChannelException, ReplyCode
+
+
+class CancelledConsumer(Protocol):
+    """A consumer, as far as the deletion of its queue concerns it."""
+
+    def cancelled_by_broker(self) -> None:
+        """The queue is gone."""
+        ...
+
+
+class VHost:
+    """One virtual host, and the :class:`~reference_broker.core.queue.ports.QueueEnvironment` of its
+    queues.
+
+    ``exchanges`` and ``queues`` are in order of declaration, and read only. A route that was
+    resolved holds while ``topology_version`` stays the same. ``owner`` is always the connection
+    that asks; ``None`` is the broker's own management, which owns nothing.
+
+    ``ids``, ``window`` and ``dirty``, the queues to be dispatched, must be the same objects for all
+    virtual hosts of a broker.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        journal: Journal,
+        moment: Moment,
+        deadlines: Deadlines,
+        ids: Ids,
+        window: Window | None = None,
+        bounds: TopologyBounds | None = None,
+        dirty: deque[Queue] | None = None,
+    ) -> None:
+        self.name = self.vhost_name = name
+        self.journal = journal
+        self.moment = moment
+        self.deadlines = deadlines
+        self.window = window or Window()
+        self._own_bounds = bounds or TopologyBounds()
+        self.traffic = VHostTraffic()
+        self.topology_version = 0
+        self.describe(VHostInfo())
+        self._topology = Topology(name, journal, self._topology_changed)
+        self.exchanges: Mapping[str, Exchange] = self._topology.exchanges
+        self.queues: Mapping[str, Queue] = self._topology.queues
+        self.queues_by_id: Mapping[int, Queue] = self._topology.queues_by_id
+        self.dead_letters = DeadLetters(self)
+        self.policies = Policies(self, ids, self._topology_changed)
+        self._ids = ids
+        self._router = Router(self.exchanges, self.queues)
+        self._exclusive: dict[object, dict[str, Queue]] = {}
+        self._dirty: deque[Queue] = deque() if dirty is None else dirty
+
+    def __repr__(self) -> str:
+        return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
+
+    def describe(self, info: VHostInfo) -> None:
+        """Take over labels and limits. A limit holds for what is declared from now on."""
+        self.info = info
+        self.bounds = self._own_bounds.with_queues_at_most(info.limit(MAX_QUEUES))
+        self.firehose = Firehose(self) if info.tracing else None
+        self._topology_changed()  # what is resolved goes past the firehose, or has gone by it
+
+    def delete_everything(self) -> None:
+        """Delete every policy, queue, exchange and binding: the virtual host is about to go."""
+        for kind in PolicyKind:
+            for policy in list(self.policies.of(kind)):
+                self.policies.remove(kind, policy.name)
+        for queue in list(self.queues.values()):
+            self._drop_queue(queue)
+        for exchange in list(self.exchanges.values()):
+            # One that deletes itself goes with what it was bound to.
+            if self.exchanges.get(exchange.name) is exchange:
+                self._topology.drop_exchange(exchange)
+        self.dispatch_dirty()
+
+    def reroute(self) -> None:
+        """Routes that were resolved, or allowed to somebody, must be asked for again."""
+        self._topology_changed()
+
+    # Exchanges
+
+    def declare_exchange(
+        self,
+        name: str,
+        type: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        internal: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+        access: DeclareAccess = UNRESTRICTED,
+    ) -> Exchange:
+        """The exchange of that name, made if it is not there. With ``passive`` only the name
+        counts. If it is durable, the client's -ok must wait for the journal.
+
+        Raises :exc:`ChannelException`: 403 for a name that is not the client's to give or that
+        ``access`` refuses, 404 where a passive one is not there, 406 for an unknown type, a bad
+        argument, a difference from the exchange that is there, or at ``max_exchanges``.
+        """
+        name = cleaned(name)
+        if passive:
+            refuse_default(name)
+            return self._exchange(name)
+        wanted = Exchange(
+            name,
+            exchange_type(type),
+            durable=durable,
+            auto_delete=auto_delete,
+            internal=internal,
+            arguments=arguments,
+        )
+        refuse_default(name)
+        access.require(Action.CONFIGURE, "exchange", name)
+        existing = self.exchanges.get(name)
+        if existing is not None:
+            check_redeclared_exchange(existing, wanted, self.name)
+            return existing
+        check_new_exchange(wanted, self.name)
+        access.require_alternate(name, wanted.arguments)
+        self.bounds.check_exchanges(len(self.exchanges), name, self.name)
+        self._add_inner_queues(wanted, {}, SeenRule.of(wanted.type, wanted.arguments))
+        self.policies.adopt_exchange(wanted)
+        self._topology.add_exchange(wanted)
+        return wanted
+
+    def delete_exchange(
+        self, name: str, *, if_unused: bool = False, access: DeclareAccess = UNRESTRICTED
+    ) -> None:
+        """Delete the exchange, what it holds and has seen, and every binding from it and to it; one
+        that is not there is fine.
+
+        Raises :exc:`ChannelException`: 403 for the broker's own or what ``access`` refuses, 406
+        with ``if_unused`` while something is bound to it (what it is bound to does not count).
+        """
+        name = cleaned(name)
+        check_exchange_deletion(name, self.name)
+        access.require(Action.CONFIGURE, "exchange", name)
+        exchange = self.exchanges.get(name)
+        if exchange is None:
+            return
+        if if_unused and exchange.bindings:
+            raise ChannelException(
+                ReplyCode.PRECONDITION_FAILED, f"{described('exchange', name, self.name)} in use"
+            )
+        self._topology.drop_exchange(exchange)
+
+    def _add_inner_queues(
+        self, exchange: Exchange, ids: Mapping[str, int], rule: SeenRule | None
+    ) -> None:
+        """Give the exchange the queues that its type and arguments ask for, the latter with
+        ``rule``; ``ids`` are those that were given before, by kind."""
+        if exchange.type is ExchangeType.DELAYED:
+            id = ids.get(DELAYED) or self._ids.next()
+            exchange.delays = delayed_messages(exchange, id, self)
+        if rule is not None:
+            id = ids.get(SEEN) or self._ids.next()
+            owner = described("exchange", exchange.name, self.name)
+            exchange.seen = SeenKeys(owner, rule, id, self, durable=exchange.durable)
+
+    @property
+    def loading(self) -> bool:
+        """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
+        return any(window.loading for window in self.windows())
+
+    def windows(self) -> list[SeenKeys]:
+        """What exchanges and queues have seen."""
+        found = [exchange.seen for exchange in self.exchanges.values()]
+        found += [queue.seen for queue in self.queues.values()]
+        return [window for window in found if window is not None]
+
+    def exchange_for_publish(self, name: str) -> Exchange:
+        """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
+        exchange = self._exchange(name)
+        if exchange.internal:
+            raise ChannelException(
+                ReplyCode.ACCESS_REFUSED,
+                f"cannot publish to internal {described('exchange', name, self.name)}",
+            )
+        return exchange
+
+    def _exchange(self, name: str) -> Exchange:
+        exchange = self.exchanges.get(name)
+        if exchange is None:
+            raise not_found("exchange", name, self.name)
+        return exchange
+
+    # Queues
+
+    def declare_queue(
+        self,
+        name: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        exclusive: bool = False,
+        auto_delete: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+        owner: object | None = None,
+        access: DeclareAccess = UNRESTRICTED,
+    ) -> Queue:
+        """The queue of that name, made if it is not there; an empty name asks for a new one. With
+        ``passive`` only the name counts. If it is durable, the client's -ok must wait for the
+        journal. Declaring counts as use (x-expires).
+
+        Raises :exc:`ChannelException`: 403 for a reserved name or one that ``access`` refuses, 404
+        where a passive one is not there, 405 where it is another connection's or ``exclusive``
+        differs, 406 for a bad argument, a difference from the queue that is there, or at
+        ``max_queues``; :exc:`ConnectionException` 540 for a stream.
+        """
+        name = cleaned(name)
+        if passive:
+            queue = self.queue_for(name, owner)
+            queue.touch()
+            return queue
+        refuse_reserved("queue", name)
+        temporary = exclusive or auto_delete or not durable
+        arguments = self._with_default_type(name, arguments or {}, temporary=temporary)
+        if not name:
+            check_server_named(arguments.get("x-queue-type"))
+            name = GENERATED_PREFIX + self._ids.token()
+        access.require(Action.CONFIGURE, "queue", name)
+        wanted = QueueDefinition(0, name, auto_delete, dict(arguments))
+        owner = owner if exclusive else None
+        existing = self.queues.get(name)
+        if existing is not None:
+            check_redeclared_queue(existing, wanted, self.name, durable=durable, owner=owner)
+            existing.touch()
+            self.traffic.queues_declared += 1
+            return existing
+        self.bounds.check_queues(len(self.queues), name, self.name)
+        access.require_dead_lettering(name, wanted.arguments)
+        wanted = wanted._replace(id=self._ids.next())
+        queue = self._queue_of(wanted, durable, owner)
+        check_properties(
+            queue.limits.queue_type,
+            name,
+            self.name,
+            durable=durable,
+            exclusive=exclusive,
+            auto_delete=auto_delete,
+        )
+        self._topology.add_queue(queue)
+        self.traffic.queues_declared += 1
+        self.traffic.queues_created += 1
+        if owner is not None:
+            self._exclusive.setdefault(owner, {})[name] = queue
+        return queue
+
+    def _with_default_type(
+        self, name: str, arguments: Mapping[str, Any], *, temporary: bool
+    ) -> Mapping[str, Any]:
+        existing = self.queues.get(name)
+        if existing is not None and "x-queue-type" not in existing.arguments:
+            return arguments  # it was there before the default was
+        return with_default_type(arguments, self.info.default_queue_type, temporary=temporary)
+
+    def delete_queue(
+        self,
+        name: str,
+        *,
+        if_unused: bool = False,
+        if_empty: bool = False,
+        owner: object | None = None,
+        answer: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        """Delete the queue with its messages and bindings, and tell its consumers. ``answer`` is
+        called before they are told, with how many messages were ready; with 0 for a queue that is
+        not there, which is fine. (As RabbitMQ: who deletes a queue that it consumes hears the -ok
+        first, and clients rely on that.)
+
+        Raises :exc:`ChannelException`: 405 for another connection's, 406 when a condition is not
+        met; :exc:`ConnectionException` 540 for a condition on a quorum queue.
+        """
+        queue = self.queues.get(cleaned(name))
+        if queue is None:
+            answer(0)
+            return
+        check_conditional_deletion(
+            queue.limits.queue_type, queue.name, self.name, if_unused=if_unused, if_empty=if_empty
+        )
+        queue.dispatch()  # what a consumer waits for, or has expired, does not count
+        check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
+        count = queue.ready
+        self._drop_queue(queue, lambda: answer(count))
+
+    def queue_for(self, name: str, owner: object | None) -> Queue:
+        """The queue, for whatever ``owner`` wants to do with it. Raises :exc:`ChannelException`:
+        404, or 405 when it is another connection's."""
+        name = cleaned(name)
+        queue = self.queues.get(name)
+        if queue is None:
+            raise not_found("queue", name, self.name)
+        require_access(queue, owner, self.name)
+        return queue
+
+    def release_exclusive(self, owner: object) -> None:
+        """The connection is gone: so are its exclusive queues, in order of declaration."""
+        for queue in list(self._exclusive.get(owner, {}).values()):
+            self._drop_queue(queue)
+
+    def _queue_of(
+        self,
+        wanted: QueueDefinition,
+        durable: bool,
+        owner: object | None,
+        *,
+        stored: bool = False,
+        seen_id: int | None = None,
+    ) -> Queue:
+        """``seen_id`` is what the queue's window was given before."""
+        parse = parse_stored if stored else QueueArguments.parse
+        queue = Queue(
+            id=wanted.id,
+            name=wanted.name,
+            durable=durable,
+            auto_delete=wanted.auto_delete,
+            owner=owner,
+            arguments=wanted.arguments,
+            limits=parse(wanted.arguments, wanted.name, self.name),
+            env=self,
+        )
+        of_queue = SeenRule.of_stored_queue if stored else SeenRule.of_queue
+        rule = of_queue(wanted.arguments)
+        if rule is not None:
+            described_queue = described("queue", wanted.name, self.name)
+            id = seen_id or self._ids.next()
+            queue.seen = SeenKeys(
+                described_queue, rule, id, self, durable=durable and owner is None
+            )
+        self.policies.adopt_queue(queue)
+        return queue
+
+    def _drop_queue(self, queue: Queue, answer: Callable[[], None] = lambda: None) -> None:
+        """Consumers are told last: then everything is as they will find it."""
+        if self.queues.get(queue.name) is not queue:
+            return
+        self._topology.drop_queue(queue)
+        self.traffic.queue_deleted(queue)
+        if queue.owner is not None:
+            owned = self._exclusive[queue.owner]
+            del owned[queue.name]
+            if not owned:
+                del self._exclusive[queue.owner]
+        consumers = cast("list[CancelledConsumer]", list(queue.consumers))
+        queue.delete()
+        answer()
+        for consumer in consumers:
+            consumer.cancelled_by_broker()
+
+    # Bindings
+
+    def bind(
+        self,
+        source: str,
+        destination: str,
+        key: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        destination_is_queue: bool,
+        owner: object | None = None,
+    ) -> None:
+        """Bind a queue or an exchange to the exchange ``source``; a binding that is there already
+        is fine. It is durable, and the client's -ok must wait, when both ends survive a restart.
+
+        Raises :exc:`ChannelException`: 403 for the default exchange, 404, 405 for another
+        connection's queue, 406 for arguments that the exchange can't take, or at ``max_bindings``.
+        """
+        ends = BindingEnds.named(source, destination, destination_is_queue)
+        durable = ends.check_bind(self._topology, key, arguments or {}, self.name, owner)
+        if self._topology.bindings.get(ends.identity(key, arguments)) is not None:
+            return
+        self.bounds.check_bindings(len(self._topology.bindings), ends.source, self.name)
+        binding = Binding(
+            ends.source,
+            ends.destination,
+            key,
+            arguments,
+            destination_is_queue=destination_is_queue,
+            durable=durable,
+            number=self._ids.next(),
+        )
+        self._topology.add_binding(binding)
+
+    def unbind(
+        self,
+        source: str,
+        destination: str,
+        key: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        destination_is_queue: bool,
+        owner: object | None = None,
+    ) -> None:
+        """Remove a binding; one that is not there is fine, as is a missing end. An auto-delete
+        exchange goes with the last binding from it.
+
+        Raises :exc:`ChannelException`: 403 for the default exchange, 405 for a binding of another
+        connection's queue.
+        """
+        ends = BindingEnds.named(source, destination, destination_is_queue)
+        binding = self._topology.bindings.get(ends.identity(key, arguments))
+        if binding is None:
+            return
+        if destination_is_queue:
+            require_access(self.queues[ends.destination], owner, self.name)
+        self._topology.drop_binding(binding)
+
+    def bindings(self) -> list[Binding]:
+        """Every binding; those of the default exchange, which nobody declared, come first."""
+        return [*self._topology.bindings_from(DEFAULT_EXCHANGE), *self._topology.bindings]
+
+    def bindings_from(self, source: str) -> list[Binding]:
+        """The bindings from an exchange, oldest first; none where there is no such exchange."""
+        return self._topology.bindings_from(source)
+
+    def bindings_to(self, destination: str, *, is_queue: bool) -> list[Binding]:
+        """The bindings to a queue, its implicit one first, or to an exchange."""
+        return self._topology.bindings_to(destination, is_queue=is_queue)
+
+    def _topology_changed(self) -> None:
+        self.topology_version += 1
+
+    # Routing
+
+    def resolve(
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
+    ) -> tuple[Queue, ...]:
+        """The queues for a message, each once; see :meth:`Router.resolve`."""
+        return self._router.resolve(exchange, routing_key, header, copies)
+
+    def resolve_again(
+        self,
+        exchange: Exchange,
+        routing_key: str,
+        header: bytes | None,
+        copies: Sequence[str] = (),
+    ) -> tuple[Queue, ...]:
+        """The same for a message that comes a second time; see :meth:`Router.resolve_again`."""
+        return self._router.resolve_again(exchange, routing_key, header, copies)
+
+    def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
+        """True when a route from ``exchange`` must be resolved for each message anew."""
+        return self._router.depends_on_headers(exchange, routing_key)
+
+    def route(
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+    ) -> tuple[Queue, ...] | None:
+        """:meth:`resolve` by name, internal exchanges included; ``None`` for one that is not
+        there. What would be refused to a publisher finds no queue."""
+        exchange = self.exchanges.get(exchange_name)
+        if exchange is None:
+            return None
+        try:
+            return self.resolve(exchange, routing_key, header, copies)
+        except ChannelException:
+            return ()
+
+    def route_again(
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+    ) -> tuple[Queue, ...] | None:
+        """:meth:`resolve_again` by name, in the same way."""
+        exchange = self.exchanges.get(exchange_name)
+        if exchange is None:
+            return None
+        try:
+            return self.resolve_again(exchange, routing_key, header, copies)
+        except ChannelException:
+            return ()
+
+    # What its queues ask of it
+
+    def mark_dirty(self, queue: Queue) -> None:
+        """``queue`` will be dispatched before the current input ends."""
+        if not queue.dirty:
+            queue.dirty = True
+            self._dirty.append(queue)
+
+    def mark_in_turn(self, queues: list[Queue]) -> None:
+        """:meth:`mark_dirty`, and dispatch them in this order, whatever has marked them before."""
+        mark_in_turn(self._dirty, queues)
+
+    def dispatch_dirty(self) -> None:
+        """Dispatch the queues that are marked, and those that this marks. To be called at the end
+        of every input."""
+        dispatch_all(self._dirty)
+
+    def queue_expired(self, queue: Queue) -> None:
+        """``x-expires`` ran out."""
+        self._drop_queue(queue)
+
+    def queue_unused(self, queue: Queue) -> None:
+        """The last consumer of an auto-delete queue is gone."""
+        self._drop_queue(queue)
+
+    # Recovery
+
+    def restore(self, definitions: Mapping[str, bytes]) -> None:
+        """Take up what the journal holds of this virtual host, and leave what it holds of others.
+        Call it before anything else happens here. Messages follow, by :meth:`Queue.restore`.
+
+        Raises :exc:`Corrupt` for a definition that can't be read.
+        """
+        self.policies.restore(definitions)
+        self._topology.restore(
+            definitions,
+            lambda wanted, seen_id: self._queue_of(
+                wanted, True, None, stored=True, seen_id=seen_id
+            ),
+            lambda exchange, ids: self._add_inner_queues(
+                exchange, ids, SeenRule.of_stored(exchange.type, exchange.arguments)
+            ),
+        )
+        restore_counts(definitions, self.name, self.queues_by_id, self.journal)
+        restore_delays(definitions, self.name, self.queues_by_id, self.journal)
+        for exchange in self.exchanges.values():
+            self.policies.adopt_exchange(exchange)
+
+
+def dispatch_all(dirty: deque[Queue]) -> None:
+    """Dispatch the queues that are marked, of whichever virtual host, and those that this marks."""
+    while dirty:
+        queue = dirty.popleft()
+        queue.dirty = False
+        queue.dispatch()
+        queue.backlog.wake()

@@ -1,0 +1,66 @@
+"""The virtual hosts of a broker: made, deleted, restored.
+
+The law: what is changed is in the journal when it returns, and a virtual host's own definition
+leaves the journal after all that is in it: whatever the journal has an object of is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from urllib.parse import unquote
+
+from reference_broker.core.access import access_definition
+from reference_broker.core.base.vhost_info import VHostInfo
+from reference_broker.core.exchange import definitions as definition
+from reference_broker.core.journal.journal import Journal
+from reference_broker.core.vhost.vhost import VHost
+
+DEFAULT_VHOST = "/"
+_TOPOLOGY_KINDS = (definition.EXCHANGE, definition.QUEUE, definition.BINDING)
+
+
+class VirtualHosts:
+    """``by_name`` is in order of making, and read only. ``make`` gives an empty one."""
+
+    def __init__(self, journal: Journal, make: Callable[[str], VHost]) -> None:
+        self.by_name: dict[str, VHost] = {}
+        self._journal = journal
+        self._make = make
+        self.assume(DEFAULT_VHOST)
+
+    def assume(self, name: str) -> VHost:
+        """A virtual host that is not in the journal yet."""
+        self.by_name[name] = vhost = self._make(name)
+        return vhost
+
+    def put(self, name: str, info: VHostInfo) -> VHost:
+        """Make the virtual host, or change what is kept of it."""
+        self._journal.define(
+            access_definition.key_of(access_definition.VHOST, name),
+            access_definition.encode_vhost(info),
+        )
+        vhost = self.by_name.get(name) or self.assume(name)
+        vhost.describe(info)
+        return vhost
+
+    def remove(self, vhost: VHost) -> None:
+        """Delete it and everything in it. Nobody may be connected to it any more."""
+        vhost.delete_everything()
+        del self.by_name[vhost.name]
+        self._journal.define(access_definition.key_of(access_definition.VHOST, vhost.name), None)
+
+    def restore(self, definitions: Mapping[str, bytes]) -> None:
+        """Take up what the journal holds, objects included; the default one alone where it holds
+        none. Raises :exc:`Corrupt`."""
+        kept = dict(access_definition.stored(definitions, access_definition.VHOST))
+        names = [name for (name,) in kept]
+        for key in sorted(definitions):
+            kind, _, rest = key.partition("/")
+            if kind in _TOPOLOGY_KINDS:
+                names.append(unquote(rest.partition("/")[0]))
+        self.by_name.clear()
+        for name in dict.fromkeys(names or [DEFAULT_VHOST]):
+            vhost = self.assume(name)
+            if (name,) in kept:
+                vhost.describe(access_definition.decode_vhost(kept[name,]))
+            vhost.restore(definitions)

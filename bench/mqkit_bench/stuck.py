@@ -23,7 +23,7 @@ from mqkit_bench.server import reference_server
 from mqkit_bench.session import Session
 from mqkit_bench.tasks import Drained, drain, hold
 from mqkit_bench.worker import Worker
-from reference_broker.store.segment import SEGMENT_BYTES
+from reference_broker.store.format.segment import SEGMENT_BYTES
 
 STUCK_QUEUE = "bench.stuck"
 THROUGH_QUEUE = "bench.through"

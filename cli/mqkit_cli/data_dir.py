@@ -12,7 +12,7 @@ from typing import TypeVar
 from mqkit_cli.errors import CommandError
 from reference_broker.errors import DataDirectoryLocked
 from reference_broker.runtime.data_folder import LOCK_FILE, DataFolder, FolderAccess
-from reference_broker.store.segment import QUARANTINE_SUFFIX, SegmentName
+from reference_broker.store.format.segment import QUARANTINE_SUFFIX, SegmentName
 
 TRIES = 5
 """How often a folder is read again because a broker took a file away meanwhile. It does so once in

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from mqkit_cli.render import line, plural, write_table
-from reference_broker.store.health import Health, QueueHealth, SegmentHealth
-from reference_broker.store.repair import Repair
+from reference_broker.store.doctor.health import Health, QueueHealth, SegmentHealth
+from reference_broker.store.doctor.repair import Repair
 
 NOBODY = "-"
 

@@ -9,9 +9,9 @@ from reference_broker.errors import StoreError
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.simulation.lone_log import opened, pump, segments, sequences
 from reference_broker.store import open_log
-from reference_broker.store.contents import look
-from reference_broker.store.ports import CreateFile, Sync, SyncDirectory, Write
-from reference_broker.store.segment import HEADER_BYTES
+from reference_broker.store.disk.ports import CreateFile, Sync, SyncDirectory, Write
+from reference_broker.store.doctor.contents import look
+from reference_broker.store.format.segment import HEADER_BYTES
 
 QUEUE_ID = 7
 MESSAGES = 8

@@ -1,7 +1,7 @@
 """The data folder: real files, and the lock that keeps a second broker out of them.
 
-Implements :class:`reference_broker.store.ports.Disk`. No call is retried: what an error means is
-for the caller to decide.
+Implements :class:`reference_broker.store.disk.ports.Disk`. No call is retried: what an error means
+is for the caller to decide.
 
 Three threads use the folder, each through a :class:`FolderAccess` of its own, so that no descriptor
 is shared. What is written is kept open, since a thread writes to one file at a time. What is read
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reference_broker.errors import DataDirectoryLocked
-from reference_broker.store.ports import (
+from reference_broker.store.disk.ports import (
     CreateFile,
     CreateSpare,
     DeleteFile,

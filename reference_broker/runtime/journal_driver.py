@@ -22,8 +22,8 @@ from reference_broker.runtime.disk import DiskThread, open_store
 from reference_broker.runtime.disk_space import DiskSpace
 from reference_broker.runtime.rewriter import Rewriter
 from reference_broker.store import RecoveredLog
-from reference_broker.store.log import Log
-from reference_broker.store.restore import restore, resume
+from reference_broker.store.log.log import Log
+from reference_broker.store.start.restore import restore, resume
 
 _log = logging.getLogger(__name__)
 

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from functools import partial
 
 from reference_broker.runtime.worker import Worker
-from reference_broker.store.copy_file import CopyFailed
-from reference_broker.store.copying import SourceUnreadable
-from reference_broker.store.log import Log
-from reference_broker.store.ports import Disk
-from reference_broker.store.rewrite import build
-from reference_broker.store.rewrite_plan import RewritePlan, RewriteResult
+from reference_broker.store.disk.ports import Disk
+from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult
+from reference_broker.store.log.log import Log
+from reference_broker.store.rewrite.copy_file import CopyFailed
+from reference_broker.store.rewrite.copying import SourceUnreadable
+from reference_broker.store.rewrite.rewrite import build
 
 INTERVAL_S = 0.5
 """Between two looks whether something is worth rewriting; after a rewrite the next look is at

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.simulation.marking import marks_of
-from reference_broker.store.checksum import checksum_of
-from reference_broker.store.record import MESSAGES, RecordType, decode_extent, decode_message
-from reference_broker.store.scan import Found, SegmentScan
-from reference_broker.store.segment import HEADER_BYTES, SegmentHeader, SegmentName
+from reference_broker.store.format.checksum import checksum_of
+from reference_broker.store.format.record import MESSAGES, RecordType, decode_extent, decode_message
+from reference_broker.store.format.scan import Found, SegmentScan
+from reference_broker.store.format.segment import HEADER_BYTES, SegmentHeader, SegmentName
 
 
 class Record(NamedTuple):

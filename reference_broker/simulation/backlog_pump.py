@@ -14,8 +14,15 @@ from typing import Protocol
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.store import Disk, Log
-from reference_broker.store.pages import PageBatch, write_pages
-from reference_broker.store.reading import FileGone, ReadJob, ReadOutcome, perform, plan, take_reads
+from reference_broker.store.log.pages import PageBatch, write_pages
+from reference_broker.store.log.reading import (
+    FileGone,
+    ReadJob,
+    ReadOutcome,
+    perform,
+    plan,
+    take_reads,
+)
 
 JOB_US = (50, 5_000)
 SLOW_JOB_US = (20_000, 400_000)

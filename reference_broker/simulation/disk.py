@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from enum import Enum
 from random import Random
 
-from reference_broker.store.ports import (
+from reference_broker.store.disk.ports import (
     CreateFile,
     CreateSpare,
     DeleteFile,
@@ -74,7 +74,7 @@ class _File:
 
 
 class SimulatedDisk:
-    """Implements :class:`reference_broker.store.ports.Disk`.
+    """Implements :class:`reference_broker.store.disk.ports.Disk`.
 
     ``fail_at(n, error)`` makes the n-th operation from now (1 is the next) raise ``OSError``;
     ``crash(how)`` is a power loss: afterwards the disk shows what a new process would find.

@@ -10,7 +10,13 @@ from typing import Protocol
 
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.store import Batch, Disk, Log, Operation
-from reference_broker.store.ports import DISK_FULL, CreateFile, CreateSpare, Sync, SyncDirectory
+from reference_broker.store.disk.ports import (
+    DISK_FULL,
+    CreateFile,
+    CreateSpare,
+    Sync,
+    SyncDirectory,
+)
 
 OPERATION_US = (10, 200)
 SYNC_US = (200, 8_000)

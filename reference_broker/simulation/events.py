@@ -56,7 +56,7 @@ class DiskUse(NamedTuple):
     """Of its segments, and of the spare one."""
     live_bytes: int
     """Of the records of messages that are in queues."""
-    speech_bytes: int
+    foreign_bytes: int
     """Of acks and requeues that are needed still."""
     entries: int
     files: int

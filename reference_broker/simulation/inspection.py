@@ -20,12 +20,12 @@ from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.simulation.events import Copy, DiskUse, Indexed, Losses, Start
 from reference_broker.simulation.marking import marks_of
 from reference_broker.store import Disk, Log, RecoveredLog
-from reference_broker.store.fetch_request import FetchRequest
-from reference_broker.store.queue_names import queue_names
-from reference_broker.store.reading import perform, plan
-from reference_broker.store.recovered import DamageReport
-from reference_broker.store.recovery import recover
-from reference_broker.store.segment import QUARANTINE_SUFFIX, SPARE_FILE
+from reference_broker.store.doctor.queue_names import queue_names
+from reference_broker.store.format.segment import QUARANTINE_SUFFIX, SPARE_FILE
+from reference_broker.store.liveness.fetch_request import FetchRequest
+from reference_broker.store.log.reading import perform, plan
+from reference_broker.store.start.recovered import DamageReport
+from reference_broker.store.start.recovery import recover
 
 _EVERYWHERE = 1 << 62
 
@@ -200,7 +200,7 @@ def disk_use_of(log: Log, broker: Broker, disk: SimulatedDisk) -> DiskUse:
     return DiskUse(
         size_bytes=sum(disk.size(file) for file in disk.list_files() if file in known),
         live_bytes=sum(entry.stored for entry in entries),
-        speech_bytes=sum(use.speech_bytes for use in books),
+        foreign_bytes=sum(use.foreign_bytes for use in books),
         entries=len(entries),
         files=len(books),
         queues=len(all_queues(broker)),

@@ -12,9 +12,9 @@ from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.store import Batch, Log, RecoveredLog, open_log
-from reference_broker.store.recovery import recover
-from reference_broker.store.rewrite import build
-from reference_broker.store.segment import SEGMENT_BYTES
+from reference_broker.store.format.segment import SEGMENT_BYTES
+from reference_broker.store.rewrite.rewrite import build
+from reference_broker.store.start.recovery import recover
 
 
 class LoneQueues:

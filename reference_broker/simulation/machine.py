@@ -14,7 +14,7 @@ from reference_broker.simulation.node import Node, Wiretap
 from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.power import PowerCut, PoweredDisk
 from reference_broker.store import open_log
-from reference_broker.store.pages import Pages, discard_pages
+from reference_broker.store.log.pages import Pages, discard_pages
 
 RESTART_US = (1_000, 1_000_000)
 CUT_IN_RECOVERY_CHANCE = 0.15

@@ -25,7 +25,7 @@ from reference_broker.simulation.network import Link
 from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.rewrite_pump import RewritePump
 from reference_broker.store import Disk, Log, RecoveredLog
-from reference_broker.store.restore import restore, resume
+from reference_broker.store.start.restore import restore, resume
 
 SOCKET_BUFFER_BYTES = 16 * 1024
 """What a socket takes before it asks the broker to wait: little, so that slow readers matter."""

@@ -6,7 +6,7 @@ import errno
 from random import Random
 
 from reference_broker.simulation.disk import SimulatedDisk
-from reference_broker.store.ports import CreateFile, CreateSpare, Operation, Write
+from reference_broker.store.disk.ports import CreateFile, CreateSpare, Operation, Write
 
 
 class PowerCut(Exception):

@@ -12,11 +12,11 @@ from random import Random
 
 from reference_broker.simulation.clock import SimulatedClock
 from reference_broker.store import Disk, Log, Operation
-from reference_broker.store.copying import SourceUnreadable
-from reference_broker.store.disk_view import DiskView
-from reference_broker.store.ports import DeleteFile
-from reference_broker.store.rewrite import build
-from reference_broker.store.rewrite_plan import RewritePlan, RewriteResult
+from reference_broker.store.disk.disk_view import DiskView
+from reference_broker.store.disk.ports import DeleteFile
+from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult
+from reference_broker.store.rewrite.copying import SourceUnreadable
+from reference_broker.store.rewrite.rewrite import build
 
 INTERVAL_US = 100_000
 LOOKS = (1, 3)

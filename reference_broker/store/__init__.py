@@ -3,11 +3,11 @@
 Formats and decisions only; files are touched by :mod:`reference_broker.runtime.disk`.
 """
 
-from reference_broker.store.batch import Batch
-from reference_broker.store.log import Log
-from reference_broker.store.opening import open_log
-from reference_broker.store.ports import Disk, Operation
-from reference_broker.store.recovered import DamageReport, RecoveredLog
+from reference_broker.store.disk.ports import Disk, Operation
+from reference_broker.store.liveness.batch import Batch
+from reference_broker.store.log.log import Log
+from reference_broker.store.start.opening import open_log
+from reference_broker.store.start.recovered import DamageReport, RecoveredLog
 
 __all__ = [
     "Batch",

@@ -10,7 +10,7 @@ from mqkit_bench.data_folder import Usage
 from mqkit_bench.message import publish_frames
 from mqkit_bench.server import ReferenceServer
 from mqkit_bench.stuck import HEADER, STUCK_QUEUE, Figures, Pattern, measure, table
-from reference_broker.store.segment import SEGMENT_BYTES
+from reference_broker.store.format.segment import SEGMENT_BYTES
 
 MIB = 2**20
 

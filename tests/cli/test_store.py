@@ -24,8 +24,8 @@ from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.store import open_log
-from reference_broker.store.inspection import SeenRecord
-from reference_broker.store.record import RecordType, encode_publish_head
+from reference_broker.store.doctor.inspection import SeenRecord
+from reference_broker.store.format.record import RecordType, encode_publish_head
 
 QUEUE = 5
 FREE = ("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")

@@ -18,13 +18,13 @@ from mqkit_cli.errors import CommandError
 from mqkit_cli.render import note, plural, write_json
 from mqkit_cli.store_report import health_json, repair_json, show_health, show_repair
 from mqkit_cli.stored_json import message_json, record_json
-from reference_broker.store.contents import look, stored_messages
-from reference_broker.store.examination import examine
-from reference_broker.store.inspection import seen_records
-from reference_broker.store.ports import Disk
-from reference_broker.store.queue_names import QueueName, queue_names
-from reference_broker.store.repair import plan_repair
-from reference_broker.store.repair import repair as repair_folder
+from reference_broker.store.disk.ports import Disk
+from reference_broker.store.doctor.contents import look, stored_messages
+from reference_broker.store.doctor.examination import examine
+from reference_broker.store.doctor.inspection import seen_records
+from reference_broker.store.doctor.queue_names import QueueName, queue_names
+from reference_broker.store.doctor.repair import plan_repair
+from reference_broker.store.doctor.repair import repair as repair_folder
 
 EXIT_DAMAGED = 2
 

@@ -1,5 +1,5 @@
 """What the core needs of the store: a port. The real one is
-:class:`reference_broker.store.log.Log`.
+:class:`reference_broker.store.log.log.Log`.
 
 Law 2 and 3 of the design: records are appended to a pending batch (no I/O happens here), the
 runtime writes and syncs the batch, and then says up to which position. A promise to a client

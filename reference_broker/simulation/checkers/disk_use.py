@@ -1,9 +1,9 @@
 """What the log takes of its disk once nothing happens any more, and that no file is left behind.
 
 The law: twice the live bytes, and two segments (the one in use and the spare one) of the usual size
-or of the largest message with its reserve (:mod:`reference_broker.store.room`). It is about
-messages, and segments of 16 MiB; in the small ones here what comes beside them counts too, so this
-allows for
+or of the largest message with its reserve (:mod:`reference_broker.store.log.free_space`). It is
+about messages, and segments of 16 MiB; in the small ones here what comes beside them counts too, so
+this allows for
 
 - what is said about other segments and is needed still, as for live bytes: a segment that is less
   than half needed is rewritten;
@@ -19,16 +19,16 @@ from __future__ import annotations
 
 from reference_broker.simulation.checkers.checker import Checker
 from reference_broker.simulation.events import DiskUse, Message
-from reference_broker.store.footer import (
+from reference_broker.store.format.footer import (
     END_ROOM,
     ENTRY_ROOM,
     FOOTER_RANGE_BYTES,
+    FOREIGN_RANGES_ROOM,
     GROUP_ROOM,
-    SPEECH_ROOM,
 )
-from reference_broker.store.record import EXTENT_BYTES, RANGE_BYTES, RANGES_HEAD_BYTES
-from reference_broker.store.room import RESERVES_PER_SEGMENT
-from reference_broker.store.segment import HEADER_BYTES
+from reference_broker.store.format.record import EXTENT_BYTES, RANGE_BYTES, RANGES_HEAD_BYTES
+from reference_broker.store.format.segment import HEADER_BYTES
+from reference_broker.store.log.free_space import RESERVES_PER_SEGMENT
 
 _EXTENT_TABLE_BYTES = 8 + 4 + 2
 _ORIGIN_BYTES = 13
@@ -36,7 +36,7 @@ _ORIGIN_BYTES = 13
 ENTRY_BYTES = (
     ENTRY_ROOM + EXTENT_BYTES + _EXTENT_TABLE_BYTES + 2 * (RANGE_BYTES + FOOTER_RANGE_BYTES)
 )
-FILE_BYTES = HEADER_BYTES + END_ROOM + 4 * RANGES_HEAD_BYTES + SPEECH_ROOM + _ORIGIN_BYTES
+FILE_BYTES = HEADER_BYTES + END_ROOM + 4 * RANGES_HEAD_BYTES + FOREIGN_RANGES_ROOM + _ORIGIN_BYTES
 SNAPSHOTS = 4
 """The newest, what may wait to be set free, and the one that is not worth replacing."""
 
@@ -60,7 +60,7 @@ class DiskUseChecker(Checker):
         if use.rotten:
             return
         allowed_bytes = (
-            2 * (use.live_bytes + use.speech_bytes + self._largest_bytes)
+            2 * (use.live_bytes + use.foreign_bytes + self._largest_bytes)
             + use.entries * ENTRY_BYTES
             + use.files * (FILE_BYTES + use.queues * GROUP_ROOM)
             + SNAPSHOTS * use.definition_bytes

@@ -17,7 +17,7 @@ from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.store.definitions import Definitions
+from reference_broker.store.liveness.definitions import Definitions
 
 
 class DefiningJournal(MemoryJournal):

@@ -18,8 +18,8 @@ from reference_broker.errors import DiskFailed
 from reference_broker.runtime import backlog as module
 from reference_broker.runtime.backlog import Backlog
 from reference_broker.runtime.data_folder import DataFolder, FolderAccess
-from reference_broker.store.log import Log
-from reference_broker.store.ports import DeleteFile, Operation, Write
+from reference_broker.store.disk.ports import DeleteFile, Operation, Write
+from reference_broker.store.log.log import Log
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ import pytest
 
 from reference_broker.errors import DataDirectoryLocked
 from reference_broker.runtime.data_folder import WRITE_BYTES, DataFolder
-from reference_broker.store.ports import (
+from reference_broker.store.disk.ports import (
     CreateFile,
     CreateSpare,
     DeleteFile,

@@ -17,7 +17,7 @@ from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.runtime.disk import TRANSITIONS, DiskState, DiskThread, open_store
 from reference_broker.simulation.disk import Crash, SimulatedDisk
 from reference_broker.store import Disk, Log, Operation, RecoveredLog, open_log
-from reference_broker.store.ports import CreateFile, CreateSpare, Sync, Write
+from reference_broker.store.disk.ports import CreateFile, CreateSpare, Sync, Write
 
 WAIT_S = 20
 SMALL_SEGMENT = 1024

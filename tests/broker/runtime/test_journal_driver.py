@@ -23,7 +23,7 @@ from reference_broker.http.host import StoreDamage
 from reference_broker.runtime import rewriter
 from reference_broker.runtime.journal_driver import DiskDriver, MemoryDriver
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.store.segment import SEGMENT_BYTES, SPARE_FILE
+from reference_broker.store.format.segment import SEGMENT_BYTES, SPARE_FILE
 
 pytestmark = pytest.mark.anyio
 

@@ -15,10 +15,10 @@ from reference_broker.core.message.content import Content
 from reference_broker.runtime import rewriter as module
 from reference_broker.runtime.data_folder import DataFolder, FolderAccess
 from reference_broker.runtime.rewriter import Rewriter
-from reference_broker.store.log import Log
-from reference_broker.store.ports import Operation, Write
-from reference_broker.store.reading import perform, take_reads
-from reference_broker.store.segment import COPY_SUFFIX
+from reference_broker.store.disk.ports import Operation, Write
+from reference_broker.store.format.segment import COPY_SUFFIX
+from reference_broker.store.log.log import Log
+from reference_broker.store.log.reading import perform, take_reads
 
 pytestmark = pytest.mark.anyio
 

@@ -25,7 +25,7 @@ from reference_broker.runtime import data_folder
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.listening_sockets import LOCALHOST
 from reference_broker.runtime.server import Server
-from reference_broker.store.segment import SEGMENT_BYTES
+from reference_broker.store.format.segment import SEGMENT_BYTES
 
 DEADLINE_S = 20
 

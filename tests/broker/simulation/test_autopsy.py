@@ -9,8 +9,8 @@ from reference_broker.simulation.autopsy import Record
 from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.scenario import draw, with_features
 from reference_broker.simulation.world import World
-from reference_broker.store.ports import CreateFile
-from reference_broker.store.segment import HEADER_BYTES, SegmentName
+from reference_broker.store.disk.ports import CreateFile
+from reference_broker.store.format.segment import HEADER_BYTES, SegmentName
 
 NUMBER = b"%010d."
 """How the body of a message begins, if it has one."""

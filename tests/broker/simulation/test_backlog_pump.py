@@ -12,7 +12,7 @@ from reference_broker.simulation.disk_pump import DiskPump
 from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.simulation.power import PoweredDisk
 from reference_broker.store import open_log
-from reference_broker.store.ports import DeleteFile
+from reference_broker.store.disk.ports import DeleteFile
 
 SEGMENT_BYTES = 4_096
 A_WHILE_US = 5_000_000

@@ -9,10 +9,10 @@ from reference_broker.simulation.checkers import Violation
 from reference_broker.simulation.checkers.disk_use import ENTRY_BYTES, FILE_BYTES
 from reference_broker.simulation.report import world_of
 from reference_broker.store import Disk
-from reference_broker.store.footer import FOOTER_RANGE_BYTES, SPEECH_ROOM
-from reference_broker.store.record import RANGE_BYTES
-from reference_broker.store.rewrite import build
-from reference_broker.store.rewrite_plan import RewritePlan, RewriteResult
+from reference_broker.store.format.footer import FOOTER_RANGE_BYTES, FOREIGN_RANGES_ROOM
+from reference_broker.store.format.record import RANGE_BYTES
+from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult
+from reference_broker.store.rewrite.rewrite import build
 
 
 def run(seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -25,8 +25,8 @@ def run(seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
         # A segment with a large message is larger than others, and so may its copy be.
         sizes = [world.scenario.broker.segment_bytes, *(each.size_bytes for each in plan.sources)]
         entries = sum(len(columns.sequences) for columns in plan.entries)
-        beside = entries * ENTRY_BYTES + len(result.speech) * SPEECH_ROOM + FILE_BYTES
-        beside += sum(result.speech.values()) * FOOTER_RANGE_BYTES // RANGE_BYTES
+        beside = entries * ENTRY_BYTES + len(result.foreign) * FOREIGN_RANGES_ROOM + FILE_BYTES
+        beside += sum(result.foreign.values()) * FOOTER_RANGE_BYTES // RANGE_BYTES
         if result.size_bytes > max(sizes) + beside:
             raise Violation("disk use", f"a copy of {entries} entries has {result.size_bytes}")
         copies.append(result.size_bytes)

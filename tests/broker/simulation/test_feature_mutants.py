@@ -31,7 +31,7 @@ from reference_broker.simulation.features import FEATURES
 from reference_broker.simulation.report import WorldFactory, run_seed
 from reference_broker.simulation.scenario import draw, with_features
 from reference_broker.simulation.world import World
-from reference_broker.store.liveness import Liveness, SegmentUse
+from reference_broker.store.liveness.liveness import Liveness, SegmentUse
 
 SEEDS = range(60)
 DURATION_US = 20_000_000

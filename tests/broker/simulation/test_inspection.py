@@ -12,8 +12,8 @@ from reference_broker.simulation.events import Copy, DeathNote, Message, Start
 from reference_broker.simulation.lone_broker import LoneBroker
 from reference_broker.simulation.marking import properties_of
 from reference_broker.store import Log, open_log
-from reference_broker.store.ports import CreateFile
-from reference_broker.store.restore import restore, resume
+from reference_broker.store.disk.ports import CreateFile
+from reference_broker.store.start.restore import restore, resume
 
 SEGMENT_BYTES = 4_096
 SIZE = 300

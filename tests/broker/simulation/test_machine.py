@@ -13,7 +13,7 @@ from reference_broker.simulation.network import Link
 from reference_broker.simulation.node import Node
 from reference_broker.simulation.plans import BrokerPlan
 from reference_broker.simulation.power import PoweredDisk
-from reference_broker.store.ports import CreateFile
+from reference_broker.store.disk.ports import CreateFile
 
 A_WHILE_US = 2 * RESTART_US[1]
 

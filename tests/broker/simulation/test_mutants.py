@@ -35,29 +35,22 @@ from reference_broker.simulation.power import PoweredDisk
 from reference_broker.simulation.report import WorldFactory, run_seed
 from reference_broker.simulation.scenario import draw
 from reference_broker.simulation.world import World
-from reference_broker.store import (
-    Log,
-    Operation,
-    copying,
-    departures,
-    footer,
-    log,
-    opening,
-    reading,
-    recovery,
-    speeches,
-)  # fmt: skip
-from reference_broker.store.batch import removal
-from reference_broker.store.checksum import ChecksumKind
-from reference_broker.store.copying import SegmentCopy
-from reference_broker.store.footer import Ranges
-from reference_broker.store.liveness import Liveness, SegmentState, SegmentUse
-from reference_broker.store.pages import PageBatch, Pages
-from reference_broker.store.ports import DeleteFile, Sync, SyncDirectory
-from reference_broker.store.rewrite_plan import RewritePlan, Source
-from reference_broker.store.rewriting import Rewriting
-from reference_broker.store.scan import Found, Gap, SegmentScan
-from reference_broker.store.speech import EntryRanges, Speech
+from reference_broker.store import Log, Operation
+from reference_broker.store.disk.ports import DeleteFile, Sync, SyncDirectory
+from reference_broker.store.format import footer
+from reference_broker.store.format.checksum import ChecksumKind
+from reference_broker.store.format.footer import Ranges
+from reference_broker.store.format.foreign_ranges import EntryRanges, ForeignRanges
+from reference_broker.store.format.scan import Found, Gap, SegmentScan
+from reference_broker.store.liveness.batch import removal
+from reference_broker.store.liveness.liveness import Liveness, SegmentState, SegmentUse
+from reference_broker.store.liveness.rewrite_plan import RewritePlan, Source
+from reference_broker.store.log import deletions, foreign_ranges_by_segment, log, reading
+from reference_broker.store.log.pages import PageBatch, Pages
+from reference_broker.store.rewrite import copying
+from reference_broker.store.rewrite.copying import SegmentCopy
+from reference_broker.store.rewrite.rewriting import Rewriting
+from reference_broker.store.start import opening, recovery
 
 SEEDS = range(150)
 DURATION_US = 20_000_000
@@ -154,7 +147,7 @@ def segment_with_live_acks_deleted(patch: pytest.MonkeyPatch) -> WorldFactory:
 
 def segment_with_live_messages_deleted(patch: pytest.MonkeyPatch) -> WorldFactory:
     def is_dead(self: Liveness, use: SegmentUse) -> bool:
-        idle = use.state is SegmentState.SEALED and not use.speaks_about and not use.defines
+        idle = use.state is SegmentState.SEALED and not use.references and not use.defines
         return idle and use.live_bytes < 1_500
 
     patch.setattr(Liveness, "_is_dead", is_dead)
@@ -216,7 +209,9 @@ class _Ready:
 
 
 def footer_without_acks(patch: pytest.MonkeyPatch) -> WorldFactory:
-    patch.setattr(speeches, "ranges_of", lambda speech: Ranges([], list(speech.requeued)))
+    patch.setattr(
+        foreign_ranges_by_segment, "ranges_of", lambda foreign: Ranges([], list(foreign.requeued))
+    )
     return small_world
 
 
@@ -248,7 +243,7 @@ def sources_deleted_before_the_copy_is_durable(patch: pytest.MonkeyPatch) -> Wor
         return operations
 
     patch.setattr(Rewriting, "take_operations", all_at_once)
-    patch.setattr(departures, "removal", _delete_if_there)
+    patch.setattr(deletions, "removal", _delete_if_there)
     patch.setattr(disk_pump, "OPERATION_US", (1_000, 20_000))
     patch.setattr(faults, "_WEIGHTS", {Fault.POWER_LOSS: 1, Fault.KILL: 1})
     return small_world
@@ -289,7 +284,7 @@ def _as_new(queue_id: int, pieces: Iterable[EntryColumns]) -> EntryColumns | Non
 
 
 def rewriting_forgets_what_was_said_of_others(patch: pytest.MonkeyPatch) -> WorldFactory:
-    patch.setattr(SegmentCopy, "_speeches", lambda self: {})
+    patch.setattr(SegmentCopy, "_foreign_ranges", lambda self: {})
     return small_world
 
 
@@ -305,7 +300,7 @@ def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> WorldFactory
 
 def acks_of_the_segment_in_use_baked_twice(patch: pytest.MonkeyPatch) -> WorldFactory:
     """What continues a range that was baked is taken for baked too."""
-    patch.setattr(Speech, "close", lambda self: None)
+    patch.setattr(ForeignRanges, "close", lambda self: None)
     return small_world
 
 

@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from reference_broker.simulation.power import PowerCut, PoweredDisk
-from reference_broker.store.ports import CreateFile, CreateSpare, Sync, Write
+from reference_broker.store.disk.ports import CreateFile, CreateSpare, Sync, Write
 
 
 def test_the_power_fails_in_place_of_the_named_operation_and_once() -> None:

@@ -26,7 +26,7 @@ from reference_broker.simulation.power import PoweredDisk
 from reference_broker.simulation.scenario import draw, with_features
 from reference_broker.simulation.world import World
 from reference_broker.store import Operation
-from reference_broker.store.ports import CreateFile, Sync, SyncDirectory, Write
+from reference_broker.store.disk.ports import CreateFile, Sync, SyncDirectory, Write
 
 SEEDS = range(8)
 DURATION_US = 15_000_000

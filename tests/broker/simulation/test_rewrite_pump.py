@@ -13,7 +13,7 @@ from reference_broker.simulation.disk_pump import DiskPump
 from reference_broker.simulation.power import PoweredDisk
 from reference_broker.simulation.rewrite_pump import RETRY_US, RewritePump
 from reference_broker.store import open_log
-from reference_broker.store.segment import COPY_SUFFIX
+from reference_broker.store.format.segment import COPY_SUFFIX
 
 SEGMENT_BYTES = 4_096
 A_WHILE_US = 5_000_000

@@ -26,7 +26,7 @@ from reference_broker.simulation.report import run_seed
 from reference_broker.simulation.scenario import draw, with_runs
 from reference_broker.simulation.world import World
 from reference_broker.store import Log
-from reference_broker.store.speeches import AckRow
+from reference_broker.store.log.foreign_ranges_by_segment import AckRow
 
 SEEDS = range(100)
 DURATION_US = 20_000_000

@@ -24,7 +24,7 @@ from reference_broker.simulation.plans import (
 from reference_broker.simulation.power import PoweredDisk
 from reference_broker.simulation.world import World
 from reference_broker.store import Operation
-from reference_broker.store.ports import CreateFile, DeleteFile, Sync, SyncDirectory, Write
+from reference_broker.store.disk.ports import CreateFile, DeleteFile, Sync, SyncDirectory, Write
 
 SEED = 3
 STOP_US = 500_000

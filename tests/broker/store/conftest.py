@@ -13,9 +13,7 @@ from reference_broker.core.exchange.definitions import QueueDefinition, encode_q
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
-from reference_broker.store.contents import look, stored_messages
-from reference_broker.store.opening import open_log
-from reference_broker.store.ports import (
+from reference_broker.store.disk.ports import (
     CreateFile,
     CreateSpare,
     DeleteFile,
@@ -24,7 +22,9 @@ from reference_broker.store.ports import (
     TruncateFile,
     Write,
 )
-from reference_broker.store.rewrite import build
+from reference_broker.store.doctor.contents import look, stored_messages
+from reference_broker.store.rewrite.rewrite import build
+from reference_broker.store.start.opening import open_log
 
 SEGMENT_BYTES = 1293
 ROUTE = encode_shortstr("flights") + encode_shortstr("late")
@@ -39,7 +39,7 @@ class PowerCut(Exception):
 
 
 class MemoryDisk:
-    """A :class:`~reference_broker.store.ports.Disk` whose every write is durable at once."""
+    """A :class:`~reference_broker.store.disk.ports.Disk` whose every write is durable at once."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files = {file: bytearray(data) for file, data in files.items()}

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from reference_broker.errors import StoreError
-from reference_broker.store.checksum import PREFERRED, ChecksumKind, checksum_of
+from reference_broker.store.format.checksum import PREFERRED, ChecksumKind, checksum_of
 
 
 def test_crc32c_is_the_castagnoli_polynomial() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reference_broker.store.contents import look, stored_messages
-from reference_broker.store.record import CHUNK_BYTES
+from reference_broker.store.doctor.contents import look, stored_messages
+from reference_broker.store.format.record import CHUNK_BYTES
 
 A, B = 7, 8
 

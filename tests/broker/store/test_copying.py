@@ -14,18 +14,19 @@ from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
 from reference_broker.runtime.data_folder import DataFolder
-from reference_broker.store import copying, record
-from reference_broker.store.checksum import ChecksumKind, checksum_of
-from reference_broker.store.copy_file import CopyFailed
-from reference_broker.store.copying import SourceOutOfReach, SourceUnreadable
-from reference_broker.store.extents import ExtentTable
-from reference_broker.store.footer import Footer, Ranges, encode_footer, read_footer
-from reference_broker.store.ports import CreateFile, Operation, RenameFile, Sync, Write
-from reference_broker.store.record import CHUNK_BYTES, FRAME, FRAME_BYTES, RecordType
-from reference_broker.store.rewrite import build
-from reference_broker.store.rewrite_plan import RewritePlan, RewriteResult, Source, Span
-from reference_broker.store.segment import SegmentHeader, SegmentName
-from reference_broker.store.trailer import encode_trailer, read_header
+from reference_broker.store.disk.ports import CreateFile, Operation, RenameFile, Sync, Write
+from reference_broker.store.format import record
+from reference_broker.store.format.checksum import ChecksumKind, checksum_of
+from reference_broker.store.format.extents import ExtentTable
+from reference_broker.store.format.footer import Footer, Ranges, encode_footer, read_footer
+from reference_broker.store.format.record import CHUNK_BYTES, FRAME, FRAME_BYTES, RecordType
+from reference_broker.store.format.segment import SegmentHeader, SegmentName
+from reference_broker.store.format.trailer import encode_trailer, read_header
+from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult, Source, Span
+from reference_broker.store.rewrite import copying
+from reference_broker.store.rewrite.copy_file import CopyFailed
+from reference_broker.store.rewrite.copying import SourceOutOfReach, SourceUnreadable
+from reference_broker.store.rewrite.rewrite import build
 
 KIND = ChecksumKind.CRC32
 QUEUE, OTHER = 7, 8
@@ -66,7 +67,7 @@ class Segment:
         self.name = SegmentName(base, 3)
         self.kind = kind
         self.data = bytearray(SegmentHeader(self.name, kind, 0).encode())
-        self.speeches: dict[int, Ranges] = {}
+        self.foreign_ranges: dict[int, Ranges] = {}
         self._folder = folder
 
     def _record(self, payload: bytes) -> int:
@@ -86,7 +87,7 @@ class Segment:
 
     def sealed(self) -> Source:
         self._record(record.SEALED_PAYLOAD)
-        footer = encode_footer(Footer(RecordType.SEALED, 3, speeches=self.speeches))
+        footer = encode_footer(Footer(RecordType.SEALED, 3, foreign_ranges=self.foreign_ranges))
         offset = len(self.data)
         self._record(footer)
         end = self.name.base + len(self.data)
@@ -228,18 +229,21 @@ def test_what_was_said_about_others_is_said_again(
     monkeypatch.setattr(copying, "RANGES_PER_RECORD", 2)
     first, second = Segment(folder, 0), Segment(folder, 5000)
     acks = [(QUEUE, n, n + 1) for n in range(0, 30, 3)]
-    first.speeches = {ABOUT: Ranges(acks, [(OTHER, 5, 6)]), 5000: Ranges([(QUEUE, 900, 999)], [])}
-    second.speeches = {ABOUT: Ranges([(OTHER, 1, 2)], []), 4: Ranges([(QUEUE, 1, 1)], [])}
+    first.foreign_ranges = {
+        ABOUT: Ranges(acks, [(OTHER, 5, 6)]),
+        5000: Ranges([(QUEUE, 900, 999)], []),
+    }
+    second.foreign_ranges = {ABOUT: Ranges([(OTHER, 1, 2)], []), 4: Ranges([(QUEUE, 1, 1)], [])}
     plan = plan_of([first.sealed(), second.sealed()], [], (Span(ABOUT - 9, ABOUT + 1),))
     result = build(plan, folder)
     records = own_records(folder, plan, result)
     assert ranges_said(records, RecordType.ACK) == [*acks, (OTHER, 1, 2)]
     assert ranges_said(records, RecordType.REQUEUE) == [(OTHER, 5, 6)]
     assert max(len(payload) for kind, payload in records if kind == RecordType.ACK) < 100
-    assert result.speech == {ABOUT: 12 * record.RANGE_BYTES}
+    assert result.foreign == {ABOUT: 12 * record.RANGE_BYTES}
     footer = read_footer(folder, installed(folder, plan, result).name, KIND)
     assert footer is not None
-    assert footer.speeches == {ABOUT: Ranges([*acks, (OTHER, 1, 2)], [(OTHER, 5, 6)])}
+    assert footer.foreign_ranges == {ABOUT: Ranges([*acks, (OTHER, 1, 2)], [(OTHER, 5, 6)])}
 
 
 def test_several_segments_and_kinds_of_checksum_become_one_and_one_again(

@@ -19,11 +19,12 @@ from reference_broker.core.index.index import EntryState, QueueIndex
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk import Crash, SimulatedDisk
-from reference_broker.store import Log, Operation, RecoveredLog, open_log, record
-from reference_broker.store.ports import RenameFile, Write
-from reference_broker.store.reading import perform, take_reads
-from reference_broker.store.recovery import recover
-from reference_broker.store.rewrite import build
+from reference_broker.store import Log, Operation, RecoveredLog, open_log
+from reference_broker.store.disk.ports import RenameFile, Write
+from reference_broker.store.format import record
+from reference_broker.store.log.reading import perform, take_reads
+from reference_broker.store.rewrite.rewrite import build
+from reference_broker.store.start.recovery import recover
 
 SEGMENT_BYTES = 2048
 QUEUES = (11, 12, 13)
@@ -90,7 +91,7 @@ def picture(recovered: RecoveredLog) -> object:
         for columns in recovered.live_entries(queue_id, 0, 1 << 62)
     ]
     books = [
-        (use.name, use.end, use.live_bytes, use.speaks_about, use.defines)
+        (use.name, use.end, use.live_bytes, use.references, use.defines)
         for use in recovered.liveness
     ]
     return (
@@ -394,9 +395,9 @@ def test_a_clean_stop_brings_back_exactly_what_was_there(seed: int) -> None:
 def test_large_messages_survive_crashes_in_chunks(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("record", "log", "reading"):
+    for module in ("format.record", "log.reading"):
         monkeypatch.setattr(f"reference_broker.store.{module}.CHUNK_BYTES", 150)
-    for module in ("log", "publish_run"):
+    for module in ("log.log", "log.publish_run"):
         monkeypatch.setattr(f"reference_broker.store.{module}.BODY_PIECE_BYTES", 150)
     assert record.chunks_of(400) == 3
     test_crash_after_crash_also_in_the_middle_of_recovery(seed + 100)

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_broker.store import record
-from reference_broker.store.definitions import Definitions
+from reference_broker.store.format import record
+from reference_broker.store.liveness.definitions import Definitions
 
 CHANGES = st.lists(st.tuples(st.sampled_from("abc\u00e9"), st.none() | st.binary(max_size=9)))
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from reference_broker.errors import StoreError
-from reference_broker.store.checksum import PREFERRED, checksum_of
-from reference_broker.store.examination import CUT, NO_FOOTER, NO_HEADER, NO_RECORD, examine
-from reference_broker.store.footer import encode_footer, read_footer
-from reference_broker.store.health import FileState
-from reference_broker.store.record import FRAME, FRAME_BYTES, RecordType
-from reference_broker.store.segment import SegmentName
-from reference_broker.store.trailer import encode_trailer
+from reference_broker.store.doctor.examination import CUT, NO_FOOTER, NO_HEADER, NO_RECORD, examine
+from reference_broker.store.doctor.health import FileState
+from reference_broker.store.format.checksum import PREFERRED, checksum_of
+from reference_broker.store.format.footer import encode_footer, read_footer
+from reference_broker.store.format.record import FRAME, FRAME_BYTES, RecordType
+from reference_broker.store.format.segment import SegmentName
+from reference_broker.store.format.trailer import encode_trailer
 
 A, B = 7, 8
 

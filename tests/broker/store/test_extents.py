@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.store.checksum import ChecksumKind
-from reference_broker.store.extents import Extent, ExtentTable, Origin, Place
-from reference_broker.store.segment import SegmentName
+from reference_broker.store.format.checksum import ChecksumKind
+from reference_broker.store.format.extents import Extent, ExtentTable, Origin, Place
+from reference_broker.store.format.segment import SegmentName
 
 
 def table() -> ExtentTable:

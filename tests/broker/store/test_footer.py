@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from reference_broker.core.index.index import EntryState
 from reference_broker.core.index.priority import LEVEL_SHIFT
 from reference_broker.core.journal.journal import EntryColumns
-from reference_broker.store.checksum import ChecksumKind
-from reference_broker.store.extents import Extent, ExtentTable
-from reference_broker.store.footer import (
+from reference_broker.store.format.checksum import ChecksumKind
+from reference_broker.store.format.extents import Extent, ExtentTable
+from reference_broker.store.format.footer import (
     END_ROOM,
     ENTRY_ROOM,
     FOOTER_RANGE_BYTES,
+    FOREIGN_RANGES_ROOM,
     GROUP_ROOM,
     NOTE_ROOM,
-    SPEECH_ROOM,
     Footer,
     Ranges,
     alive,
@@ -29,9 +29,9 @@ from reference_broker.store.footer import (
     levels_of,
     ranges_of,
 )
-from reference_broker.store.record import FRAME_BYTES, SEALED_BYTES, RecordType
-from reference_broker.store.speech import Speech
-from reference_broker.store.trailer import TRAILER_BYTES
+from reference_broker.store.format.foreign_ranges import ForeignRanges
+from reference_broker.store.format.record import FRAME_BYTES, SEALED_BYTES, RecordType
+from reference_broker.store.format.trailer import TRAILER_BYTES
 
 U32 = st.integers(0, 2**32 - 1)
 U63 = st.integers(0, 2**63 - 1)
@@ -84,7 +84,7 @@ def comparable(footer: Footer) -> tuple[object, ...]:
     table = footer.extents
     extents = table and (table.positions, table.offsets, table.which, table.origins)
     groups = [group._replace(sequences=array("Q", group.sequences)) for group in footer.groups]
-    return footer.end, footer.epoch, footer.notes, groups, footer.speeches, extents
+    return footer.end, footer.epoch, footer.notes, groups, footer.foreign_ranges, extents
 
 
 @given(FOOTERS)
@@ -98,13 +98,13 @@ def test_what_is_decoded_is_what_was_encoded(footer: Footer) -> None:
 def test_the_room_that_is_taken_for_each_part_is_enough(footer: Footer) -> None:
     footer.extents = None
     needed = SEALED_BYTES + FRAME_BYTES + len(encode_footer(footer)) + TRAILER_BYTES
-    ranges = sum(len(each.acked) + len(each.requeued) for each in footer.speeches.values())
+    ranges = sum(len(each.acked) + len(each.requeued) for each in footer.foreign_ranges.values())
     assert needed <= (
         END_ROOM
         + len(footer.notes) * NOTE_ROOM
         + len(footer.groups) * GROUP_ROOM
         + sum(len(group.sequences) for group in footer.groups) * ENTRY_ROOM
-        + len(footer.speeches) * SPEECH_ROOM
+        + len(footer.foreign_ranges) * FOREIGN_RANGES_ROOM
         + ranges * FOOTER_RANGE_BYTES
     )
 
@@ -165,8 +165,8 @@ def test_only_queues_with_something_alive_have_a_group() -> None:
     assert [group.queue_id for group in alive(Source(), [6, 7, 8], 10, 20)] == [7]
 
 
-def test_a_speech_as_ranges() -> None:
-    speech = Speech()
-    speech.acked.add(7, 1, 4)
-    speech.requeued.add(8, 5, 5)
-    assert ranges_of(speech) == Ranges([(7, 1, 4)], [(8, 5, 5)])
+def test_foreign_ranges_as_ranges() -> None:
+    foreign = ForeignRanges()
+    foreign.acked.add(7, 1, 4)
+    foreign.requeued.add(8, 5, 5)
+    assert ranges_of(foreign) == Ranges([(7, 1, 4)], [(8, 5, 5)])

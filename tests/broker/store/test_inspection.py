@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from reference_broker.store.inspection import Inspection, seen_records
-from reference_broker.store.record import FRAME, RecordType
-from reference_broker.store.segment import HEADER_BYTES, SegmentName
-from reference_broker.store.trailer import TRAILER_BYTES
+from reference_broker.store.doctor.inspection import Inspection, seen_records
+from reference_broker.store.format.record import FRAME, RecordType
+from reference_broker.store.format.segment import HEADER_BYTES, SegmentName
+from reference_broker.store.format.trailer import TRAILER_BYTES
 
 
 def inspect(disk: Any, file: str) -> Inspection:

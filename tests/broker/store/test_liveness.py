@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.store.extents import ExtentTable
-from reference_broker.store.liveness import TRANSITIONS, Liveness, SegmentState, SegmentUse
-from reference_broker.store.segment import SegmentName
+from reference_broker.store.format.extents import ExtentTable
+from reference_broker.store.format.segment import SegmentName
+from reference_broker.store.liveness.liveness import TRANSITIONS, Liveness, SegmentState, SegmentUse
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_a_rewritten_segment_stands_for_its_sources(liveness: Liveness) -> None:
     liveness.say(first, fourth, 3)
     liveness.say(fourth, first, 9)
     liveness.bake([first, second])
-    assert third.speaks_about == {}
+    assert third.references == {}
     assert third.baking == {100: 7}
     liveness.settle(110, 5)
     liveness.say(second, third, 2)  # said after the plan was made
@@ -160,10 +160,10 @@ def test_a_rewritten_segment_stands_for_its_sources(liveness: Liveness) -> None:
     assert liveness.find(10) is liveness.find(150) is new
     assert new.live_bytes == 45
     assert new.capacity_bytes == 58
-    assert new.speaks_about == {300: 9}
-    assert third.speaks_about == {0: 2}
+    assert new.references == {300: 9}
+    assert third.references == {0: 2}
     assert not third.baking
-    assert not fourth.speaks_about
+    assert not fourth.references
     assert not fourth.baking
     assert list(liveness.bases) == [0, 200, 300]
     assert first.state is second.state is SegmentState.LEAVING
@@ -174,7 +174,7 @@ def test_a_rewritten_segment_stands_for_its_sources(liveness: Liveness) -> None:
     liveness.removed(liveness.take_dead())
     assert liveness.take_dead() == [new]
     liveness.removed([new])
-    assert third.speaks_about == {}
+    assert third.references == {}
 
 
 def test_a_rewriting_that_is_given_up_leaves_all_as_it_was(liveness: Liveness) -> None:
@@ -185,7 +185,7 @@ def test_a_rewriting_that_is_given_up_leaves_all_as_it_was(liveness: Liveness) -
     liveness.settle(10, 30)
     assert liveness.take_dead() == []  # it is being read
     liveness.unbake([first])
-    assert second.speaks_about == {0: 9}
+    assert second.references == {0: 9}
     assert liveness.take_dead() == [first]
 
 

@@ -20,10 +20,8 @@ from reference_broker.simulation.lone_log import (
     sequences,
     settle_down,
 )
-from reference_broker.store import Log, open_log, record
-from reference_broker.store.checksum import PREFERRED, checksum_of
-from reference_broker.store.footer import ENTRY_ROOM, read_footer
-from reference_broker.store.ports import (
+from reference_broker.store import Log, open_log
+from reference_broker.store.disk.ports import (
     CreateFile,
     CreateSpare,
     DeleteFile,
@@ -33,17 +31,19 @@ from reference_broker.store.ports import (
     TruncateFile,
     Write,
 )
-from reference_broker.store.publish_run import BODY_PIECE_BYTES
-from reference_broker.store.record import CHUNK_BYTES, RecordType
-from reference_broker.store.recovery import recover
-from reference_broker.store.scan import Found, SegmentScan
-from reference_broker.store.segment import SPARE_FILE, SegmentName
+from reference_broker.store.format import record
+from reference_broker.store.format.checksum import PREFERRED, checksum_of
+from reference_broker.store.format.footer import ENTRY_ROOM, read_footer
+from reference_broker.store.format.record import RecordType
+from reference_broker.store.format.scan import Found, SegmentScan
+from reference_broker.store.format.segment import SPARE_FILE, SegmentName
+from reference_broker.store.log.publish_run import BODY_PIECE_BYTES
+from reference_broker.store.start.recovery import recover
 
 
 def records(disk: SimulatedDisk, file: str | None = None) -> list[Found]:
     """All records of a segment (the newest one)."""
-    file = file or segments(disk)[-1]
-    name = SegmentName.parse(file)
+    name = SegmentName.parse(file := file or segments(disk)[-1])
     assert name is not None
     items = SegmentScan(name, disk.read(file), checksum_of(PREFERRED))
     return [item for item in items if isinstance(item, Found)]
@@ -110,7 +110,7 @@ def test_each_batch_starts_with_what_was_synced_before_it() -> None:
         assert record.decode_synced(found.payload) == found.position
 
 
-@pytest.mark.parametrize("size", [0, 1, BODY_PIECE_BYTES, BODY_PIECE_BYTES + 1, CHUNK_BYTES])
+@pytest.mark.parametrize("size", [0, 1, BODY_PIECE_BYTES, BODY_PIECE_BYTES + 1, record.CHUNK_BYTES])
 @pytest.mark.parametrize("queue_ids", [(7,), (7, 8)])
 def test_positions_are_where_the_records_are(size: int, queue_ids: Sequence[int]) -> None:
     log, disk, queues = opened()
@@ -153,7 +153,7 @@ def test_acks_in_runs_are_the_records_of_acks_one_by_one() -> None:
 
 def test_a_large_body_follows_its_message_in_chunks_that_are_not_copied() -> None:
     log, disk, queues = opened()
-    body = bytearray(Random(0).randbytes(2 * CHUNK_BYTES + 5))
+    body = bytearray(Random(0).randbytes(2 * record.CHUNK_BYTES + 5))
     content = Content(b"\x01e\x01k", b"header", body)
     log.publish([Entry(7, 1), Entry(8, 1)], content)
     queues.enter([Entry(7, 1), Entry(8, 1)], content)
@@ -595,6 +595,5 @@ def test_an_entry_takes_room_off_its_segment_for_the_footer(run: int) -> None:
     first = SegmentName.parse(segments(disk)[0])
     footer = first and read_footer(disk, first, PREFERRED)
     assert footer is not None
-    (group,) = footer.groups
     most = 64 * 1024 // (content.stored + ENTRY_ROOM)
-    assert 0.6 * most < len(group.sequences) <= most
+    assert 0.6 * most < len(footer.groups[0].sequences) <= most

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from reference_broker.core.index.priority import first_sequence
-from reference_broker.store.losses import LEAST_MESSAGE_BYTES, Losses
+from reference_broker.store.liveness.losses import LEAST_MESSAGE_BYTES, Losses
 
 PLENTY = 1000 * LEAST_MESSAGE_BYTES
 

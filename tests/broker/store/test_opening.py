@@ -20,9 +20,7 @@ from reference_broker.simulation.lone_log import (
 )
 from reference_broker.simulation.power import PowerCut, PoweredDisk
 from reference_broker.store import Log, Operation, RecoveredLog, open_log
-from reference_broker.store.checksum import PREFERRED, ChecksumKind
-from reference_broker.store.footer import read_footer
-from reference_broker.store.ports import (
+from reference_broker.store.disk.ports import (
     CreateFile,
     CreateSpare,
     DeleteFile,
@@ -32,9 +30,11 @@ from reference_broker.store.ports import (
     TruncateFile,
     Write,
 )
-from reference_broker.store.record import RecordType
-from reference_broker.store.rewrite import build
-from reference_broker.store.segment import SPARE_FILE, SegmentName
+from reference_broker.store.format.checksum import PREFERRED, ChecksumKind
+from reference_broker.store.format.footer import read_footer
+from reference_broker.store.format.record import RecordType
+from reference_broker.store.format.segment import SPARE_FILE, SegmentName
+from reference_broker.store.rewrite.rewrite import build
 
 
 class Queues:

@@ -11,10 +11,10 @@ import pytest
 
 from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.runtime.data_folder import DataFolder
-from reference_broker.store import pages as module
-from reference_broker.store.checksum import checksum_of
-from reference_broker.store.pages import PAGE_HEAD, PagePlace, Pages, discard_pages, write_pages
-from reference_broker.store.ports import CreateFile, DeleteFile, Operation, Write
+from reference_broker.store.disk.ports import CreateFile, DeleteFile, Operation, Write
+from reference_broker.store.format.checksum import checksum_of
+from reference_broker.store.log import pages as module
+from reference_broker.store.log.pages import PAGE_HEAD, PagePlace, Pages, discard_pages, write_pages
 
 ROUTE = b"\x01x\x01q"
 HEADER = b"header"

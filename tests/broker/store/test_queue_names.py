@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference_broker.core.exchange.definitions import QueueDefinition, encode_queue, queue_key
-from reference_broker.store.queue_names import queue_names, salvaged_name, salvaged_queue
+from reference_broker.store.doctor.queue_names import queue_names, salvaged_name, salvaged_queue
 
 
 def test_vhost_and_name_by_id_and_nothing_else() -> None:

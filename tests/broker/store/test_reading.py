@@ -13,11 +13,12 @@ import pytest
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
 from reference_broker.runtime.data_folder import DataFolder
-from reference_broker.store.log import Log
-from reference_broker.store.pages import write_pages
-from reference_broker.store.ports import CreateFile, DeleteFile, Write
-from reference_broker.store.read_window import GAP_BYTES, READ_BYTES
-from reference_broker.store.reading import (
+from reference_broker.store.disk.ports import CreateFile, DeleteFile, Write
+from reference_broker.store.format.read_window import GAP_BYTES, READ_BYTES
+from reference_broker.store.format.record import CHUNK_BYTES
+from reference_broker.store.log.log import Log
+from reference_broker.store.log.pages import write_pages
+from reference_broker.store.log.reading import (
     FileGone,
     ReadJob,
     ReadOutcome,
@@ -26,8 +27,7 @@ from reference_broker.store.reading import (
     plan,
     take_reads,
 )
-from reference_broker.store.record import CHUNK_BYTES
-from reference_broker.store.rewrite import build
+from reference_broker.store.rewrite.rewrite import build
 
 QUEUE = 7
 ROUTE, HEADER = b"\x01x\x01q", b"a header"

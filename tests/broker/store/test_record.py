@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
-from reference_broker.store import record
-from reference_broker.store.checksum import ChecksumKind
-from reference_broker.store.extents import Extent
-from reference_broker.store.record import RecordType, StoredEntry
+from reference_broker.store.format import record
+from reference_broker.store.format.checksum import ChecksumKind
+from reference_broker.store.format.extents import Extent
+from reference_broker.store.format.record import RecordType, StoredEntry
 
 U64 = st.integers(0, 2**64 - 1)
 U32 = st.integers(0, 2**32 - 1)

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from reference_broker.core.index.index import QueueIndex
-from reference_broker.store.liveness import Liveness, SegmentUse
-from reference_broker.store.recovered import DamageReport, RecoveredLog
-from reference_broker.store.segment import SegmentName
+from reference_broker.store.format.segment import SegmentName
+from reference_broker.store.liveness.liveness import Liveness, SegmentUse
+from reference_broker.store.start.recovered import DamageReport, RecoveredLog
 
 
 def recovered(damage: DamageReport) -> RecoveredLog:

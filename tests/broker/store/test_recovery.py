@@ -12,12 +12,12 @@ from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk import Crash, SimulatedDisk
 from reference_broker.store import Log, RecoveredLog, open_log
-from reference_broker.store.checksum import ChecksumKind
-from reference_broker.store.ports import CreateFile, DeleteFile, Write
-from reference_broker.store.record import CHUNK_BYTES, RecordType
-from reference_broker.store.recovery import recover
-from reference_broker.store.rewrite import build
-from reference_broker.store.segment import HEADER_BYTES, SegmentHeader, SegmentName
+from reference_broker.store.disk.ports import CreateFile, DeleteFile, Write
+from reference_broker.store.format.checksum import ChecksumKind
+from reference_broker.store.format.record import CHUNK_BYTES, RecordType
+from reference_broker.store.format.segment import HEADER_BYTES, SegmentHeader, SegmentName
+from reference_broker.store.rewrite.rewrite import build
+from reference_broker.store.start.recovery import recover
 
 BATCHES = 5
 PER_BATCH = 3

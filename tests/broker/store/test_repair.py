@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from reference_broker.errors import StoreError
-from reference_broker.store import examination
-from reference_broker.store.examination import examine
-from reference_broker.store.recovery import recover
-from reference_broker.store.repair import plan_repair, repair
-from reference_broker.store.segment import QUARANTINE_SUFFIX, SegmentName
+from reference_broker.store.doctor import examination
+from reference_broker.store.doctor.examination import examine
+from reference_broker.store.doctor.repair import plan_repair, repair
+from reference_broker.store.format.segment import QUARANTINE_SUFFIX, SegmentName
+from reference_broker.store.start.recovery import recover
 
 A, B = 7, 8
 PARTS = 5

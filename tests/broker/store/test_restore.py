@@ -1,4 +1,4 @@
-"""reference_broker.store.restore: a new broker has what the log had, and its timers run."""
+"""reference_broker.store.start.restore: a new broker has what the log had, and its timers run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from reference_broker.core.policy.policy_validation import PolicyWish
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.simulation.disk import SimulatedDisk
 from reference_broker.store import Log, open_log
-from reference_broker.store.queue_names import queue_names
-from reference_broker.store.reading import perform, take_reads
-from reference_broker.store.recovered import RecoveredLog
-from reference_broker.store.restore import Restored, restore, resume
+from reference_broker.store.doctor.queue_names import queue_names
+from reference_broker.store.log.reading import perform, take_reads
+from reference_broker.store.start.recovered import RecoveredLog
+from reference_broker.store.start.restore import Restored, restore, resume
 
 NOW_MS = 1_700_000_000_000
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.store.liveness import Liveness, SegmentUse
-from reference_broker.store.rewrite import SMALL_PART, choose
-from reference_broker.store.segment import SegmentName
+from reference_broker.store.format.segment import SegmentName
+from reference_broker.store.liveness.liveness import Liveness, SegmentUse
+from reference_broker.store.rewrite.rewrite import SMALL_PART, choose
 
 SEGMENT = 16_000
 SMALL = SEGMENT // SMALL_PART - 1
@@ -20,15 +20,15 @@ class Books:
         self._tail = 0
 
     def add(
-        self, live: int, *, size: int = SEGMENT, capacity: int | None = None, speech: int = 0
+        self, live: int, *, size: int = SEGMENT, capacity: int | None = None, foreign: int = 0
     ) -> SegmentUse:
         use = SegmentUse(SegmentName(self._tail, 1), size)
         self._tail += size
         use.live_bytes = live
         self.liveness.add(use)
         self.liveness.seal(use, self._tail, size, size if capacity is None else capacity)
-        if speech:
-            use.speaks_about[10**9] = speech
+        if foreign:
+            use.references[10**9] = foreign
         return use
 
     def choose(self) -> list[SegmentUse]:
@@ -47,10 +47,10 @@ def test_half_live_is_kept_and_less_is_rewritten() -> None:
 
 def test_what_it_says_about_others_has_to_be_carried_on_too() -> None:
     books = Books()
-    books.add(SEGMENT // 4, speech=SEGMENT // 4)
+    books.add(SEGMENT // 4, foreign=SEGMENT // 4)
     assert books.choose() == []
-    only_speech = books.add(0, speech=SEGMENT // 4)
-    assert books.choose() == [only_speech]
+    only_foreign = books.add(0, foreign=SEGMENT // 4)
+    assert books.choose() == [only_foreign]
 
 
 def test_what_is_dead_goes_without_that() -> None:

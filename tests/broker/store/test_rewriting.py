@@ -18,16 +18,17 @@ from reference_broker.simulation.lone_log import (
     sequences,
     settle_down,
 )
-from reference_broker.store import Log, open_log, record
-from reference_broker.store.checksum import ChecksumKind, checksum_of
-from reference_broker.store.extents import Extent, ExtentTable
-from reference_broker.store.liveness import Liveness, SegmentState, SegmentUse
-from reference_broker.store.ports import DeleteFile, RenameFile, SyncDirectory
-from reference_broker.store.recovery import recover
-from reference_broker.store.rewrite import build
-from reference_broker.store.rewrite_plan import RewritePlan, RewriteResult, Span
-from reference_broker.store.rewriting import Rewriting
-from reference_broker.store.segment import SegmentName
+from reference_broker.store import Log, open_log
+from reference_broker.store.disk.ports import DeleteFile, RenameFile, SyncDirectory
+from reference_broker.store.format import record
+from reference_broker.store.format.checksum import ChecksumKind, checksum_of
+from reference_broker.store.format.extents import Extent, ExtentTable
+from reference_broker.store.format.segment import SegmentName
+from reference_broker.store.liveness.liveness import Liveness, SegmentState, SegmentUse
+from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult, Span
+from reference_broker.store.rewrite.rewrite import build
+from reference_broker.store.rewrite.rewriting import Rewriting
+from reference_broker.store.start.recovery import recover
 
 
 class Alive:
@@ -116,7 +117,7 @@ def test_the_copy_gets_its_name_when_the_plan_is_synced_and_then_stands_for_its_
     rewriting.batch_synced()
     new = setting.liveness.segments[100]
     assert (new.name, new.end, new.size_bytes, new.live_bytes) == (plan.name, 300, 80, 20)
-    assert new.speaks_about == {0: 28}
+    assert new.references == {0: 28}
     assert rewriting.take_replaced() == setting.uses[1:]
     assert rewriting.take_replaced() == []
     assert rewriting.possible
@@ -127,7 +128,7 @@ def test_given_up_everything_is_as_before() -> None:
     plan = setting.begin()
     assert setting.uses[2].baking == {100: 28}
     setting.rewriting.abandon(plan)
-    assert setting.uses[2].speaks_about == {100: 28}
+    assert setting.uses[2].references == {100: 28}
     assert {use.state for use in setting.uses} == {SegmentState.SEALED}
     assert setting.rewriting.possible
 
@@ -139,7 +140,7 @@ def test_a_damaged_source_spoils_it() -> None:
     setting.uses[1].damaged = True
     assert setting.rewriting.take_operations(1000) == [DeleteFile(plan.name.copy_file)]
     assert setting.liveness.segments[100] is setting.uses[1]
-    assert setting.uses[2].speaks_about == {100: 28}
+    assert setting.uses[2].references == {100: 28}
 
 
 def test_the_next_copy_is_not_begun_before_the_spoiled_one_is_deleted() -> None:

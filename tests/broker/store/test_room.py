@@ -11,17 +11,17 @@ from reference_broker.core.journal.journal import Entry
 from reference_broker.simulation.lone_log import LoneQueues, opened
 from reference_broker.simulation.power import PoweredDisk
 from reference_broker.store import Batch, Log, open_log
-from reference_broker.store.liveness import Liveness
-from reference_broker.store.ports import (
+from reference_broker.store.disk.ports import (
     DISK_FULL,
     CreateFile,
     CreateSpare,
     RenameFile,
     TruncateFile,
 )
-from reference_broker.store.room import LogRoom, message_bytes
-from reference_broker.store.segment import SPARE_FILE
-from reference_broker.store.spare import Spare
+from reference_broker.store.format.segment import SPARE_FILE
+from reference_broker.store.liveness.liveness import Liveness
+from reference_broker.store.liveness.spare import Spare
+from reference_broker.store.log.free_space import LogSpace, message_bytes
 
 SEGMENT_BYTES = 32_768
 RESERVE = SEGMENT_BYTES // 2
@@ -33,7 +33,7 @@ class Segment:
     def __init__(self, spare_bytes: int = SEGMENT_BYTES) -> None:
         self.free_bytes = SEGMENT_BYTES
         self.spare = Spare(spare_bytes)
-        self.room = LogRoom(self.spare, Liveness(), SEGMENT_BYTES, lambda: self.free_bytes)
+        self.room = LogSpace(self.spare, Liveness(), SEGMENT_BYTES, lambda: self.free_bytes)
 
     def answer(self, *, missing: bool = False) -> None:
         self.room.batch_synced(1, missing)

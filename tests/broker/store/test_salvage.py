@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from reference_broker.store.contents import alive_in, look, positions_of, read_messages
-from reference_broker.store.copy_file import CopyFailed
-from reference_broker.store.footer import read_footer
-from reference_broker.store.ports import RenameFile, Write
-from reference_broker.store.record import RecordType
-from reference_broker.store.salvage import plan_salvage, write_salvage
-from reference_broker.store.segment import SegmentName
+from reference_broker.store.disk.ports import RenameFile, Write
+from reference_broker.store.doctor.contents import alive_in, look, positions_of, read_messages
+from reference_broker.store.doctor.salvage import plan_salvage, write_salvage
+from reference_broker.store.format.footer import read_footer
+from reference_broker.store.format.record import RecordType
+from reference_broker.store.format.segment import SegmentName
+from reference_broker.store.rewrite.copy_file import CopyFailed
 
 A, B = 7, 8
 
@@ -61,13 +61,13 @@ def test_acks_and_moves_of_other_segments_stay_said(
     salvage = salvage_second(speaking)
     first = SegmentName.parse(speaking.segments[0])
     assert first is not None
-    (base,) = salvage.speeches
+    (base,) = salvage.foreign_ranges
     assert base == first.base
-    assert list(salvage.speeches[base].acked) == [(A, 1, 2), (A, 4, 4), (A, 6, 6)]
+    assert list(salvage.foreign_ranges[base].acked) == [(A, 1, 2), (A, 4, 4), (A, 6, 6)]
     assert read_back(speaking) == before
     recovered = look(speaking)
     assert not recovered.damage.damaged
-    assert base in list(recovered.liveness)[1].speaks_about
+    assert base in list(recovered.liveness)[1].references
 
 
 def test_definitions_go_along_and_the_footer_points_to_them(speaking: Any) -> None:

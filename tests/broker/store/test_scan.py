@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from reference_broker.errors import StoreError
-from reference_broker.store import scan as scan_module
-from reference_broker.store.checksum import ChecksumKind, checksum_of
-from reference_broker.store.extents import Extent
-from reference_broker.store.record import (
+from reference_broker.store.format import scan as scan_module
+from reference_broker.store.format.checksum import ChecksumKind, checksum_of
+from reference_broker.store.format.extents import Extent
+from reference_broker.store.format.record import (
     CLOSED_PAYLOAD,
     FRAME,
     RecordType,
@@ -14,8 +14,8 @@ from reference_broker.store.record import (
     encode_extent,
     encode_synced,
 )
-from reference_broker.store.scan import Found, Gap, SegmentScan
-from reference_broker.store.segment import HEADER_BYTES, SegmentName
+from reference_broker.store.format.scan import Found, Gap, SegmentScan
+from reference_broker.store.format.segment import HEADER_BYTES, SegmentName
 
 NAME = SegmentName(1000, 2)
 CHECKSUM = checksum_of(ChecksumKind.CRC32C)

@@ -5,8 +5,8 @@ import zlib
 import pytest
 
 from reference_broker.errors import StoreError
-from reference_broker.store.checksum import ChecksumKind
-from reference_broker.store.segment import (
+from reference_broker.store.format.checksum import ChecksumKind
+from reference_broker.store.format.segment import (
     HEADER_BYTES,
     SEGMENT_BYTES,
     SegmentHeader,

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from reference_broker.store.ports import CreateFile, Operation, RenameFile, SyncDirectory
-from reference_broker.store.segment import SPARE_FILE
-from reference_broker.store.spare import TRANSITIONS, Spare, SpareState
+from reference_broker.store.disk.ports import CreateFile, Operation, RenameFile, SyncDirectory
+from reference_broker.store.format.segment import SPARE_FILE
+from reference_broker.store.liveness.spare import TRANSITIONS, Spare, SpareState
 
 
 def test_it_is_asked_for_once_and_used_once() -> None:

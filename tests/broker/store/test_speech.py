@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_broker.store.speech import EntryRanges, Speech
+from reference_broker.store.format.foreign_ranges import EntryRanges, ForeignRanges
 
 
 def test_entries_that_follow_each_other_are_one_range() -> None:
@@ -49,9 +49,9 @@ def test_nothing_is_lost_and_nothing_is_added(entries: list[tuple[int, int]]) ->
     )
 
 
-def test_a_speech_is_as_long_as_its_ranges() -> None:
-    speech = Speech()
-    assert len(speech) == 0
-    speech.acked.add(7, 1, 4)
-    speech.requeued.add(7, 5, 5)
-    assert len(speech) == 2
+def test_foreign_ranges_are_as_long_as_its_ranges() -> None:
+    foreign = ForeignRanges()
+    assert len(foreign) == 0
+    foreign.acked.add(7, 1, 4)
+    foreign.requeued.add(7, 5, 5)
+    assert len(foreign) == 2

@@ -6,12 +6,12 @@ import pytest
 
 from reference_broker.core.message.content import Content
 from reference_broker.simulation.lone_log import opened, pump, sequences
-from reference_broker.store.footer import FOOTER_RANGE_BYTES, SPEECH_ROOM
-from reference_broker.store.liveness import Liveness, SegmentUse
-from reference_broker.store.record import RANGE_BYTES
-from reference_broker.store.rewrite import build
-from reference_broker.store.segment import SegmentName
-from reference_broker.store.speeches import Speeches
+from reference_broker.store.format.footer import FOOTER_RANGE_BYTES, FOREIGN_RANGES_ROOM
+from reference_broker.store.format.record import RANGE_BYTES
+from reference_broker.store.format.segment import SegmentName
+from reference_broker.store.liveness.liveness import Liveness, SegmentUse
+from reference_broker.store.log.foreign_ranges_by_segment import ForeignRangesBySegment
+from reference_broker.store.rewrite.rewrite import build
 
 QUEUE = 7
 
@@ -23,7 +23,7 @@ class Books:
         self.liveness = Liveness()
         self.first, self.second = self._sealed(0), self._sealed(100)
         self.active = self.liveness.add(SegmentUse(SegmentName(200, 1), 100))
-        self.speeches = Speeches(self.liveness, self.active)
+        self.foreign_ranges = ForeignRangesBySegment(self.liveness, self.active)
 
     def _sealed(self, base: int) -> SegmentUse:
         use = self.liveness.add(SegmentUse(SegmentName(base, 1), 100))
@@ -38,40 +38,42 @@ def books() -> Books:
 
 
 def test_room_is_asked_for_a_segment_once_and_for_each_range(books: Books) -> None:
-    speeches = books.speeches
-    assert speeches.ack(books.first, QUEUE, 1) == SPEECH_ROOM + FOOTER_RANGE_BYTES
-    assert speeches.ack(books.first, QUEUE, 2) == 0
-    assert speeches.ack(books.first, QUEUE, 9) == FOOTER_RANGE_BYTES
-    assert speeches.requeue(books.first, QUEUE, 10) == FOOTER_RANGE_BYTES
-    assert speeches.requeue(books.second, QUEUE, 11) == SPEECH_ROOM + FOOTER_RANGE_BYTES
-    assert books.active.speaks_about == {0: 3 * RANGE_BYTES, 100: RANGE_BYTES}
-    assert books.first.spoken_of_by == {200: books.active}
+    foreign_ranges = books.foreign_ranges
+    assert foreign_ranges.ack(books.first, QUEUE, 1) == FOREIGN_RANGES_ROOM + FOOTER_RANGE_BYTES
+    assert foreign_ranges.ack(books.first, QUEUE, 2) == 0
+    assert foreign_ranges.ack(books.first, QUEUE, 9) == FOOTER_RANGE_BYTES
+    assert foreign_ranges.requeue(books.first, QUEUE, 10) == FOOTER_RANGE_BYTES
+    assert (
+        foreign_ranges.requeue(books.second, QUEUE, 11) == FOREIGN_RANGES_ROOM + FOOTER_RANGE_BYTES
+    )
+    assert books.active.references == {0: 3 * RANGE_BYTES, 100: RANGE_BYTES}
+    assert books.first.referenced_by == {200: books.active}
 
 
 def test_the_footer_has_what_is_still_there(books: Books) -> None:
-    books.speeches.ack(books.first, QUEUE, 1)
-    books.speeches.ack(books.second, QUEUE, 2)
+    books.foreign_ranges.ack(books.first, QUEUE, 1)
+    books.foreign_ranges.ack(books.second, QUEUE, 2)
     books.liveness.removed([books.first])
-    assert list(books.speeches.ranges()) == [100]
+    assert list(books.foreign_ranges.ranges()) == [100]
 
 
 def test_a_row_says_and_settles(books: Books) -> None:
-    books.speeches.ack(books.first, QUEUE, 1)
-    said = dict(books.active.speaks_about)
+    books.foreign_ranges.ack(books.first, QUEUE, 1)
+    said = dict(books.active.references)
     open_range = [QUEUE, 1, 1]
-    row = books.speeches.row(books.first, open_range)
+    row = books.foreign_ranges.row(books.first, open_range)
     assert row.goes_on(QUEUE, 2, 50, 10)
     assert row.goes_on(QUEUE, 3, 60, 10)
     assert open_range == [QUEUE, 1, 3]
     assert books.first.live_bytes == 80
-    assert books.active.speaks_about == said
-    assert books.speeches.ack(books.first, QUEUE, 4) == 0, "the speech knows it as well"
+    assert books.active.references == said
+    assert books.foreign_ranges.ack(books.first, QUEUE, 4) == 0, "the foreign knows it as well"
 
 
 def test_a_row_goes_on_with_many_up_to_the_first_that_is_elsewhere(books: Books) -> None:
-    books.speeches.ack(books.first, QUEUE, 1)
+    books.foreign_ranges.ack(books.first, QUEUE, 1)
     open_range = [QUEUE, 1, 1]
-    row = books.speeches.row(books.first, open_range)
+    row = books.foreign_ranges.row(books.first, open_range)
     contents = [Content(b"", b"", b"", position, 10) for position in (50, 60, 150, 70)]
     assert row.go_on(QUEUE, 2, contents) == 2
     assert open_range == [QUEUE, 1, 3]
@@ -85,24 +87,24 @@ def test_a_row_goes_on_with_many_up_to_the_first_that_is_elsewhere(books: Books)
 def test_what_is_not_the_next_of_a_row(
     books: Books, queue_id: int, sequence: int, position: int
 ) -> None:
-    books.speeches.ack(books.first, QUEUE, 1)
+    books.foreign_ranges.ack(books.first, QUEUE, 1)
     open_range = [QUEUE, 1, 1]
-    row = books.speeches.row(books.first, open_range)
+    row = books.foreign_ranges.row(books.first, open_range)
     assert not row.goes_on(queue_id, sequence, position, 10)
     assert open_range == [QUEUE, 1, 1]
     assert books.first.live_bytes == books.second.live_bytes == 100
 
 
-def test_a_row_that_the_speech_went_past_is_over(books: Books) -> None:
-    books.speeches.ack(books.first, QUEUE, 1)
-    row = books.speeches.row(books.first, [QUEUE, 1, 1])
-    books.speeches.ack(books.first, QUEUE, 2)
+def test_a_row_that_the_ranges_went_past_is_over(books: Books) -> None:
+    books.foreign_ranges.ack(books.first, QUEUE, 1)
+    row = books.foreign_ranges.row(books.first, [QUEUE, 1, 1])
+    books.foreign_ranges.ack(books.first, QUEUE, 2)
     assert not row.goes_on(QUEUE, 2, 50, 10)
 
 
 def test_the_end_of_a_row_may_be_that_of_its_segment(books: Books) -> None:
-    books.speeches.ack(books.first, QUEUE, 1)
-    row = books.speeches.row(books.first, [QUEUE, 1, 1])
+    books.foreign_ranges.ack(books.first, QUEUE, 1)
+    row = books.foreign_ranges.row(books.first, [QUEUE, 1, 1])
     assert row.goes_on(QUEUE, 2, 50, 100)
     assert books.liveness.take_dead() == [books.first]
 
@@ -134,7 +136,7 @@ def test_acks_in_a_row_while_their_segment_is_rewritten(finished: bool) -> None:
     assert plan is not None
     queues.ack()
     (source,) = plan.sources
-    assert any(source.name.base in use.speaks_about for use in log._liveness)
+    assert any(source.name.base in use.references for use in log._liveness)
     pump(log, disk)
     if finished:
         log.finish_rewrite(plan, build(plan, disk))

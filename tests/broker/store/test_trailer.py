@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from reference_broker.simulation.disk import SimulatedDisk
-from reference_broker.store.checksum import ChecksumKind, checksum_of
-from reference_broker.store.ports import CreateFile, TruncateFile, Write
-from reference_broker.store.record import FRAME, FRAME_BYTES
-from reference_broker.store.segment import HEADER_BYTES, SegmentHeader, SegmentName
-from reference_broker.store.trailer import (
+from reference_broker.store.disk.ports import CreateFile, TruncateFile, Write
+from reference_broker.store.format.checksum import ChecksumKind, checksum_of
+from reference_broker.store.format.record import FRAME, FRAME_BYTES
+from reference_broker.store.format.segment import HEADER_BYTES, SegmentHeader, SegmentName
+from reference_broker.store.format.trailer import (
     FIRST_READ_BYTES,
     TRAILER_BYTES,
     encode_trailer,

@@ -9,7 +9,7 @@ SEGMENT_BYTES = 10_000
 TIDY = DiskUse(
     size_bytes=2 * SEGMENT_BYTES + 200_000,
     live_bytes=100_000,
-    speech_bytes=0,
+    foreign_bytes=0,
     entries=1,
     files=2,
     queues=1,
@@ -40,7 +40,7 @@ def test_more_is_not(use: DiskUse) -> None:
 @pytest.mark.parametrize(
     "use",
     [
-        TIDY._replace(size_bytes=TIDY.size_bytes + 2_000, speech_bytes=1_000),
+        TIDY._replace(size_bytes=TIDY.size_bytes + 2_000, foreign_bytes=1_000),
         TIDY._replace(size_bytes=TIDY.size_bytes + 2_000, entries=20),
         TIDY._replace(size_bytes=TIDY.size_bytes + 2_000, files=20),
         TIDY._replace(size_bytes=TIDY.size_bytes + 2_000, definition_bytes=600),

@@ -1,0 +1,89 @@
+"""PUBLISH records of messages for a single queue, one after another: the hot path of the log.
+
+    entry (queue, sequence 41)   contents c, d, e, ...   ->   records of (queue, 41) (queue, 42) ...
+
+It stops before the first that has no room, or has a body that is written from where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
+from reference_broker.store.disk.ports import Piece
+from reference_broker.store.format.footer import ENTRY_ROOM
+from reference_broker.store.format.record import FRAME, FRAME_BYTES, PUBLISH_ONE, RecordType
+
+BODY_PIECE_BYTES = 64 * 1024
+"""A larger body is written from where it is; a smaller one is copied next to its head: cheaper."""
+
+_MASK = 0xFFFFFFFF
+_PUBLISH = int(RecordType.PUBLISH)
+_pack = PUBLISH_ONE.pack
+_pack_frame = FRAME.pack
+
+
+def publish_payload(content: Content, entry: tuple[int, int, int, int], epoch: int) -> bytes:
+    """The payload of a PUBLISH with one entry."""
+    route = content.route
+    header = content.header
+    body = content.body
+    queue_id, sequence, expires_at_ms, priority = entry
+    head = _pack(
+        _PUBLISH,
+        1,
+        len(route),
+        len(header),
+        len(body),
+        queue_id,
+        epoch,
+        sequence,
+        expires_at_ms,
+        priority,
+    )
+    return b"".join((head, route, header, body))
+
+
+class Place(NamedTuple):
+    """Where records go: behind ``pieces``, from the log position ``position`` on. Together with
+    what each needs in the footer they must end at ``limit``."""
+
+    pieces: list[Piece]
+    position: int
+    limit: int
+    epoch: int
+    seed: int
+    checksum: Callable[[bytes, int], int]
+
+
+class Appended(NamedTuple):
+    """How many messages there was room for, and the ``position`` and ``limit`` behind them."""
+
+    messages: int
+    position: int
+    limit: int
+
+
+def append_run(place: Place, entry: Entry, contents: Sequence[Content]) -> Appended:
+    """Append a record for each of ``contents``, as far as there is room, and say in each content
+    where it is. ``entry`` is the first one's; each following one has the next sequence."""
+    pieces, position, limit, epoch, seed, checksum = place
+    queue_id, first, expires_at_ms, priority = entry
+    sequence = first
+    for content in contents:
+        if len(content.body) > BODY_PIECE_BYTES:
+            break
+        payload = publish_payload(content, (queue_id, sequence, expires_at_ms, priority), epoch)
+        length = len(payload)
+        stored = FRAME_BYTES + length
+        if position + stored > limit:
+            break
+        content.position = position
+        content.stored = stored
+        pieces += (_pack_frame(length, checksum(payload, seed ^ (position & _MASK))), payload)
+        position += stored
+        limit -= ENTRY_ROOM
+        sequence += 1
+    return Appended(sequence - first, position, limit)

@@ -1,0 +1,74 @@
+"""From what the log had to a broker that has it: definitions, then messages, then what exchanges
+and queues have seen, and only then the timers: what is overdue may go to where it was seen before.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from reference_broker.core.broker import Broker
+from reference_broker.store.disk.ports import Disk
+from reference_broker.store.log.log import Log
+from reference_broker.store.log.reading import perform, take_reads
+from reference_broker.store.start.recovered import RecoveredLog
+
+
+class Restored(NamedTuple):
+    """What a start brought back. ``orphans`` are entries of queues that were deleted."""
+
+    queues: int
+    messages: int
+    orphans: int
+
+
+def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
+    """Rebuild definitions and messages in ``broker``, which must be empty. Call it once, before
+    the broker's first input and after its clock was set: the indexes are the broker's then, and
+    time does nothing to them before :func:`resume`, which comes next."""
+    broker.restore(recovered.definitions)
+    queues = {
+        id: queue for vhost in broker.vhosts.values() for id, queue in vhost.queues_by_id.items()
+    }
+    orphans = recovered.retain(queues)
+    messages = 0
+    for queue_id, indexes in recovered.queues.items():
+        queue = queues[queue_id]
+        messages += sum(index.ready for index in indexes.values())
+        queue.restore(indexes)
+    for queue_id, lost in recovered.damage.lost.items():
+        if queue_id in queues:
+            queues[queue_id].lost += lost
+    recovered.queues.clear()
+    for queue in queues.values():
+        if queue.delivery_counts is not None:  # their messages may have gone since
+            queue.delivery_counts.sweep()
+            queue.delivery_counts.write()
+        queue.delayed.restored()
+    return Restored(len(queues), messages, orphans)
+
+
+def resume(broker: Broker, log: Log, disk: Disk) -> None:
+    """Have exchanges and queues know again what they have seen, and then let time go on: what
+    expired or was due while the broker was down leaves. Call it once, after :func:`restore` and
+    before the first client. Raises ``OSError`` as the disk gives it."""
+    vhosts = broker.vhosts.values()
+    for vhost in vhosts:
+        for window in vhost.windows():
+            vhost.mark_dirty(window.queue)
+    broker.finish()
+    while any(vhost.loading for vhost in vhosts) and (jobs := take_reads(log)):
+        answers = [perform(disk, job).fetched for job in jobs]
+        broker.fetched(answers, broker.moment.mono_s, broker.moment.wall_ms)
+    _go_on(broker)
+
+
+def _go_on(broker: Broker) -> None:
+    for vhost in broker.vhosts.values():
+        for queue in list(vhost.queues_by_id.values()):
+            # What expired while the broker was down has to go, and what will expire needs a timer.
+            vhost.mark_dirty(queue)
+            # A policy may have been stored in the instant before, and what it cut off not.
+            if queue.length_limit is not None:
+                queue.length_limit.enforce(queue)
+                vhost.dead_letters.drain()
+    broker.finish()

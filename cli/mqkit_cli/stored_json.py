@@ -12,7 +12,7 @@ from typing import Any
 from mqkit.wire import WireError, decode_shortstr
 from mqkit_cli.render import plain
 from reference_broker.core.message.content import Content
-from reference_broker.http.message import properties_to_json
+from reference_broker.http.rows.message import properties_to_json
 from reference_broker.store.doctor.contents import StoredMessage
 from reference_broker.store.doctor.inspection import SeenRecord
 from reference_broker.store.doctor.queue_names import QueueName

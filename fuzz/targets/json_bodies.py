@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from fuzz.target import Target
-from reference_broker.http.answer import ApiError
-from reference_broker.http.body import decoded
-from reference_broker.http.definitions_file import DefinitionsFile
-from reference_broker.http.definitions_import import DefinitionsImport
-from reference_broker.http.message import header_of, payload_from_json, properties_from_json
+from reference_broker.http.definitions.file import DefinitionsFile
+from reference_broker.http.definitions.importing import DefinitionsImport
+from reference_broker.http.request.answer import ApiError
+from reference_broker.http.request.body import decoded
+from reference_broker.http.rows.message import header_of, payload_from_json, properties_from_json
 from reference_broker.simulation.lone_broker import LoneBroker
 
 

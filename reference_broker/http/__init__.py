@@ -6,11 +6,11 @@ any other (:mod:`core_input`), and is answered when it is on disk.
 
 from __future__ import annotations
 
-from reference_broker.http.app import build_app
-from reference_broker.http.host import Host, ListenerTls, Listening, Node
-from reference_broker.http.listener import HttpListener, HttpServer
-from reference_broker.http.metrics import build_metrics_app
-from reference_broker.http.sampler import Sampler
+from reference_broker.http.metrics.metrics import build_metrics_app
+from reference_broker.http.request.host import Host, ListenerTls, Listening, Node
+from reference_broker.http.rows.sampler import Sampler
+from reference_broker.http.serving.app import build_app
+from reference_broker.http.serving.listener import HttpListener, HttpServer
 
 __all__ = [
     "Host", "HttpListener", "HttpServer", "ListenerTls", "Listening", "Node", "Sampler",

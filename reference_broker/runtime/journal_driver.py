@@ -15,7 +15,7 @@ from typing import Protocol
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import Fetched, Journal, MemoryJournal
 from reference_broker.errors import DiskFailed
-from reference_broker.http.host import StoreDamage
+from reference_broker.http.request.host import StoreDamage
 from reference_broker.runtime.backlog import Backlog
 from reference_broker.runtime.data_folder import DataFolder
 from reference_broker.runtime.disk import DiskThread, open_store

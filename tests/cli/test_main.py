@@ -81,7 +81,7 @@ def test_a_running_broker_keeps_nothing_in_memory_that_it_does_not_need(
         broker.terminate()
         loaded = set(broker.stdout.read().split())
     assert broker.returncode == 0
-    assert "reference_broker.http.metrics" in loaded
+    assert "reference_broker.http.metrics.metrics" in loaded
     assert not NOT_A_BROKERS & loaded
 
 

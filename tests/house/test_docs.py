@@ -33,7 +33,7 @@ from mqkit_cli.broker_config import KEYS as BROKER_KEYS
 from mqkit_cli.broker_config import load_config
 from reference_broker.core.base.limits import Limits
 from reference_broker.http import build_app
-from reference_broker.http.host import Host
+from reference_broker.http.request.host import Host
 from reference_broker.store.format.record import RecordType
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Scope
 from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
-from reference_broker.http.answer import ApiError, answer_api_error
-from reference_broker.http.authentication import NoCredentials, credentials, user_of
-from reference_broker.http.authorization import guarded
+from reference_broker.http.request.answer import ApiError, answer_api_error
+from reference_broker.http.request.authentication import NoCredentials, credentials, user_of
+from reference_broker.http.request.authorization import guarded
 from reference_broker.runtime.server import Server
 
 HERE = ("127.0.0.1", 50_000)

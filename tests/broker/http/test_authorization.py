@@ -15,10 +15,10 @@ from reference_broker.core.access.permission import Permission
 from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
-from reference_broker.http.app import build_app
-from reference_broker.http.authorization import Needs, needs
-from reference_broker.http.host import Node
-from reference_broker.http.users import USER_BYTES_MAX
+from reference_broker.http.access.users import USER_BYTES_MAX
+from reference_broker.http.request.authorization import Needs, needs
+from reference_broker.http.request.host import Node
+from reference_broker.http.serving.app import build_app
 from reference_broker.simulation.lone_broker import LoneBroker
 
 pytestmark = pytest.mark.anyio

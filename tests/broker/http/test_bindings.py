@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.http.bindings import properties_key_in
+from reference_broker.http.objects.bindings import properties_key_in
 
 pytestmark = pytest.mark.anyio
 

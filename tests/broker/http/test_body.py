@@ -10,9 +10,9 @@ import httpx
 import pytest
 from starlette.requests import Request
 
-from reference_broker.http import body
-from reference_broker.http.answer import ApiError
-from reference_broker.http.body import body_bytes_max, read_object
+from reference_broker.http.request import body
+from reference_broker.http.request.answer import ApiError
+from reference_broker.http.request.body import body_bytes_max, read_object
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from mqkit.testing.certificates import Authority
-from reference_broker.http.answer import ApiError
-from reference_broker.http.certificate_expiry import horizon
+from reference_broker.http.objects.certificate_expiry import horizon
+from reference_broker.http.request.answer import ApiError
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.runtime.tls_config import TlsConfig

@@ -13,9 +13,9 @@ from mqkit.wire import Properties
 from mqkit.wire.methods import ConnectionCloseOk, QueueDeclare
 from reference_broker.core.access.users import User, hash_password
 from reference_broker.core.queue.queue import Queue
-from reference_broker.http import core_input
-from reference_broker.http.app import build_app
-from reference_broker.http.host import Node
+from reference_broker.http.request import core_input
+from reference_broker.http.request.host import Node
+from reference_broker.http.serving.app import build_app
 from reference_broker.simulation.lone_broker import LoneBroker
 from reference_broker.simulation.lone_queue import RecordingJournal
 

@@ -10,7 +10,7 @@ from reference_broker.core.access.passwords import PasswordHash, hash_password
 from reference_broker.core.access.users import User, UserStore
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
-from reference_broker.http.definitions_access import AccessDefinitions, has_passwords
+from reference_broker.http.definitions.access import AccessDefinitions, has_passwords
 
 HASH = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"
 PERMISSION = {"user": "ann", "vhost": "shop", "configure": "^a", "write": "", "read": ".*"}

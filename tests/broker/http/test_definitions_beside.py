@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.http.definitions_beside import faults_beside
+from reference_broker.http.definitions.beside import faults_beside
 
 
 def test_what_rabbitmq_exports_of_a_plain_node() -> None:

@@ -17,8 +17,8 @@ from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.vhost import VHost
-from reference_broker.http.definitions_export import exported, exported_vhost
-from reference_broker.http.listing import SLICE_ROWS
+from reference_broker.http.definitions.export import exported, exported_vhost
+from reference_broker.http.request.listing import SLICE_ROWS
 
 pytestmark = pytest.mark.anyio
 

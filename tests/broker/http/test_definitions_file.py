@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.http.definitions_file import (
+from reference_broker.http.definitions.file import (
     BindingItem,
     DefinitionsFile,
     ExchangeItem,

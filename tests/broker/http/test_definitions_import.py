@@ -12,8 +12,8 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.vhost import VHost
-from reference_broker.http.definitions_file import DefinitionsFile
-from reference_broker.http.definitions_import import DefinitionsImport
+from reference_broker.http.definitions.file import DefinitionsFile
+from reference_broker.http.definitions.importing import DefinitionsImport
 
 
 def exchange(name: str, type: str = "topic", **other: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.policy.global_parameters import MAX_GLOBAL_PARAMETERS
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.vhost.policies import MAX_POLICIES
-from reference_broker.http.definitions_policies import (
+from reference_broker.http.definitions.policies import (
     PoliciesOfFile,
     exported_global_parameters,
     exported_policies,

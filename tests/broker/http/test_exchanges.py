@@ -16,7 +16,8 @@ from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.broker import Broker
-from reference_broker.http import Node, build_app, core_input
+from reference_broker.http import Node, build_app
+from reference_broker.http.request import core_input
 from reference_broker.store import Log
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from reference_broker.core.broker import Broker
-from reference_broker.http.app import COMPRESSED_FROM
+from reference_broker.http.serving.app import COMPRESSED_FROM
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.wire import Typed
-from reference_broker.http.json_value import json_value, key_text
+from reference_broker.http.request.json_value import json_value, key_text
 
 
 @pytest.mark.parametrize(

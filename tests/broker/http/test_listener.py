@@ -12,8 +12,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from reference_broker.http import listener
-from reference_broker.http.listener import HEADERS_BYTES_MAX, HttpListener
+from reference_broker.http.serving import listener
+from reference_broker.http.serving.listener import HEADERS_BYTES_MAX, HttpListener
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 

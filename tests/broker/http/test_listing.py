@@ -11,8 +11,8 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from reference_broker.http.answer import ApiError, Row
-from reference_broker.http.listing import PAGE_SIZE_MAX, SLICE_ROWS, listed, only
+from reference_broker.http.request.answer import ApiError, Row
+from reference_broker.http.request.listing import PAGE_SIZE_MAX, SLICE_ROWS, listed, only
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

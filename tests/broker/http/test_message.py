@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.wire import Properties, decode_header
-from reference_broker.http.answer import ApiError
-from reference_broker.http.message import (
+from reference_broker.http.request.answer import ApiError
+from reference_broker.http.rows.message import (
     header_of,
     payload_from_json,
     properties_from_json,

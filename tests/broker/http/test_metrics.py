@@ -11,8 +11,8 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.responses import PlainTextResponse
 
-from reference_broker.http import metrics
-from reference_broker.http.metrics import MetricsDoor
+from reference_broker.http.metrics import metrics
+from reference_broker.http.metrics.metrics import MetricsDoor
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 

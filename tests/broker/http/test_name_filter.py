@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.http.answer import ApiError
-from reference_broker.http.name_filter import PATTERN_BYTES_MAX, name_filter
+from reference_broker.http.request.answer import ApiError
+from reference_broker.http.request.name_filter import PATTERN_BYTES_MAX, name_filter
 
 
 @pytest.mark.parametrize(

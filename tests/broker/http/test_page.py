@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from reference_broker.http.page import MEDIA_TYPES, page_files
+from reference_broker.http.serving.page import MEDIA_TYPES, page_files
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

@@ -13,8 +13,9 @@ from mqkit.wire import Properties
 from mqkit.wire.methods import QueueDeclare
 from reference_broker.core.access.users import User, hash_password
 from reference_broker.core.alarms import Alarm
-from reference_broker.http import build_app, queue_move
-from reference_broker.http.host import Node
+from reference_broker.http import build_app
+from reference_broker.http.objects import queue_move
+from reference_broker.http.request.host import Node
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.simulation.lone_broker import LoneBroker

@@ -9,7 +9,7 @@ import aio_pika
 import httpx
 import pytest
 
-from reference_broker.http import queues
+from reference_broker.http.objects import queues
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

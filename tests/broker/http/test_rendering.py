@@ -12,8 +12,8 @@ from mqkit.wire.methods import (
     TxCommit,
     TxSelect,
 )
-from reference_broker.http.message import message_row
-from reference_broker.http.rendering import channel_row, consumer_row, queue_row
+from reference_broker.http.rows.message import message_row
+from reference_broker.http.rows.rendering import channel_row, consumer_row, queue_row
 from reference_broker.simulation.lone_broker import LoneBroker
 
 

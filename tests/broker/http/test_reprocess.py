@@ -14,7 +14,7 @@ from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import read_facts
 from reference_broker.core.queue.death import DeathReason
 from reference_broker.core.queue.enqueue import enqueue
-from reference_broker.http import reprocess
+from reference_broker.http.objects import reprocess
 from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.server import Server
 

@@ -8,9 +8,10 @@ import pytest
 
 from reference_broker.core.access.users import UserStore
 from reference_broker.core.broker import Broker
-from reference_broker.http import Node, sampler
-from reference_broker.http.sampler import NODE, Sampler
-from reference_broker.http.series import STEP_MS
+from reference_broker.http import Node
+from reference_broker.http.rows import sampler
+from reference_broker.http.rows.sampler import NODE, Sampler
+from reference_broker.http.rows.series import STEP_MS
 from reference_broker.store import Log
 
 pytestmark = pytest.mark.anyio

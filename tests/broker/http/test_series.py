@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_broker.http.series import BASIC, GLOBAL, RATE_ONLY, STEP_MS, Series, SeriesSum
+from reference_broker.http.rows.series import BASIC, GLOBAL, RATE_ONLY, STEP_MS, Series, SeriesSum
 
 T = 1_700_000_040_000
 

@@ -10,9 +10,9 @@ import httpx
 import pytest
 from starlette.datastructures import QueryParams
 
-from reference_broker.http.answer import ApiError
-from reference_broker.http.series import BASIC, STEP_MS, Series
-from reference_broker.http.statistics import Span, details
+from reference_broker.http.request.answer import ApiError
+from reference_broker.http.rows.series import BASIC, STEP_MS, Series
+from reference_broker.http.rows.statistics import Span, details
 from reference_broker.runtime.server import Server
 
 T = 1_700_000_040_000

@@ -10,8 +10,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from reference_broker.http import timed_protocol
-from reference_broker.http.listener import HttpListener
+from reference_broker.http.serving import timed_protocol
+from reference_broker.http.serving.listener import HttpListener
 
 pytestmark = pytest.mark.anyio
 

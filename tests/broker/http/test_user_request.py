@@ -7,8 +7,8 @@ import base64
 import pytest
 
 from reference_broker.core.access.passwords import ARGON2ID
-from reference_broker.http.answer import ApiError
-from reference_broker.http.user_request import UserRequest
+from reference_broker.http.access.user_request import UserRequest
+from reference_broker.http.request.answer import ApiError
 
 
 def body(costs: str) -> dict[str, str]:

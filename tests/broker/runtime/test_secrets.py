@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from reference_broker.core.access.passwords import hash_password
-from reference_broker.http import user_request
-from reference_broker.http.user_request import UserRequest
+from reference_broker.http.access import user_request
+from reference_broker.http.access.user_request import UserRequest
 from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.server import Server
 

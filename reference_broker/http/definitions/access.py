@@ -1,0 +1,180 @@
+"""Virtual hosts, users, permissions and limits of a definitions file: read, checked, then made.
+
+As with the rest of a file, everything is checked before anything is done. What is there already
+gets what the file says, as in RabbitMQ; what the file does not name stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from reference_broker.core.access.passwords import PasswordHash
+from reference_broker.core.access.permission import Action, Permission, TopicPermission
+from reference_broker.core.base.deadlines import Deadlines
+from reference_broker.core.base.ids import Ids
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.base.pattern import BadPattern
+from reference_broker.core.base.vhost_info import VHOST_LIMITS, VHostInfo
+from reference_broker.core.broker import Broker
+from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.vhost.vhost import VHost
+from reference_broker.http.access.user_request import UserRequest, checked_name, permission_of
+from reference_broker.http.access.vhost_request import vhost_info
+from reference_broker.http.definitions.file import Faults, ItemFault, rows, shown, text_of
+from reference_broker.http.request.answer import ApiError, Row
+from reference_broker.http.request.limit_value import limits_of
+
+SECTIONS = ("users", "vhosts", "permissions", "topic_permissions")
+"""Of a whole broker's file; one for a single virtual host has nothing to do with them."""
+
+LIMITS_COMPONENT = "vhost-limits"
+"""How RabbitMQ keeps a virtual host's limits among the ``parameters``; ``limits`` is their name."""
+
+LIMITS_NAME = "limits"
+
+
+@dataclass(slots=True)
+class AccessDefinitions:
+    """What a file wants. Ask for ``faults``; if there are none, :meth:`apply` it in an input."""
+
+    faults: Faults = field(default_factory=list)
+    _broker: Broker = field(kw_only=True)
+    _vhosts: dict[str, VHostInfo] = field(default_factory=dict)
+    users: dict[str, UserRequest] = field(default_factory=dict)
+    _permissions: list[tuple[str, str, Permission]] = field(default_factory=list)
+    _topics: list[tuple[str, str, str, TopicPermission]] = field(default_factory=list)
+
+    @classmethod
+    def parse(cls, body: Row, broker: Broker, vhost: str | None) -> AccessDefinitions:
+        """With ``vhost`` the file is for that virtual host: of all this only its limits count."""
+        found = cls(_broker=broker)
+        if vhost is None:
+            found._each(body, "vhosts", "name", found._take_vhost)
+            found._each(body, "users", "name", found._take_user)
+            found._each(body, "permissions", "user", found._take_permission)
+            found._each(body, "topic_permissions", "user", found._take_topic_permission)
+        found._each(body, "parameters", "component", lambda row: found._take_limits(row, vhost))
+        return found
+
+    def new_vhosts(self) -> dict[str, VHost]:
+        """An empty stand-in for each virtual host that the file would make."""
+        return {
+            name: VHost(
+                name,
+                journal=MemoryJournal(),
+                moment=Moment(),
+                deadlines=Deadlines(),
+                ids=Ids(0),
+            )
+            for name in self._vhosts
+            if name not in self._broker.vhosts
+        }
+
+    def apply(self, hashes: Mapping[str, PasswordHash]) -> None:
+        """Make all of it: virtual hosts, users, then what speaks of both. ``hashes`` are those of
+        the ``users`` with a password in plain text."""
+        broker, access = self._broker, self._broker.access
+        for name, info in self._vhosts.items():
+            existing = broker.vhosts.get(name)
+            if existing is None or existing.info != info:
+                broker.add_vhost(name, info)
+        for name, user in self.users.items():
+            known = broker.users.get(name)
+            hashed = hashes[name] if user.password is not None else user.hashed
+            wanted = (hashed, user.tags, dict(user.limits))
+            if known is None or (known.password, known.tags, dict(known.limits)) != wanted:
+                access.put_user(name, *wanted)
+        for name, vhost, permission in self._permissions:
+            held = access.permission(name, vhost)
+            if held is None or held.texts() != permission.texts():
+                access.set_permission(name, vhost, permission)
+        for name, vhost, exchange, topic in self._topics:
+            if access.topic_permission(name, vhost, exchange) != topic:
+                access.set_topic_permission(name, vhost, exchange, topic)
+
+    # Reading
+
+    def _each(self, body: Row, section: str, name: str, take: Callable[[Row], None]) -> None:
+        for number, row in rows(body, section, self.faults):
+            label = shown(row[name]) if isinstance(row.get(name), str) else f"item {number}"
+            try:
+                with _as_faults():
+                    take(row)
+            except ItemFault as fault:
+                self.faults.append(f"{section}, {label}: {fault}")
+
+    def _take_vhost(self, row: Row) -> None:
+        name = checked_name(text_of(row, "name"), "vhost")
+        existing = self._broker.vhosts.get(name)
+        metadata = row.get("metadata")
+        labels = {**(metadata if isinstance(metadata, dict) else {}), **row}
+        if existing is not None:  # 3.10 writes the name alone, and that takes nothing away
+            labels = {
+                "description": existing.info.description,
+                "tags": list(existing.info.tags),
+                "tracing": existing.info.tracing,
+                **labels,
+            }
+        info = vhost_info(labels, None if existing is None else existing.info)
+        limits = limits_of(row.get("limits", {}), VHOST_LIMITS, "limits")
+        self._vhosts[name] = replace(info, limits=limits) if limits else info
+
+    def _take_user(self, row: Row) -> None:
+        name = checked_name(text_of(row, "name"), "user")
+        self.users[name] = UserRequest.parse(row)
+
+    def _take_permission(self, row: Row) -> None:
+        user, vhost = self._user_and_vhost(row)
+        self._permissions.append((user, vhost, permission_of(row)))
+
+    def _take_topic_permission(self, row: Row) -> None:
+        user, vhost = self._user_and_vhost(row)
+        exchange = text_of(row, "exchange")
+        topic = TopicPermission(text_of(row, "write"), text_of(row, "read"))
+        for action in (Action.WRITE, Action.READ):
+            topic.pattern(action, user, vhost)
+        self._topics.append((user, vhost, exchange, topic))
+
+    def _take_limits(self, row: Row, vhost: str | None) -> None:
+        if row.get("component") != LIMITS_COMPONENT:
+            return
+        name = text_of(row, "vhost") if vhost is None else vhost
+        if name in self._vhosts:
+            info = self._vhosts[name]
+        elif name in self._broker.vhosts:
+            info = self._broker.vhosts[name].info
+        else:
+            raise ItemFault(f"there is no vhost {name!r}")
+        limits = limits_of(row.get("value"), VHOST_LIMITS, "limits")
+        self._vhosts[name] = replace(info, limits=limits)
+
+    def _user_and_vhost(self, row: Row) -> tuple[str, str]:
+        user, vhost = text_of(row, "user"), text_of(row, "vhost")
+        if user not in self.users and user not in self._broker.users:
+            raise ItemFault(f"there is no user {user!r}, here or in the file")
+        if vhost not in self._vhosts and vhost not in self._broker.vhosts:
+            raise ItemFault(f"there is no vhost {vhost!r}, here or in the file")
+        return user, vhost
+
+
+def has_passwords(body: Row) -> bool:
+    """Whether a user's password stands in the file in plain text. False for what is no list of
+    users, too: :meth:`AccessDefinitions.parse` says what is wrong with it."""
+    users = body.get("users")
+    return isinstance(users, list) and any(
+        isinstance(row, dict) and row.get("password") for row in users
+    )
+
+
+@contextmanager
+def _as_faults() -> Iterator[None]:
+    """What the same value would be answered over HTTP is what is wrong with the item."""
+    try:
+        yield
+    except ApiError as error:
+        reason = error.reason if isinstance(error.reason, str) else ": ".join(error.reason)
+        raise ItemFault(reason) from error
+    except BadPattern as error:
+        raise ItemFault(str(error)) from error

@@ -1,0 +1,159 @@
+"""The policies and parameters of a definitions file, in and out.
+
+In a file, operator policies are among the ``parameters``, and policies have their virtual host even
+where the file is of one alone (RabbitMQ). What is there already is overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from reference_broker.core.broker import Broker
+from reference_broker.core.policy.global_parameters import (
+    MAX_GLOBAL_PARAMETERS,
+    GlobalParameterRefused,
+    GlobalParameters,
+    check_global_parameter,
+)
+from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
+from reference_broker.core.vhost.policies import MAX_POLICIES
+from reference_broker.core.vhost.vhost import VHost
+from reference_broker.http.definitions.access import LIMITS_COMPONENT
+from reference_broker.http.definitions.file import Faults, ItemFault, rows, shown, text_of
+from reference_broker.http.policies.global_parameters import global_parameter_row
+from reference_broker.http.policies.parameters import operator_policy_value
+from reference_broker.http.policies.policies import policies_of, policy_row, policy_value
+from reference_broker.http.request.answer import ApiError, Row
+
+SECTIONS = ("policies", "parameters", "global_parameters")
+"""What is read here."""
+
+INTERNAL = "internal"
+"""Global parameters that begin so say which cluster wrote the file. RabbitMQ 3.10 exports its
+``internal_cluster_id``; later ones leave them out. They are not taken."""
+
+
+class _PolicyItem(NamedTuple):
+    kind: PolicyKind
+    vhost: str
+    name: str
+    wish: PolicyWish
+
+
+class PoliciesOfFile:
+    """What a file has of them: ask for :attr:`faults`, and :meth:`apply` if there are none. Nothing
+    else may happen to the broker in between, but that the file's virtual hosts are made: ``vhosts``
+    has a stand-in for each of these. With ``vhost`` all policies go there."""
+
+    def __init__(
+        self, body: Row, vhost: str | None, vhosts: Mapping[str, VHost], broker: Broker
+    ) -> None:
+        self.faults: Faults = []
+        self._broker = broker
+        self._vhost = vhost
+        self._vhosts = vhosts
+        self._policies: list[_PolicyItem] = []
+        self._values: dict[str, Any] = {}
+        self._read(body, "policies")
+        self._read(body, "parameters")
+        self._read_global(body)
+        self.faults += _faults_of_number(self._policies, vhosts)
+
+    def apply(self) -> None:
+        """Set everything. Before queues are declared, which costs them no second look."""
+        for item in self._policies:
+            self._broker.vhosts[item.vhost].policies.set(item.kind, item.name, item.wish)
+        for name, value in self._values.items():
+            self._broker.global_parameters.set(name, value)
+
+    def _read(self, body: Row, section: str) -> None:
+        read = _policy_of_row if section == "policies" else _policy_of_parameter
+        for number, row in rows(body, section, self.faults):
+            if row.get("component") == LIMITS_COMPONENT:
+                continue  # :mod:`definitions_access` reads them
+            label = shown(row["name"]) if isinstance(row.get("name"), str) else f"item {number}"
+            try:
+                vhost = text_of(row, "vhost") if self._vhost is None else self._vhost
+                if vhost not in self._vhosts:
+                    raise ItemFault(f"there is no vhost {vhost!r}")
+                self._policies.append(read(row, vhost))
+            except ItemFault as fault:
+                self.faults.append(f"{section}, {label}: {fault}")
+            except PolicyRefused as refusal:
+                self.faults.append(f"{section}, {label}: {refusal}")
+            except ApiError as refusal:
+                self.faults.append(f"{section}, {label}: {refusal.reason}")
+
+    def _read_global(self, body: Row) -> None:
+        section = "global_parameters"
+        for number, row in rows(body, section, self.faults):
+            try:
+                name = text_of(row, "name")
+                if "value" not in row:
+                    raise ItemFault("value is missing")
+                if not name.startswith(INTERNAL):
+                    check_global_parameter(name, row["value"])
+                    self._values[name] = row["value"]
+            except (ItemFault, GlobalParameterRefused) as fault:
+                self.faults.append(f"{section}, item {number}: {fault}")
+        count = len({**dict(self._broker.global_parameters.items()), **self._values})
+        if count > MAX_GLOBAL_PARAMETERS:
+            self.faults.append(
+                f"it would have {count} global parameters, and {MAX_GLOBAL_PARAMETERS} is the most"
+            )
+
+
+def _policy_of_row(row: Row, vhost: str) -> _PolicyItem:
+    kind, name = PolicyKind.USER, text_of(row, "name")
+    return _PolicyItem(kind, vhost, name, PolicyWish.parse(kind, name, row))
+
+
+def _policy_of_parameter(row: Row, vhost: str) -> _PolicyItem:
+    name = text_of(row, "name")
+    value = operator_policy_value(text_of(row, "component"), name, row.get("value"))
+    kind = PolicyKind.OPERATOR
+    return _PolicyItem(kind, vhost, name, PolicyWish.parse(kind, name, value))
+
+
+def _faults_of_number(items: Iterable[_PolicyItem], vhosts: Mapping[str, VHost]) -> Faults:
+    names: dict[tuple[PolicyKind, str], dict[str, None]] = {}
+    for item in items:
+        names.setdefault((item.kind, item.vhost), {})[item.name] = None
+    faults = []
+    for (kind, vhost), new in names.items():
+        there = {policy.name: None for policy in vhosts[vhost].policies.of(kind)}
+        count = len({**there, **new})
+        if count > MAX_POLICIES:
+            faults.append(
+                f"vhost {vhost!r}: it would have {count} policies of kind {kind.value},"
+                f" and {MAX_POLICIES} is the most"
+            )
+    return faults
+
+
+# Out
+
+
+def exported_policies(vhosts: list[VHost]) -> Row:
+    """The sections ``policies`` and ``parameters`` of a file."""
+    return {
+        "parameters": [
+            {
+                "value": policy_value(each.item),
+                "vhost": each.vhost.name,
+                "component": PolicyKind.OPERATOR.value,
+                "name": each.item.name,
+            }
+            for each in policies_of(vhosts, PolicyKind.OPERATOR)
+        ],
+        "policies": [
+            policy_row(each.item, each.vhost.name) for each in policies_of(vhosts, PolicyKind.USER)
+        ],
+    }
+
+
+def exported_global_parameters(parameters: GlobalParameters) -> Row:
+    """The section ``global_parameters`` of a file."""
+    return {"global_parameters": [global_parameter_row(item) for item in parameters.items()]}

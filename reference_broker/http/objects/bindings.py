@@ -1,0 +1,163 @@
+"""``/api/bindings``: what is bound to what, binding and unbinding.
+
+The default exchange has a binding to every queue, which nobody declared. In a list each is made
+when it is rendered, from the queue's name: ten thousand at once would stop the loop.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, TypeAlias
+from urllib.parse import quote, quote_plus, unquote_plus
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
+from reference_broker.core.vhost.vhost import VHost
+from reference_broker.errors import ChannelException, ReplyCode
+from reference_broker.http.access.vhosts import Placed, exchange_name, placed, vhost_of, vhosts_of
+from reference_broker.http.objects.declaring import arguments_of, refusals, vhost_to_change
+from reference_broker.http.request.answer import Row, bad_request, not_found
+from reference_broker.http.request.authorization import access_of
+from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
+from reference_broker.http.request.core_input import CoreInputs
+from reference_broker.http.request.host import Host
+from reference_broker.http.request.listing import listed, shown_columns
+from reference_broker.http.rows.rendering import binding_row
+
+Listable: TypeAlias = Binding | str
+"""A binding, or the name of a queue that stands for its implicit one."""
+
+
+class Bindings:
+    """``/api/bindings`` and what is below. A path names one source and one destination:
+    ``e/SOURCE/q/QUEUE`` or ``e/SOURCE/e/EXCHANGE``."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._inputs = CoreInputs(host)
+
+    async def index(self, request: Request) -> Response:
+        bindings = placed(vhosts_of(self._host.broker, request), _every)
+        return await listed(
+            request, bindings, lambda each: listable_row(each.item, each.vhost.name), order=_order
+        )
+
+    async def between(self, request: Request) -> Response:
+        """Every binding between the two; none where one of them is not there, as RabbitMQ."""
+        vhost = self._host.broker.vhosts.get(request.path_params["vhost"])
+        if vhost is None:
+            return await listed(request, [], _no_row)
+        bindings = _between(vhost, request)
+        return await listed(request, bindings, lambda binding: binding_row(binding, vhost.name))
+
+    async def show(self, request: Request) -> Response:
+        """The one with these properties (see :attr:`Binding.properties_key`)."""
+        vhost = vhost_of(self._host.broker, request)
+        return shown_columns(request, binding_row(_binding(vhost, request), vhost.name))
+
+    async def post(self, request: Request) -> Response:
+        """Bind. 201 even if the binding was there; ``Location`` leads to it from this path."""
+        body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
+        key, arguments = body.get("routing_key", ""), arguments_of(body)
+        if not isinstance(key, str):
+            raise bad_request(["not_string", "routing_key"])
+        source, destination, is_queue = _ends(request)
+        with self._inputs.begin(request) as broker, refusals():
+            vhost = vhost_to_change(broker, request)
+            access_of(broker, request, vhost).require_binding(
+                vhost, source, destination, key, to_queue=is_queue
+            )
+            vhost.bind(source, destination, key, arguments, destination_is_queue=is_queue)
+        await self._inputs.on_disk()
+        binding = Binding(source, destination, key, arguments, destination_is_queue=is_queue)
+        location = f"{quote(destination, safe='')}/{quote(binding.properties_key, safe='')}"
+        return Response(status_code=HTTPStatus.CREATED, headers={"location": location})
+
+    async def delete(self, request: Request) -> Response:
+        """Unbind the one with these properties."""
+        source, destination, is_queue = _ends(request)
+        with self._inputs.begin(request) as broker, refusals():
+            vhost = vhost_of(broker, request)
+            binding = _binding(vhost, request)
+            if source == DEFAULT_EXCHANGE:
+                raise ChannelException(ReplyCode.ACCESS_REFUSED, "the default exchange")
+            access_of(broker, request, vhost).require_binding(
+                vhost, source, destination, binding.key, to_queue=is_queue
+            )
+            vhost.unbind(
+                source, destination, binding.key, binding.arguments, destination_is_queue=is_queue
+            )
+        if binding.durable:
+            await self._inputs.on_disk()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+def bindings_from(vhost: VHost, source: str) -> list[Listable]:
+    """What is bound from an exchange, oldest first; nothing for one that is not there."""
+    if source == DEFAULT_EXCHANGE:
+        return list(vhost.queues)
+    return list(vhost.bindings_from(source))
+
+
+def listable_row(binding: Listable, vhost: str) -> Row:
+    """The row of either kind."""
+    if isinstance(binding, str):
+        binding = Binding(DEFAULT_EXCHANGE, binding, binding)
+    return binding_row(binding, vhost)
+
+
+def _no_row(_: Any) -> Row:
+    raise AssertionError("there is none")
+
+
+def _order(each: Placed[Listable]) -> tuple[str, str, bool, str, str]:
+    """RabbitMQ's: by virtual host, source, kind of destination, destination and key."""
+    binding = each.item
+    if isinstance(binding, str):
+        return (each.vhost.name, DEFAULT_EXCHANGE, True, binding, binding)
+    is_queue = binding.destination_is_queue
+    return (each.vhost.name, binding.source, is_queue, binding.destination, binding.key)
+
+
+def _every(vhost: VHost) -> list[Listable]:
+    """The implicit ones first, then exchange by exchange."""
+    return [binding for source in vhost.exchanges for binding in bindings_from(vhost, source)]
+
+
+def _ends(request: Request) -> tuple[str, str, bool]:
+    """Source, destination, and whether that is a queue."""
+    source = exchange_name(request, "source")
+    if "queue" in request.path_params:
+        return source, request.path_params["queue"], True
+    return source, exchange_name(request, "destination"), False
+
+
+def _between(vhost: VHost, request: Request) -> list[Binding]:
+    """Looks at the destination's bindings only: an exchange may have very many."""
+    source, destination, is_queue = _ends(request)
+    to = vhost.bindings_to(destination, is_queue=is_queue)
+    return [binding for binding in to if binding.source == source]
+
+
+def _binding(vhost: VHost, request: Request) -> Binding:
+    wanted = properties_key_in(request.path_params["properties_key"])
+    for binding in _between(vhost, request):
+        if binding.properties_key == wanted:
+            return binding
+    raise not_found()
+
+
+def properties_key_in(segment: str) -> str:
+    """The :attr:`Binding.properties_key` that a path means, which was percent-decoded once.
+
+    RabbitMQ decodes it again like a query string, so a key is found as it is listed, quoted once
+    more (``a.%2523``), and as most people write it (``a.%23``).
+    """
+    key, _, digest = segment.partition("~")
+    quoted = quote_plus(unquote_plus(key)).replace("~", "%7E")
+    if digest:
+        return f"{quoted}~{unquote_plus(digest)}"
+    return quoted or "~"

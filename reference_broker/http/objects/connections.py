@@ -1,0 +1,201 @@
+"""``/api/connections``, ``/api/channels`` and ``/api/consumers``: who is there, and closing one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.connection.connection import Connection
+from reference_broker.errors import ConnectionException, ReplyCode
+from reference_broker.http.access.vhosts import named_vhosts
+from reference_broker.http.request.answer import Row, bad_request, not_found
+from reference_broker.http.request.authentication import not_authorised, user_of
+from reference_broker.http.request.authorization import (
+    NOT_THE_OBJECT,
+    is_administrator,
+    is_monitoring,
+    may_see,
+)
+from reference_broker.http.request.core_input import CoreInputs
+from reference_broker.http.request.host import Host
+from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
+from reference_broker.http.rows.rendering import (
+    channel_detail_row,
+    channel_name,
+    channel_row,
+    connection_row,
+    consumer_row,
+    tracked_row,
+)
+from reference_broker.http.rows.statistics import Spans, Statistics
+
+_CLOSED_BY = "Closed via management plugin"
+
+
+class Connections:
+    """Who is connected. A connection is shown once it has chosen a virtual host."""
+
+    def __init__(self, host: Host, statistics: Statistics) -> None:
+        self._host = host
+        self._statistics = statistics
+        self._inputs = CoreInputs(host)
+
+    async def index(self, request: Request) -> Response:
+        """All, or those of one virtual host."""
+        node = self._host.node().name
+        spans = Spans.parse(request.query_params)
+
+        def row_of(connection: Connection) -> Row:
+            if stats_disabled(request):
+                return tracked_row(connection, node)
+            row = connection_row(connection, node)
+            return self._statistics.of_connection(row, connection, spans)
+
+        return await listed(
+            request,
+            self._open(request),
+            row_of,
+            lambda connection: str(connection.peer),
+            order=lambda connection: str(connection.peer),
+        )
+
+    async def show(self, request: Request) -> Response:
+        connection, spans = self._seen(request), Spans.parse(request.query_params)
+        row = connection_row(connection, self._host.node().name)
+        return shown_columns(request, self._statistics.of_connection(row, connection, spans))
+
+    async def close(self, request: Request) -> Response:
+        """Close a connection (320). ``X-Reason`` is what its client is told. It is listed until
+        the client has answered, which the request waits for a moment."""
+        connection = self._connection(request)
+        await self._close([connection], request)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def of_user(self, request: Request) -> Response:
+        """Those of a user: one's own, or anybody's for whoever is monitoring."""
+        user, node = user_of(request), self._host.node().name
+        if not is_monitoring(user) and user.name != request.path_params["user"]:
+            raise not_authorised(NOT_THE_OBJECT)
+        connections = self._of_user(request)
+        return await listed(
+            request,
+            connections,
+            lambda connection: tracked_row(connection, node),
+            lambda connection: str(connection.peer),
+            order=lambda connection: str(connection.peer),
+        )
+
+    async def close_of_user(self, request: Request) -> Response:
+        """Close every connection of a user, who may have none."""
+        await self._close(self._of_user(request), request)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def channels(self, request: Request) -> Response:
+        """All, or those of one virtual host or one connection."""
+        _need_stats(request)
+        node = self._host.node().name
+        if "connection" in request.path_params:
+            connections: Sequence[Connection] = [self._seen(request)]
+        else:
+            connections = self._open(request)
+        spans = Spans.parse(request.query_params)
+        return await listed(
+            request,
+            _channels_of(connections),
+            lambda channel: self._statistics.of_channel(channel_row(channel, node), channel, spans),
+            channel_name,
+            order=channel_name,
+        )
+
+    async def channel(self, request: Request) -> Response:
+        _need_stats(request)
+        name = request.path_params["channel"]
+        for channel in _channels_of(self._named(request)):
+            if channel_name(channel) == name:
+                _must_see(request, channel.connection)
+                row = channel_detail_row(channel, self._host.node().name)
+                spans = Spans.parse(request.query_params)
+                return shown_columns(request, self._statistics.of_channel(row, channel, spans))
+        raise not_found()
+
+    async def consumers(self, request: Request) -> Response:
+        _need_stats(request)
+        node = self._host.node().name
+        consumers = [
+            consumer
+            for channel in _channels_of(self._open(request))
+            for consumer in channel.consumers.values()
+        ]
+        return await listed(
+            request,
+            consumers,
+            lambda consumer: consumer_row(consumer, node),
+            order=lambda consumer: (consumer.queue.env.vhost_name, consumer.queue.name),
+        )
+
+    def _open(self, request: Request) -> list[Connection]:
+        """Those that the user may see: whose they are decides, and not their virtual host."""
+        user = user_of(request)
+        return [each for each in self._named(request) if may_see(user, each)]
+
+    def _named(self, request: Request) -> list[Connection]:
+        """Everybody's, in the virtual host that the request names, or in all."""
+        vhosts = named_vhosts(self._host.broker, request)
+        connections = self._host.broker.connections.values()
+        return [connection for connection in connections if connection.vhost in vhosts]
+
+    def _connection(self, request: Request) -> Connection:
+        name = request.path_params["connection"]
+        for connection in self._named(request):
+            if str(connection.peer) == name:
+                return connection
+        raise not_found()
+
+    def _seen(self, request: Request) -> Connection:
+        connection = self._connection(request)
+        _must_see(request, connection)
+        return connection
+
+    def _of_user(self, request: Request) -> list[Connection]:
+        name = request.path_params["user"]
+        return [each for each in self._named(request) if each.user_name == name]
+
+    async def _close(self, connections: Sequence[Connection], request: Request) -> None:
+        """Raises :exc:`ApiError` 401 for somebody else's, unless an administrator asks."""
+        user = user_of(request)
+        for connection in connections:
+            if connection.user_name != user.name and not is_administrator(user):
+                raise not_authorised(NOT_THE_OBJECT)
+        # A header's octets come as Latin-1; people write UTF-8 (and so does rabbitmqctl).
+        reason = (
+            request.headers.get("x-reason", _CLOSED_BY).encode("latin-1").decode("utf-8", "replace")
+        )
+        with self._inputs.begin(request):
+            for connection in connections:
+                connection.fail(ConnectionException(ReplyCode.CONNECTION_FORCED, reason))
+        await self._inputs.ended(connections)
+
+
+def _channels_of(connections: Sequence[Connection]) -> list[Channel]:
+    return [
+        channel
+        for connection in connections
+        for channel in connection.channels.values()
+        if channel.state is not ChannelState.CLOSED
+    ]
+
+
+def _must_see(request: Request, connection: Connection) -> None:
+    """Raises :exc:`ApiError` 401 for what is somebody else's."""
+    if not may_see(user_of(request), connection):
+        raise not_authorised(NOT_THE_OBJECT)
+
+
+def _need_stats(request: Request) -> None:
+    if stats_disabled(request):
+        raise bad_request("Stats in management UI are disabled on this node")

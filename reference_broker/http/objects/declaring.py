@@ -1,0 +1,99 @@
+"""What requests that declare and delete have in common: their bodies, and how the broker's
+refusals are worded to them (rabbit_mgmt_util: a scope of its own, without reply codes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reference_broker.core.broker import Broker
+from reference_broker.core.vhost.vhost import VHost
+from reference_broker.errors import AmqpError, ReplyCode
+from reference_broker.http.request.answer import ApiError, bad_request
+from reference_broker.http.request.authentication import not_authorised, user_of
+from reference_broker.http.request.authorization import ACCESS_REFUSED
+
+_FLAGS = {"true": True, "false": False}
+"""rabbitmqadmin sends texts."""
+
+
+def flag(body: Mapping[str, Any], name: str) -> bool:
+    """A yes or no of the body; no where it is not there. Raises :exc:`ApiError` 400."""
+    value = body.get(name, False)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value in _FLAGS:
+        return _FLAGS[value]
+    raise bad_request(["not_boolean", value])
+
+
+def arguments_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a declaration. Raises :exc:`ApiError` 400: AMQP's tables have no null that
+    an argument could be."""
+    value = body.get("arguments", {})
+    if value == []:  # how Erlang shows an empty table
+        return {}
+    if not isinstance(value, dict):
+        raise bad_request(["not_json_object", "arguments"])
+    if has_null(value):
+        raise bad_request("null_not_allowed")
+    return value
+
+
+def has_null(value: Any) -> bool:
+    """Whether there is a JSON null anywhere in it."""
+    if isinstance(value, dict):
+        return any(has_null(inner) for inner in value.values())
+    if isinstance(value, list):
+        return any(has_null(inner) for inner in value)
+    return value is None
+
+
+def vhost_to_change(broker: Broker, request: Request) -> VHost:
+    """The virtual host in the path of a PUT or POST, which the user has a permission in: that takes
+    one, which an administrator needs too. Raises :exc:`ApiError` 404."""
+    vhost = broker.vhosts.get(request.path_params["vhost"])
+    if vhost is None or broker.access.permission(user_of(request).name, vhost.name) is None:
+        raise ApiError(HTTPStatus.NOT_FOUND, "not_found", "vhost_not_found")
+    return vhost
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turns what the core refuses inside into the answers of the management API's own."""
+    try:
+        yield
+    except AmqpError as error:
+        raise refusal_of(error) from error
+
+
+def refusal_of(error: AmqpError) -> ApiError:
+    """The answer to a declare, delete, bind, unbind or purge that the core refused."""
+    if error.code is ReplyCode.NOT_FOUND:
+        return ApiError(HTTPStatus.NOT_FOUND, "not_found", error.text)
+    if error.code in (ReplyCode.ACCESS_REFUSED, ReplyCode.NOT_ALLOWED):
+        return not_authorised(ACCESS_REFUSED)
+    return bad_request(error.text)
+
+
+def check_name(kind: str, name: str) -> None:
+    """Raises :exc:`ApiError` 400 for a name that no shortstr holds."""
+    size = len(name.encode(errors="surrogateescape"))
+    if size > 255:
+        raise bad_request(f"{kind} should be less than 255 bytes, actually was {size}\n")
+
+
+def put_answer(*, existed: bool) -> Response:
+    """To a PUT: 201 for what is new, 204 for what was there."""
+    return Response(status_code=HTTPStatus.NO_CONTENT if existed else HTTPStatus.CREATED)
+
+
+def wants(request: Request, condition: str) -> bool:
+    """A condition of the query: ``if-empty=true``."""
+    return request.query_params.get(condition) == "true"

@@ -1,0 +1,140 @@
+"""``/api/health/checks``, and the two older ways of asking whether the broker is well.
+
+200 with ``{"status": "ok"}``, or 503 with why not.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mqkit.wire import Properties, encode_shortstr
+from reference_broker.core.access.permission import Action
+from reference_broker.core.alarms import Alarm
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import facts_of
+from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.errors import AmqpError, ReplyCode
+from reference_broker.http.access.vhosts import vhost_of
+from reference_broker.http.objects.certificate_expiry import expiring, horizon
+from reference_broker.http.request.answer import bad_request, json_response, not_found
+from reference_broker.http.request.authentication import not_authorised
+from reference_broker.http.request.authorization import entered
+from reference_broker.http.request.core_input import CoreInputs
+from reference_broker.http.request.host import Host
+from reference_broker.http.rows.message import header_of
+
+_RESOURCES = {Alarm.MEMORY: "memory", Alarm.DISK: "disk space"}
+_LIMITS = {Alarm.MEMORY: "memory", Alarm.DISK: "disk"}
+
+_ALIASES = {
+    "amqp": "amqp amqp091 amqp0.9.1 amqp0-9-1 amqp0_9_1 amqp10 amqp1.0 amqp1-0 amqp1_0",
+    "amqp/ssl": "amqp/ssl amqps",
+    "http": "http http1 http1.1 http_api management management_ui ui",
+    "clustering": "clustering cli distribution",
+}
+_PROTOCOLS = {name: protocol for protocol, names in _ALIASES.items() for name in names.split()}
+"""What a listener may be called (rabbit_networking:protocol aliases)."""
+
+ALIVENESS_QUEUE = "aliveness-test"
+_ALIVENESS_BODY = b"test_message"
+
+
+class Health:
+    """The checks. Each looks; only the aliveness test changes anything."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._inputs = CoreInputs(host)
+
+    async def alarms(self, request: Request) -> Response:
+        return self._alarms("There are alarms in effect in the cluster")
+
+    async def local_alarms(self, request: Request) -> Response:
+        return self._alarms("There are alarms in effect on the node")
+
+    def _alarms(self, reason: str) -> Response:
+        node = self._host.node().name
+        alarms = [
+            {"node": node, "resource": _RESOURCES[alarm]} for alarm in self._host.broker.alarms.on
+        ]
+        return _failed(reason, alarms=alarms) if alarms else _ok()
+
+    async def virtual_hosts(self, request: Request) -> Response:
+        """A virtual host of this broker is never down by itself."""
+        return _ok()
+
+    async def quorum_critical(self, request: Request) -> Response:
+        """Also for mirrors out of step: there is one node, which nobody waits for."""
+        return _ok(reason="single node cluster")
+
+    async def certificates(self, request: Request) -> Response:
+        """Of every socket with TLS: the server's own with its chain, and its authorities."""
+        within, unit = request.path_params["within"], request.path_params["unit"]
+        expired = expiring(self._host.node(), horizon(within, unit, self._host.now()[1]))
+        return _failed("Certificates expiring", expired=expired) if expired else _ok()
+
+    async def port_listener(self, request: Request) -> Response:
+        text = request.path_params["port"]
+        if not text.isdecimal():
+            raise bad_request("Invalid port")
+        ports = [listening.port for listening in self._host.node().listening]
+        if int(text) in ports:
+            return _ok(port=int(text))
+        return _failed("No active listener", missing=int(text), ports=ports)
+
+    async def protocol_listener(self, request: Request) -> Response:
+        wanted = request.path_params["protocol"].lower()
+        protocols = [listening.protocol for listening in self._host.node().listening]
+        if _PROTOCOLS.get(wanted, wanted) in protocols:
+            return _ok(protocol=request.path_params["protocol"])
+        return _failed(
+            "No active listener", missing=request.path_params["protocol"], protocols=protocols
+        )
+
+    async def node(self, request: Request) -> Response:
+        """RabbitMQ's older check of a node: its alarms."""
+        node = self._host.node().name
+        if request.path_params.get("node", node) != node:
+            raise not_found()
+        alarms = self._host.broker.alarms.on
+        if not alarms:
+            return _ok()
+        limits = ",".join(f"{{resource_limit,{_LIMITS[alarm]},'{node}'}}" for alarm in alarms)
+        return _failed(f"resource alarm(s) in effect:[{limits}]")
+
+    async def aliveness(self, request: Request) -> Response:
+        """Declare a queue, publish to it and get the message back. The queue stays."""
+        vhost_of(self._host.broker, request)
+        with self._inputs.begin(request) as broker:
+            vhost = vhost_of(broker, request)
+            access = entered(broker, request, vhost)
+            try:
+                queue = vhost.declare_queue(ALIVENESS_QUEUE, access=access)
+                access.require_publish(DEFAULT_EXCHANGE)
+                access.require(Action.READ, "queue", ALIVENESS_QUEUE)
+            except AmqpError as error:
+                if error.code is ReplyCode.ACCESS_REFUSED:
+                    raise not_authorised(error.reply_text) from error
+                raise bad_request(f"{error.code.value} {error.reply_text}") from error
+            header = header_of(Properties(), _ALIVENESS_BODY)
+            route = encode_shortstr(DEFAULT_EXCHANGE) + encode_shortstr(ALIVENESS_QUEUE)
+            enqueue((queue,), Content(route, header, _ALIVENESS_BODY), facts_of(header), vhost)
+            lease = queue.get(self)
+            if lease is not None:
+                queue.ack(lease)
+        return _ok() if lease is not None else _failed("aliveness-test queue is empty")
+
+
+def _ok(**more: Any) -> Response:
+    return json_response({"status": "ok", **more})
+
+
+def _failed(reason: str, **more: Any) -> Response:
+    return json_response(
+        {"status": "failed", "reason": reason, **more}, HTTPStatus.SERVICE_UNAVAILABLE
+    )

@@ -1,0 +1,230 @@
+"""``/api/overview``, ``/api/nodes`` and ``/api/whoami``: the broker as a whole."""
+
+from __future__ import annotations
+
+import os
+from http import HTTPStatus
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reference_broker.core.access.mechanisms import MECHANISMS
+from reference_broker.core.access.users import User
+from reference_broker.core.alarms import Alarm
+from reference_broker.core.broker import Broker
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.connection.handshake import PRODUCT, RABBITMQ_VERSION
+from reference_broker.core.exchange.exchange import ExchangeType
+from reference_broker.core.vhost.vhost import VHost
+from reference_broker.http.objects.cluster import cluster_name
+from reference_broker.http.request.answer import Row, json_response, not_found
+from reference_broker.http.request.authentication import user_of
+from reference_broker.http.request.authorization import is_monitoring, may_see, visible_vhosts
+from reference_broker.http.request.host import Host, Node
+from reference_broker.http.request.listing import listed, only, shown_columns, stats_disabled
+from reference_broker.http.rows.process import descriptors_max
+from reference_broker.http.rows.sampler import Sampler
+from reference_broker.http.rows.series import BASIC, GLOBAL
+from reference_broker.http.rows.statistics import Spans, Statistics
+from reference_broker.http.rows.tls_columns import tls_options
+
+_RETENTION = {
+    "global": [level.step_ms * level.length // 1000 for level in GLOBAL],
+    "basic": [level.step_ms * level.length // 1000 for level in BASIC],
+    "detailed": [level.step_ms * level.length // 1000 for level in BASIC[:1]],
+}
+
+
+_FOR_MONITORING = ("listeners", "contexts", "node")
+
+
+class Sight(NamedTuple):
+    """What somebody's totals are of."""
+
+    vhosts: list[VHost]
+    connections: list[Connection]
+
+    @classmethod
+    def of(cls, broker: Broker, user: User) -> Sight:
+        opened = [each for each in broker.connections.values() if each.vhost is not None]
+        if is_monitoring(user):
+            return cls(list(broker.vhosts.values()), opened)
+        own = [connection for connection in opened if may_see(user, connection)]
+        return cls(visible_vhosts(broker, user), own)
+
+
+class Overview:
+    """The answers about the broker itself."""
+
+    def __init__(self, host: Host, statistics: Statistics, sampler: Sampler) -> None:
+        self._host = host
+        self._statistics = statistics
+        self._sampler = sampler
+
+    async def overview(self, request: Request) -> Response:
+        """Of everything for whoever is monitoring, else of what the user may see."""
+        broker, node = self._host.broker, self._host.node()
+        user, spans = user_of(request), Spans.parse(request.query_params)
+        sight = Sight.of(broker, user)
+        if stats_disabled(request):
+            return shown_columns(request, plain_overview_row(broker, node, sight))
+        row = overview_row(broker, node, sight)
+        if is_monitoring(user):
+            return shown_columns(request, self._statistics.of_broker(row, broker, spans))
+        for name in _FOR_MONITORING:
+            del row[name]
+        row = self._statistics.of_vhosts(row, broker, sight.vhosts, spans)
+        return shown_columns(request, row)
+
+    async def reset(self, request: Request) -> Response:
+        """Forget all samples: rates begin anew."""
+        if request.path_params.get("node", self._host.node().name) != self._host.node().name:
+            raise not_found()
+        self._sampler.forget()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def nodes(self, request: Request) -> Response:
+        spans, disabled = Spans.parse(request.query_params), stats_disabled(request)
+
+        def row_of(node: Node) -> Row:
+            row = self._node_row(node, spans)
+            return only(row, [("name",), ("type",), ("running",)]) if disabled else row
+
+        return await listed(request, [self._host.node()], row_of)
+
+    async def node(self, request: Request) -> Response:
+        node = self._host.node()
+        if request.path_params["node"] != node.name:
+            raise not_found()
+        spans = Spans.parse(request.query_params)
+        return shown_columns(request, self._node_row(node, spans))
+
+    async def whoami(self, request: Request) -> Response:
+        user = user_of(request)
+        return json_response({"name": user.name, "tags": list(user.tags)})
+
+    def _node_row(self, node: Node, spans: Spans) -> Row:
+        broker = self._host.broker
+        row = node_row(broker, node, self._host.now()[1])
+        return self._statistics.of_node(row, broker, node, spans)
+
+
+def plain_overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
+    """The broker without what has to be counted."""
+    return {
+        **_about(broker, node),
+        "disable_stats": True,
+        "object_totals": {
+            "queues": sum(len(vhost.queues) for vhost in sight.vhosts),
+            "exchanges": sum(len(vhost.exchanges) for vhost in sight.vhosts),
+            "connections": len(sight.connections),
+        },
+    }
+
+
+def overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
+    """Totals over what is in sight."""
+    queues = [queue for vhost in sight.vhosts for queue in vhost.queues.values()]
+    return {
+        **_about(broker, node),
+        "statistics_db_event_queue": 0,
+        "listeners": [
+            {
+                "node": node.name,
+                "protocol": listening.protocol,
+                "ip_address": listening.host,
+                "port": listening.port,
+                "socket_opts": {"nodelay": True, **tls_options(listening.tls)},
+            }
+            for listening in node.listening
+        ],
+        "contexts": _contexts(node),
+        "object_totals": {
+            "connections": len(sight.connections),
+            "channels": sum(len(connection.channels) for connection in sight.connections),
+            "consumers": sum(len(queue.consumers) for queue in queues),
+            "exchanges": sum(len(vhost.exchanges) for vhost in sight.vhosts),
+            "queues": len(queues),
+        },
+    }
+
+
+def _about(broker: Broker, node: Node) -> Row:
+    """There is no Erlang; but its version is a text that typed clients can't do without."""
+    return {
+        "product_name": PRODUCT,
+        "product_version": broker.version,
+        "rabbitmq_version": RABBITMQ_VERSION,
+        "management_version": RABBITMQ_VERSION,
+        "erlang_version": "",
+        "erlang_full_version": "",
+        "release_series_support_status": "supported",
+        "cluster_name": cluster_name(broker, node),
+        "node": node.name,
+        "rates_mode": "basic",
+        "sample_retention_policies": _RETENTION,
+        "disable_stats": False,
+        "enable_queue_totals": False,
+        "exchange_types": _exchange_types(),
+    }
+
+
+def _contexts(node: Node) -> list[Row]:
+    """Where the management API is."""
+    return [
+        {
+            "node": node.name,
+            "description": "RabbitMQ Management",
+            "path": "/",
+            "ip": listening.host,
+            "port": str(listening.port),
+            "ssl_opts": tls_options(listening.tls) or [],
+        }
+        for listening in node.listening
+        if listening.protocol in ("http", "https")
+    ]
+
+
+def node_row(broker: Broker, node: Node, wall_ms: int) -> Row:
+    """The process, without its statistics. The memory alarm goes by what is accounted (see
+    :class:`~reference_broker.core.alarms.MemoryWatermark`), which is less than ``mem_used``."""
+    alarms = broker.alarms.on
+    return {
+        "name": node.name,
+        "type": "disc" if node.data_dir is not None else "ram",
+        "running": node.running,
+        "os_pid": str(os.getpid()),
+        "uptime": wall_ms - node.started_at_ms,
+        "processors": os.cpu_count() or 1,
+        "rates_mode": "basic",
+        "partitions": [],
+        "being_drained": False,
+        "fd_total": descriptors_max(),
+        "sockets_total": broker.limits.connections_max,
+        "mem_limit": broker.memory.watermark_bytes,
+        "mem_alarm": Alarm.MEMORY in alarms,
+        "mem_calculation_strategy": "rss",
+        "disk_free_limit": node.disk_free_limit_bytes,
+        "disk_free_alarm": Alarm.DISK in alarms,
+        "db_dir": "" if node.data_dir is None else str(node.data_dir),
+        "store_damage": node.store_damage._asdict(),
+        "exchange_types": _exchange_types(),
+        "auth_mechanisms": [
+            {"name": name, "description": description, "enabled": name in broker.mechanisms}
+            for name, description in MECHANISMS.items()
+        ],
+        "applications": [{"name": "mqkit", "description": PRODUCT, "version": broker.version}],
+        "cluster_links": [],
+        "config_files": [],
+        "contexts": _contexts(node),
+        "log_files": [],
+        "enabled_plugins": ["rabbitmq_management"],
+    }
+
+
+def _exchange_types() -> list[Row]:
+    return [
+        {"name": type.value, "description": f"AMQP {type.value} exchange", "enabled": True}
+        for type in ExchangeType
+    ]

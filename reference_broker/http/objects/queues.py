@@ -1,0 +1,300 @@
+"""``/api/queues``: what queues there are, reading messages out of one, purging it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reference_broker.core.access.permission import Action
+from reference_broker.core.base.limits import MIB
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.traffic import Traffic
+from reference_broker.errors import AmqpError, ReplyCode
+from reference_broker.http.access.vhosts import vhost_of, vhosts_of
+from reference_broker.http.objects.declaring import (
+    arguments_of,
+    check_name,
+    flag,
+    put_answer,
+    refusals,
+    vhost_to_change,
+    wants,
+)
+from reference_broker.http.request.answer import ApiError, Row, bad_request, not_found
+from reference_broker.http.request.authentication import not_authorised
+from reference_broker.http.request.authorization import access_of, entered, require_access
+from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
+from reference_broker.http.request.core_input import CoreInputs
+from reference_broker.http.request.host import Host
+from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
+from reference_broker.http.rows.message import message_row
+from reference_broker.http.rows.rendering import (
+    binding_row,
+    plain_queue_row,
+    queue_detail_row,
+    queue_row,
+)
+from reference_broker.http.rows.statistics import Spans, Statistics
+
+GET_MESSAGES_MAX = 5_000
+GET_BYTES_MAX = 16 * MIB
+"""What one request gets at most (and the message that goes over it), whatever it asks for: the
+answer is made in memory, and the loop stands still while messages are taken out."""
+
+
+class AckMode(NamedTuple):
+    """What becomes of the messages that were shown."""
+
+    requeue: bool
+    reject: bool
+
+
+ACK_MODES = {
+    "ack_requeue_true": AckMode(requeue=True, reject=False),
+    "ack_requeue_false": AckMode(requeue=False, reject=False),
+    "reject_requeue_true": AckMode(requeue=True, reject=True),
+    "reject_requeue_false": AckMode(requeue=False, reject=True),
+}
+
+
+class GetRequest(NamedTuple):
+    """The body of a get request."""
+
+    limit: int
+    ack_mode: AckMode
+    text: bool
+    truncate: int | None
+
+    @classmethod
+    def parse(cls, body: dict[str, Any]) -> GetRequest:
+        """Raises :exc:`ApiError` 400, in RabbitMQ's words where it has some."""
+        limit = _integer(body["count"])
+        ack_mode = ACK_MODES.get(str(body["ackmode"]))
+        if ack_mode is None:
+            raise bad_request(f"Unsupported ackmode. Please use one of {', '.join(ACK_MODES)}.")
+        if body["encoding"] not in ("auto", "base64"):
+            raise bad_request("Unsupported encoding. Please use auto or base64.")
+        truncate = _integer(body["truncate"]) if "truncate" in body else None
+        if truncate is not None and truncate < 0:
+            raise bad_request(["not_integer", str(truncate)])
+        # RabbitMQ counts down to zero from here, so a negative one means all.
+        if not 0 <= limit <= GET_MESSAGES_MAX:
+            limit = GET_MESSAGES_MAX
+        return cls(limit, ack_mode, body["encoding"] == "auto", truncate)
+
+
+class Queues:
+    """``/api/queues`` and what is below."""
+
+    def __init__(self, host: Host, statistics: Statistics) -> None:
+        self._host = host
+        self._statistics = statistics
+        self._inputs = CoreInputs(host)
+
+    async def index(self, request: Request) -> Response:
+        node = self._host.node().name
+        queues = [
+            queue
+            for vhost in vhosts_of(self._host.broker, request)
+            for queue in vhost.queues.values()
+        ]
+        spans = Spans.parse(request.query_params)
+        totals = request.query_params.get("enable_queue_totals") == "true"
+
+        def row_of(queue: Queue) -> Row:
+            if stats_disabled(request):
+                return plain_queue_row(queue, node, totals=totals)
+            return self._statistics.of_queue(queue_row(queue, node), queue, spans)
+
+        return await listed(
+            request,
+            queues,
+            row_of,
+            lambda queue: queue.name,
+            order=lambda queue: (queue.env.vhost_name, queue.name),
+        )
+
+    async def show(self, request: Request) -> Response:
+        queue, node = self._queue(request), self._host.node().name
+        spans = Spans.parse(request.query_params)
+        if stats_disabled(request):
+            return shown_columns(request, plain_queue_row(queue, node, totals=False))
+        row = queue_detail_row(queue, node)
+        return shown_columns(request, self._statistics.of_queue(row, queue, spans))
+
+    async def put(self, request: Request) -> Response:
+        """Declare a queue. Answered when its definition is on disk, if it is durable."""
+        body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
+        name, node = request.path_params["queue"], self._host.node().name
+        check_name("queue", name)
+        if body.get("node") not in (None, node):
+            raise bad_request(f"Node {body['node']} could not be contacted")
+        durable, auto_delete = flag(body, "durable"), flag(body, "auto_delete")
+        with self._inputs.begin(request) as broker, refusals():
+            vhost = vhost_to_change(broker, request)
+            existed = name in vhost.queues
+            vhost.declare_queue(
+                name,
+                durable=durable,
+                auto_delete=auto_delete,
+                arguments=arguments_of(body),
+                access=access_of(broker, request, vhost),
+            )
+        if durable:
+            await self._inputs.on_disk()
+        return put_answer(existed=existed)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a queue; with ``if-empty=true`` or ``if-unused=true`` only then."""
+        with self._inputs.begin(request) as broker, refusals():
+            queue = self._queue(request)
+            vhost = vhost_of(broker, request)
+            require_access(broker, request, vhost, Action.CONFIGURE, queue.name)
+            vhost.delete_queue(
+                queue.name,
+                if_empty=wants(request, "if-empty"),
+                if_unused=wants(request, "if-unused"),
+            )
+        if queue.durable:
+            await self._inputs.on_disk()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def act(self, request: Request) -> Response:
+        """RabbitMQ's actions on mirrored queues. There are no mirrors: nothing is out of step."""
+        body = await read_object(request, ("action",), bytes_max=BESIDE_THE_MESSAGE_BYTES)
+        self._queue(request)
+        if body["action"] not in ("sync", "cancel_sync"):
+            raise bad_request(["unknown", body["action"]])
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def bindings(self, request: Request) -> Response:
+        """What is bound to the queue; nothing for one that is not there."""
+        name = request.path_params["vhost"]
+        vhost = self._host.broker.vhosts.get(name)
+        to = [] if vhost is None else vhost.bindings_to(request.path_params["queue"], is_queue=True)
+        return await listed(request, to, lambda binding: binding_row(binding, name))
+
+    async def get(self, request: Request) -> Response:
+        """Show messages from the head. Those that are removed are answered when that is on disk:
+        what was shown does not come back."""
+        body = await read_object(
+            request, ("ackmode", "count", "encoding"), bytes_max=BESIDE_THE_MESSAGE_BYTES
+        )
+        wanted = GetRequest.parse(body)
+        got = await self._get(request, wanted)
+        self._count(request, got)
+        if got and not wanted.ack_mode.requeue:
+            await self._inputs.on_disk()
+        return await listed(
+            request,
+            got,
+            lambda each: message_row(each[0], each[1], text=wanted.text, truncate=wanted.truncate),
+        )
+
+    def _count(self, request: Request, got: list[tuple[Lease, int]]) -> None:
+        """A request has no channel that would count what it got."""
+        vhost = self._host.broker.vhosts.get(request.path_params["vhost"])
+        if vhost is not None:  # it may be gone by now
+            counted = Traffic(get=len(got), redeliver=sum(lease.redelivered for lease, _ in got))
+            vhost.traffic.past = vhost.traffic.past.plus(counted)
+
+    async def _get(self, request: Request, wanted: GetRequest) -> list[tuple[Lease, int]]:
+        """Take messages and settle them: in one input, unless some have to be read first."""
+        with self._inputs.begin(request) as broker:
+            vhost = vhost_of(broker, request)
+            name = request.path_params["queue"]
+            try:
+                entered(broker, request, vhost).require(Action.READ, "queue", name)
+                queue = vhost.queue_for(name, None)
+            except AmqpError as error:
+                if error.code is ReplyCode.NOT_FOUND:
+                    raise ApiError(HTTPStatus.NOT_FOUND, "not_found", error.reply_text) from error
+                if error.code is ReplyCode.ACCESS_REFUSED:
+                    raise not_authorised(error.reply_text) from error
+                raise
+            getting = _Getting(queue, wanted.limit)
+            getting.take()
+            if getting.complete:
+                getting.settle(wanted.ack_mode)
+                return getting.got
+            head = self._inputs.head_of(queue)
+        try:
+            while True:
+                await head
+                with self._inputs.go_on():
+                    getting.take()
+                    if getting.complete:
+                        getting.settle(wanted.ack_mode)
+                        return getting.got
+                    head = self._inputs.head_of(queue)
+        except BaseException:  # the client may have gone: nothing is left with the request
+            with self._inputs.go_on():
+                getting.settle(ACK_MODES["ack_requeue_true"])
+            raise
+
+    async def purge(self, request: Request) -> Response:
+        with self._inputs.begin(request) as broker, refusals():
+            vhost = vhost_of(broker, request)
+            name = self._queue(request).name
+            require_access(broker, request, vhost, Action.READ, name)
+            queue = vhost.queue_for(name, None)
+            queue.purge()
+        if queue.durable:
+            await self._inputs.on_disk()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    def _queue(self, request: Request) -> Queue:
+        vhost = vhost_of(self._host.broker, request)
+        queue = vhost.queues.get(request.path_params["queue"])
+        if queue is None:
+            raise not_found()
+        return queue
+
+
+class _Getting:
+    """The messages of one request: ``got`` has each with how many were ready after it."""
+
+    def __init__(self, queue: Queue, limit: int) -> None:
+        self._queue = queue
+        self._limit = limit
+        self._size = 0
+        self.got: list[tuple[Lease, int]] = []
+        self.complete = False
+        """There are as many as the request gets; otherwise the next has to be read first."""
+
+    def take(self) -> None:
+        queue, got = self._queue, self.got
+        while len(got) < self._limit and self._size <= GET_BYTES_MAX:
+            lease = queue.get(self)
+            if lease is None:
+                self.complete = not queue.ready
+                return
+            got.append((lease, queue.ready))
+            self._size += lease.content.size
+        self.complete = True
+
+    def settle(self, mode: AckMode) -> None:
+        """Nothing is left with the request, whatever becomes of its socket."""
+        leases = [lease for lease, _ in self.got]
+        if mode.requeue:
+            self._queue.requeue(leases)
+            return
+        for lease in leases:
+            if mode.reject:
+                self._queue.reject(lease)
+            else:
+                self._queue.ack(lease)
+
+
+def _integer(value: Any) -> int:
+    """A number; RabbitMQ takes one in a text too."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise bad_request(["not_integer", str(value)])
+    try:
+        return int(value)
+    except ValueError:
+        raise bad_request(["not_integer", str(value)]) from None

@@ -1,0 +1,155 @@
+"""How a request changes something: as one input of the core, answered when it is on disk (law 3).
+
+async handler:   with inputs.begin(request) as broker: ...change...
+                 await inputs.on_disk()
+                 answer
+
+Between the login and the input, a body may have taken its time to arrive, so who sent the request
+is judged again within the input.
+
+A message that is on disk only is waited for between two inputs: :meth:`CoreInputs.head_of`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from http import HTTPStatus
+
+from starlette.requests import Request
+
+from reference_broker.core.broker import Broker
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.queue.queue import Queue
+from reference_broker.http.request.answer import ApiError
+from reference_broker.http.request.authorization import judge_again
+from reference_broker.http.request.host import Host
+
+DISK_TIMEOUT_S = 30.0
+"""How long an answer waits for the disk. A full disk may take hours; the client should know
+before that, and its request must not be held for so long."""
+
+END_TIMEOUT_S = 0.5
+"""How long the answer to a request that closed a connection waits for its client, which may never
+answer. Most do so in a millisecond."""
+
+
+def refuse_while_short(broker: Broker) -> None:
+    """For what writes messages, moved ones too: an AMQP publisher is not read while an alarm is on;
+    a request is told (law 7). Raises :exc:`ApiError` 503."""
+    if broker.alarms.on:
+        raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "resource_alarm", broker.alarms.on[0].value)
+
+
+class CoreInputs:
+    """Makes a request's changes an input of the broker."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @contextmanager
+    def begin(self, request: Request) -> Iterator[Broker]:
+        """One input of the core. Nothing may be awaited inside. Raises :exc:`ApiError` 401 for a
+        user who was deleted, or may no longer do this; then nothing is changed."""
+        with self.go_on() as broker:
+            judge_again(broker, request)
+            yield broker
+
+    @contextmanager
+    def go_on(self) -> Iterator[Broker]:
+        """One more input of a request that has begun, which has to be ended whatever became of its
+        user."""
+        broker = self._host.broker
+        broker.begin(*self._host.now())
+        try:
+            yield broker
+        finally:
+            broker.finish()
+            self._host.input_handled()
+
+    async def on_disk(self) -> None:
+        """Wait until everything that was logged so far is on disk. Call it straight after the
+        input, before anything else is awaited.
+
+        Raises :exc:`ApiError`: 500 when the disk failed, 503 when it takes too long. What was done
+        is not undone: it may or may not be found after a restart.
+        """
+        journal = self._host.broker.journal
+        if journal.synced >= journal.tail:
+            return
+        promise = _DiskPromise(asyncio.get_running_loop().create_future())
+        self._host.broker.ledger.promise(journal.tail, promise)
+        self._host.input_handled()
+        try:
+            kept = await asyncio.wait_for(promise.done, DISK_TIMEOUT_S)
+        except TimeoutError:
+            raise ApiError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "not_confirmed",
+                f"not on disk after {DISK_TIMEOUT_S:g} s; it may have been done all the same",
+            ) from None
+        if not kept:
+            raise ApiError(
+                HTTPStatus.INTERNAL_SERVER_ERROR,
+                "disk_failed",
+                "the broker's disk failed; it may have been done all the same",
+            )
+
+    async def ended(self, connections: Sequence[Connection]) -> None:
+        """Wait until these connections are closed, but no longer than :data:`END_TIMEOUT_S`. Who
+        closed them by a request may then count on their clients to know, and sees them no more."""
+        loop = asyncio.get_running_loop()
+        ends: list[asyncio.Future[None]] = []
+        for connection in connections:
+            end = loop.create_future()
+            self._host.broker.await_end(connection, partial(_settled, end))
+            ends.append(end)
+        if ends:
+            await asyncio.wait(ends, timeout=END_TIMEOUT_S)
+
+    def head_of(self, queue: Queue) -> Awaitable[None]:
+        """To be called within an input in which :meth:`Queue.get` had to leave the head, and to be
+        awaited after it: then the queue can be asked again.
+
+        Raises :exc:`ApiError` 503 when it takes too long.
+        """
+        come: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue.backlog.await_head(partial(_settled, come))
+        return self._in_time(come)
+
+    async def _in_time(self, come: asyncio.Future[None]) -> None:
+        try:
+            await asyncio.wait_for(come, DISK_TIMEOUT_S)
+        except TimeoutError:
+            raise ApiError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "not_read",
+                f"the next message was not read from disk in {DISK_TIMEOUT_S:g} s",
+            ) from None
+
+
+def _settled(awaited: asyncio.Future[None]) -> None:
+    if not awaited.done():  # the request may have left
+        awaited.set_result(None)
+
+
+class _DiskPromise:
+    """A :class:`~reference_broker.core.channel.confirms.Promise` to a coroutine, which may have
+    left."""
+
+    __slots__ = ("done",)
+
+    def __init__(self, done: asyncio.Future[bool]) -> None:
+        self.done = done
+
+    def kept(self) -> None:
+        self._settle(True)
+
+    def broken(self) -> None:
+        self._settle(False)
+
+    def _settle(self, kept: bool) -> None:
+        if not self.done.done():
+            self.done.set_result(kept)

@@ -1,0 +1,105 @@
+"""What HTTP decides about a request: before anybody asks who sent it, whether there is such a path
+and it has that method; after that, whether there is an answer in a form that the client takes. The
+order is cowboy_rest's, so that scripts see RabbitMQ's answers:
+
+    unknown path 404 -> unknown method 501 -> method not allowed 405 -> (login 401)
+    OPTIONS 200      -> (login 401) -> not acceptable 406 -> not modified 304 -> the path itself
+
+What HTTP itself refuses has no body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from reference_broker.http.request.answer import Endpoint, not_found
+
+METHODS = ("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+"""Those that are known at all, in the order in which ``allow`` names them."""
+
+_MEDIA_RANGES = ("application/json", "application/*", "*/*", "application/bert")
+"""What an answer in JSON satisfies. BERT is RabbitMQ's alternative: who takes it takes JSON."""
+
+
+class Gate:
+    """The outermost layer. A trailing slash makes no difference. The path is handed on as it was
+    sent: a name in it may have a slash, as ``%2F``."""
+
+    def __init__(self, app: ASGIApp, routes: Sequence[Route]) -> None:
+        self._app = app
+        self._routes = routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["raw_path"].decode("ascii", "replace")
+        if len(path) > 1:
+            path = path.removesuffix("/")
+        refusal = self._refusal(path, scope["method"])
+        if refusal is None:
+            await self._app({**scope, "path": path}, receive, send)
+        else:
+            await refusal(scope, receive, send)
+
+    def _refusal(self, path: str, method: str) -> Response | None:
+        allowed = self._allowed(path)
+        if not allowed:
+            return not_found().response()
+        if method not in METHODS:
+            return Response(status_code=HTTPStatus.NOT_IMPLEMENTED)
+        headers = {"allow": ", ".join(each for each in METHODS if each in allowed)}
+        if method == "OPTIONS":
+            return Response(status_code=HTTPStatus.OK, headers=headers)
+        if method not in allowed:
+            return Response(status_code=HTTPStatus.METHOD_NOT_ALLOWED, headers=headers)
+        return None
+
+    def _allowed(self, path: str) -> frozenset[str]:
+        """The methods of every route with that path; none for a path that is not there."""
+        methods: set[str] = set()
+        for route in self._routes:
+            if route.path_regex.match(path):
+                methods |= route.methods or set()
+        return frozenset(methods | {"OPTIONS"}) if methods else frozenset()
+
+
+def negotiated(routes: Sequence[Route]) -> list[Route]:
+    """The routes, each behind what a request may ask of an answer. They belong within the login
+    (:func:`~reference_broker.http.request.authorization.guarded`)."""
+    return [
+        Route(
+            route.path,
+            _negotiated(route.endpoint),
+            methods=sorted(route.methods or ()),
+            name=route.name,
+        )
+        for route in routes
+    ]
+
+
+def _negotiated(endpoint: Endpoint) -> Endpoint:
+    async def answered(request: Request) -> Response:
+        return _refused(request.method, request.headers) or await endpoint(request)
+
+    return answered
+
+
+def _refused(method: str, headers: Headers) -> Response | None:
+    """Only JSON is spoken, and nobody has a copy that is still good."""
+    if not _acceptable(headers.get("accept", "")):
+        return Response(status_code=HTTPStatus.NOT_ACCEPTABLE)
+    if method in ("GET", "HEAD") and headers.get("if-none-match") == "*":
+        return Response(status_code=HTTPStatus.NOT_MODIFIED)
+    if "/" not in headers.get("content-type", "application/json"):
+        return Response(status_code=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+    return None
+
+
+def _acceptable(accept: str) -> bool:
+    ranges = [each.split(";")[0].strip().lower() for each in accept.split(",") if each.strip()]
+    return not ranges or any(each in _MEDIA_RANGES for each in ranges)

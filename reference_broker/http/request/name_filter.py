@@ -1,0 +1,45 @@
+"""Which names a list is to show: those that contain a text, or match a pattern, in either case.
+
+Patterns come from outside, so they run on RE2, whose time is linear in the name and whose memory
+is bounded; Python's ``re`` takes exponential time for some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import re2
+
+from reference_broker.http.request.answer import bad_request
+
+PATTERN_BYTES_MAX = 1_000
+"""A pattern's length: four names of the longest kind. Compiling takes time by the length."""
+
+PATTERN_MEMORY_BYTES = 1 << 20
+"""What a compiled pattern may take; RE2's own default is 8 MiB, for patterns of its own side."""
+
+NameFilter: TypeAlias = Callable[[str], bool]
+
+
+def name_filter(name: str, *, is_pattern: bool) -> NameFilter | None:
+    """``None`` where every name is shown. A pattern is looked for anywhere in the name.
+
+    Raises :exc:`ApiError` 400 for a pattern that can't be used, in RabbitMQ's words.
+    """
+    if not name:
+        return None
+    if not is_pattern:
+        wanted = name.lower()
+        return lambda each: wanted in each.lower()
+    if len(name.encode(errors="replace")) > PATTERN_BYTES_MAX:
+        raise bad_request("Pagination parameters are invalid")
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.max_mem = PATTERN_MEMORY_BYTES
+    try:
+        pattern = re2.compile(name, options)
+    except re2.error:
+        raise bad_request("Pagination parameters are invalid") from None
+    return lambda each: pattern.search(each) is not None

@@ -1,0 +1,116 @@
+"""A message in JSON: its properties and its payload, in both directions."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import fields
+from typing import Any
+
+from mqkit.wire import (
+    LENIENT,
+    EncodeError,
+    Properties,
+    decode_header,
+    decode_shortstr,
+    encode_header,
+)
+from reference_broker.core.queue.delivery_counts import shown_content
+from reference_broker.core.queue.lease import Lease
+from reference_broker.http.request.answer import Row, bad_request
+from reference_broker.http.request.json_value import json_value, key_text
+
+_NUMBERS = ("delivery_mode", "priority", "timestamp")
+_HEADERS = "headers"
+_TEXTS = tuple(
+    field.name for field in fields(Properties) if field.name not in (*_NUMBERS, _HEADERS)
+)
+
+
+def properties_from_json(value: Any) -> Properties:
+    """The properties that a publish request names; names that AMQP does not have are ignored.
+
+    Raises :exc:`ApiError` 400 for a value of another type, in RabbitMQ's words.
+    """
+    if value == []:  # what a get request shows for a message without properties
+        value = {}
+    if not isinstance(value, dict):
+        raise bad_request(["not_json_object", "properties"])
+    for name in _NUMBERS:
+        number = value.get(name, 0)
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise bad_request(["not_int", name])
+    for name in _TEXTS:
+        if not isinstance(value.get(name, ""), str):
+            raise bad_request(["not_string", name])
+    if not isinstance(value.get(_HEADERS, {}), dict):
+        raise bad_request(["not_json_object", _HEADERS])
+    known = (*_NUMBERS, *_TEXTS, _HEADERS)
+    return Properties(**{name: value[name] for name in known if name in value})
+
+
+def header_of(properties: Properties, body: bytes) -> bytes:
+    """The content header of such a message. Raises :exc:`ApiError` 400 when one can't be sent."""
+    try:
+        return encode_header(len(body), properties)
+    except (EncodeError, UnicodeEncodeError) as error:
+        raise bad_request(str(error)) from error
+
+
+def payload_from_json(payload: Any, encoding: Any) -> bytes:
+    """The body that a publish request carries. Raises :exc:`ApiError` 400."""
+    if not isinstance(payload, str):
+        raise bad_request("payload_not_string")
+    if encoding == "string":
+        try:
+            return payload.encode()
+        except UnicodeEncodeError as error:
+            raise bad_request(str(error)) from error
+    if encoding != "base64":
+        raise bad_request(["unsupported_encoding", str(encoding)])
+    try:
+        return base64.b64decode(payload, validate=True)
+    except (binascii.Error, ValueError):
+        raise bad_request(["not_base64", payload[:80]]) from None
+
+
+def message_row(lease: Lease, message_count: int, *, text: bool, truncate: int | None) -> Row:
+    """A message that was got. ``message_count`` is how many were left in the queue after it.
+
+    With ``text`` a payload that is UTF-8 is shown as it is, and everything else in base64.
+    ``truncate`` cuts the payload, not ``payload_bytes``.
+    """
+    content = shown_content(lease)
+    exchange, offset = decode_shortstr(content.route, 0)
+    routing_key, _ = decode_shortstr(content.route, offset, LENIENT)
+    payload, encoding = _payload_to_json(content.body[:truncate], text=text)
+    return {
+        "payload_bytes": len(content.body),
+        "redelivered": lease.redelivered,
+        "exchange": exchange,
+        "routing_key": key_text(routing_key),
+        "message_count": message_count,
+        "properties": properties_to_json(content.header),
+        "payload": payload,
+        "payload_encoding": encoding,
+    }
+
+
+def properties_to_json(header: bytes) -> Row | list[Any]:
+    """The properties that are there; ``[]`` for none, as RabbitMQ has it."""
+    _, properties = decode_header(header)
+    shown = {
+        field.name: json_value(value)
+        for field in fields(properties)
+        if (value := getattr(properties, field.name)) is not None
+    }
+    return shown or []
+
+
+def _payload_to_json(body: bytes | bytearray, *, text: bool) -> tuple[str, str]:
+    if text:
+        try:
+            return body.decode(), "string"
+        except UnicodeDecodeError:
+            pass
+    return base64.b64encode(body).decode(), "base64"

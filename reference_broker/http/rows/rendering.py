@@ -1,0 +1,278 @@
+"""Core objects as rows of an answer. Pure; the names are RabbitMQ's.
+
+Counters and rates are not here: :mod:`statistics` adds them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.connection.connection import Connection
+from reference_broker.http.request.answer import Row
+from reference_broker.http.request.json_value import json_value
+from reference_broker.http.rows.tls_columns import tls_columns
+
+if TYPE_CHECKING:
+    from reference_broker.core.exchange.binding import Binding
+    from reference_broker.core.exchange.exchange import Exchange
+    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.vhost.vhost import VHost
+
+
+def vhost_row(vhost: VHost, node: str) -> Row:
+    info = vhost.info
+    return {
+        "name": vhost.name,
+        "description": info.description,
+        "tags": list(info.tags),
+        "metadata": {"description": info.description, "tags": list(info.tags)},
+        "default_queue_type": info.default_queue_type,
+        "tracing": info.tracing,
+        "cluster_state": {node: "running"},
+    }
+
+
+def exchange_row(exchange: Exchange, vhost: str) -> Row:
+    """What a delayed exchange holds is counted under the plugin's name; the other two are ours."""
+    row: Row = {
+        "name": exchange.name,
+        "vhost": vhost,
+        "type": exchange.type.value,
+        "durable": exchange.durable,
+        "auto_delete": exchange.auto_delete,
+        "internal": exchange.internal,
+        "arguments": json_value(exchange.arguments),
+        **({"policy": exchange.policies.user.name} if exchange.policies.user else {}),
+    }
+    if exchange.delays is not None:
+        row["messages_delayed"] = exchange.delays.ready
+        row["message_bytes_delayed"] = exchange.delays.ready_bytes
+        row["memory"] = exchange.delays.memory_bytes
+    if exchange.seen is not None:
+        rule = exchange.seen.rule
+        row["message_window"] = {
+            "entries": len(exchange.seen),
+            "size": rule.size,
+            "ttl": rule.ttl_ms,
+            "memory": exchange.seen.queue.memory_bytes,
+        }
+    return row
+
+
+def queue_row(queue: Queue, node: str) -> Row:
+    """What is "paged out" is every message whose body is on disk only. ``messages_lost`` is ours:
+    those that could not be read any more, or were missing at the start (then an upper bound).
+    """
+    ready, unacked = queue.ready, queue.unacked
+    ready_bytes, unacked_bytes = queue.ready_bytes, queue.unacked_bytes
+    absent, absent_bytes = queue.backlog.absent, queue.backlog.absent_bytes
+    owner, policies = queue.owner, queue.policies
+    capacity = consumer_capacity(queue)
+    row = {
+        "name": queue.name,
+        "vhost": queue.env.vhost_name,
+        "type": queue.limits.queue_type.value,
+        "durable": queue.durable,
+        "auto_delete": queue.auto_delete,
+        "exclusive": owner is not None,
+        "arguments": json_value(queue.arguments),
+        "node": node,
+        "state": "running",
+        "messages": ready + unacked,
+        "messages_ready": ready,
+        "messages_unacknowledged": unacked,
+        "message_bytes": ready_bytes + unacked_bytes,
+        "message_bytes_ready": ready_bytes,
+        "message_bytes_unacknowledged": unacked_bytes,
+        "messages_ram": ready + unacked - absent,
+        "messages_ready_ram": ready - absent,
+        "messages_unacknowledged_ram": unacked,
+        "messages_paged_out": absent,
+        "message_bytes_ram": ready_bytes + unacked_bytes - absent_bytes,
+        "message_bytes_paged_out": absent_bytes,
+        "messages_lost": queue.lost,
+        "memory": queue.memory_bytes,
+        "consumers": len(queue.consumers),
+        "consumer_capacity": capacity,
+        "consumer_utilisation": capacity,
+        "exclusive_consumer_tag": next((c.tag for c in queue.consumers if c.exclusive), None),
+        "single_active_consumer_tag": _active_tag(queue),
+        "policy": policies.user.name if policies.user else None,
+        "operator_policy": policies.operator.name if policies.operator else None,
+        "effective_policy_definition": policies.definition(),
+    }
+    if isinstance(owner, Connection):
+        row["owner_pid_details"] = _peer_details(owner)
+    return row
+
+
+_PLAIN = ("name", "vhost", "type", "durable", "auto_delete", "exclusive", "arguments", "node")
+_LENGTHS = ("state", "messages", "messages_ready", "messages_unacknowledged")
+
+
+def plain_queue_row(queue: Queue, node: str, *, totals: bool) -> Row:
+    """A queue without what has to be counted, but for its lengths where ``totals`` are wanted."""
+    row = queue_row(queue, node)
+    policy = {} if row["policy"] is None else {"policy": row["policy"]}
+    if totals:
+        return {**{name: row[name] for name in (*_PLAIN, *_LENGTHS)}, **policy}
+    return {**{name: row[name] for name in _PLAIN}, **policy, "state": "live"}
+
+
+def consumer_capacity(queue: Queue) -> float:
+    """The share of a queue's consumers that could take a message just now; 0 for none. RabbitMQ
+    has the share of time instead, in which any could."""
+    consumers = [each for each in queue.consumers if isinstance(each, Consumer)]
+    free = [
+        each
+        for each in consumers
+        if each.no_ack or not each.prefetch or each.outstanding < each.prefetch
+    ]
+    return len(free) / len(consumers) if consumers else 0
+
+
+def queue_detail_row(queue: Queue, node: str) -> Row:
+    """A queue that was asked for by name: with its consumers."""
+    row = queue_row(queue, node)
+    row["consumer_details"] = [
+        consumer_row(consumer, node)
+        for consumer in queue.consumers
+        if isinstance(consumer, Consumer)
+    ]
+    row["incoming"] = row["deliveries"] = []
+    return row
+
+
+def binding_row(binding: Binding, vhost: str) -> Row:
+    return {
+        "source": binding.source,
+        "vhost": vhost,
+        "destination": binding.destination,
+        "destination_type": "queue" if binding.destination_is_queue else "exchange",
+        "routing_key": binding.key,
+        "arguments": json_value(binding.arguments),
+        "properties_key": binding.properties_key,
+    }
+
+
+def tracked_row(connection: Connection, node: str) -> Row:
+    """What is known of a connection without counting anything."""
+    assert connection.vhost is not None
+    return {
+        "name": str(connection.peer),
+        "vhost": connection.vhost.name,
+        "user": connection.user_name,
+        "node": node,
+    }
+
+
+def connection_row(connection: Connection, node: str) -> Row:
+    """A connection that has been opened."""
+    peer = connection.peer
+    assert connection.vhost is not None
+    row: Row = {
+        "name": str(peer),
+        "node": node,
+        "vhost": connection.vhost.name,
+        "user": connection.user_name,
+        "user_who_performed_action": connection.user_name,
+        "state": "blocked" if connection.blocked else connection.state.value,
+        "type": "network",
+        "protocol": "AMQP 0-9-1",
+        "host": peer.local_host,
+        "port": peer.local_port,
+        "peer_host": peer.host,
+        "peer_port": peer.port,
+        "auth_mechanism": connection.auth_mechanism,
+        **tls_columns(peer.tls),
+        "connected_at": connection.connected_at_ms,
+        "channels": len(connection.channels),
+        "channel_max": connection.channel_max,
+        "frame_max": connection.frame_max,
+        "timeout": connection.heartbeat_s,
+        "send_pend": connection.output_size,
+        "client_properties": json_value(connection.client_properties),
+    }
+    name = connection.client_properties.get("connection_name")
+    if name is not None:
+        row["user_provided_name"] = json_value(name)
+    return row
+
+
+def channel_row(channel: Channel, node: str) -> Row:
+    connection = channel.connection
+    confirms, transaction = channel.confirms, channel.transaction
+    return {
+        "name": channel_name(channel),
+        "node": node,
+        "vhost": channel.vhost.name,
+        "user": connection.user_name,
+        "user_who_performed_action": connection.user_name,
+        "number": channel.number,
+        "state": "blocked" if connection.blocked else channel.state.value,
+        "connection_details": _peer_details(connection),
+        "consumer_count": len(channel.consumers),
+        "prefetch_count": channel.consumer_prefetch,
+        "global_prefetch_count": channel.global_prefetch,
+        "messages_unacknowledged": len(channel.unacked),
+        "messages_unconfirmed": 0 if confirms is None else confirms.outstanding,
+        "messages_uncommitted": 0 if transaction is None else len(transaction),
+        "acks_uncommitted": 0 if transaction is None else transaction.unacked,
+        "confirm": confirms is not None,
+        "transactional": transaction is not None,
+        "pending_raft_commands": 0,
+    }
+
+
+def channel_detail_row(channel: Channel, node: str) -> Row:
+    """A channel that was asked for by name: with its consumers. ``deliveries`` and ``publishes``
+    are RabbitMQ's ``rates_mode detailed``, which is off."""
+    row = channel_row(channel, node)
+    row["consumer_details"] = [
+        consumer_row(consumer, node) for consumer in channel.consumers.values()
+    ]
+    row["deliveries"] = row["publishes"] = []
+    return row
+
+
+def channel_name(channel: Channel) -> str:
+    """How lists and paths call it."""
+    return f"{channel.connection.peer} ({channel.number})"
+
+
+def consumer_row(consumer: Consumer, node: str) -> Row:
+    channel, queue = consumer.channel, consumer.queue
+    connection = channel.connection
+    single = queue.limits.single_active_consumer
+    active = not single or consumer is queue.rotation.active
+    return {
+        "consumer_tag": consumer.tag,
+        "queue": {"name": queue.name, "vhost": channel.vhost.name},
+        "ack_required": not consumer.no_ack,
+        "exclusive": consumer.exclusive,
+        "active": active,
+        "activity_status": "waiting" if not active else "single_active" if single else "up",
+        "prefetch_count": consumer.prefetch,
+        "arguments": json_value(consumer.arguments),
+        "channel_details": {
+            "name": channel_name(channel),
+            "number": channel.number,
+            "node": node,
+            "user": connection.user_name,
+            "connection_name": str(connection.peer),
+            "peer_host": connection.peer.host,
+            "peer_port": connection.peer.port,
+        },
+    }
+
+
+def _peer_details(connection: Connection) -> Row:
+    peer = connection.peer
+    return {"name": str(peer), "peer_host": peer.host, "peer_port": peer.port}
+
+
+def _active_tag(queue: Queue) -> str | None:
+    active = queue.rotation.active
+    return None if active is None else active.tag

@@ -30,13 +30,13 @@ from mqkit.topology.section import Section
 from mqkit_cli.tls_section import read_address, read_tls
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.config import (
+from reference_broker.runtime.process.config import (
     ServerConfig,
     UserConfig,
     check_mechanisms,
     parse_mechanisms,
 )
-from reference_broker.runtime.tls_config import TlsConfig
+from reference_broker.runtime.tls.config import TlsConfig
 
 KEYS = (
     "listen", "http", "prometheus", "data_dir", "users", "limits", "tls", "auth_mechanisms",

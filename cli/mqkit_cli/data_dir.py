@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from mqkit_cli.errors import CommandError
 from reference_broker.errors import DataDirectoryLocked
-from reference_broker.runtime.data_folder import LOCK_FILE, DataFolder, FolderAccess
+from reference_broker.runtime.disk.data_folder import LOCK_FILE, DataFolder, FolderAccess
 from reference_broker.store.format.segment import QUARANTINE_SUFFIX, SegmentName
 
 TRIES = 5

@@ -32,19 +32,19 @@ from reference_broker.http import (
     build_app,
     build_metrics_app,
 )
-from reference_broker.runtime.address import Address
-from reference_broker.runtime.config import ServerConfig
-from reference_broker.runtime.connection_protocol import ConnectionProtocol
-from reference_broker.runtime.initial_users import establish_users
-from reference_broker.runtime.journal_driver import DiskDriver, JournalDriver, MemoryDriver
-from reference_broker.runtime.listening_sockets import listening_sockets
-from reference_broker.runtime.paced_log import PacedLog
-from reference_broker.runtime.password_thread import PasswordThread
-from reference_broker.runtime.timers import TickTimer
-from reference_broker.runtime.tls_config import LoginFrom
+from reference_broker.runtime.disk.journal_driver import DiskDriver, JournalDriver, MemoryDriver
+from reference_broker.runtime.disk.paced_log import PacedLog
+from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.net.connection_protocol import ConnectionProtocol
+from reference_broker.runtime.net.listening_sockets import listening_sockets
+from reference_broker.runtime.process.config import ServerConfig
+from reference_broker.runtime.process.initial_users import establish_users
+from reference_broker.runtime.process.password_thread import PasswordThread
+from reference_broker.runtime.process.timers import TickTimer
+from reference_broker.runtime.tls.config import LoginFrom
 
 if TYPE_CHECKING:
-    from reference_broker.runtime.tls_listeners import TlsListeners
+    from reference_broker.runtime.tls.listeners import TlsListeners
 
 CLOSE_TIMEOUT_S = 3.0
 """How long a stop waits for the clients' close-ok before it closes their sockets."""
@@ -158,7 +158,7 @@ class Server:
         if self.config.tls is None:
             return None
         # It brings all that reads certificates.
-        from reference_broker.runtime.tls_listeners import TlsListeners
+        from reference_broker.runtime.tls.listeners import TlsListeners
 
         return TlsListeners(self.config.tls)
 

@@ -1,7 +1,6 @@
 """Reads messages back and writes pages in virtual time, first in, first out: a file may be gone, or
-another one, by the time it is read. It does what :class:`reference_broker.runtime.backlog.Backlog`
-does with a thread.
-"""
+another one, by the time it is read. It does what
+:class:`reference_broker.runtime.disk.backlog.Backlog` does with a thread. """
 
 from __future__ import annotations
 

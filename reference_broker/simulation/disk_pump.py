@@ -1,5 +1,5 @@
 """Performs the log's batches in virtual time, one operation at a time: a crash may come between any
-two. It does what :class:`reference_broker.runtime.disk.DiskThread` does with a thread.
+two. It does what :class:`reference_broker.runtime.disk.disk.DiskThread` does with a thread.
 """
 
 from __future__ import annotations

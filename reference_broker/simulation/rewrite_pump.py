@@ -1,7 +1,6 @@
 """Rewrites segments in virtual time, one operation of the copy at a time: a crash, or an error of
-the disk, may come between any two. It does what :class:`reference_broker.runtime.rewriter.Rewriter`
-does with a thread.
-"""
+the disk, may come between any two. It does what
+:class:`reference_broker.runtime.disk.rewriter.Rewriter` does with a thread. """
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The segment store: one log per broker that survives a crash, and what it takes to read it back.
 
-Formats and decisions only; files are touched by :mod:`reference_broker.runtime.disk`.
+Formats and decisions only; files are touched by :mod:`reference_broker.runtime.disk.disk`.
 """
 
 from reference_broker.store.disk.ports import Disk, Operation

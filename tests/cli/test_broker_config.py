@@ -8,8 +8,8 @@ import pytest
 
 from mqkit_cli.broker_config import load_config
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.config import Address, ServerConfig, UserConfig
-from reference_broker.runtime.tls_config import LoginFrom, TlsConfig, TlsVersion, Verify
+from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, TlsVersion, Verify
 
 
 def written(folder: Path, text: str) -> Path:

@@ -10,8 +10,8 @@ import pytest
 from mqkit_cli.commands.broker_options import with_tls
 from mqkit_cli.errors import CommandError
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.config import Address, ServerConfig
-from reference_broker.runtime.tls_config import LoginFrom, TlsConfig, Verify
+from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, Verify
 
 NOTHING: dict[str, Any] = {
     "listen": None,

@@ -22,7 +22,7 @@ from reference_broker.core.exchange.definitions import QueueDefinition, encode_q
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
-from reference_broker.runtime.data_folder import DataFolder
+from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.store import open_log
 from reference_broker.store.doctor.inspection import SeenRecord
 from reference_broker.store.format.record import RecordType, encode_publish_head

@@ -26,9 +26,9 @@ from mqkit.transport.native.blocking_transport import NativeBlockingTransport
 from mqkit.transport.pika_adapter import PikaTransport
 from mqkit.transport.seam import Endpoint, Transport
 from mqkit.url import parse
-from reference_broker.runtime.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.server import Server
-from reference_broker.runtime.tls_config import LoginFrom, TlsConfig, Verify
+from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, Verify
 
 FREE = Address("127.0.0.1", 0)
 WAIT_S = 20

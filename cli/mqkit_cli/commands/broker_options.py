@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from mqkit_cli.errors import CommandError
-from reference_broker.runtime.config import (
+from reference_broker.runtime.process.config import (
     DEFAULT_AMQP,
     DEFAULT_HTTP,
     Address,
@@ -20,7 +20,7 @@ from reference_broker.runtime.config import (
     parse_mechanisms,
     parse_size,
 )
-from reference_broker.runtime.tls_config import LoginFrom, TlsConfig, Verify
+from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, Verify
 
 _TLS = "TLS"
 

@@ -14,7 +14,7 @@ import typer
 
 from mqkit_cli.broker_service import serve
 from mqkit_cli.commands import broker_options as options
-from reference_broker.runtime.config import ServerConfig
+from reference_broker.runtime.process.config import ServerConfig
 
 
 def run(

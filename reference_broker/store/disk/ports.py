@@ -1,9 +1,9 @@
 """What the store asks of a disk: operations as values, and the port that performs them.
 
-The log decides and a :class:`Disk` obeys: real files (:mod:`reference_broker.runtime.data_folder`),
-the simulator's disk, or one that records. Operations of a batch are performed in order; that order
-is what the crash safety of the store rests on.
-"""
+The log decides and a :class:`Disk` obeys: real files
+(:mod:`reference_broker.runtime.disk.data_folder`), the simulator's disk, or one that records.
+Operations of a batch are performed in order; that order is what the crash safety of the store rests
+on. """
 
 from __future__ import annotations
 

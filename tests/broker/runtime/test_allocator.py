@@ -7,11 +7,13 @@ import sys
 
 import pytest
 
-from reference_broker.runtime.allocator import LARGE_BLOCK_BYTES
+from reference_broker.runtime.process.allocator import LARGE_BLOCK_BYTES
 
 PROGRAM = """
 import re
-from reference_broker.runtime.allocator import LARGE_BLOCK_BYTES, give_large_blocks_their_own_pages
+from reference_broker.runtime.process.allocator import (
+    LARGE_BLOCK_BYTES, give_large_blocks_their_own_pages
+)
 
 def resident_kb():
     return int(re.search(r"VmRSS:\\s+(\\d+)", open("/proc/self/status").read())[1])
@@ -27,10 +29,10 @@ print(before_kb - resident_kb())
 """
 
 FREED_PROGRAM = """
-from reference_broker.runtime.allocator import (
+from reference_broker.runtime.process.allocator import (
     give_free_memory_back, give_large_blocks_their_own_pages
 )
-from reference_broker.runtime.heap_trimmer import own_bytes
+from reference_broker.runtime.process.heap_trimmer import own_bytes
 
 assert give_large_blocks_their_own_pages()
 messages = [bytes(5_000) for _ in range(10_000)]

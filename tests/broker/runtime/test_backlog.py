@@ -15,9 +15,9 @@ from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.journal.journal import Entry, EntryColumns, Fetched
 from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.errors import DiskFailed
-from reference_broker.runtime import backlog as module
-from reference_broker.runtime.backlog import Backlog
-from reference_broker.runtime.data_folder import DataFolder, FolderAccess
+from reference_broker.runtime.disk import backlog as module
+from reference_broker.runtime.disk.backlog import Backlog
+from reference_broker.runtime.disk.data_folder import DataFolder, FolderAccess
 from reference_broker.store.disk.ports import DeleteFile, Operation, Write
 from reference_broker.store.log.log import Log
 

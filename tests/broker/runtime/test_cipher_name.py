@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 
-from reference_broker.runtime.cipher_name import cipher_parts
+from reference_broker.runtime.tls.cipher_name import cipher_parts
 
 
 @pytest.mark.parametrize(

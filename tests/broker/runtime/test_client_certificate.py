@@ -8,8 +8,8 @@ import pytest
 from cryptography.x509 import Certificate, load_pem_x509_certificates
 
 from mqkit.testing.certificates import Authority
-from reference_broker.runtime.client_certificate import login_name, peer_certificate
-from reference_broker.runtime.tls_config import LoginFrom
+from reference_broker.runtime.tls.client_certificate import login_name, peer_certificate
+from reference_broker.runtime.tls.config import LoginFrom
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import gc, weakref
-from reference_broker.runtime.collector import (
+from reference_broker.runtime.process.collector import (
     YOUNG_OBJECTS, leave_messages_to_their_reference_counts
 )
 

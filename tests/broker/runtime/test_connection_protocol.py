@@ -12,8 +12,8 @@ from mqkit.wire import PROTOCOL_HEADER, Properties, content_frames, method_frame
 from reference_broker.core.base.limits import DELIVERY_OUTPUT_BYTES_MAX, MIB
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.connection import Connection
-from reference_broker.runtime.connection_protocol import READ_BYTES_PER_TURN, ConnectionProtocol
-from reference_broker.runtime.paced_output import PORTION_BYTES
+from reference_broker.runtime.net.connection_protocol import READ_BYTES_PER_TURN, ConnectionProtocol
+from reference_broker.runtime.net.paced_output import PORTION_BYTES
 from reference_broker.simulation.lone_broker import LoneBroker
 
 BODY = bytes(4 * MIB)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reference_broker.errors import DataDirectoryLocked
-from reference_broker.runtime.data_folder import WRITE_BYTES, DataFolder
+from reference_broker.runtime.disk.data_folder import WRITE_BYTES, DataFolder
 from reference_broker.store.disk.ports import (
     CreateFile,
     CreateSpare,
@@ -134,7 +134,7 @@ def test_a_file_system_that_cannot_reserve_gets_a_sparse_file(
 def test_a_second_process_is_refused_until_the_first_is_done(folder: DataFolder) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from reference_broker.runtime.data_folder import DataFolder\n"
+        "from reference_broker.runtime.disk.data_folder import DataFolder\n"
         "DataFolder(Path(sys.argv[1]))"
     )
     command = [sys.executable, "-c", program, str(folder.directory)]

@@ -13,8 +13,8 @@ from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
 from reference_broker.errors import DataDirectoryLocked, DiskFailed, StoreError
-from reference_broker.runtime.data_folder import DataFolder
-from reference_broker.runtime.disk import TRANSITIONS, DiskState, DiskThread, open_store
+from reference_broker.runtime.disk.data_folder import DataFolder
+from reference_broker.runtime.disk.disk import TRANSITIONS, DiskState, DiskThread, open_store
 from reference_broker.simulation.disk import Crash, SimulatedDisk
 from reference_broker.store import Disk, Log, Operation, RecoveredLog, open_log
 from reference_broker.store.disk.ports import CreateFile, CreateSpare, Sync, Write

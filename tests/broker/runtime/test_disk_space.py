@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 
-from reference_broker.runtime.disk_space import (
+from reference_broker.runtime.disk.disk_space import (
     FILL_BYTES_PER_S,
     INTERVAL_MAX_S,
     INTERVAL_MIN_S,

@@ -6,7 +6,7 @@ import pytest
 from cryptography.x509 import Name, NameAttribute, ObjectIdentifier, RelativeDistinguishedName
 from cryptography.x509.oid import NameOID as Oid
 
-from reference_broker.runtime.distinguished_name import distinguished_name, escaped
+from reference_broker.runtime.tls.distinguished_name import distinguished_name, escaped
 
 
 def name(*attributes: tuple[ObjectIdentifier, str]) -> Name:

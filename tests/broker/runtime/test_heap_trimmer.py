@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from reference_broker.core.base.limits import MIB
-from reference_broker.runtime.heap_trimmer import (
+from reference_broker.runtime.process.heap_trimmer import (
     FREE_BYTES_MIN,
     LOOK_INTERVAL_S,
     QUIET_CPU_RATIO,

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from reference_broker.runtime.address import Address
-from reference_broker.runtime.listening_sockets import LOCALHOST, listening_sockets
+from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.net.listening_sockets import LOCALHOST, listening_sockets
 
 
 def has_ipv6() -> bool:

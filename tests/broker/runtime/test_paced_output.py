@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reference_broker.core.message.content_frames import Piece
-from reference_broker.runtime.paced_output import JOINED_BYTES_MAX, PORTION_BYTES, PacedOutput
+from reference_broker.runtime.net.paced_output import JOINED_BYTES_MAX, PORTION_BYTES, PacedOutput
 
 
 class Pipe(asyncio.WriteTransport):

@@ -15,8 +15,8 @@ from reference_broker.core.access.passwords import (
     Verdict,
     hash_password,
 )
-from reference_broker.runtime import password_thread
-from reference_broker.runtime.password_thread import PasswordThread, argon2id, is_right
+from reference_broker.runtime.process import password_thread
+from reference_broker.runtime.process.password_thread import PasswordThread, argon2id, is_right
 
 
 class Loop:

@@ -12,9 +12,9 @@ import pytest
 
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
-from reference_broker.runtime import rewriter as module
-from reference_broker.runtime.data_folder import DataFolder, FolderAccess
-from reference_broker.runtime.rewriter import Rewriter
+from reference_broker.runtime.disk import rewriter as module
+from reference_broker.runtime.disk.data_folder import DataFolder, FolderAccess
+from reference_broker.runtime.disk.rewriter import Rewriter
 from reference_broker.store.disk.ports import Operation, Write
 from reference_broker.store.format.segment import COPY_SUFFIX
 from reference_broker.store.log.log import Log

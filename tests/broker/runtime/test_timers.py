@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from reference_broker.runtime.timers import TickTimer
+from reference_broker.runtime.process.timers import TickTimer
 
 
 class Handle:

@@ -20,11 +20,12 @@ from mqkit.wire import PROTOCOL_HEADER, FrameParser, decode_method
 from mqkit.wire.methods import ConnectionStart
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
-from reference_broker.runtime import tls_acceptor, tls_client
-from reference_broker.runtime.certificate_clock import utc_now
-from reference_broker.runtime.config import Address, ServerConfig
+from reference_broker.runtime.process.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
-from reference_broker.runtime.tls_config import TlsConfig, Verify
+from reference_broker.runtime.tls import acceptor
+from reference_broker.runtime.tls import client as tls_client
+from reference_broker.runtime.tls.certificate_clock import utc_now
+from reference_broker.runtime.tls.config import TlsConfig, Verify
 
 FREE = Address("127.0.0.1", 0)
 WAIT_S = 10
@@ -155,7 +156,7 @@ async def test_a_client_that_leaves_in_the_handshake(
 async def test_a_handshake_has_a_time_limit(
     tls: TlsConfig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(tls_acceptor, "TLS_HANDSHAKE_S", 0.05)
+    monkeypatch.setattr(acceptor, "TLS_HANDSHAKE_S", 0.05)
     server = await serve(tls)
     try:
         assert await answer_to(port_of(server), b"\x16\x03\x01") == b""
@@ -167,7 +168,7 @@ async def test_a_handshake_has_a_time_limit(
 async def test_too_many_handshakes(
     tls: TlsConfig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(tls_acceptor, "HANDSHAKES_MAX", 1)
+    monkeypatch.setattr(acceptor, "HANDSHAKES_MAX", 1)
     server = await serve(tls)
     _, first = await asyncio.open_connection("127.0.0.1", port_of(server))
     try:
@@ -184,8 +185,8 @@ async def test_an_address_has_a_part_of_the_handshakes(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    assert tls_acceptor.HANDSHAKES_PER_ADDRESS_MAX < tls_acceptor.HANDSHAKES_MAX
-    monkeypatch.setattr(tls_acceptor, "HANDSHAKES_PER_ADDRESS_MAX", 1)
+    assert acceptor.HANDSHAKES_PER_ADDRESS_MAX < acceptor.HANDSHAKES_MAX
+    monkeypatch.setattr(acceptor, "HANDSHAKES_PER_ADDRESS_MAX", 1)
     server = await serve(tls)
     _, first = await asyncio.open_connection("127.0.0.1", port_of(server))
     try:

@@ -12,9 +12,9 @@ import pytest
 
 from mqkit.testing.certificates import Authority
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.certificate_clock import utc_now
-from reference_broker.runtime.tls_config import TlsConfig, TlsVersion, Verify
-from reference_broker.runtime.tls_contexts import TlsContexts
+from reference_broker.runtime.tls.certificate_clock import utc_now
+from reference_broker.runtime.tls.config import TlsConfig, TlsVersion, Verify
+from reference_broker.runtime.tls.contexts import TlsContexts
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from cryptography.x509 import load_pem_x509_certificate
 
 from mqkit.testing.certificates import Authority
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.certificate_clock import utc_now
-from reference_broker.runtime.tls_config import TlsConfig
-from reference_broker.runtime.tls_files import read_tls_files
+from reference_broker.runtime.tls.certificate_clock import utc_now
+from reference_broker.runtime.tls.config import TlsConfig
+from reference_broker.runtime.tls.files import read_tls_files
 
 
 @pytest.fixture

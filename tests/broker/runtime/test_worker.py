@@ -8,7 +8,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from reference_broker.runtime.worker import Worker
+from reference_broker.runtime.process.worker import Worker
 
 WAIT_S = 20
 

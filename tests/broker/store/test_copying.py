@@ -13,7 +13,7 @@ import pytest
 from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
-from reference_broker.runtime.data_folder import DataFolder
+from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.store.disk.ports import CreateFile, Operation, RenameFile, Sync, Write
 from reference_broker.store.format import record
 from reference_broker.store.format.checksum import ChecksumKind, checksum_of

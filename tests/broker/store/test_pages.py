@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reference_broker.core.message.content import NOT_STORED, Content
-from reference_broker.runtime.data_folder import DataFolder
+from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.store.disk.ports import CreateFile, DeleteFile, Operation, Write
 from reference_broker.store.format.checksum import checksum_of
 from reference_broker.store.log import pages as module

@@ -12,7 +12,7 @@ import pytest
 
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
-from reference_broker.runtime.data_folder import DataFolder
+from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.store.disk.ports import CreateFile, DeleteFile, Write
 from reference_broker.store.format.read_window import GAP_BYTES, READ_BYTES
 from reference_broker.store.format.record import CHUNK_BYTES

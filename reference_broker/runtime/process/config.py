@@ -13,9 +13,9 @@ from pathlib import Path
 from reference_broker.core.access.mechanisms import DEFAULT_MECHANISMS, EXTERNAL, MECHANISMS
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, MIB, Limits
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.address import Address as Address
-from reference_broker.runtime.listening_sockets import LOCALHOST
-from reference_broker.runtime.tls_config import TlsConfig, Verify
+from reference_broker.runtime.net.address import Address as Address
+from reference_broker.runtime.net.listening_sockets import LOCALHOST
+from reference_broker.runtime.tls.config import TlsConfig, Verify
 
 DEFAULT_AMQP_PORT = 5672
 DEFAULT_HTTP_PORT = 15672

@@ -41,5 +41,6 @@ def give_large_blocks_their_own_pages() -> bool:
 
 def give_free_memory_back() -> None:
     """Have the system take every whole page that is free in the heap. With glibc only, and at a
-    moment when nothing else is to be done: see :mod:`reference_broker.runtime.heap_trimmer`."""
+    moment when nothing else is to be done: see
+    :mod:`reference_broker.runtime.process.heap_trimmer`."""
     ctypes.CDLL(None).malloc_trim(ctypes.c_size_t(0))

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509 import Certificate, load_pem_x509_certificates
 
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.tls_config import TlsConfig
+from reference_broker.runtime.tls.config import TlsConfig
 
 _log = logging.getLogger(__name__)
 

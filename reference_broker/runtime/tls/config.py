@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from pathlib import Path
 
-from reference_broker.runtime.address import Address
+from reference_broker.runtime.net.address import Address
 
 
 @unique

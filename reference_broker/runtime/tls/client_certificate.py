@@ -19,8 +19,8 @@ from cryptography.x509 import (
 from cryptography.x509.oid import NameOID
 
 from reference_broker.core.base.tls_session import PeerCertificate
-from reference_broker.runtime.distinguished_name import distinguished_name
-from reference_broker.runtime.tls_config import LoginFrom
+from reference_broker.runtime.tls.config import LoginFrom
+from reference_broker.runtime.tls.distinguished_name import distinguished_name
 
 
 def peer_certificate(certificate: Certificate, login_from: LoginFrom) -> PeerCertificate:

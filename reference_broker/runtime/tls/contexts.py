@@ -14,9 +14,9 @@ from datetime import datetime
 from pathlib import Path
 
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.certificate_clock import utc_now
-from reference_broker.runtime.tls_config import TlsConfig, TlsVersion, Verify
-from reference_broker.runtime.tls_files import TlsFiles, read_tls_files
+from reference_broker.runtime.tls.certificate_clock import utc_now
+from reference_broker.runtime.tls.config import TlsConfig, TlsVersion, Verify
+from reference_broker.runtime.tls.files import TlsFiles, read_tls_files
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import errno
 import socket
 from contextlib import ExitStack
 
-from reference_broker.runtime.address import Address
+from reference_broker.runtime.net.address import Address
 
 LOCALHOST = "localhost"
 _LOOPBACK, _LOOPBACK_6 = "127.0.0.1", "::1"

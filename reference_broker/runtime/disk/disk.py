@@ -14,7 +14,7 @@ from threading import Thread
 from typing import NamedTuple
 
 from reference_broker.errors import DiskFailed
-from reference_broker.runtime.data_folder import DataFolder
+from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.store import Batch, Disk, Log, Operation, RecoveredLog, open_log
 from reference_broker.store.disk.ports import DISK_FULL, CreateFile, CreateSpare
 from reference_broker.store.log.pages import discard_pages

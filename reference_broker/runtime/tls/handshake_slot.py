@@ -8,10 +8,10 @@ from typing import cast
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.open_handshakes import Handshakes
-from reference_broker.runtime.tls_client import check_client
+from reference_broker.runtime.tls.client import check_client
 
 
-class Doorstep(asyncio.Protocol):
+class HandshakeSlot(asyncio.Protocol):
     """What a transport has as its protocol until TLS stands. ``peer`` must have entered
     ``handshakes``; call :meth:`leave` when the handshake is over, however it ended.
 

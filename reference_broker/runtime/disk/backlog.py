@@ -13,7 +13,7 @@ from typing import Protocol
 
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.errors import DiskFailed
-from reference_broker.runtime.worker import Worker
+from reference_broker.runtime.process.worker import Worker
 from reference_broker.store.disk.ports import Disk
 from reference_broker.store.log.log import Log
 from reference_broker.store.log.pages import PageBatch, write_pages

@@ -28,8 +28,8 @@ from reference_broker.core.access.passwords import (
     is_affordable,
     verify_password,
 )
-from reference_broker.runtime.fair_queue import FairQueue
-from reference_broker.runtime.worker import Worker
+from reference_broker.runtime.process.fair_queue import FairQueue
+from reference_broker.runtime.process.worker import Worker
 
 TIME_COST = 2
 MEMORY_KIB = 19_456

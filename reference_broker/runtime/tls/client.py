@@ -11,9 +11,9 @@ import ssl
 from typing import TYPE_CHECKING
 
 from reference_broker.core.base.tls_session import TlsSession
-from reference_broker.runtime.certificate_clock import utc_now
-from reference_broker.runtime.cipher_name import cipher_parts
-from reference_broker.runtime.tls_config import LoginFrom
+from reference_broker.runtime.tls.certificate_clock import utc_now
+from reference_broker.runtime.tls.cipher_name import cipher_parts
+from reference_broker.runtime.tls.config import LoginFrom
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -50,7 +50,7 @@ def check_client(transport: asyncio.BaseTransport) -> None:
 
 
 def _peer(certificate: Certificate, login_from: LoginFrom) -> PeerCertificate:
-    from reference_broker.runtime.client_certificate import peer_certificate
+    from reference_broker.runtime.tls.client_certificate import peer_certificate
 
     return peer_certificate(certificate, login_from)
 

@@ -16,9 +16,9 @@ from reference_broker.core.base.limits import DELIVERY_OUTPUT_BYTES_MAX
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.connection import Connection
 from reference_broker.errors import ConnectionException, ReplyCode
-from reference_broker.runtime.paced_output import PacedOutput
-from reference_broker.runtime.tls_client import tls_session
-from reference_broker.runtime.tls_config import LoginFrom
+from reference_broker.runtime.net.paced_output import PacedOutput
+from reference_broker.runtime.tls.client import tls_session
+from reference_broker.runtime.tls.config import LoginFrom
 
 CLOSE_LINGER_S = 5.0
 """How long a socket may take to send its last bytes to a peer that is slow to read them."""

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from reference_broker.runtime.worker import Worker
+from reference_broker.runtime.process.worker import Worker
 from reference_broker.store.disk.ports import Disk
 from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult
 from reference_broker.store.log.log import Log

@@ -16,11 +16,11 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import Fetched, Journal, MemoryJournal
 from reference_broker.errors import DiskFailed
 from reference_broker.http.request.host import StoreDamage
-from reference_broker.runtime.backlog import Backlog
-from reference_broker.runtime.data_folder import DataFolder
-from reference_broker.runtime.disk import DiskThread, open_store
-from reference_broker.runtime.disk_space import DiskSpace
-from reference_broker.runtime.rewriter import Rewriter
+from reference_broker.runtime.disk.backlog import Backlog
+from reference_broker.runtime.disk.data_folder import DataFolder
+from reference_broker.runtime.disk.disk import DiskThread, open_store
+from reference_broker.runtime.disk.disk_space import DiskSpace
+from reference_broker.runtime.disk.rewriter import Rewriter
 from reference_broker.store import RecoveredLog
 from reference_broker.store.log.log import Log
 from reference_broker.store.start.restore import restore, resume

@@ -16,9 +16,9 @@ from functools import partial
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.open_handshakes import Handshakes
-from reference_broker.runtime.address import Address
-from reference_broker.runtime.doorstep import Doorstep
-from reference_broker.runtime.paced_log import PacedLog
+from reference_broker.runtime.disk.paced_log import PacedLog
+from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.tls.handshake_slot import HandshakeSlot
 
 TLS_HANDSHAKE_S = 5.0
 """From the accepted socket to the end of the TLS handshake (RabbitMQ's ssl_handshake_timeout).
@@ -134,11 +134,11 @@ class TlsAcceptor:
             )
             accepted.close()
             return
-        doorstep = Doorstep(peer, handshakes, inside, partial(self._refused, peer))
+        slot = HandshakeSlot(peer, handshakes, inside, partial(self._refused, peer))
         handshake = asyncio.get_running_loop().create_task(
-            self._shake_hands(accepted, peer, doorstep), name=f"handshake {self._name}"
+            self._shake_hands(accepted, peer, slot), name=f"handshake {self._name}"
         )
-        handshake.add_done_callback(lambda _: doorstep.leave())
+        handshake.add_done_callback(lambda _: slot.leave())
         handshake.add_done_callback(lambda _: self._by_address.leave(peer))
         self._handshakes.add(handshake)
         handshake.add_done_callback(self._handshakes.discard)
@@ -151,11 +151,13 @@ class TlsAcceptor:
         self._by_address.leave(peer)
         return False
 
-    async def _shake_hands(self, accepted: socket.socket, peer: Peer, doorstep: Doorstep) -> None:
+    async def _shake_hands(
+        self, accepted: socket.socket, peer: Peer, slot: HandshakeSlot
+    ) -> None:
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: doorstep,
+                lambda: slot,
                 accepted,
                 ssl=self._context(),
                 ssl_handshake_timeout=TLS_HANDSHAKE_S,

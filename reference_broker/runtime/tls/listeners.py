@@ -9,10 +9,10 @@ from starlette.types import ASGIApp
 
 from reference_broker.core.connection.open_handshakes import Handshakes
 from reference_broker.http import HttpServer, ListenerTls, Listening
-from reference_broker.runtime.address import Address
-from reference_broker.runtime.tls_acceptor import TlsAcceptor
-from reference_broker.runtime.tls_config import TlsConfig, TlsVersion, Verify
-from reference_broker.runtime.tls_contexts import TlsContexts
+from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.tls.acceptor import TlsAcceptor
+from reference_broker.runtime.tls.config import TlsConfig, TlsVersion, Verify
+from reference_broker.runtime.tls.contexts import TlsContexts
 
 _VERSIONS = {TlsVersion.TLS_1_2: ("tlsv1.3", "tlsv1.2"), TlsVersion.TLS_1_3: ("tlsv1.3",)}
 

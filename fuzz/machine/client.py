@@ -20,7 +20,7 @@ from mqkit.wire.methods import (
     ConnectionCloseOk,
     Method,
 )
-from reference_broker.simulation.lone_broker import LoneBroker, Received
+from reference_broker.testing.lone_broker import LoneBroker, Received
 
 HandedOut = dict[Line, list[tuple[int, bool]]]
 """What went out, with the redelivered flag, by queue."""

@@ -45,8 +45,8 @@ from mqkit.wire.methods import (
     TxSelect,
 )
 from reference_broker.core.journal.journal import MemoryJournal
-from reference_broker.simulation.bookkeeping import held_for_clients, held_for_messages
-from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.simulation.disk.bookkeeping import held_for_clients, held_for_messages
+from reference_broker.testing.lone_broker import LoneBroker
 
 FANOUT = "all"
 QUEUES = {

@@ -22,8 +22,8 @@ from mqkit.wire.methods import (
     TxCommit,
     TxSelect,
 )
-from reference_broker.simulation.bookkeeping import held_for_clients
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.simulation.disk.bookkeeping import held_for_clients
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 
 def check(data: bytes) -> None:

@@ -11,7 +11,7 @@ from reference_broker.http.definitions.importing import DefinitionsImport
 from reference_broker.http.request.answer import ApiError
 from reference_broker.http.request.body import decoded
 from reference_broker.http.rows.message import header_of, payload_from_json, properties_from_json
-from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.testing.lone_broker import LoneBroker
 
 
 def check(data: bytes) -> None:

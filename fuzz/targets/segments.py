@@ -6,12 +6,12 @@ from functools import cache
 
 from fuzz.target import Target
 from reference_broker.errors import StoreError
-from reference_broker.simulation.disk import SimulatedDisk
-from reference_broker.simulation.lone_log import opened, pump, segments, sequences
+from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.store import open_log
 from reference_broker.store.disk.ports import CreateFile, Sync, SyncDirectory, Write
 from reference_broker.store.doctor.contents import look
 from reference_broker.store.format.segment import HEADER_BYTES
+from reference_broker.testing.lone_log import opened, pump, segments, sequences
 
 QUEUE_ID = 7
 MESSAGES = 8

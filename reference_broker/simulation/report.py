@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
-from reference_broker.simulation.checkers import Violation
-from reference_broker.simulation.plans import Scenario
-from reference_broker.simulation.scenario import draw
+from reference_broker.simulation.plan.plans import Scenario
+from reference_broker.simulation.plan.scenario import draw
+from reference_broker.simulation.watch.checkers import Violation
 from reference_broker.simulation.world import World
 
 _US_PER_HOUR = 3_600_000_000

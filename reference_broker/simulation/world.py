@@ -10,8 +10,20 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
-from reference_broker.simulation import bookkeeping, inspection
-from reference_broker.simulation.checkers import (
+from reference_broker.simulation.clients.client import Session
+from reference_broker.simulation.clients.features import FEATURES, FeatureActor
+from reference_broker.simulation.clients.tap import Tap
+from reference_broker.simulation.clients.workload import Actor
+from reference_broker.simulation.disk import bookkeeping, inspection
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.events.events import BitRot
+from reference_broker.simulation.machine.faults import FaultInjector
+from reference_broker.simulation.machine.machine import Machine
+from reference_broker.simulation.machine.network import Link
+from reference_broker.simulation.machine.node import Node
+from reference_broker.simulation.plan.plans import Scenario
+from reference_broker.simulation.watch.checkers import (
     AckChecker,
     BooksChecker,
     DiskUseChecker,
@@ -24,19 +36,7 @@ from reference_broker.simulation.checkers import (
     Violation,
     XDeathChecker,
 )
-from reference_broker.simulation.client import Session
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.events import BitRot
-from reference_broker.simulation.faults import FaultInjector
-from reference_broker.simulation.features import FEATURES, FeatureActor
-from reference_broker.simulation.history import History
-from reference_broker.simulation.machine import Machine
-from reference_broker.simulation.network import Link
-from reference_broker.simulation.node import Node
-from reference_broker.simulation.plans import Scenario
-from reference_broker.simulation.power import PoweredDisk
-from reference_broker.simulation.tap import Tap
-from reference_broker.simulation.workload import Actor
+from reference_broker.simulation.watch.history import History
 
 CONVERGE_US = 120_000_000
 """How long each step of the last phase may take, in virtual time: far more than one does."""

@@ -151,9 +151,7 @@ class TlsAcceptor:
         self._by_address.leave(peer)
         return False
 
-    async def _shake_hands(
-        self, accepted: socket.socket, peer: Peer, slot: HandshakeSlot
-    ) -> None:
+    async def _shake_hands(self, accepted: socket.socket, peer: Peer, slot: HandshakeSlot) -> None:
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             await asyncio.get_running_loop().connect_accepted_socket(

@@ -3,7 +3,7 @@
 The log decides and a :class:`Disk` obeys: real files
 (:mod:`reference_broker.runtime.disk.data_folder`), the simulator's disk, or one that records.
 Operations of a batch are performed in order; that order is what the crash safety of the store rests
-on. """
+on."""
 
 from __future__ import annotations
 

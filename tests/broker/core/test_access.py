@@ -28,7 +28,7 @@ from mqkit.wire.methods import (
 from reference_broker.core.access.permission import Action, Permission, TopicPermission
 from reference_broker.core.access.users import User, hash_password
 from reference_broker.core.vhost.method_access import Access
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 ALL, NONE = ".*", "^$"
 WITHOUT = {

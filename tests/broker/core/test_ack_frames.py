@@ -17,7 +17,7 @@ from mqkit.wire.methods import (
     TxCommit,
     TxSelect,
 )
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 acks = st.lists(
     st.tuples(st.integers(0, 12), st.booleans()) | st.tuples(st.integers(1, 9), st.just(False)),

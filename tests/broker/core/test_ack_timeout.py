@@ -23,7 +23,7 @@ from mqkit.wire.methods import (
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.channel.ack_timeout import LOOKS_PER_TIMEOUT, MARKS_MAX
 from reference_broker.core.queue.queue import Queue
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 TIMEOUT_S = 20.0
 LATE_S = TIMEOUT_S * 2 / LOOKS_PER_TIMEOUT

@@ -16,7 +16,7 @@ from mqkit.wire.methods import (
     ConnectionTuneOk,
 )
 from reference_broker.core.base.vhost_info import VHostInfo
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 
 def enters(lone: LoneBroker, vhost: str = "/", user: str = "guest") -> tuple[LoneClient, str]:

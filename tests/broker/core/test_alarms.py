@@ -19,8 +19,8 @@ from mqkit.wire.methods import (
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.memory_watermark import held_bytes
-from reference_broker.simulation.lone_broker import LoneBroker
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker
+from reference_broker.testing.recording_journal import RecordingJournal
 
 WATERMARK = 100_000
 BLOCKED = ConnectionBlocked("low on memory")

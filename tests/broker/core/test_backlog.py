@@ -17,7 +17,8 @@ from reference_broker.core.index.index import CHUNK_ENTRIES
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.queue import backlog
 from reference_broker.core.queue.queue import Queue
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2))
 TRANSIENT = encode_header(1, Properties())

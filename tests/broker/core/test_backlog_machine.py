@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.queue import backlog
 from reference_broker.core.queue.lease import Lease
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2))
 TRANSIENT = encode_header(1, Properties())

@@ -7,7 +7,7 @@ import pytest
 from mqkit.wire.methods import ConnectionClose
 from reference_broker.core.connection import bad_frames
 from reference_broker.errors import FrameException, ReplyCode
-from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.testing.lone_broker import LoneBroker
 
 
 @pytest.mark.parametrize(

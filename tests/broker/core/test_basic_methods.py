@@ -33,8 +33,8 @@ from mqkit.wire.methods import (
     QueuePurgeOk,
 )
 from reference_broker.core.base.limits import CONSUMERS_MAX, UNACKED_MAX
-from reference_broker.simulation.lone_broker import FRAME_MAX, LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import FRAME_MAX, LoneBroker, LoneClient
+from reference_broker.testing.recording_journal import RecordingJournal
 
 
 def with_queue(messages: int = 0) -> LoneClient:

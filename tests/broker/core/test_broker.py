@@ -23,8 +23,8 @@ from reference_broker.core.base.limits import HANDSHAKE_S
 from reference_broker.core.journal.journal import Entry, EntrySource
 from reference_broker.core.message.content import Content
 from reference_broker.errors import ConnectionException, ReplyCode
-from reference_broker.simulation.lone_broker import LoneBroker
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker
+from reference_broker.testing.recording_journal import RecordingJournal
 
 
 def test_a_connection_is_listed_as_dirty_once_and_by_any_input_that_concerns_it() -> None:
@@ -113,7 +113,7 @@ def test_definitions_are_taken_up_before_anything_else() -> None:
 SCRIPT = """
 import hashlib
 from mqkit.wire.methods import *
-from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.testing.lone_broker import LoneBroker
 lone = LoneBroker()
 clients = [lone.client(heartbeat_s=10) for _ in range(3)]
 trace = hashlib.sha256()

@@ -33,8 +33,8 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.base.limits import PARKED_BYTES_MAX
 from reference_broker.core.channel.channel_state import ChannelState
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.recording_journal import RecordingJournal
 
 MISSING = QueueDeclare("missing", passive=True)
 

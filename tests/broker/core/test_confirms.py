@@ -22,8 +22,8 @@ from mqkit.wire.methods import (
     QueueDeleteOk,
 )
 from reference_broker.core.channel.confirms import ConfirmLedger
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.recording_journal import RecordingJournal
 
 PERSISTENT = Properties(delivery_mode=2)
 

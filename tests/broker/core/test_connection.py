@@ -34,8 +34,8 @@ from reference_broker.core.base.limits import (
 from reference_broker.core.broker import TooManyConnections
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.connection.connection_state import ConnectionState
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.recording_journal import RecordingJournal
 
 METHOD = FrameType.METHOD
 

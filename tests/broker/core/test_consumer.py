@@ -6,7 +6,7 @@ import pytest
 
 from mqkit.wire import Properties, content_frames
 from mqkit.wire.methods import BasicConsume, BasicDeliver, BasicGet, BasicGetOk, QueueDeclare
-from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.testing.lone_broker import LoneBroker
 
 PROPERTIES = Properties(message_id="m", headers={"a": [1, "b"]}, delivery_mode=2)
 

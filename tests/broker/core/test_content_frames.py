@@ -7,7 +7,7 @@ import pytest
 from mqkit.wire import Properties, content_frames, encode_header, encode_method
 from mqkit.wire.methods import BasicConsume, BasicGetOk, QueueBind, QueueDeclare
 from reference_broker.core.message.content_frames import Piece, append_content
-from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.testing.lone_broker import LoneBroker
 
 FRAME_MAX = 4096
 PIECE_MAX = FRAME_MAX - 8

@@ -21,7 +21,7 @@ from mqkit.wire.methods import (
     QueueDeclare,
 )
 from reference_broker.core.message.header import headers_of
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 PERSISTENT = Properties(delivery_mode=2)
 

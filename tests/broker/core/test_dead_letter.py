@@ -11,7 +11,8 @@ from mqkit.wire import Properties, decode_header, encode_header
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2, message_id="m", headers={"a": 1}))
 TRANSIENT = encode_header(1, Properties())

@@ -11,7 +11,8 @@ from reference_broker.core.dead_letter.dead_letter_route import (
 )
 from reference_broker.core.dead_letter.first_death_header import pieces_of
 from reference_broker.core.queue.death import DeathReason
-from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 EXPIRED, REJECTED = DeathReason.EXPIRED, DeathReason.REJECTED
 

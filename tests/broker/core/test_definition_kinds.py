@@ -12,7 +12,7 @@ from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyWish
 from reference_broker.errors import LaterVersion
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.recording_journal import RecordingJournal
 
 
 def test_it_names_the_kinds_and_the_version() -> None:

@@ -19,8 +19,8 @@ from mqkit.wire.methods import (
 from reference_broker.core.exchange import delayed_messages
 from reference_broker.core.index.memory_window import Window
 from reference_broker.core.queue.queue import Queue
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.recording_journal import RecordingJournal
 
 
 @pytest.fixture

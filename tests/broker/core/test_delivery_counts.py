@@ -20,7 +20,8 @@ from reference_broker.core.queue.delivery_counts import (
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.errors import Corrupt
-from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2, message_id="m", headers={"a": 1}))
 

@@ -16,8 +16,9 @@ from mqkit.wire.methods import (
     QueueDeclare,
 )
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 FRAME_MAX = 4096
 

@@ -31,7 +31,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.base.limits import REPLY_OUTPUT_BYTES_MAX
 from reference_broker.core.channel.direct_reply import ADDRESS_PREFIX, PSEUDO_QUEUE
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 ASKS = Properties(reply_to=PSEUDO_QUEUE, correlation_id="7")
 CONSUME = BasicConsume(PSEUDO_QUEUE, "replies", no_ack=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
 
 HEADER = encode_header(1, Properties())
 

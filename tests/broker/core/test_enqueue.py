@@ -9,7 +9,8 @@ from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.enqueue import enqueue
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2))
 TRANSIENT = encode_header(1, Properties(delivery_mode=1))

@@ -10,7 +10,8 @@ import pytest
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.queue.expiry import expires_at_ms
 from reference_broker.core.queue.queue import Queue
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))
 

@@ -18,7 +18,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.vhost.firehose import TRACE_EXCHANGE
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 PUBLISHED, DELIVERED = "published", "delivered"
 CONNECTION = "127.0.0.1:50000 -> 127.0.0.1:5672"

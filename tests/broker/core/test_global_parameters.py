@@ -12,7 +12,7 @@ from reference_broker.core.policy.global_parameters import (
     GlobalParameters,
 )
 from reference_broker.errors import Corrupt
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.recording_journal import RecordingJournal
 
 
 def test_they_come_back() -> None:

@@ -31,7 +31,7 @@ from reference_broker.core.access.passwords import (
 from reference_broker.core.base.limits import FRAME_SIZE_BEFORE_TUNE, HANDSHAKE_S, LOGIN_REFUSED_S
 from reference_broker.core.connection.connection_state import ConnectionState
 from reference_broker.core.connection.handshake import CAPABILITIES, RABBITMQ_VERSION
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 FAILURE_CLOSE = {"capabilities": {"authentication_failure_close": True}}
 REFUSED = (

@@ -10,7 +10,7 @@ from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.broker import TooManyConnections
 from reference_broker.core.connection.open_handshakes import Handshakes
-from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.testing.lone_broker import LoneBroker
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
 

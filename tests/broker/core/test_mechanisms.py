@@ -21,7 +21,7 @@ from reference_broker.core.access.users import User
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.base.tls_session import PeerCertificate, TlsSession
 from reference_broker.errors import ConnectionException, ReplyCode
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 ALL = frozenset(MECHANISMS)
 ANN = "CN=ann,O=Acme"

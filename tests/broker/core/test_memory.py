@@ -20,8 +20,8 @@ from reference_broker.core.memory_watermark import (
     shrink_emptied,
 )
 from reference_broker.core.queue.queue import Queue
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.recording_journal import RecordingJournal
 
 WATERMARK = 4_000_000
 PERSISTENT = Properties(delivery_mode=2)

@@ -7,7 +7,7 @@ import pytest
 from mqkit.wire import Properties, content_frames
 from mqkit.wire.methods import BasicPublish
 from reference_broker.core.hot_path.message_span import form_of, message_at
-from reference_broker.simulation.lone_broker import FRAME_MAX, LoneBroker
+from reference_broker.testing.lone_broker import FRAME_MAX, LoneBroker
 
 
 def message(body: bytes, key: str = "key") -> bytes:

@@ -23,7 +23,8 @@ from reference_broker.core.vhost.policy_effect import (
     apply_to_queue,
     effective_limits,
 )
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))
 

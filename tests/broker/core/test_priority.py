@@ -8,12 +8,8 @@ from mqkit.wire import Properties, encode_header
 from reference_broker.core.arguments.queue_arguments import MAX_PRIORITY
 from reference_broker.core.index.index import CHUNK_ENTRIES, QueueIndex
 from reference_broker.core.index.priority import LEVEL_SHIFT, first_sequence
-from reference_broker.simulation.lone_queue import (
-    RECORD_BYTES,
-    LoneConsumer,
-    QueueHost,
-    RecordingJournal,
-)
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RECORD_BYTES, RecordingJournal
 
 
 @pytest.fixture

@@ -24,8 +24,9 @@ from reference_broker.core.index.priority import first_sequence
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_queue import QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 FRAME_MAX = 131_072
 

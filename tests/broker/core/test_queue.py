@@ -11,12 +11,8 @@ from mqkit.wire import Properties, encode_header
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.queue.lease import Lease
 from reference_broker.errors import ChannelException, ReplyCode
-from reference_broker.simulation.lone_queue import (
-    RECORD_BYTES,
-    LoneConsumer,
-    QueueHost,
-    RecordingJournal,
-)
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RECORD_BYTES, RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2))
 TRANSIENT = encode_header(1, Properties())

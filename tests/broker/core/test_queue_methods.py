@@ -17,8 +17,8 @@ from mqkit.wire.methods import (
     QueueDelete,
     QueueDeleteOk,
 )
-from reference_broker.simulation.lone_broker import FRAME_MAX, LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import FRAME_MAX, LoneBroker, LoneClient
+from reference_broker.testing.recording_journal import RecordingJournal
 
 
 def client_of(arguments: dict[str, object] | None = None, *, consuming: bool = False) -> LoneClient:

@@ -24,8 +24,9 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.errors import ChannelException, ConnectionException
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_queue import QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 QUORUM = {"x-queue-type": "quorum"}
 

@@ -11,7 +11,8 @@ from reference_broker.core.arguments.requeue_position import RequeuePosition, Re
 from reference_broker.core.index.priority import FRONT_LEVEL, LEVEL_SHIFT
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))
 TRANSIENT = encode_header(1, Properties())

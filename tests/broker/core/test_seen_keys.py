@@ -11,8 +11,8 @@ from mqkit.wire.methods import BasicAck, BasicGet, BasicGetOk, BasicNack, BasicR
 from reference_broker.core.exchange.deduplication_window import SeenKeys
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.recording_journal import RecordingJournal
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from reference_broker.core.message.content import Content
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.settle_run import ack_leases
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADERS = [encode_header(2, Properties(delivery_mode=mode)) for mode in (1, 2)]
 

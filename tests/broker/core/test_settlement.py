@@ -24,7 +24,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 
 def holding(count: int, queue: str = "q") -> tuple[LoneClient, Queue]:

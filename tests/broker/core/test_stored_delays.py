@@ -10,7 +10,8 @@ from mqkit.wire import Properties, encode_header
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.stored_delays import restore_delays
 from reference_broker.errors import Corrupt
-from reference_broker.simulation.lone_queue import QueueHost, RecordingJournal
+from reference_broker.testing.lone_queue import QueueHost
+from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))
 TRANSIENT = encode_header(1, Properties())

@@ -7,7 +7,7 @@ import pytest
 from mqkit.wire.methods import ChannelClose, ChannelOpen, QueueDeclare, TxSelect
 from reference_broker.core.base.limits import CHANNEL_TARGETS_MAX, SHARED_TARGETS_MAX
 from reference_broker.core.channel import target_memory
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 
 def publish(client: LoneClient, count: int, channel: int = 1) -> None:

@@ -18,7 +18,7 @@ from mqkit.wire.methods import (
 from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.queue.death import DeathReason
 from reference_broker.core.vhost.traffic import Traffic, VHostTraffic, traffic_of
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 
 def test_both_together() -> None:

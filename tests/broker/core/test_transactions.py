@@ -38,8 +38,8 @@ from reference_broker.core.base.limits import TRANSACTIONS_PER_WATERMARK, UNACKE
 from reference_broker.core.channel.transactions import QUEUE_BYTES
 from reference_broker.core.memory_watermark import held_bytes
 from reference_broker.core.queue.queue import Queue
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.recording_journal import RecordingJournal
 
 PERSISTENT = Properties(delivery_mode=2)
 

@@ -16,8 +16,8 @@ from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.store.liveness.definitions import Definitions
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 
 class DefiningJournal(MemoryJournal):

@@ -28,8 +28,8 @@ from mqkit.wire.methods import (
 from reference_broker.core.base.limits import PARKED_BYTES_MAX
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.recording_journal import RecordingJournal
 
 PERSISTENT = Properties(delivery_mode=2)
 

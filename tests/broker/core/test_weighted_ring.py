@@ -6,7 +6,7 @@ import pytest
 
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.queue.weighted_ring import WEIGHT_MAX, WeightedRing
-from reference_broker.simulation.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
 
 HEADER = encode_header(1, Properties())
 

@@ -19,7 +19,7 @@ from reference_broker.http.access.users import USER_BYTES_MAX
 from reference_broker.http.request.authorization import Needs, needs
 from reference_broker.http.request.host import Node
 from reference_broker.http.serving.app import build_app
-from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.testing.lone_broker import LoneBroker
 
 pytestmark = pytest.mark.anyio
 

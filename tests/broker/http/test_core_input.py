@@ -16,8 +16,8 @@ from reference_broker.core.queue.queue import Queue
 from reference_broker.http.request import core_input
 from reference_broker.http.request.host import Node
 from reference_broker.http.serving.app import build_app
-from reference_broker.simulation.lone_broker import LoneBroker
-from reference_broker.simulation.lone_queue import RecordingJournal
+from reference_broker.testing.lone_broker import LoneBroker
+from reference_broker.testing.recording_journal import RecordingJournal
 
 pytestmark = pytest.mark.anyio
 

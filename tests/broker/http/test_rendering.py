@@ -14,7 +14,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.http.rows.message import message_row
 from reference_broker.http.rows.rendering import channel_row, consumer_row, queue_row
-from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.testing.lone_broker import LoneBroker
 
 
 def test_the_type_of_a_queue() -> None:

@@ -14,7 +14,7 @@ from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.connection import Connection
 from reference_broker.runtime.net.connection_protocol import READ_BYTES_PER_TURN, ConnectionProtocol
 from reference_broker.runtime.net.paced_output import PORTION_BYTES
-from reference_broker.simulation.lone_broker import LoneBroker
+from reference_broker.testing.lone_broker import LoneBroker
 
 BODY = bytes(4 * MIB)
 

@@ -15,7 +15,7 @@ from reference_broker.core.message.content import Content
 from reference_broker.errors import DataDirectoryLocked, DiskFailed, StoreError
 from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.runtime.disk.disk import TRANSITIONS, DiskState, DiskThread, open_store
-from reference_broker.simulation.disk import Crash, SimulatedDisk
+from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
 from reference_broker.store import Disk, Log, Operation, RecoveredLog, open_log
 from reference_broker.store.disk.ports import CreateFile, CreateSpare, Sync, Write
 

@@ -22,8 +22,8 @@ from reference_broker.errors import DiskFailed
 from reference_broker.http.request.host import StoreDamage
 from reference_broker.runtime.disk import rewriter
 from reference_broker.runtime.disk.journal_driver import DiskDriver, MemoryDriver
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
 from reference_broker.store.format.segment import SEGMENT_BYTES, SPARE_FILE
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 pytestmark = pytest.mark.anyio
 

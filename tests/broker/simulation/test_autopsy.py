@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from reference_broker.simulation import autopsy
-from reference_broker.simulation.autopsy import Record
-from reference_broker.simulation.plans import BrokerPlan
-from reference_broker.simulation.scenario import draw, with_features
+from reference_broker.simulation.disk import autopsy
+from reference_broker.simulation.disk.autopsy import Record
+from reference_broker.simulation.plan.plans import BrokerPlan
+from reference_broker.simulation.plan.scenario import draw, with_features
 from reference_broker.simulation.world import World
 from reference_broker.store.disk.ports import CreateFile
 from reference_broker.store.format.segment import HEADER_BYTES, SegmentName

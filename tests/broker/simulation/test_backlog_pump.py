@@ -6,13 +6,13 @@ from mqkit.wire import PERSISTENT, Properties
 from mqkit.wire.methods import BasicConsume, QueueDeclare
 from reference_broker.core.index.memory_window import Window
 from reference_broker.core.journal.journal import Fetched
-from reference_broker.simulation.backlog_pump import PAGE_RETRY_US, BacklogPump
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.disk_pump import DiskPump
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.power import PoweredDisk
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.machine.backlog_pump import PAGE_RETRY_US, BacklogPump
+from reference_broker.simulation.machine.disk_pump import DiskPump
 from reference_broker.store import open_log
 from reference_broker.store.disk.ports import DeleteFile
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 SEGMENT_BYTES = 4_096
 A_WHILE_US = 5_000_000

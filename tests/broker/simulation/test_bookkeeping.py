@@ -10,12 +10,12 @@ from mqkit.wire.methods import (
     QueueDeclare,
     TxSelect,
 )
-from reference_broker.simulation import bookkeeping
-from reference_broker.simulation.disk import SimulatedDisk
-from reference_broker.simulation.events import Books
-from reference_broker.simulation.lone_broker import LoneBroker
-from reference_broker.simulation.lone_log import pump
+from reference_broker.simulation.disk import bookkeeping
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.simulation.events.events import Books
 from reference_broker.store import open_log
+from reference_broker.testing.lone_broker import LoneBroker
+from reference_broker.testing.lone_log import pump
 
 LOGGED = Properties(delivery_mode=PERSISTENT, message_id="1")
 

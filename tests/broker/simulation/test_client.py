@@ -12,13 +12,10 @@ from mqkit.wire.methods import (
     ExchangeDelete,
 )
 from mqkit.wire.properties import Properties
-from reference_broker.simulation.checkers import Violation
-from reference_broker.simulation.client import Session
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.events import Settlement
-from reference_broker.simulation.history import History
-from reference_broker.simulation.lone_broker import LoneBroker, LoneClient
-from reference_broker.simulation.plans import (
+from reference_broker.simulation.clients.client import Session
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.events.events import Settlement
+from reference_broker.simulation.plan.plans import (
     BrokerPlan,
     ChannelPlan,
     ClientPlan,
@@ -26,6 +23,9 @@ from reference_broker.simulation.plans import (
     QueuePlan,
     Scenario,
 )
+from reference_broker.simulation.watch.checkers import Violation
+from reference_broker.simulation.watch.history import History
+from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 
 class Meeting:

@@ -6,14 +6,14 @@ import pytest
 
 from mqkit.wire import Command, encode_header
 from mqkit.wire.methods import BasicAck, BasicDeliver, BasicNack, ExchangeDelete
-from reference_broker.simulation.checkers import Violation
-from reference_broker.simulation.client_channel import ClientChannel
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.events import Message, RemovalKind, Settlement
-from reference_broker.simulation.history import History
-from reference_broker.simulation.lone_broker import LoneBroker
-from reference_broker.simulation.marking import properties_of
-from reference_broker.simulation.plans import ChannelPlan, Consume, QueuePlan, Route
+from reference_broker.simulation.clients.client_channel import ClientChannel
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.events.events import Message, RemovalKind, Settlement
+from reference_broker.simulation.events.marking import properties_of
+from reference_broker.simulation.plan.plans import ChannelPlan, Consume, QueuePlan, Route
+from reference_broker.simulation.watch.checkers import Violation
+from reference_broker.simulation.watch.history import History
+from reference_broker.testing.lone_broker import LoneBroker
 
 QUEUE = QueuePlan("q")
 ROUTE: Route = ("", "q", ("q",))

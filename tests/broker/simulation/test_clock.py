@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from reference_broker.simulation.clock import START_S, START_WALL_MS, SimulatedClock
+from reference_broker.simulation.events.clock import START_S, START_WALL_MS, SimulatedClock
 
 
 def test_events_come_in_order_of_time_and_of_making() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.simulation import rewrite_pump
-from reference_broker.simulation.checkers import Violation
-from reference_broker.simulation.checkers.disk_use import ENTRY_BYTES, FILE_BYTES
+from reference_broker.simulation.machine import rewrite_pump
 from reference_broker.simulation.report import world_of
+from reference_broker.simulation.watch.checkers import Violation
+from reference_broker.simulation.watch.checkers.disk_use import ENTRY_BYTES, FILE_BYTES
 from reference_broker.store import Disk
 from reference_broker.store.format.footer import FOOTER_RANGE_BYTES, FOREIGN_RANGES_ROOM
 from reference_broker.store.format.record import RANGE_BYTES

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from reference_broker.simulation.disk import SECTOR_BYTES, Crash, SimulatedDisk
+from reference_broker.simulation.disk.disk import SECTOR_BYTES, Crash, SimulatedDisk
 from reference_broker.store.disk.ports import (
     CreateFile,
     DeleteFile,

@@ -6,10 +6,10 @@ from random import Random
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.disk import Crash
-from reference_broker.simulation.disk_pump import DiskPump
-from reference_broker.simulation.power import PoweredDisk
+from reference_broker.simulation.disk.disk import Crash
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.machine.disk_pump import DiskPump
 from reference_broker.store import open_log
 
 A_WHILE_US = 60_000_000

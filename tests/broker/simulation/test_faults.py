@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from random import Random
 
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.events import BitRot
-from reference_broker.simulation.faults import Fault, FaultInjector
-from reference_broker.simulation.inspection import Found
-from reference_broker.simulation.machine import Machine
-from reference_broker.simulation.node import Node
-from reference_broker.simulation.plans import BrokerPlan
-from reference_broker.simulation.power import PoweredDisk
+from reference_broker.simulation.disk.inspection import Found
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.events.events import BitRot
+from reference_broker.simulation.machine.faults import Fault, FaultInjector
+from reference_broker.simulation.machine.machine import Machine
+from reference_broker.simulation.machine.node import Node
+from reference_broker.simulation.plan.plans import BrokerPlan
 
 PAUSE_US = (100_000, 200_000)
 

@@ -27,9 +27,9 @@ from reference_broker.core.queue.dispatch import ConsumerRotation
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost import policies
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
-from reference_broker.simulation.features import FEATURES
+from reference_broker.simulation.clients.features import FEATURES
+from reference_broker.simulation.plan.scenario import draw, with_features
 from reference_broker.simulation.report import WorldFactory, run_seed
-from reference_broker.simulation.scenario import draw, with_features
 from reference_broker.simulation.world import World
 from reference_broker.store.liveness.liveness import Liveness, SegmentUse
 

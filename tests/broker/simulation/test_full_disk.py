@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from reference_broker.simulation.plans import (
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.plan.plans import (
     BrokerPlan,
     ChannelPlan,
     ClientPlan,
@@ -14,7 +15,6 @@ from reference_broker.simulation.plans import (
     QueuePlan,
     Scenario,
 )
-from reference_broker.simulation.power import PoweredDisk
 from reference_broker.simulation.world import World
 
 SEGMENT_BYTES = 65_536

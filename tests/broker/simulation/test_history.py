@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from reference_broker.simulation.checkers import Checker, Violation
-from reference_broker.simulation.clock import START_WALL_MS, SimulatedClock
-from reference_broker.simulation.events import (
+from reference_broker.simulation.events.clock import START_WALL_MS, SimulatedClock
+from reference_broker.simulation.events.events import (
     BitRot,
     Copy,
     Delivery,
@@ -21,7 +20,8 @@ from reference_broker.simulation.events import (
     Settlement,
     Start,
 )
-from reference_broker.simulation.history import History
+from reference_broker.simulation.watch.checkers import Checker, Violation
+from reference_broker.simulation.watch.history import History
 
 
 class Listener(Checker):

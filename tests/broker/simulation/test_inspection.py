@@ -6,14 +6,14 @@ import pytest
 
 from mqkit.wire.methods import BasicAck, BasicConsume, QueueDeclare
 from reference_broker.core.index.priority import LEVEL_SHIFT
-from reference_broker.simulation import autopsy, inspection
-from reference_broker.simulation.disk import SimulatedDisk
-from reference_broker.simulation.events import Copy, DeathNote, Message, Start
-from reference_broker.simulation.lone_broker import LoneBroker
-from reference_broker.simulation.marking import properties_of
+from reference_broker.simulation.disk import autopsy, inspection
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.simulation.events.events import Copy, DeathNote, Message, Start
+from reference_broker.simulation.events.marking import properties_of
 from reference_broker.store import Log, open_log
 from reference_broker.store.disk.ports import CreateFile
 from reference_broker.store.start.restore import restore, resume
+from reference_broker.testing.lone_broker import LoneBroker
 
 SEGMENT_BYTES = 4_096
 SIZE = 300

@@ -5,14 +5,14 @@ from random import Random
 import pytest
 
 from mqkit.wire import PROTOCOL_HEADER
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.disk import Crash
-from reference_broker.simulation.inspection import Found
-from reference_broker.simulation.machine import RESTART_US, Machine
-from reference_broker.simulation.network import Link
-from reference_broker.simulation.node import Node
-from reference_broker.simulation.plans import BrokerPlan
-from reference_broker.simulation.power import PoweredDisk
+from reference_broker.simulation.disk.disk import Crash
+from reference_broker.simulation.disk.inspection import Found
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.machine.machine import RESTART_US, Machine
+from reference_broker.simulation.machine.network import Link
+from reference_broker.simulation.machine.node import Node
+from reference_broker.simulation.plan.plans import BrokerPlan
 from reference_broker.store.disk.ports import CreateFile
 
 A_WHILE_US = 2 * RESTART_US[1]

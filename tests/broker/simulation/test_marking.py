@@ -5,8 +5,8 @@ import pytest
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.dead_letter.x_death import with_x_death
 from reference_broker.core.queue.death import DeathReason
-from reference_broker.simulation.events import DeathNote, Message
-from reference_broker.simulation.marking import marks_of, properties_of
+from reference_broker.simulation.events.events import DeathNote, Message
+from reference_broker.simulation.events.marking import marks_of, properties_of
 
 
 def message() -> Message:

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from reference_broker.simulation.events import (
+from reference_broker.simulation.events.events import (
     BitRot,
     Copy,
     Message,
@@ -12,8 +12,8 @@ from reference_broker.simulation.events import (
     RemovalKind,
     Start,
 )
-from reference_broker.simulation.model import Account, Fate, ReferenceModel, lifetime_ms
-from reference_broker.simulation.plans import QueuePlan
+from reference_broker.simulation.plan.plans import QueuePlan
+from reference_broker.simulation.watch.model import Account, Fate, ReferenceModel, lifetime_ms
 
 PLANS = (
     QueuePlan("plain"),

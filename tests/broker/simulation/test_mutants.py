@@ -27,13 +27,13 @@ from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.length_limit import LengthLimit
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.vhost import VHost
-from reference_broker.simulation import disk_pump, faults, rewrite_pump
-from reference_broker.simulation.backlog_pump import BacklogPump
-from reference_broker.simulation.faults import Fault
-from reference_broker.simulation.plans import Scenario
-from reference_broker.simulation.power import PoweredDisk
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.machine import disk_pump, faults, rewrite_pump
+from reference_broker.simulation.machine.backlog_pump import BacklogPump
+from reference_broker.simulation.machine.faults import Fault
+from reference_broker.simulation.plan.plans import Scenario
+from reference_broker.simulation.plan.scenario import draw
 from reference_broker.simulation.report import WorldFactory, run_seed
-from reference_broker.simulation.scenario import draw
 from reference_broker.simulation.world import World
 from reference_broker.store import Log, Operation
 from reference_broker.store.disk.ports import DeleteFile, Sync, SyncDirectory

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.network import LATENCY_US, Link, Stream
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.machine.network import LATENCY_US, Link, Stream
 
 A_WHILE_US = 10_000_000
 SENT = [bytes([65 + number]) * (1 + 7 * number) for number in range(20)]

@@ -11,11 +11,11 @@ from mqkit.wire.methods import (
     QueueDeclare,
 )
 from reference_broker.core.base.limits import HANDSHAKE_S
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.network import Link, Stream
-from reference_broker.simulation.node import SOCKET_BUFFER_BYTES, Node
-from reference_broker.simulation.plans import BrokerPlan
-from reference_broker.simulation.power import PoweredDisk
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.machine.network import Link, Stream
+from reference_broker.simulation.machine.node import SOCKET_BUFFER_BYTES, Node
+from reference_broker.simulation.plan.plans import BrokerPlan
 from reference_broker.store import open_log
 
 SECOND_US = 1_000_000

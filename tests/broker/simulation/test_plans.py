@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from mqkit.wire.methods import QueueBind, QueueDeclare
-from reference_broker.simulation.plans import (
+from reference_broker.simulation.plan.plans import (
     BrokerPlan,
     ChannelPlan,
     ClientPlan,

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from reference_broker.simulation.power import PowerCut, PoweredDisk
+from reference_broker.simulation.disk.power import PowerCut, PoweredDisk
 from reference_broker.store.disk.ports import CreateFile, CreateSpare, Sync, Write
 
 

@@ -16,14 +16,14 @@ import pytest
 from mqkit.wire import ContentAssembler, FrameParser
 from mqkit.wire.methods import BasicAck
 from reference_broker.core.channel.confirms import ConfirmLedger, Promise
-from reference_broker.simulation.checkers import Violation
-from reference_broker.simulation.client import Session
-from reference_broker.simulation.disk import Crash
-from reference_broker.simulation.events import Message
-from reference_broker.simulation.marking import NUMBER_DIGITS
-from reference_broker.simulation.network import Link
-from reference_broker.simulation.power import PoweredDisk
-from reference_broker.simulation.scenario import draw, with_features
+from reference_broker.simulation.clients.client import Session
+from reference_broker.simulation.disk.disk import Crash
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.events.events import Message
+from reference_broker.simulation.events.marking import NUMBER_DIGITS
+from reference_broker.simulation.machine.network import Link
+from reference_broker.simulation.plan.scenario import draw, with_features
+from reference_broker.simulation.watch.checkers import Violation
 from reference_broker.simulation.world import World
 from reference_broker.store import Operation
 from reference_broker.store.disk.ports import CreateFile, Sync, SyncDirectory, Write

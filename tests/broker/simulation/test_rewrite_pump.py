@@ -8,10 +8,10 @@ import pytest
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.disk_pump import DiskPump
-from reference_broker.simulation.power import PoweredDisk
-from reference_broker.simulation.rewrite_pump import RETRY_US, RewritePump
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.machine.disk_pump import DiskPump
+from reference_broker.simulation.machine.rewrite_pump import RETRY_US, RewritePump
 from reference_broker.store import open_log
 from reference_broker.store.format.segment import COPY_SUFFIX
 

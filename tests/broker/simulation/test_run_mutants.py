@@ -22,8 +22,8 @@ from reference_broker.core.queue import settle_run
 from reference_broker.core.queue.backlog import Backlog
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
+from reference_broker.simulation.plan.scenario import draw, with_runs
 from reference_broker.simulation.report import run_seed
-from reference_broker.simulation.scenario import draw, with_runs
 from reference_broker.simulation.world import World
 from reference_broker.store import Log
 from reference_broker.store.log.foreign_ranges_by_segment import AckRow

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from reference_broker.simulation.scenario import draw
+from reference_broker.simulation.plan.scenario import draw
 
 SCENARIOS = [draw(seed) for seed in range(200)]
 

@@ -12,8 +12,9 @@ from random import Random
 
 import pytest
 
-from reference_broker.simulation.disk import Crash
-from reference_broker.simulation.plans import (
+from reference_broker.simulation.disk.disk import Crash
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.plan.plans import (
     BrokerPlan,
     ChannelPlan,
     ClientPlan,
@@ -21,7 +22,6 @@ from reference_broker.simulation.plans import (
     QueuePlan,
     Scenario,
 )
-from reference_broker.simulation.power import PoweredDisk
 from reference_broker.simulation.world import World
 from reference_broker.store import Operation
 from reference_broker.store.disk.ports import CreateFile, DeleteFile, Sync, SyncDirectory, Write

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from reference_broker.simulation.checkers import Checker
-from reference_broker.simulation.client import Session
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.history import History
-from reference_broker.simulation.lone_broker import LoneBroker
-from reference_broker.simulation.plans import (
+from reference_broker.simulation.clients.client import Session
+from reference_broker.simulation.clients.tap import Tap
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.plan.plans import (
     BrokerPlan,
     ChannelPlan,
     ClientPlan,
@@ -13,7 +11,9 @@ from reference_broker.simulation.plans import (
     QueuePlan,
     Scenario,
 )
-from reference_broker.simulation.tap import Tap
+from reference_broker.simulation.watch.checkers import Checker
+from reference_broker.simulation.watch.history import History
+from reference_broker.testing.lone_broker import LoneBroker
 
 
 class Listener(Checker):

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 from random import Random
 
-from reference_broker.simulation.clock import SimulatedClock
-from reference_broker.simulation.history import History
-from reference_broker.simulation.inspection import Found
-from reference_broker.simulation.machine import Machine
-from reference_broker.simulation.network import Link
-from reference_broker.simulation.node import Node
-from reference_broker.simulation.plans import BrokerPlan
-from reference_broker.simulation.power import PoweredDisk
-from reference_broker.simulation.scenario import draw
-from reference_broker.simulation.workload import RUN_MESSAGES, UNCONFIRMED_MAX, Actor
+from reference_broker.simulation.clients.workload import RUN_MESSAGES, UNCONFIRMED_MAX, Actor
+from reference_broker.simulation.disk.inspection import Found
+from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.machine.machine import Machine
+from reference_broker.simulation.machine.network import Link
+from reference_broker.simulation.machine.node import Node
+from reference_broker.simulation.plan.plans import BrokerPlan
+from reference_broker.simulation.plan.scenario import draw
+from reference_broker.simulation.watch.history import History
 
 SECOND_US = 1_000_000
 

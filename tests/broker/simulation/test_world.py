@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from reference_broker.simulation import inspection
-from reference_broker.simulation.faults import Fault
-from reference_broker.simulation.model import Fate
+from reference_broker.simulation.disk import inspection
+from reference_broker.simulation.machine.faults import Fault
+from reference_broker.simulation.plan.scenario import draw
 from reference_broker.simulation.report import Tally, run_seed, run_seeds
-from reference_broker.simulation.scenario import draw
+from reference_broker.simulation.watch.model import Fate
 from reference_broker.simulation.world import LAST_MESSAGES, World
 
 FAST_SEEDS = range(1_000, 1_010)

@@ -18,7 +18,7 @@ import pytest
 from reference_broker.core.index.index import EntryState, QueueIndex
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.disk import Crash, SimulatedDisk
+from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
 from reference_broker.store import Log, Operation, RecoveredLog, open_log
 from reference_broker.store.disk.ports import RenameFile, Write
 from reference_broker.store.format import record

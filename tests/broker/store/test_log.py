@@ -9,17 +9,7 @@ import pytest
 
 from reference_broker.core.journal.journal import Entry, Journal
 from reference_broker.core.message.content import NOT_STORED, Content
-from reference_broker.simulation.disk import Crash, SimulatedDisk
-from reference_broker.simulation.lone_log import (
-    LoneQueues,
-    adopted,
-    filled,
-    opened,
-    pump,
-    segments,
-    sequences,
-    settle_down,
-)
+from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
 from reference_broker.store import Log, open_log
 from reference_broker.store.disk.ports import (
     CreateFile,
@@ -39,6 +29,16 @@ from reference_broker.store.format.scan import Found, SegmentScan
 from reference_broker.store.format.segment import SPARE_FILE, SegmentName
 from reference_broker.store.log.publish_run import BODY_PIECE_BYTES
 from reference_broker.store.start.recovery import recover
+from reference_broker.testing.lone_log import (
+    LoneQueues,
+    adopted,
+    filled,
+    opened,
+    pump,
+    segments,
+    sequences,
+    settle_down,
+)
 
 
 def records(disk: SimulatedDisk, file: str | None = None) -> list[Found]:

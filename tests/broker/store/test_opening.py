@@ -10,15 +10,8 @@ from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
 from reference_broker.errors import StoreError
-from reference_broker.simulation.disk import Crash, SimulatedDisk
-from reference_broker.simulation.lone_log import (
-    LoneQueues,
-    adopted,
-    filled,
-    opened,
-    settle_down,
-)
-from reference_broker.simulation.power import PowerCut, PoweredDisk
+from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
+from reference_broker.simulation.disk.power import PowerCut, PoweredDisk
 from reference_broker.store import Log, Operation, RecoveredLog, open_log
 from reference_broker.store.disk.ports import (
     CreateFile,
@@ -35,6 +28,13 @@ from reference_broker.store.format.footer import read_footer
 from reference_broker.store.format.record import RecordType
 from reference_broker.store.format.segment import SPARE_FILE, SegmentName
 from reference_broker.store.rewrite.rewrite import build
+from reference_broker.testing.lone_log import (
+    LoneQueues,
+    adopted,
+    filled,
+    opened,
+    settle_down,
+)
 
 
 class Queues:

@@ -6,13 +6,13 @@ import pytest
 
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.disk import SimulatedDisk
-from reference_broker.simulation.lone_log import opened, pump, segments
+from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.store.format.checksum import PREFERRED, checksum_of
 from reference_broker.store.format.record import RecordType
 from reference_broker.store.format.scan import Found, SegmentScan
 from reference_broker.store.format.segment import SegmentName
 from reference_broker.store.log.publish_run import BODY_PIECE_BYTES
+from reference_broker.testing.lone_log import opened, pump, segments
 
 
 def published(disk: SimulatedDisk) -> list[Found]:

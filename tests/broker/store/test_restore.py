@@ -18,7 +18,7 @@ from reference_broker.core.message.header import facts_of
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyWish
 from reference_broker.core.queue.enqueue import enqueue
-from reference_broker.simulation.disk import SimulatedDisk
+from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.store import Log, open_log
 from reference_broker.store.doctor.queue_names import queue_names
 from reference_broker.store.log.reading import perform, take_reads

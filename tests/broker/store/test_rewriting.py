@@ -7,17 +7,7 @@ import pytest
 
 from reference_broker.core.index.index import EntryState
 from reference_broker.core.journal.journal import EntryColumns
-from reference_broker.simulation.disk import SimulatedDisk
-from reference_broker.simulation.lone_log import (
-    LoneQueues,
-    adopted,
-    filled,
-    opened,
-    pump,
-    segments,
-    sequences,
-    settle_down,
-)
+from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.store import Log, open_log
 from reference_broker.store.disk.ports import DeleteFile, RenameFile, SyncDirectory
 from reference_broker.store.format import record
@@ -29,6 +19,16 @@ from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteRes
 from reference_broker.store.rewrite.rewrite import build
 from reference_broker.store.rewrite.rewriting import Rewriting
 from reference_broker.store.start.recovery import recover
+from reference_broker.testing.lone_log import (
+    LoneQueues,
+    adopted,
+    filled,
+    opened,
+    pump,
+    segments,
+    sequences,
+    settle_down,
+)
 
 
 class Alive:

@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 from reference_broker.core.journal.journal import Entry
-from reference_broker.simulation.lone_log import LoneQueues, opened
-from reference_broker.simulation.power import PoweredDisk
+from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.store import Batch, Log, open_log
 from reference_broker.store.disk.ports import (
     DISK_FULL,
@@ -22,6 +21,7 @@ from reference_broker.store.format.segment import SPARE_FILE
 from reference_broker.store.liveness.liveness import Liveness
 from reference_broker.store.liveness.spare import Spare
 from reference_broker.store.log.free_space import LogSpace, message_bytes
+from reference_broker.testing.lone_log import LoneQueues, opened
 
 SEGMENT_BYTES = 32_768
 RESERVE = SEGMENT_BYTES // 2

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.lone_log import opened, pump, sequences
 from reference_broker.store.format.footer import FOOTER_RANGE_BYTES, FOREIGN_RANGES_ROOM
 from reference_broker.store.format.record import RANGE_BYTES
 from reference_broker.store.format.segment import SegmentName
 from reference_broker.store.liveness.liveness import Liveness, SegmentUse
 from reference_broker.store.log.foreign_ranges_by_segment import ForeignRangesBySegment
 from reference_broker.store.rewrite.rewrite import build
+from reference_broker.testing.lone_log import opened, pump, sequences
 
 QUEUE = 7
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.simulation.disk import SimulatedDisk
+from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.store.disk.ports import CreateFile, TruncateFile, Write
 from reference_broker.store.format.checksum import ChecksumKind, checksum_of
 from reference_broker.store.format.record import FRAME, FRAME_BYTES

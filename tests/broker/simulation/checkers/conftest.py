@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from reference_broker.simulation.checkers import Checker
-from reference_broker.simulation.events import (
+from reference_broker.simulation.events.events import (
     Copy,
     DeathNote,
     Delivery,
@@ -18,6 +17,7 @@ from reference_broker.simulation.events import (
     Settlement,
     Start,
 )
+from reference_broker.simulation.watch.checkers import Checker
 
 
 class Script:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from reference_broker.simulation.checkers import AckChecker, Violation
-from reference_broker.simulation.events import BitRot, RemovalKind, Settlement
-from reference_broker.simulation.plans import QueuePlan
+from reference_broker.simulation.events.events import BitRot, RemovalKind, Settlement
+from reference_broker.simulation.plan.plans import QueuePlan
+from reference_broker.simulation.watch.checkers import AckChecker, Violation
 
 PLANS = (
     QueuePlan("q"),

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.simulation.checkers import BooksChecker, Violation
-from reference_broker.simulation.events import Books
+from reference_broker.simulation.events.events import Books
+from reference_broker.simulation.watch.checkers import BooksChecker, Violation
 
 RIGHT = Books(segments=((0, 300, 300), (1_000, 0, 0)), astray=())
 

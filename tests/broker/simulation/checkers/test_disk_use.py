@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.simulation.checkers import DiskUseChecker, Violation
-from reference_broker.simulation.events import DiskUse, Message
+from reference_broker.simulation.events.events import DiskUse, Message
+from reference_broker.simulation.watch.checkers import DiskUseChecker, Violation
 
 SEGMENT_BYTES = 10_000
 TIDY = DiskUse(

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from reference_broker.simulation.checkers import DurabilityChecker, Violation
-from reference_broker.simulation.events import RemovalKind, Settlement
-from reference_broker.simulation.plans import QueuePlan
+from reference_broker.simulation.events.events import RemovalKind, Settlement
+from reference_broker.simulation.plan.plans import QueuePlan
+from reference_broker.simulation.watch.checkers import DurabilityChecker, Violation
 
 PLANS = (QueuePlan("q", dead_letters_to="dead"), QueuePlan("dead"), QueuePlan("other"))
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from reference_broker.simulation.checkers import ExpiryChecker, Violation
-from reference_broker.simulation.events import DeathNote
-from reference_broker.simulation.plans import QueuePlan
+from reference_broker.simulation.events.events import DeathNote
+from reference_broker.simulation.plan.plans import QueuePlan
+from reference_broker.simulation.watch.checkers import ExpiryChecker, Violation
 
 
 @pytest.fixture

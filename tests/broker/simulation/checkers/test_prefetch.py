@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reference_broker.simulation.checkers import PrefetchChecker, Violation
-from reference_broker.simulation.events import Settlement
+from reference_broker.simulation.events.events import Settlement
+from reference_broker.simulation.watch.checkers import PrefetchChecker, Violation
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.simulation.checkers import RebuildChecker, Violation
-from reference_broker.simulation.events import Indexed
+from reference_broker.simulation.events.events import Indexed
+from reference_broker.simulation.watch.checkers import RebuildChecker, Violation
 
 ONE, TWO = Indexed(1, 10, 5, 50, 0), Indexed(2, 60, 5, 50, 0)
 

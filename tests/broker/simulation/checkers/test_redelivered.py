@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reference_broker.simulation.checkers import RedeliveredChecker, Violation
-from reference_broker.simulation.events import DeathNote
+from reference_broker.simulation.events.events import DeathNote
+from reference_broker.simulation.watch.checkers import RedeliveredChecker, Violation
 
 
 @pytest.fixture

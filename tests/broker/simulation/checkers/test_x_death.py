@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from reference_broker.simulation.checkers import Violation, XDeathChecker
-from reference_broker.simulation.events import BitRot, Copy, DeathNote, Settlement
-from reference_broker.simulation.plans import QueuePlan
+from reference_broker.simulation.events.events import BitRot, Copy, DeathNote, Settlement
+from reference_broker.simulation.plan.plans import QueuePlan
+from reference_broker.simulation.watch.checkers import Violation, XDeathChecker
 
 PLANS = (
     QueuePlan("q", dead_letters_to="dead", ttl_ms=50, max_length=2),

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.simulation.checkers import Violation
-from reference_broker.simulation.features.ledger import Ledger, Post
+from reference_broker.simulation.clients.features.ledger import Ledger, Post
+from reference_broker.simulation.watch.checkers import Violation
 
 LINE = 1
 

@@ -1,0 +1,22 @@
+"""What the broker can do beyond queues, acks and dead letters: a workload for each, with its laws.
+
+A seed has none to two of them. Each has a virtual host of its own in the same broker, on the same
+log, under the same faults as everything else.
+"""
+
+from reference_broker.simulation.clients.features.actor import FeatureActor
+from reference_broker.simulation.clients.features.delayed import Delayed
+from reference_broker.simulation.clients.features.feature import Feature, vhost_of
+from reference_broker.simulation.clients.features.policies import PoliciesAtWork
+from reference_broker.simulation.clients.features.quorum import Quorum
+from reference_broker.simulation.clients.features.requeues import Requeues
+from reference_broker.simulation.clients.features.transactions import Transactions
+from reference_broker.simulation.clients.features.vhosts import VHosts
+from reference_broker.simulation.clients.features.windows import Windows
+
+FEATURES: dict[str, type[Feature]] = {
+    feature.name: feature
+    for feature in (Quorum, Delayed, Windows, Transactions, Requeues, PoliciesAtWork, VHosts)
+}
+
+__all__ = ["FEATURES", "Feature", "FeatureActor", "vhost_of"]

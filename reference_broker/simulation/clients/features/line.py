@@ -1,0 +1,233 @@
+"""One connection of a feature's client, with one channel: bytes in, bytes out.
+
+It logs in, has everything declared, and from then on publishes, takes and settles as the feature
+says. What it is told goes to the feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mqkit.wire import (
+    PERSISTENT,
+    PROTOCOL_HEADER,
+    Command,
+    ContentAssembler,
+    FrameParser,
+    FrameType,
+    Properties,
+    content_frames,
+    decode_header,
+    method_frame,
+)
+from mqkit.wire.methods import (
+    BasicAck,
+    BasicDeliver,
+    BasicNack,
+    BasicPublish,
+    ChannelClose,
+    ChannelOpen,
+    ChannelOpenOk,
+    ConnectionBlocked,
+    ConnectionClose,
+    ConnectionCloseOk,
+    ConnectionOpen,
+    ConnectionOpenOk,
+    ConnectionStart,
+    ConnectionStartOk,
+    ConnectionTune,
+    ConnectionTuneOk,
+    ConnectionUnblocked,
+    Method,
+)
+from reference_broker.simulation.clients.features.ledger import Post
+from reference_broker.simulation.machine.node import USER
+from reference_broker.simulation.watch.checkers import Violation
+
+if TYPE_CHECKING:
+    from reference_broker.simulation.clients.features.feature import Feature
+
+_FRAME_MAX = 131_072
+_CAPABILITIES = {
+    "publisher_confirms": True,
+    "basic.nack": True,
+    "connection.blocked": True,
+    "consumer_cancel_notify": True,
+}
+_CHANNEL = 1
+
+
+class Taken(NamedTuple):
+    """A message that the line was handed, and has not settled. ``sent_ms`` is when the broker sent
+    it, by the wall clock."""
+
+    queue: str
+    consumer: str
+    number: int
+    redelivered: bool
+    headers: dict[str, Any]
+    sent_ms: int
+
+
+class Line:
+    """From its first byte to :attr:`over`. ``number`` tells it from others; ``settled`` counts what
+    it has settled for good. What has bytes to say has sent them when it returns."""
+
+    def __init__(
+        self,
+        number: int,
+        feature: Feature,
+        send: Callable[[bytes], None],
+        wall_ms: Callable[[int], int],
+    ) -> None:
+        self.number = number
+        self.over = False
+        self.held: dict[int, Taken] = {}
+        self.unconfirmed: dict[int, Post] = {}
+        self._feature = feature
+        self._send = send
+        self._wall_ms = wall_ms
+        self._published = 0
+        self._asked = -1
+        self._answers = 0
+        self._parser = FrameParser(_FRAME_MAX)
+        self._assemblers = {0: ContentAssembler(), _CHANNEL: ContentAssembler()}
+        self._handlers: dict[type[Method], Callable[[Any], None]] = {
+            ConnectionStart: self._start,
+            ConnectionTune: self._tune,
+            ConnectionOpenOk: lambda _: self._say(_CHANNEL, ChannelOpen()),
+            ChannelOpenOk: lambda _: self._set_up(),
+            ConnectionClose: self._closed,
+            ChannelClose: self._closed,
+            ConnectionBlocked: lambda _: None,
+            ConnectionUnblocked: lambda _: None,
+            BasicAck: lambda method: self._answered_posts(method, feature.confirmed),
+            BasicNack: lambda method: self._answered_posts(method, feature.nacked),
+        }
+
+    @property
+    def ready(self) -> bool:
+        """Was everything answered?"""
+        return not self.over and self._answers == self._asked
+
+    def begin(self) -> None:
+        """Connected: say hello."""
+        self._send(PROTOCOL_HEADER)
+
+    def receive_data(self, data: bytes, sent: int) -> None:
+        """Bytes from the broker, and the stamp of their sending. Raises :exc:`Violation`."""
+        self._parser.receive_data(data)
+        while not self.over and (frame := self._parser.next_frame()) is not None:
+            if frame.type is FrameType.HEARTBEAT:
+                continue
+            command = self._assemblers[frame.channel].receive(frame)
+            if command is not None:
+                self._handle(command, sent)
+
+    # What a client does
+
+    def ask(self, *methods: Method) -> None:
+        """Methods with one answer each, which is no news to anybody but :attr:`ready`."""
+        self._asked += len(methods)
+        self._say(_CHANNEL, *methods)
+
+    def publish(
+        self,
+        exchange: str,
+        routing_key: str,
+        post: Post,
+        *,
+        persistent: bool = True,
+        message_id: str | None = None,
+        headers: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Send what was posted."""
+        self._published += 1
+        self.unconfirmed[self._published] = post
+        properties = Properties(
+            headers={"n": post.number, **headers},
+            delivery_mode=PERSISTENT if persistent else None,
+            message_id=message_id,
+        )
+        method = BasicPublish(exchange, routing_key)
+        self._send(content_frames(_CHANNEL, method, properties, post.body, _FRAME_MAX))
+
+    def ack(self, tag: int) -> Taken:
+        """Take a message for good."""
+        self._say(_CHANNEL, BasicAck(tag))
+        return self.held.pop(tag)
+
+    def give_back(self, tag: int, *, requeue: bool) -> Taken:
+        """Requeue a message, or reject it."""
+        self._say(_CHANNEL, BasicNack(tag, requeue=requeue))
+        return self.held.pop(tag)
+
+    # What the broker says
+
+    def _handle(self, command: Command, sent: int) -> None:
+        method = command.method
+        if isinstance(method, BasicDeliver):
+            self._deliver(method, command, sent)
+            return
+        handler = self._handlers.get(type(method))
+        if handler is not None:
+            handler(method)
+        elif type(method).__name__.endswith("Ok"):
+            self._answers += 1
+            self._feature.answered(self, method)
+        else:
+            raise Violation("protocol", f"a client got {method}")
+
+    def _deliver(self, method: BasicDeliver, command: Command, sent: int) -> None:
+        headers = decode_header(command.header)[1].headers or {}
+        queue = method.consumer_tag.partition("/")[0]
+        taken = Taken(
+            queue,
+            method.consumer_tag,
+            headers.get("n", 0),
+            method.redelivered,
+            headers,
+            self._wall_ms(sent),
+        )
+        holding = [(each.queue, each.number) for each in self.held.values()]
+        post = self._feature.ledger.delivered(queue, taken.number, holding)
+        if command.body != post.body:
+            raise Violation("content", f"message {taken.number} came with another body")
+        self.held[method.delivery_tag] = taken
+        self._feature.delivered(self, taken)
+
+    def _answered_posts(
+        self, method: BasicAck | BasicNack, tell: Callable[[Line, Post], None]
+    ) -> None:
+        if method.delivery_tag not in self.unconfirmed:
+            raise Violation("protocol", f"{method} is for nothing that was published")
+        for sequence in list(self.unconfirmed):
+            if sequence == method.delivery_tag or (
+                method.multiple and sequence < method.delivery_tag
+            ):
+                tell(self, self.unconfirmed.pop(sequence))
+
+    def _start(self, method: ConnectionStart) -> None:
+        response = f"\0{USER}\0{USER}".encode()
+        self._say(0, ConnectionStartOk({"capabilities": _CAPABILITIES}, "PLAIN", response))
+
+    def _tune(self, method: ConnectionTune) -> None:
+        frame_max = min(_FRAME_MAX, method.frame_max)
+        vhost = self._feature.vhost
+        self._say(0, ConnectionTuneOk(method.channel_max, frame_max, 0), ConnectionOpen(vhost))
+
+    def _set_up(self) -> None:
+        self._asked = 0
+        self.ask(*self._feature.topology())
+
+    def _closed(self, method: ChannelClose | ConnectionClose) -> None:
+        if method.reply_code not in self._feature.expected_closes:
+            raise Violation("protocol", f"a client was closed: {method}")
+        if isinstance(method, ConnectionClose):
+            self._say(0, ConnectionCloseOk())
+        self.over = True
+
+    def _say(self, channel: int, *methods: Method) -> None:
+        self._send(b"".join(method_frame(channel, method) for method in methods))

@@ -1,0 +1,115 @@
+"""Transactions. Their laws: what was committed is there, all of it, and what was not never shows;
+acks too: one that was committed is for good, and a message whose ack was rolled back comes again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mqkit.wire.methods import (
+    BasicConsume,
+    BasicQos,
+    Method,
+    QueueDeclare,
+    TxCommit,
+    TxCommitOk,
+    TxRollback,
+    TxRollbackOk,
+    TxSelect,
+)
+from reference_broker.errors import ReplyCode
+from reference_broker.simulation.clients.features.feature import Feature
+from reference_broker.simulation.clients.features.ledger import Post
+from reference_broker.simulation.clients.features.line import Line, Taken
+
+_ROLLBACK_CHANCE = 0.3
+_OPEN_CHANCE = 0.2
+"""Of a transaction that goes on when the client acts again."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """What a line has done since its last commit or rollback."""
+
+    posts: list[Post] = field(default_factory=list)
+    acks: dict[int, Taken] = field(default_factory=dict)
+    committing: bool = False
+    settled: int = 0
+    """What the line has settled for good, with this commit."""
+
+
+class Transactions(Feature):
+    name = "transactions"
+    queues = ("left", "right")
+    expected_closes = (*Feature.expected_closes, ReplyCode.PRECONDITION_FAILED)
+    """Where memory is short a transaction may be too large."""
+
+    def __init__(self, *given: object) -> None:
+        super().__init__(*given)  # type: ignore[arg-type]
+        self._open: dict[int, _Open] = {}
+        self._never: set[int] = set()
+        """Messages that were not committed."""
+
+    def declarations(self) -> list[Method]:
+        return [QueueDeclare(queue=queue, durable=True) for queue in self.queues]
+
+    def topology(self) -> list[Method]:
+        consumes = [BasicConsume(queue=queue, consumer_tag=f"{queue}/0") for queue in self.queues]
+        return [
+            *self.declarations(), TxSelect(), BasicQos(prefetch_count=self.prefetch), *consumes
+        ]  # fmt: skip
+
+    def act(self, line: Line) -> None:
+        self._open.setdefault(line.number, _Open())
+        if self.draining:
+            self.settle_some(line)
+            self._end(line, commit=True)
+            return
+        for _ in range(self.random.randint(0, 4)):
+            self.publish(line)
+        self.settle_some(line)
+        if self.random.random() >= _OPEN_CHANCE:
+            self._end(line, commit=self.random.random() >= _ROLLBACK_CHANCE)
+
+    def publish(self, line: Line) -> None:
+        queue = self.random.choice(self.queues)
+        post = self.post(line, [(queue,)])
+        self._open[line.number].posts.append(post)
+        line.publish("", queue, post)
+        line.unconfirmed.clear()
+
+    def settle(self, line: Line, tag: int) -> None:
+        self.ack(line, tag)
+
+    def ack(self, line: Line, tag: int) -> None:
+        self._open[line.number].acks[tag] = line.ack(tag)
+
+    def _end(self, line: Line, *, commit: bool) -> None:
+        transaction = self._open[line.number]
+        if not commit:
+            line.ask(TxRollback())
+            return
+        for taken in transaction.acks.values():
+            self.ledger.settled(line.number, taken.queue, taken.number)
+        transaction.committing = True
+        line.ask(TxCommit())
+
+    def answered(self, line: Line, method: Method) -> None:
+        if isinstance(method, TxCommitOk):
+            done = self._open.pop(line.number)
+            for post in done.posts:
+                self.ledger.confirmed(post, self.clock.wall_ms(), synced=False)
+            self.ledger.all_synced(line.number)
+        elif isinstance(method, TxRollbackOk):
+            done = self._open.pop(line.number)
+            self._never.update(post.number for post in done.posts)
+            line.held.update(done.acks)
+
+    def delivered(self, line: Line, taken: Taken) -> None:
+        if taken.number in self._never:
+            raise self.fail(f"message {taken.number} was not committed, and came")
+
+    def ended(self, line: Line) -> None:
+        lost = self._open.pop(line.number, None)
+        if lost is not None and not lost.committing:
+            self._never.update(post.number for post in lost.posts)

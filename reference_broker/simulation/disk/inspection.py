@@ -1,0 +1,210 @@
+"""What the simulator reads inside the broker and its log: nobody else here knows how they keep it.
+
+Everything else here looks at the broker from outside. A change of a queue's insides is a change of
+this module; the files of the log are for :mod:`reference_broker.simulation.disk.autopsy`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from reference_broker.core.broker import DEFAULT_VHOST, Broker
+from reference_broker.core.journal.journal import EntryColumns, EntrySource
+from reference_broker.core.message.content import Content
+from reference_broker.core.queue.queue import Queue
+from reference_broker.simulation.disk.bookkeeping import all_queues
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.simulation.events.events import Copy, DiskUse, Indexed, Losses, Start
+from reference_broker.simulation.events.marking import marks_of
+from reference_broker.store import Disk, Log, RecoveredLog
+from reference_broker.store.doctor.queue_names import queue_names
+from reference_broker.store.format.segment import QUARANTINE_SUFFIX, SPARE_FILE
+from reference_broker.store.liveness.fetch_request import FetchRequest
+from reference_broker.store.log.reading import perform, plan
+from reference_broker.store.start.recovered import DamageReport
+from reference_broker.store.start.recovery import recover
+
+_EVERYWHERE = 1 << 62
+
+
+class Found(NamedTuple):
+    """What a start found, before anything came of it: what expired meanwhile is still here."""
+
+    copies: Mapping[int, Sequence[Copy]]
+    """By queue id, in order of sequence."""
+    damage: DamageReport
+
+
+# The broker that runs
+
+
+def queues_of(broker: Broker) -> list[Queue]:
+    return list(broker.vhosts[DEFAULT_VHOST].queues.values())
+
+
+def is_empty(broker: Broker) -> bool:
+    """Is nothing ready, and nothing handed out?"""
+    return not any(queue.ready or queue.unacked for queue in queues_of(broker))
+
+
+def is_synced(broker: Broker) -> bool:
+    """Is everything that the broker has logged on its disk?"""
+    return broker.journal.synced == broker.journal.tail
+
+
+def ready_numbers(queue: Queue, log: Log, disk: Disk) -> list[int]:
+    """The messages that are ready, in order of sequence."""
+    absent = array("Q")
+    positions = array("q")
+    for index in queue.indexes():
+        for sequence, position, _ in index.ready_from(0):
+            if sequence not in queue.contents:
+                absent.append(sequence)
+                positions.append(position)
+    contents = queue.contents | _read(log, disk, queue.id, absent, positions)
+    return [marks_of(content.header).number for _, content in sorted(contents.items())]
+
+
+def losses_of(broker: Broker) -> Losses:
+    """What its queues say that they have removed by themselves, or for an operator; or lost."""
+    return {
+        queue.name: Counter(
+            expired=queue.expired, maxlen=queue.dropped, purged=queue.purged, damaged=queue.lost
+        )
+        for queue in queues_of(broker)
+    }
+
+
+# Its index, and what is on its disk
+
+
+def index_of(broker: Broker) -> dict[str, list[Indexed]]:
+    """What its queues have that is in the log, in order of sequence: those of all virtual hosts,
+    and those that nobody can name. By id and name, as names repeat."""
+    return _index(broker, broker)
+
+
+def rebuilt_index(
+    broker: Broker, disk: SimulatedDisk, *, trust_footers: bool
+) -> dict[str, list[Indexed]]:
+    """What a new broker would find in the same queues, if the power failed now. Entries of deleted
+    queues may still be in the log; nobody will see them."""
+    return _index(broker, recover(disk.copy(), trust_footers=trust_footers))
+
+
+def _index(broker: Broker, source: EntrySource) -> dict[str, list[Indexed]]:
+    index: dict[str, list[Indexed]] = {}
+    for queue in all_queues(broker):
+        entries: list[Indexed] = []
+        for columns in source.live_entries(queue.id, 0, _EVERYWHERE):
+            count = len(columns.sequences)
+            expiries = (
+                array("q", bytes(8 * count)) if columns.expiries is None else columns.expiries
+            )
+            entries += map(
+                Indexed,
+                columns.sequences,
+                columns.positions,
+                columns.sizes,
+                columns.stored,
+                expiries,
+            )
+        if entries:
+            index[f"{queue.id} {queue.name}"] = sorted(entries)
+    return index
+
+
+# What a start finds
+
+
+def found_in(log: Log, recovered: RecoveredLog, disk: SimulatedDisk) -> Found:
+    """What the clients' queues have, which are those of the default virtual host. To be called
+    before ``recovered`` is used up."""
+    names = queue_names(recovered.definitions)
+    theirs = [
+        each for each in recovered.queues if each in names and names[each].vhost == DEFAULT_VHOST
+    ]
+    return Found(copies_of(log, recovered, theirs, disk), recovered.damage)
+
+
+def copies_of(
+    log: Log,
+    source: EntrySource,
+    queue_ids: Sequence[int],
+    disk: SimulatedDisk,
+) -> dict[int, list[Copy]]:
+    """The logged messages of each queue, in order of sequence. A message whose record is damaged,
+    which nobody may have noticed yet, is among them."""
+    readable = disk.copy(healed=True) if disk.rotten else disk
+    copies: dict[int, list[Copy]] = {}
+    for queue_id in queue_ids:
+        pieces = source.live_entries(queue_id, 0, _EVERYWHERE)
+        contents = _read(log, readable, queue_id, *_places(pieces))
+        copies[queue_id] = [_copy(content) for _, content in sorted(contents.items())]
+    return copies
+
+
+def start_of(broker: Broker, found: Found, stamp: int, wall_ms: int) -> Start:
+    """What a start is to those outside."""
+    names = {queue.id: queue.name for queue in queues_of(broker)}
+    lost = found.damage.lost
+    return Start(
+        {names[each]: copies for each, copies in found.copies.items() if each in names},
+        stamp,
+        wall_ms,
+        damaged=found.damage.damaged,
+        lost=Counter({names[each]: count for each, count in lost.items() if each in names}),
+        orphans=sum(count for each, count in lost.items() if each not in names),
+    )
+
+
+def _places(pieces: Iterable[EntryColumns]) -> tuple[array[int], array[int]]:
+    sequences, positions = array("Q"), array("q")
+    for columns in pieces:
+        sequences.extend(columns.sequences)
+        positions += columns.positions
+    return sequences, positions
+
+
+def _read(
+    log: Log, disk: Disk, queue_id: int, sequences: array[int], positions: array[int]
+) -> dict[int, Content]:
+    outcome = perform(disk, plan(FetchRequest(queue_id, sequences, positions), log))
+    return {
+        sequence: content for sequence, content in outcome.fetched.contents if content is not None
+    }
+
+
+def _copy(content: Content) -> Copy:
+    marks = marks_of(content.header)
+    return Copy(marks.number, marks.history)
+
+
+# Its disk
+
+
+def disk_use_of(log: Log, broker: Broker, disk: SimulatedDisk) -> DiskUse:
+    """What the log takes of its disk, and what it needs of that."""
+    books = list(log._liveness)
+    known = {use.name.file for use in books} | {SPARE_FILE}
+    pages = {page.file for page in log.pages._pages}
+    strangers = sorted(
+        file
+        for file in disk.list_files()
+        if file not in known and file not in pages and not file.endswith(QUARANTINE_SUFFIX)
+    )
+    entries = [each for entries in index_of(broker).values() for each in entries]
+    return DiskUse(
+        size_bytes=sum(disk.size(file) for file in disk.list_files() if file in known),
+        live_bytes=sum(entry.stored for entry in entries),
+        foreign_bytes=sum(use.foreign_bytes for use in books),
+        entries=len(entries),
+        files=len(books),
+        queues=len(all_queues(broker)),
+        definition_bytes=log._definitions.snapshot_bytes,
+        strangers=tuple(strangers),
+        rotten=any(use.damaged for use in books),
+    )

@@ -1,0 +1,57 @@
+"""A disk that may be full, and whose power may fail in the middle of a recovery."""
+
+from __future__ import annotations
+
+import errno
+from random import Random
+
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.store.disk.ports import CreateFile, CreateSpare, Operation, Write
+
+
+class PowerCut(Exception):
+    """The power failed before an operation; crash the disk, and start again."""
+
+
+class PoweredDisk(SimulatedDisk):
+    """Raises :exc:`PowerCut` in place of the operation that :meth:`cut_power_at` named. While it
+    is ``full`` no file can be created or grow; nor can any beyond ``capacity_bytes`` for all files
+    together, if that is set."""
+
+    def __init__(self, random: Random | None = None, capacity_bytes: int | None = None) -> None:
+        super().__init__(random)
+        self.full = False
+        self.capacity_bytes = capacity_bytes
+        self._power_until: int | None = None
+
+    def cut_power_at(self, operation: int) -> None:
+        """The ``operation``-th from now (1 is the next) does not happen."""
+        self._power_until = self.operations + operation
+
+    def keep_power(self) -> None:
+        """Forget :meth:`cut_power_at`."""
+        self._power_until = None
+
+    def perform(self, operation: Operation) -> None:
+        if self._power_until is not None and self.operations + 1 >= self._power_until:
+            self._power_until = None
+            raise PowerCut
+        if not self._has_room(operation):
+            raise OSError(errno.ENOSPC, "the simulated disk is full")
+        super().perform(operation)
+
+    def _has_room(self, operation: Operation) -> bool:
+        if isinstance(operation, CreateFile | CreateSpare):
+            more_bytes = operation.size_bytes
+            if isinstance(operation, CreateSpare) and operation.file in self.list_files():
+                more_bytes -= self.size(operation.file)
+        elif isinstance(operation, Write):
+            end = operation.offset + sum(map(len, operation.pieces))
+            more_bytes = end - self.size(operation.file)
+            if more_bytes <= 0:
+                return True
+        else:
+            return True
+        if self.full:
+            return False
+        return self.capacity_bytes is None or self.size_bytes + more_bytes <= self.capacity_bytes

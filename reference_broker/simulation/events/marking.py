@@ -1,0 +1,57 @@
+"""What a message carries so that it is known again: its number, and what the broker added to it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mqkit.wire import PERSISTENT, Properties, decode_header
+from reference_broker.simulation.events.events import DeathNote, Message
+
+NUMBER_DIGITS = 10
+"""Of the number in ``message_id``: the body may be empty."""
+
+
+class Marks(NamedTuple):
+    """What a content header says about a message of a simulated client."""
+
+    number: int
+    properties: Properties
+    history: tuple[DeathNote, ...]
+    first_death: tuple[str, str] | None
+    last_death: tuple[str, str] | None
+
+    @property
+    def deaths(self) -> int:
+        return sum(note.times for note in self.history)
+
+
+def properties_of(message: Message, *, dead: bool = False) -> Properties:
+    """What it is published with; or what is left of that once it was ``dead``."""
+    expires = message.expiration_ms is not None and not dead
+    return Properties(
+        delivery_mode=PERSISTENT if message.persistent else None,
+        priority=message.priority,
+        expiration=str(message.expiration_ms) if expires else None,
+        message_id=f"{message.number:0{NUMBER_DIGITS}d}",
+    )
+
+
+def marks_of(header: bytes) -> Marks:
+    """Raises :exc:`ValueError` for a header that no simulated client has made."""
+    properties = decode_header(header)[1]
+    headers = properties.headers or {}
+    properties.headers = None
+    tables = headers.get("x-death", [])
+    history = tuple(DeathNote(each["queue"], each["reason"], each["count"]) for each in tables)
+    return Marks(
+        int(properties.message_id or ""),
+        properties,
+        history,
+        _death(headers, "first"),
+        _death(headers, "last"),
+    )
+
+
+def _death(headers: dict[str, Any], which: str) -> tuple[str, str] | None:
+    queue = headers.get(f"x-{which}-death-queue")
+    return None if queue is None else (queue, headers[f"x-{which}-death-reason"])

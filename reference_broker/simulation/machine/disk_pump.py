@@ -1,0 +1,149 @@
+"""Performs the log's batches in virtual time, one operation at a time: a crash may come between any
+two. It does what :class:`reference_broker.runtime.disk.disk.DiskThread` does with a thread.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from random import Random
+from typing import Protocol
+
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.store import Batch, Disk, Log, Operation
+from reference_broker.store.disk.ports import (
+    DISK_FULL,
+    CreateFile,
+    CreateSpare,
+    Sync,
+    SyncDirectory,
+)
+
+OPERATION_US = (10, 200)
+SYNC_US = (200, 8_000)
+SLOW_SYNC_US = (20_000, 400_000)
+SLOW_SYNC_CHANCE = 0.03
+
+DRAIN_MAX = 10_000
+"""Operations of a clean stop: a log that always has one more never comes to rest."""
+
+
+class DiskEvents(Protocol):
+    """The process, as its disk sees it."""
+
+    def synced(self, position: int) -> None:
+        """Everything below ``position`` is on disk."""
+
+    def spare_made(self, *, missing: bool) -> None:
+        """The segment after the next was to be made; ``missing``: there was no room for it."""
+
+    def disk_full(self) -> None:
+        """The log can't grow; a later ``synced`` says that it can again."""
+
+    def disk_failed(self) -> None:
+        """A write or sync failed; nothing more will be performed."""
+
+
+class DiskPump:
+    """One batch is on its way at a time; :meth:`kick` begins the next."""
+
+    def __init__(
+        self, clock: SimulatedClock, random: Random, log: Log, disk: Disk, events: DiskEvents
+    ) -> None:
+        self._clock = clock
+        self._random = random
+        self._log = log
+        self._disk = disk
+        self._events = events
+        self._batch: Batch | None = None
+        self._todo: deque[Operation] = deque()
+        self._full = False
+        self._stopped = False
+        self._ticket = 0
+
+    def kick(self) -> None:
+        """There may be pending records. Cheap."""
+        if self._stopped:
+            return
+        if self._full:
+            self._full = False
+            self._schedule()
+        elif self._batch is None:
+            self._batch = self._log.take_batch()
+            if self._batch is not None:
+                self._todo.extend(self._batch.operations)
+                self._schedule()
+
+    def stop(self) -> None:
+        """The process is gone: what was not performed never will be."""
+        self._stopped = True
+
+    def drain(self) -> bool:
+        """A clean stop: perform everything now, and the mark of it; whether that worked."""
+        if not self._full:
+            self._run_batch()
+            self.kick()
+            self._run_batch()
+        if self._stopped or self._full:
+            return False
+        self._log.close()
+        self.kick()
+        self._run_batch()
+        return not (self._stopped or self._full)
+
+    def _run_batch(self) -> None:
+        for _ in range(DRAIN_MAX):
+            if self._batch is None or self._full or self._stopped:
+                return
+            self._perform_next()
+        raise AssertionError(f"a clean stop has taken {DRAIN_MAX} operations of the disk")
+
+    def _schedule(self) -> None:
+        span = OPERATION_US
+        if isinstance(self._todo[0], Sync | SyncDirectory):
+            slow = self._random.random() < SLOW_SYNC_CHANCE
+            span = SLOW_SYNC_US if slow else SYNC_US
+        self._ticket += 1
+        ticket = self._ticket
+        self._clock.after(self._random.randint(*span), lambda: self._step(ticket))
+
+    def _step(self, ticket: int) -> None:
+        if ticket == self._ticket and not self._stopped:
+            self._perform_next()
+
+    def _perform_next(self) -> None:
+        self._ticket += 1  # What was scheduled is void: a clean stop doesn't wait for it.
+        operation = self._todo[0]
+        try:
+            self._disk.perform(operation)
+        except OSError as error:
+            if not self._may_fail(operation, error):
+                return
+        self._todo.popleft()
+        if self._todo:
+            self._schedule()
+        else:
+            self._complete()
+
+    def _may_fail(self, operation: Operation, error: OSError) -> bool:
+        """Whether the batch goes on without it."""
+        full = error.errno in DISK_FULL
+        if full and isinstance(operation, CreateSpare):
+            assert self._batch is not None
+            self._batch.spare_missing = True
+            return True
+        if full and isinstance(operation, CreateFile):
+            self._full = True
+            self._events.disk_full()
+        else:
+            self._stopped = True
+            self._events.disk_failed()
+        return False
+
+    def _complete(self) -> None:
+        batch, self._batch = self._batch, None
+        assert batch is not None
+        self._log.batch_synced(batch)
+        if any(isinstance(operation, CreateSpare) for operation in batch.operations):
+            self._events.spare_made(missing=batch.spare_missing)
+        self.kick()
+        self._events.synced(self._log.synced)

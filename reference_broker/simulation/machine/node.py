@@ -1,0 +1,292 @@
+"""One life of the broker's process: the real core and the real log, with simulated ends.
+
+The order of things is the server's (:mod:`reference_broker.runtime.server`): an input, then the
+outputs of every dirty connection, then the disk and what is to be read, then the next tick.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from random import Random
+
+from reference_broker.core.access.users import User, UserStore, hash_password
+from reference_broker.core.alarms import Alarm
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.base.peer import Peer
+from reference_broker.core.broker import DEFAULT_VHOST, Broker
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.index.memory_window import Window
+from reference_broker.core.journal.journal import Fetched
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.machine.backlog_pump import BacklogPump
+from reference_broker.simulation.machine.disk_pump import DiskPump
+from reference_broker.simulation.machine.network import Link
+from reference_broker.simulation.machine.rewrite_pump import RewritePump
+from reference_broker.simulation.plan.plans import BrokerPlan
+from reference_broker.store import Disk, Log, RecoveredLog
+from reference_broker.store.start.restore import restore, resume
+
+SOCKET_BUFFER_BYTES = 16 * 1024
+"""What a socket takes before it asks the broker to wait: little, so that slow readers matter."""
+
+DISK_RETRY_US = 1_000_000
+"""Between two tries of what the disk had no room for."""
+
+USER = "guest"
+
+Wiretap = Callable[[Link, bytes], None]
+"""Called with what the broker sends, at the end of the input that made it do so."""
+
+
+def establish(broker: Broker, vhosts: Sequence[str]) -> None:
+    """Make the user and the virtual hosts that have to be there durable, where they are not yet: an
+    earlier life may have ended in the middle of this. Within an input."""
+    if broker.is_new:
+        broker.add_vhost(DEFAULT_VHOST)
+    if broker.is_new or USER not in broker.users:
+        broker.access.store_user(_user())
+    for vhost in (DEFAULT_VHOST, *vhosts):
+        if vhost not in broker.vhosts:
+            broker.add_vhost(vhost)
+        if broker.is_new or broker.access.permission(USER, vhost) is None:
+            broker.access.allow_everything(USER, vhost)
+    broker.finish()
+
+
+def _user() -> User:
+    return User(USER, hash_password(USER.encode(), b"salt"), loopback_only=True)
+
+
+class _Socket:
+    """The broker's end of one link."""
+
+    __slots__ = ("connection", "finished", "full", "link", "reading")
+
+    def __init__(self, link: Link, connection: Connection) -> None:
+        self.link = link
+        self.connection = connection
+        self.full = False
+        self.reading = True
+        self.finished = False
+
+
+class Node:
+    """A running broker; ``full`` while it waits for room on its disk. ``failed`` is called when the
+    disk did: the process promises nothing any more, and is to be crashed."""
+
+    def __init__(
+        self,
+        clock: SimulatedClock,
+        random: Random,
+        plan: BrokerPlan,
+        disk: Disk,
+        log: Log,
+        recovered: RecoveredLog,
+        wiretap: Wiretap,
+        failed: Callable[[], None],
+    ) -> None:
+        self.full = False
+        self._alive = True
+        self._clock = clock
+        self._wiretap = wiretap
+        self._failed = failed
+        self._sockets: dict[int, _Socket] = {}
+        self._tick_at: float | None = None
+        self._disk_retry_armed = False
+        self._memory_alarm = False
+        self._counts: Counter[str] = Counter()
+        users = UserStore()
+        users.add(_user())
+        self.log = log
+        self.broker = Broker(
+            log,
+            users,
+            limits=Limits(memory_high_watermark_bytes=plan.memory_bytes),
+            window=Window(plan.window_bytes),
+            version="simulated",
+            secret=random.randbytes(32),
+        )
+        self.broker.begin(*clock.now())
+        restore(self.broker, recovered)
+        resume(self.broker, log, disk)
+        if plan.vhosts:
+            establish(self.broker, plan.vhosts)
+        self._pump = DiskPump(clock, random, log, disk, self)
+        self._backlog = BacklogPump(clock, random, log, disk, self)
+        self._rewriter = RewritePump(clock, random, log, disk, self._pump.kick)
+        self.spare_made(missing=log.spare_missing)
+        self._turn()
+
+    @property
+    def counts(self) -> Counter[str]:
+        """What the store did beside logging, and what it was short of."""
+        return self._counts + self._backlog.counts + self._rewriter.counts
+
+    # From the network
+
+    def connect(self, link: Link) -> None:
+        """A client connected over ``link``."""
+        peer = Peer("127.0.0.1", 49_152 + link.number % 16_384, "127.0.0.1", 5672)
+        connection = self.broker.connect(peer, *self._clock.now())
+        self._sockets[connection.id] = socket = _Socket(link, connection)
+        link.to_client.moved = lambda: self._room(socket)
+        self._turn()
+
+    def receive(self, link: Link, data: bytes) -> None:
+        """Bytes arrived."""
+        socket = self._socket_of(link)
+        if socket is not None:
+            socket.connection.receive_data(data, *self._clock.now())
+            self._turn()
+
+    def receive_eof(self, link: Link) -> None:
+        """The link ended."""
+        socket = self._socket_of(link)
+        if socket is not None:
+            socket.connection.receive_eof(*self._clock.now())
+            del self._sockets[socket.connection.id]
+            self._turn()
+
+    def administer(self, act: Callable[[Broker], None]) -> None:
+        """An operator does something, as over HTTP."""
+        self.broker.begin(*self._clock.now())
+        act(self.broker)
+        self.broker.finish()
+        self._turn()
+
+    # From the disk
+
+    def synced(self, position: int) -> None:
+        self.full = False
+        self._rewriter.synced()
+        self.broker.synced(position, *self._clock.now())
+        self._turn()
+
+    def spare_made(self, *, missing: bool) -> None:
+        if missing:
+            self._counts["spares missing"] += 1
+            self.broker.disk_low(*self._clock.now())
+            self._retry_disk_later()
+        else:
+            self.broker.disk_recovered(*self._clock.now())
+        self._turn()
+
+    def disk_full(self) -> None:
+        if not self.full:
+            self.full = True
+            self._counts["full logs"] += 1
+            self.broker.disk_full(*self._clock.now())
+            self._retry_disk_later()
+            self._turn()
+
+    def fetched(self, answers: list[Fetched]) -> None:
+        self.broker.fetched(answers, *self._clock.now())
+        self._turn()
+
+    def disk_failed(self) -> None:
+        self.broker.disk_failed(*self._clock.now())
+        self._turn()
+        self._failed()
+
+    def retry_disk(self) -> None:
+        """Try again what the disk had no room for. The node does so by itself from time to time."""
+        self.log.retry_spare()
+        if not (self.full or self.log.spare_missing):
+            self.broker.disk_recovered(*self._clock.now())
+        self._pump.kick()
+
+    def _retry_disk_later(self) -> None:
+        if not self._disk_retry_armed:
+            self._disk_retry_armed = True
+            self._clock.after(DISK_RETRY_US, self._retry_disk)
+
+    def _retry_disk(self) -> None:
+        self._disk_retry_armed = False
+        if self._alive and Alarm.DISK in self.broker.alarms.on:
+            self.retry_disk()
+            self._retry_disk_later()
+
+    # The end
+
+    def crash(self) -> None:
+        """The process is gone, from one moment to the next."""
+        self._alive = False
+        for pump in (self._rewriter, self._backlog, self._pump):
+            pump.stop()
+        for socket in self._sockets.values():
+            socket.link.broker_gone()
+
+    def stop(self) -> bool:
+        """Stop on purpose: close every connection, write what is pending; whether that worked."""
+        self.broker.close("shutdown", *self._clock.now())
+        self._turn()
+        self._rewriter.stop()
+        self._backlog.stop()
+        clean = self._pump.drain()
+        self._alive = False
+        for socket in self._sockets.values():
+            socket.link.to_broker.close()
+            socket.link.to_client.finish()
+        return clean
+
+    # The turn's end
+
+    def _socket_of(self, link: Link) -> _Socket | None:
+        if not self._alive:
+            return None
+        return next((each for each in self._sockets.values() if each.link is link), None)
+
+    def _turn(self) -> None:
+        for connection in self.broker.take_dirty_connections():
+            socket = self._sockets.get(connection.id)
+            if socket is not None:
+                self._flush(socket)
+        self._pump.kick()
+        self._backlog.kick()
+        self._arm(self.broker.next_deadline())
+        alarm = Alarm.MEMORY in self.broker.alarms.on
+        self._counts["memory alarms"] += alarm and not self._memory_alarm
+        self._memory_alarm = alarm
+
+    def _flush(self, socket: _Socket) -> None:
+        connection = socket.connection
+        while connection.output and (connection.closed or not socket.full):
+            data = b"".join(connection.take_output())
+            self._wiretap(socket.link, data)
+            socket.link.to_client.send(data)
+            if socket.link.to_client.waiting_bytes > SOCKET_BUFFER_BYTES:
+                socket.full = True
+                connection.pause_writing()
+            elif connection.starved:
+                connection.resume_writing(*self._clock.now())
+        if connection.wants_reading != socket.reading:
+            socket.reading = connection.wants_reading
+            if socket.reading:
+                socket.link.to_broker.release()
+            else:
+                socket.link.to_broker.hold()
+        if connection.closed and not socket.finished:
+            socket.finished = True
+            socket.link.to_client.finish()
+
+    def _room(self, socket: _Socket) -> None:
+        if not self._alive or not socket.full:
+            return
+        if socket.link.to_client.waiting_bytes <= SOCKET_BUFFER_BYTES // 2:
+            socket.full = False
+            socket.connection.resume_writing(*self._clock.now())
+            self._turn()
+
+    def _arm(self, at: float | None) -> None:
+        if at is None or (self._tick_at is not None and self._tick_at <= at):
+            return
+        self._tick_at = at
+        self._clock.at_mono(at, lambda: self._tick(at))
+
+    def _tick(self, armed_for: float) -> None:
+        if not self._alive or self._tick_at != armed_for:
+            return
+        self._tick_at = None
+        self.broker.tick(*self._clock.now())
+        self._turn()

@@ -1,0 +1,134 @@
+"""Rewrites segments in virtual time, one operation of the copy at a time: a crash, or an error of
+the disk, may come between any two. It does what
+:class:`reference_broker.runtime.disk.rewriter.Rewriter` does with a thread."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from contextlib import suppress
+from random import Random
+
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.store import Disk, Log, Operation
+from reference_broker.store.disk.disk_view import DiskView
+from reference_broker.store.disk.ports import DeleteFile
+from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult
+from reference_broker.store.rewrite.copying import SourceUnreadable
+from reference_broker.store.rewrite.rewrite import build
+
+INTERVAL_US = 100_000
+LOOKS = (1, 3)
+"""Of one life: how often in a row something has to be found worth it."""
+
+RETRY_US = 10_000_000
+OPERATION_US = (100, 30_000)
+
+
+class RewritePump:
+    """Rewrites what ``log`` says, one at a time. ``kick_disk`` is called when a finished copy is to
+    be put in its place. ``counts`` says what came of it."""
+
+    def __init__(
+        self,
+        clock: SimulatedClock,
+        random: Random,
+        log: Log,
+        disk: Disk,
+        kick_disk: Callable[[], None],
+    ) -> None:
+        self.counts: Counter[str] = Counter()
+        self._clock = clock
+        self._random = random
+        self._log = log
+        self._disk = disk
+        self._kick_disk = kick_disk
+        self._plan: RewritePlan | None = None
+        self._result: RewriteResult | None = None
+        self._todo: deque[Operation] = deque()
+        self._looks = random.choice(LOOKS)
+        self._armed = False
+        self._stopped = False
+        self.synced()
+
+    def synced(self) -> None:
+        """Something may be worth rewriting now, or soon. Cheap."""
+        if not self._armed and self._plan is None:
+            self._begin_in(INTERVAL_US)
+
+    def stop(self) -> None:
+        """The process is gone, or stops: what is under way is dropped."""
+        self._stopped = True
+        if self._plan is not None:
+            self._log.abandon_rewrite(self._plan)
+
+    def _begin_in(self, delay_us: int) -> None:
+        self._armed = True
+        self._clock.after(delay_us, self._begin)
+
+    def _begin(self) -> None:
+        self._armed = False
+        if self._stopped:
+            return
+        plan = self._plan = self._log.begin_rewrite(self._looks)
+        if plan is None:
+            if self._log.worth_a_look:
+                self._begin_in(INTERVAL_US)
+            return
+        rehearsal = _Rehearsal(self._disk)
+        try:
+            self._result = build(plan, rehearsal)
+        except SourceUnreadable as unreadable:
+            self.counts["unreadable sources"] += 1
+            self._give_up(plan)
+            self._log.damaged(unreadable.position)
+            return
+        # Its sources don't change any more, so it is the same when they are read.
+        self._todo.extend(rehearsal.operations)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        self._clock.after(self._random.randint(*OPERATION_US), self._step)
+
+    def _step(self) -> None:
+        if self._stopped:
+            return
+        plan, result = self._plan, self._result
+        assert plan is not None
+        assert result is not None
+        try:
+            self._disk.perform(self._todo.popleft())
+        except OSError:
+            self.counts["failed rewrites"] += 1
+            with suppress(OSError):
+                self._disk.perform(DeleteFile(plan.name.copy_file))
+            self._give_up(plan)
+            return
+        if self._todo:
+            self._schedule()
+            return
+        self.counts["rewrites"] += 1
+        self.counts["segments merged"] += len(plan.sources) > 1
+        self._plan = self._result = None
+        self._log.finish_rewrite(plan, result)
+        self._kick_disk()
+
+    def _give_up(self, plan: RewritePlan) -> None:
+        self._todo.clear()
+        self._plan = self._result = None
+        self._log.abandon_rewrite(plan)
+        self._begin_in(RETRY_US)
+
+
+class _Rehearsal(DiskView):
+    """A disk on which nothing happens yet: ``operations`` are what was asked for."""
+
+    def __init__(self, disk: Disk) -> None:
+        super().__init__(disk)
+        self.operations: list[Operation] = []
+
+    def perform(self, operation: Operation) -> None:
+        self.operations.append(operation)
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,222 @@
+"""What a scenario is made of: the queues, and how each client behaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mqkit.wire.methods import (
+    BasicConsume,
+    BasicQos,
+    ConfirmSelect,
+    ExchangeDeclare,
+    Method,
+    QueueBind,
+    QueueDeclare,
+)
+from reference_broker.core.base.limits import MIB
+
+FANOUT = "fan"
+
+Route = tuple[str, str, tuple[str, ...]]
+"""An exchange, a routing key, and the queues that they lead to."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlan:
+    """A queue. ``owner`` is the client that takes from it alone; ``None`` for anybody."""
+
+    name: str
+    owner: int | None = None
+    dead_letters_to: str | None = None
+    in_fanout: bool = False
+    durable: bool = True
+    ttl_ms: int | None = None
+    max_length: int | None = None
+    overflow: str = "drop-head"
+    max_priority: int = 0
+    waits: bool = False
+    """Rejected messages wait here until they expire, and go back to where they came from. Nobody
+    consumes or publishes here."""
+    retries: bool = False
+    """Its rejected messages come back, from a queue that ``waits``."""
+    purged: bool = False
+    """Its owner purges it now and then."""
+    disposable: bool = False
+    """Its owner deletes it now and then, and declares it again. Nobody else knows of it."""
+
+    @property
+    def takes_expirations(self) -> bool:
+        """May messages with an expiration go here? Where they are retried they would die of being
+        in a cycle, which is another story."""
+        return not (self.retries or self.waits)
+
+    def declaration(self) -> QueueDeclare:
+        """How every client declares it."""
+        arguments: dict[str, Any] = {}
+        if self.dead_letters_to is not None:
+            arguments["x-dead-letter-exchange"] = ""
+            arguments["x-dead-letter-routing-key"] = self.dead_letters_to
+        if self.ttl_ms is not None:
+            arguments["x-message-ttl"] = self.ttl_ms
+        if self.max_length is not None:
+            arguments["x-max-length"] = self.max_length
+            arguments["x-overflow"] = self.overflow
+        if self.max_priority:
+            arguments["x-max-priority"] = self.max_priority
+        return QueueDeclare(queue=self.name, durable=self.durable, arguments=arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Consume:
+    """How a channel takes from a queue, by basic.consume and by basic.get alike."""
+
+    queue: str
+    alone: bool = False
+    no_ack: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelPlan:
+    """A channel. A prefetch of 0 is none; ``channel_prefetch`` is for its consumers together."""
+
+    prefetch: int
+    channel_prefetch: int = 0
+    consumes: tuple[Consume, ...] = ()
+    gets: tuple[Consume, ...] = ()
+
+    @property
+    def takes(self) -> tuple[Consume, ...]:
+        """Every way in which it takes messages."""
+        return self.consumes + self.gets
+
+    def setup(self) -> list[Method]:
+        """What the client says first on this channel. Each method has one answer."""
+        methods: list[Method] = [ConfirmSelect(), BasicQos(prefetch_count=self.prefetch)]
+        if self.channel_prefetch:
+            methods.append(BasicQos(prefetch_count=self.channel_prefetch, global_=True))
+        return methods
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPlan:
+    """How a client behaves. Chances are per action, of which there is one every ``pause_us``."""
+
+    index: int
+    channels: tuple[ChannelPlan, ...]
+    pause_us: tuple[int, int]
+    publish_chance: float = 0.0
+    batch_max: int = 1
+    transient_chance: float = 0.0
+    expiration_chance: float = 0.0
+    requeue_chance: float = 0.0
+    reject_chance: float = 0.0
+    get_chance: float = 0.0
+    renew_chance: float = 0.0
+    """Cancels a consumer, or begins a cancelled one again."""
+    run_chance: float = 0.0
+    """That a publish is a run of messages to one place, and a settlement one of acks in order."""
+    removal_chance: float = 0.0
+    """Purges, or deletes and declares again, one of its own queues that are meant for it."""
+    frame_max: int = 131_072
+    eager: bool = False
+    """Publishes behind its declarations, without waiting for their answers."""
+
+
+def consume(plan: Consume, tag: str) -> BasicConsume:
+    """The method that begins a consumer."""
+    return BasicConsume(
+        queue=plan.queue, consumer_tag=tag, no_ack=plan.no_ack, exclusive=plan.alone
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerPlan:
+    """How the broker is set up: everything small, so that little traffic makes it do all it can."""
+
+    segment_bytes: int
+    """Of a segment of the log, and of a page."""
+    window_bytes: int = 8 * MIB
+    """What a queue keeps in memory of its ready messages; the rest has to be read again."""
+    memory_bytes: int = 1_024 * MIB
+    """The memory watermark: messages that are not in the log go to pages from half of it on."""
+    vhosts: tuple[str, ...] = ()
+    """Virtual hosts beside the default one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One run. Dead letters of two queues never meet, so each queue has a way of its own."""
+
+    seed: int
+    queues: tuple[QueuePlan, ...]
+    clients: tuple[ClientPlan, ...]
+    broker: BrokerPlan
+    fault_pause_us: tuple[int, int]
+    duration_us: int
+    bit_rot: bool = False
+    features: tuple[str, ...] = ()
+    """What is at work beside the clients (:mod:`reference_broker.simulation.clients.features`), by
+    name."""
+
+    @property
+    def dead_letters(self) -> dict[str, str]:
+        """Where dead messages go, by queue; a queue that isn't here drops them."""
+        return {
+            queue.name: queue.dead_letters_to
+            for queue in self.queues
+            if queue.dead_letters_to is not None
+        }
+
+    @property
+    def fanout(self) -> tuple[str, ...]:
+        """The queues that get what is published to :data:`FANOUT`."""
+        return tuple(queue.name for queue in self.queues if queue.in_fanout)
+
+    def known_to(self, client: ClientPlan) -> Iterator[QueuePlan]:
+        """The queues that a client declares; the drainer, who comes last, declares all."""
+        last = client.index >= len(self.clients)
+        for queue in self.queues:
+            if last or not queue.disposable or queue.owner == client.index:
+                yield queue
+
+    def topology(self, client: ClientPlan) -> list[Method]:
+        """What a client declares before anything else. Each method has one answer."""
+        methods: list[Method] = [ExchangeDeclare(FANOUT, "fanout", durable=True)]
+        for queue in self.known_to(client):
+            methods.append(queue.declaration())
+            if queue.in_fanout:
+                methods.append(QueueBind(queue=queue.name, exchange=FANOUT))
+        return methods
+
+    def routes(self, client: ClientPlan, channel: int) -> Sequence[Route]:
+        """Where a client publishes on its ``channel``-th channel (0 is the first): a disposable
+        queue has to be deleted, declared and published to in one order."""
+        routes: list[Route] = [
+            ("", queue.name, (queue.name,))
+            for queue in self.known_to(client)
+            if not queue.waits and (channel == 0 or not queue.disposable)
+        ]
+        if self.fanout:
+            routes.append((FANOUT, "", self.fanout))
+        return routes
+
+    @property
+    def probe(self) -> Route:
+        """A route to a queue that takes every message and logs it."""
+        queue = next(
+            each
+            for each in self.queues
+            if each.durable and each.max_length is None and not each.waits
+        )
+        return "", queue.name, (queue.name,)
+
+    def drainer(self) -> ClientPlan:
+        """The client that comes last, has every queue for itself, and acks all there is."""
+        everything = tuple(Consume(queue.name, alone=True) for queue in self.queues)
+        return ClientPlan(
+            index=len(self.clients),
+            channels=(ChannelPlan(prefetch=100, consumes=everything),),
+            pause_us=(5_000, 20_000),
+        )

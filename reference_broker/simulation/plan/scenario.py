@@ -1,0 +1,164 @@
+"""What a seed decides about a run before it begins: the queues, the clients and the faults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from reference_broker.core.base.limits import MIB
+from reference_broker.simulation.clients.features import FEATURES, vhost_of
+from reference_broker.simulation.plan.plans import (
+    BrokerPlan,
+    ChannelPlan,
+    ClientPlan,
+    Consume,
+    QueuePlan,
+    Scenario,
+)
+
+DURATION_US = 60_000_000
+"""How long faults and clients go on, in virtual time."""
+
+BIT_ROT_CHANCE = 0.25
+"""How many of the seeds have a bit flipped."""
+
+_SHARED_QUEUES_MAX = 2
+_CLIENTS = (2, 4)
+_FEATURES = (0, 1, 1, 1, 2)
+_TTL_MS = (300, 8_000)
+_WAIT_MS = (100, 3_000)
+_MAX_LENGTH = (3, 40)
+_RUN_CHANCES = (0.0, 0.0, 0.4)
+
+
+def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
+    """The scenario of a seed."""
+    random = Random(f"scenario/{seed}")
+    count = random.randint(*_CLIENTS)
+    queues: list[QueuePlan] = []
+    for number in range(random.randint(1, _SHARED_QUEUES_MAX)):
+        queues += _queues(random, f"shared-{number}", None)
+    for owner in range(random.randint(1, count)):
+        queues += _queues(random, f"solo-{owner}", owner)
+    scenario = Scenario(
+        seed=seed,
+        queues=tuple(queues),
+        clients=tuple(_client(random, index, queues) for index in range(count)),
+        broker=_broker(random),
+        fault_pause_us=random.choice(((400_000, 6_000_000), (2_000_000, 20_000_000))),
+        duration_us=duration_us,
+        bit_rot=random.random() < BIT_ROT_CHANCE,
+    )
+    scenario = with_runs(scenario)
+    # Where a bit is flipped there are no features: what it damages may be what they count on.
+    return scenario if scenario.bit_rot else with_features(scenario, _features(seed))
+
+
+def with_features(scenario: Scenario, names: Sequence[str]) -> Scenario:
+    """The scenario with these features at work in it, and no others."""
+    vhosts = tuple(vhost_of(name) for name in names)
+    return replace(scenario, features=tuple(names), broker=replace(scenario.broker, vhosts=vhosts))
+
+
+def with_runs(scenario: Scenario, chances: Sequence[float] = _RUN_CHANCES) -> Scenario:
+    """The scenario with clients that publish and ack in runs, as often as one of ``chances``."""
+    random = Random(f"runs/{scenario.seed}")
+    clients = [replace(client, run_chance=random.choice(chances)) for client in scenario.clients]
+    return replace(scenario, clients=tuple(clients))
+
+
+def _features(seed: int) -> list[str]:
+    random = Random(f"features/{seed}")
+    return random.sample(list(FEATURES), random.choice(_FEATURES))
+
+
+def _broker(random: Random) -> BrokerPlan:
+    """Windows of one to a dozen small messages."""
+    return BrokerPlan(
+        segment_bytes=random.choice((8_192, 16_384, 65_536)),
+        window_bytes=random.choice((600, 2_000, 8_000)),
+        memory_bytes=random.choice((1_024 * MIB, 1_024 * MIB, 250_000, 50_000)),
+    )
+
+
+def _queues(random: Random, name: str, owner: int | None) -> list[QueuePlan]:
+    """A queue, and the one for its dead letters if it has any: one of its own, since a message
+    that a fanout put into two queues may die twice. The first queue can be the scenario's
+    :attr:`~Scenario.probe`."""
+    probe = name == "shared-0"
+    dead = random.choice(("", "", "dead", "retry"))
+    durable = dead == "retry" or probe or random.random() < 0.85
+    disposable = owner is not None and dead != "retry" and random.random() < 0.35
+    purged = owner is not None and not disposable and random.random() < 0.35
+    ttl_ms = random.randint(*_TTL_MS) if random.random() < 0.2 else None
+    max_length = random.randint(*_MAX_LENGTH) if random.random() < 0.2 else None
+    queue = QueuePlan(
+        name=name,
+        owner=owner,
+        dead_letters_to=f"{dead}-{name}" if dead else None,
+        in_fanout=random.random() < 0.5 and not disposable,
+        durable=durable,
+        ttl_ms=None if dead == "retry" else ttl_ms,
+        max_length=None if dead == "retry" or probe else max_length,
+        overflow=random.choice(("drop-head", "drop-head", "reject-publish")),
+        max_priority=random.choice((0, 0, 0, 3, 9)),
+        retries=dead == "retry",
+        purged=purged,
+        disposable=disposable,
+    )
+    if not dead:
+        return [queue]
+    if dead == "dead":
+        return [QueuePlan(f"dead-{name}"), queue]
+    wait_ms = random.randint(*_WAIT_MS)
+    waiting = QueuePlan(f"retry-{name}", dead_letters_to=name, ttl_ms=wait_ms, waits=True)
+    return [waiting, queue]
+
+
+def _client(random: Random, index: int, queues: list[QueuePlan]) -> ClientPlan:
+    fastest_us = random.choice((80_000, 200_000, 600_000))
+    return ClientPlan(
+        index=index,
+        channels=_channels(random, index, queues),
+        pause_us=(fastest_us, 4 * fastest_us),
+        publish_chance=random.uniform(0.2, 0.6),
+        batch_max=random.choice((1, 3, 10)),
+        transient_chance=random.choice((0.0, 0.1)),
+        expiration_chance=random.choice((0.0, 0.0, 0.1)),
+        requeue_chance=random.uniform(0.0, 0.3),
+        reject_chance=random.uniform(0.0, 0.4),
+        get_chance=random.choice((0.0, 0.1)),
+        renew_chance=random.choice((0.0, 0.02)),
+        removal_chance=random.choice((0.02, 0.1)),
+        frame_max=random.choice((4_096, 131_072)),
+        eager=random.random() < 0.5,
+    )
+
+
+def _channels(random: Random, index: int, queues: list[QueuePlan]) -> tuple[ChannelPlan, ...]:
+    """One to three channels. What the client takes from alone is all on the first: nobody else,
+    and none of its own channels, may come in between."""
+    solo = [queue.name for queue in queues if queue.owner == index]
+    shared = [queue.name for queue in queues if queue.owner is None and not queue.waits]
+    channels = []
+    for number in range(random.choice((1, 1, 2, 3))):
+        consumes = [_taking(random, name, False) for name in shared if random.random() < 0.5]
+        gets = [_taking(random, name, False) for name in shared if random.random() < 0.3]
+        if number == 0:
+            alone = [_taking(random, name, True) for name in solo]
+            consumes = alone + consumes
+            gets += alone
+        channels.append(
+            ChannelPlan(
+                prefetch=random.choice((1, 3, 10, 0)),
+                channel_prefetch=random.choice((0, 0, 2, 8)),
+                consumes=tuple(consumes),
+                gets=tuple(gets),
+            )
+        )
+    return tuple(channels)
+
+
+def _taking(random: Random, queue: str, alone: bool) -> Consume:
+    return Consume(queue, alone, no_ack=random.random() < 0.15)

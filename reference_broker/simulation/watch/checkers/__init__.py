@@ -1,0 +1,28 @@
+"""The laws that a run is held to, one checker each."""
+
+from reference_broker.simulation.watch.checkers.acks import AckChecker
+from reference_broker.simulation.watch.checkers.books import BooksChecker
+from reference_broker.simulation.watch.checkers.checker import Checker, Violation
+from reference_broker.simulation.watch.checkers.disk_use import DiskUseChecker
+from reference_broker.simulation.watch.checkers.durability import DurabilityChecker
+from reference_broker.simulation.watch.checkers.expiry import ExpiryChecker
+from reference_broker.simulation.watch.checkers.order import OrderChecker
+from reference_broker.simulation.watch.checkers.prefetch import PrefetchChecker
+from reference_broker.simulation.watch.checkers.rebuild import RebuildChecker
+from reference_broker.simulation.watch.checkers.redelivered import RedeliveredChecker
+from reference_broker.simulation.watch.checkers.x_death import XDeathChecker
+
+__all__ = [
+    "AckChecker",
+    "BooksChecker",
+    "Checker",
+    "DiskUseChecker",
+    "DurabilityChecker",
+    "ExpiryChecker",
+    "OrderChecker",
+    "PrefetchChecker",
+    "RebuildChecker",
+    "RedeliveredChecker",
+    "Violation",
+    "XDeathChecker",
+]

@@ -1,0 +1,32 @@
+"""The log's books are the sum of what the queues have, and nothing is held for what is gone.
+
+For each segment: the live bytes that it is booked with are the shares of the entries whose message
+stands in it, in all indexes of all virtual hosts, those of delayed exchanges and windows included.
+Too few, and a segment with a confirmed message is deleted; too many, and it never is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reference_broker.simulation.events.events import Books
+from reference_broker.simulation.watch.checkers.checker import Checker
+
+
+class BooksChecker(Checker):
+    name = "books"
+
+    def counted(self, books: Books) -> None:
+        if books.astray:
+            raise self.fail(f"queues have messages in segments that are gone: {books.astray}")
+        for base, booked_bytes, shares_bytes in books.segments:
+            if booked_bytes != shares_bytes:
+                raise self.fail(
+                    f"the segment at {base} is booked with {booked_bytes} live bytes, and its "
+                    f"entries' shares are {shares_bytes}"
+                )
+
+    def left_over(self, held: Mapping[str, int]) -> None:
+        for what, count in held.items():
+            if count:
+                raise self.fail(f"{count} {what} are held, and nothing is there for it")

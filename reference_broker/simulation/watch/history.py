@@ -1,0 +1,210 @@
+"""What happened in a run: told to every checker, counted, and folded into one hash.
+
+Two runs of a seed are the same when their hashes are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.events.events import (
+    BitRot,
+    Books,
+    Delivery,
+    DiskUse,
+    Indexed,
+    Losses,
+    Message,
+    Removal,
+    RemovalKind,
+    Settlement,
+    Start,
+)
+from reference_broker.simulation.watch.checkers import Checker, Violation
+
+_DIGEST_BYTES = 16
+
+
+class History:
+    """The one place that events go through. ``counts`` are by kind of event.
+
+    Raises :exc:`Violation`, from any method, when a checker does.
+    """
+
+    def __init__(self, checkers: Sequence[Checker], clock: SimulatedClock) -> None:
+        self.counts: Counter[str] = Counter()
+        self._checkers = checkers
+        self._clock = clock
+        self._messages: list[Message] = []
+        self._digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+
+    @property
+    def trace_hash(self) -> str:
+        """Of everything that was noted so far."""
+        return self._digest.hexdigest()
+
+    @property
+    def life(self) -> int:
+        """How often the broker has started."""
+        return self.counts["starts"]
+
+    def note(self, *what: object) -> None:
+        """Make something part of the trace."""
+        self._digest.update(repr(_plain(what)).encode())
+
+    def message(self, number: int) -> Message:
+        """Raises :exc:`Violation` for a number that no message has."""
+        if not 0 < number <= len(self._messages):
+            raise Violation("content", f"a message came with the number {number}")
+        return self._messages[number - 1]
+
+    def wall_ms(self, stamp: int | None = None) -> int:
+        """The wall clock's milliseconds now; or then, when that stamp was given."""
+        return self._clock.wall_ms(stamp)
+
+    # What clients do, and are told
+
+    def begin_session(self) -> int:
+        """A client is about to open a channel: the number of that session."""
+        self.counts["sessions"] += 1
+        return self.counts["sessions"]
+
+    def session_ended(self, session: int) -> None:
+        self.note("session ended", session)
+        for checker in self._checkers:
+            checker.session_ended(session)
+
+    def publish(self, message: Message) -> Message:
+        """A client is about to publish: gives the message its number and its time."""
+        self.counts["published"] += 1
+        message.number = self.counts["published"]
+        message.stamp = self._clock.stamp()
+        message.wall_ms = self._clock.wall_ms()
+        self._messages.append(message)
+        self.note("published", message.number, message.session, message.queues, message.persistent)
+        for checker in self._checkers:
+            checker.published(message)
+        return message
+
+    def confirmed(self, message: Message) -> None:
+        self.counts["confirmed"] += 1
+        self.note("confirmed", message.number)
+        for checker in self._checkers:
+            checker.confirmed(message, self._clock.wall_ms())
+
+    def nacked(self, message: Message) -> None:
+        """The broker nacked it: it may be in some of its queues, and nothing is promised."""
+        self.counts["nacked"] += 1
+        self.note("nacked", message.number)
+
+    def delivered(self, delivery: Delivery) -> None:
+        self.counts["delivered"] += 1
+        self.counts["redelivered"] += delivery.redelivered
+        self.counts["dead letters delivered"] += bool(delivery.history)
+        self.note("delivered", *delivery.entry, delivery.session, delivery.redelivered)
+        for checker in self._checkers:
+            checker.delivered(delivery)
+
+    def settled(self, delivery: Delivery, how: Settlement) -> None:
+        self.counts[how.value] += 1
+        self.note("settled", *delivery.entry, delivery.session, how.value)
+        for checker in self._checkers:
+            checker.settled(delivery, how)
+
+    def blind_get_sent(self, queue: str) -> None:
+        """A client sent a basic.get that asks for no ack."""
+        self.note("blind get", queue)
+        for checker in self._checkers:
+            checker.blind_get_sent(queue)
+
+    def removal_sent(self, kind: RemovalKind, queue: str, session: int) -> Removal:
+        self.counts[kind.value] += 1
+        self.note("removal sent", kind.value, queue, session)
+        removal = Removal(kind, queue, session, self._clock.stamp())
+        for checker in self._checkers:
+            checker.removal_sent(removal)
+        return removal
+
+    def removed(self, removal: Removal) -> None:
+        """It was answered."""
+        removal.done = self._clock.stamp()
+        self.note("removed", removal.kind.value, removal.queue)
+        for checker in self._checkers:
+            checker.removed(removal)
+
+    # What happens at the broker
+
+    def sent_blindly(self, queue: str, number: int) -> None:
+        """The broker sent a message that nobody will ack; whether it arrives is another matter."""
+        for checker in self._checkers:
+            checker.sent_blindly(queue, number)
+
+    def blind_get_answered(self, queue: str) -> None:
+        """The broker sent the answer, with a message or without."""
+        for checker in self._checkers:
+            checker.blind_get_answered(queue)
+
+    def started(self, start: Start) -> None:
+        self.counts["starts"] += 1
+        lost = sorted(start.lost.items())
+        self.note("started", sorted(start.queues.items()), start.damaged, lost, start.orphans)
+        for checker in self._checkers:
+            checker.started(start)
+
+    def compared(
+        self,
+        index: Mapping[str, Sequence[Indexed]],
+        rebuilt: Mapping[str, Sequence[Indexed]],
+        source: str,
+    ) -> None:
+        self.counts[f"rebuilds from {source}"] += 1
+        self.note("compared", sorted(index.items()), source)
+        for checker in self._checkers:
+            checker.compared(index, rebuilt, source)
+
+    def rested(self, use: DiskUse) -> None:
+        """Nothing has happened for a while."""
+        self.counts["rests"] += 1
+        self.note("rested", use)
+        for checker in self._checkers:
+            checker.rested(use)
+
+    def counted(self, books: Books) -> None:
+        self.counts["books"] += 1
+        for checker in self._checkers:
+            checker.counted(books)
+
+    def left_over(self, held: Mapping[str, int]) -> None:
+        """Nobody is there, or nothing is left, for whom it could be ``held``."""
+        for checker in self._checkers:
+            checker.left_over(held)
+
+    def life_ended(self, losses: Losses, counts: Counter[str]) -> None:
+        """The broker's process is gone; ``counts`` is what it did that nobody outside sees."""
+        self.counts += counts
+        self.note("life ended", sorted(counts.items()))
+        for checker in self._checkers:
+            checker.life_ended(losses)
+
+    def bit_flipped(self, rot: BitRot) -> None:
+        self.counts["bits flipped"] += 1
+        self.note("bit flipped", rot.file, rot.numbers, rot.speaks, rot.defines)
+        for checker in self._checkers:
+            checker.bit_flipped(rot)
+
+    def drained(self, losses: Losses) -> None:
+        """Everything was taken; ``losses`` are those of the life that goes on."""
+        self.note("drained")
+        for checker in self._checkers:
+            checker.drained(losses, self._clock.wall_ms())
+
+
+def _plain(value: object) -> object:
+    """``value`` with plain tuples for named ones and lists: what a class and its fields are called
+    is not part of a trace, so that a rename leaves every seed its hash."""
+    if isinstance(value, tuple | list):
+        return tuple(_plain(item) for item in value)
+    return value

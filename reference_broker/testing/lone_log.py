@@ -1,0 +1,119 @@
+"""A log without a broker: queues that are an index each, and the least that performs batches.
+
+For tests of the store, and for whoever wants to see what a log does on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.message.content import Content
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.store import Batch, Log, RecoveredLog, open_log
+from reference_broker.store.format.segment import SEGMENT_BYTES
+from reference_broker.store.rewrite.rewrite import build
+from reference_broker.store.start.recovery import recover
+
+
+class LoneQueues:
+    """Stands for the broker of ``log``: publishes and acks, and knows what is alive."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.indexes: dict[int, QueueIndex] = {}
+        log.attach(self)
+
+    def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
+        if queue_id in self.indexes:
+            yield from self.indexes[queue_id].live_columns(queue_id, start, end)
+
+    def index(self, queue_id: int) -> QueueIndex:
+        return self.indexes.setdefault(queue_id, QueueIndex(1))
+
+    def publish(self, size: int = 10, queue_ids: Sequence[int] = (7,)) -> Content:
+        entries = [Entry(queue_id, self.index(queue_id).tail) for queue_id in queue_ids]
+        content = Content(b"\x01e\x01k", b"header", bytes(size))
+        self.log.publish(entries, content)
+        self.enter(entries, content)
+        return content
+
+    def enter(self, entries: Sequence[Entry], content: Content) -> None:
+        for entry in entries:
+            index = self.index(entry.queue_id)
+            index.append(content.position, len(content.body), content.stored)
+
+    def take(self, queue_id: int = 7) -> int:
+        taken = self.indexes[queue_id].take()
+        assert taken is not None
+        return taken[0]
+
+    def ack(self, queue_id: int = 7, sequence: int | None = None) -> None:
+        """Ack what was taken; the first message where nothing is said."""
+        if sequence is None:
+            sequence = self.take(queue_id)
+        entry = self.indexes[queue_id].entry(sequence)
+        self.indexes[queue_id].settle(sequence)
+        self.log.ack(queue_id, sequence, entry.position, entry.stored)
+
+
+def opened(segment_bytes: int = SEGMENT_BYTES) -> tuple[Log, SimulatedDisk, LoneQueues]:
+    """A new log on a disk of its own, and its queues."""
+    disk = SimulatedDisk()
+    log, _ = open_log(disk, segment_bytes=segment_bytes)
+    return log, disk, LoneQueues(log)
+
+
+def adopted(log: Log, recovered: RecoveredLog) -> LoneQueues:
+    """The queues as they are after a restart."""
+    queues = LoneQueues(log)
+    queues.indexes = {queue_id: levels[0] for queue_id, levels in recovered.queues.items()}
+    return queues
+
+
+def pump(log: Log, disk: SimulatedDisk) -> Batch | None:
+    """Have what is pending written; what that was, or ``None``."""
+    batch = log.take_batch()
+    if batch is not None:
+        for operation in batch.operations:
+            disk.perform(operation)
+        log.batch_synced(batch)
+    return batch
+
+
+def settle_down(log: Log, disk: SimulatedDisk, *, rewriting: bool = True) -> None:
+    """Write, rewrite and delete until there is nothing to do any more."""
+    for _ in range(1000):
+        plan = log.begin_rewrite() if rewriting else None
+        if plan is not None:
+            log.finish_rewrite(plan, build(plan, disk))
+        if pump(log, disk) is None:
+            return
+    raise AssertionError("it never ends")
+
+
+def segments(disk: SimulatedDisk) -> list[str]:
+    """The names of the log's files, oldest first."""
+    return sorted(file for file in disk.list_files() if file.endswith(".segment"))
+
+
+def sequences(disk: SimulatedDisk, queue_id: int = 7) -> list[int]:
+    """What a start would find in a queue."""
+    levels = recover(disk).queues.get(queue_id, {})
+    return [
+        sequence
+        for index in levels.values()
+        for columns in index.live_columns(queue_id, 0, 1 << 62)
+        for sequence in columns.sequences
+    ]
+
+
+def filled(log: Log, disk: SimulatedDisk, queues: LoneQueues) -> None:
+    """Publish and ack until another segment begins, and let deletions happen."""
+    files = set(segments(disk))
+    while set(segments(disk)) <= files:
+        queues.publish(300, (9,))
+        queues.ack(9)
+        pump(log, disk)
+    settle_down(log, disk, rewriting=False)

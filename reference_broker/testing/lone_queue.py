@@ -1,0 +1,178 @@
+"""A queue without a broker: the least that :class:`QueueEnvironment` and :class:`ConsumerPort` ask.
+
+For tests of queues, and for whoever wants to see what one does on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from reference_broker.core.arguments.queue_arguments import QueueArguments
+from reference_broker.core.arguments.requeue_position import AT_ITS_PLACE, RequeueRule
+from reference_broker.core.base.deadlines import Deadlines
+from reference_broker.core.base.moment import Moment
+from reference_broker.core.dead_letter.dead_letters import DeadLetters
+from reference_broker.core.index.memory_window import Window
+from reference_broker.core.journal.journal import Journal
+from reference_broker.core.message.content import Content
+from reference_broker.core.message.header import facts_of
+from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.firehose import Firehose
+from reference_broker.testing.recording_journal import RecordingJournal
+
+
+class LoneConsumer:
+    """Takes what it is given. ``credit`` is how many unsettled messages it will hold."""
+
+    def __init__(
+        self,
+        tag: str = "c",
+        *,
+        credit: int = 1_000_000,
+        no_ack: bool = False,
+        exclusive: bool = False,
+        priority: int = 0,
+        weight: int = 1,
+        requeue: RequeueRule = AT_ITS_PLACE,
+    ) -> None:
+        self.tag = tag
+        self.credit = credit
+        self.no_ack = no_ack
+        self.exclusive = exclusive
+        self.priority = priority
+        self.weight = weight
+        self.requeue = requeue
+        self.leases: list[Lease] = []
+        self.asked = 0
+        """How often :meth:`capacity` was called."""
+
+    def capacity(self) -> bool:
+        self.asked += 1
+        return self.credit > 0
+
+    def deliver(self, lease: Lease) -> None:
+        self.credit -= 1
+        self.leases.append(lease)
+
+    def deliver_run(self, leases: Iterator[Lease]) -> int:
+        count = 0
+        while self.capacity() and (lease := next(leases, None)) is not None:
+            self.deliver(lease)
+            count += 1
+        return count
+
+    @property
+    def bodies(self) -> list[bytes]:
+        """What it was given, in order."""
+        return [bytes(lease.content.body) for lease in self.leases]
+
+
+class QueueHost:
+    """A virtual host of queues only. ``routes`` says where an (exchange, key) leads; a missing
+    exchange is one that no key names. The default exchange reaches every queue by its name."""
+
+    def __init__(self, journal: Journal | None = None, wall_ms: int = 1_000_000) -> None:
+        self.journal: Journal = RecordingJournal() if journal is None else journal
+        self.moment = Moment(0.0, wall_ms)
+        self.deadlines = Deadlines()
+        self.vhost_name = "/"
+        self.window = Window()
+        self.dead_letters = DeadLetters(self)
+        self.firehose: Firehose | None = None
+        self.queues: dict[str, Queue] = {}
+        self.routes: dict[tuple[str, str], list[str]] = {}
+        self.gone: list[tuple[str, str]] = []
+        """Why and which queues were deleted by themselves."""
+        self._dirty: list[Queue] = []
+
+    def declare(
+        self, name: str, *, durable: bool = True, auto_delete: bool = False, **arguments: Any
+    ) -> Queue:
+        """A queue; arguments without their ``x-`` and with underscores (``max_length=3``)."""
+        table = {"x-" + key.replace("_", "-"): value for key, value in arguments.items()}
+        queue = self.queues[name] = Queue(
+            id=len(self.queues) + 1,
+            name=name,
+            durable=durable,
+            auto_delete=auto_delete,
+            owner=None,
+            arguments=table,
+            limits=QueueArguments.parse(table, name, self.vhost_name),
+            env=self,
+        )
+        return queue
+
+    def publish(
+        self, queues: Queue | Iterable[Queue], *bodies: bytes, header: bytes, settle: bool = True
+    ) -> bool:
+        """Publish each body with ``header``; then dispatch, unless ``settle`` is false."""
+        targets = (queues,) if isinstance(queues, Queue) else tuple(queues)
+        name = targets[0].name.encode()
+        route = b"\0" + bytes((len(name),)) + name
+        taken = True
+        for body in bodies:
+            taken &= enqueue(targets, Content(route, header, body), facts_of(header), self)
+        if settle:
+            self.settle()
+        return taken
+
+    def settle(self) -> None:
+        """The end of an input: dispatch what is dirty."""
+        while self._dirty:
+            queue = self._dirty.pop(0)
+            queue.dirty = False
+            queue.dispatch()
+            queue.backlog.wake()
+
+    def answer_fetches(self) -> None:
+        """Have the disk answer what was asked, and what that makes be asked, until nothing is."""
+        journal = self.journal
+        assert isinstance(journal, RecordingJournal)
+        while journal.fetches:
+            answer = journal.answer()
+            for queue in self.queues.values():
+                if queue.id == answer.queue_id:
+                    queue.fetched(answer.contents)
+            self.settle()
+
+    def advance(self, milliseconds: int) -> None:
+        """Let time pass, in one step, and do what is due at its end."""
+        self.moment.wall_ms += milliseconds
+        self.moment.mono_s += milliseconds / 1000
+        self.deadlines.fire(self.moment.wall_ms)
+        self.settle()
+
+    def mark_dirty(self, queue: Queue) -> None:
+        if not queue.dirty:
+            queue.dirty = True
+            self._dirty.append(queue)
+
+    def route(
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+    ) -> tuple[Queue, ...] | None:
+        keys = (routing_key, *copies)
+        if exchange_name == "":
+            return tuple(self.queues[key] for key in dict.fromkeys(keys) if key in self.queues)
+        if not any(exchange == exchange_name for exchange, _ in self.routes):
+            return None
+        names = [name for key in keys for name in self.routes.get((exchange_name, key), ())]
+        return tuple(self.queues[name] for name in dict.fromkeys(names))
+
+    def route_again(
+        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+    ) -> tuple[Queue, ...] | None:
+        return self.route(exchange_name, routing_key, header, copies)  # there are no windows here
+
+    def queue_expired(self, queue: Queue) -> None:
+        self._lose(queue, "expired")
+
+    def queue_unused(self, queue: Queue) -> None:
+        self._lose(queue, "unused")
+
+    def _lose(self, queue: Queue, why: str) -> None:
+        self.gone.append((why, queue.name))
+        del self.queues[queue.name]
+        queue.delete()

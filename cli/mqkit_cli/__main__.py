@@ -39,7 +39,7 @@ def _program(words: list[str]) -> Callable[[], object]:
 
         return partial(run_bench, words[1:])
     if words[:2] == ["broker", "run"]:
-        from mqkit_cli.commands.broker_run import app_of_its_own
+        from mqkit_cli.broker.run import app_of_its_own
 
         return partial(app_of_its_own(), prog_name="mqkit", standalone_mode=False)
     from mqkit_cli.app import app

@@ -1,4 +1,4 @@
-"""The tree of commands. What a command does is in :mod:`mqkit_cli.commands`."""
+"""The tree of commands. Each command is in the folder of its noun."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
-from mqkit_cli.commands import broker, consume, dlq, publish, store, topology
+from mqkit_cli.broker import command as broker
 from mqkit_cli.ctl import main as ctl_main
 from mqkit_cli.demo.command import demo
+from mqkit_cli.messages import consume, dlq, publish
+from mqkit_cli.store import command as store
+from mqkit_cli.topology import command as topology
 
 app = typer.Typer(
     name="mqkit",

@@ -2,8 +2,8 @@
 
 from mqkit.consumer.batch import Batch
 from mqkit.consumer.batch_consumer import BatchConsumer
+from mqkit.consumer.batch_decisions import BATCH_SIZE_MAX, Window
 from mqkit.consumer.batch_handler import BatchHandler
-from mqkit.consumer.batching import BATCH_SIZE_MAX, Window
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.drain import DRAIN_TIMEOUT_S, drain
 from mqkit.consumer.handler import (
@@ -15,7 +15,7 @@ from mqkit.consumer.handler import (
 )
 from mqkit.consumer.pause import Pause
 from mqkit.consumer.settlement import QueueRules
-from mqkit.consumer.settler import Settler
+from mqkit.consumer.settlement_steps import Settler
 from mqkit.consumer.stats import Stats
 
 __all__ = [

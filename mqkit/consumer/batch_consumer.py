@@ -12,17 +12,17 @@ from itertools import groupby
 from typing import Any
 
 from mqkit.clock import SYSTEM_CLOCK, Clock
+from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.batch import Batch
+from mqkit.consumer.batch_decisions import Verb, Window, plan_settling
 from mqkit.consumer.batch_handler import BatchHandler
-from mqkit.consumer.batching import Verb, Window, plan_settling
 from mqkit.consumer.handler import BodyMisfit, HandlerTimeout
-from mqkit.consumer.intake import Intake
 from mqkit.consumer.settlement import Ack, DeadLetter, Requeue
-from mqkit.consumer.settler import Arrival, Settler
+from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import Link
 
 
-class BatchConsumer(Intake):
+class BatchConsumer(BaseConsumer):
     """Run :meth:`run` in a task; call :meth:`subscribe` after each connect."""
 
     def __init__(

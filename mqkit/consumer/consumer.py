@@ -1,20 +1,19 @@
 """Consuming one queue, a message at a time: deliveries in, handlers called, each one settled.
 
-The shell around the parts: :mod:`~mqkit.consumer.intake` keeps it subscribed and ends it in order,
-:mod:`~mqkit.consumer.handler` calls the handler, :mod:`~mqkit.consumer.settlement` decides what
-becomes of the message, :mod:`~mqkit.consumer.settler` carries that out.
-"""
+The shell around the parts: :mod:`~mqkit.consumer.base_consumer` keeps it subscribed and ends it in
+order, :mod:`~mqkit.consumer.handler` calls the handler, :mod:`~mqkit.consumer.settlement` decides
+what becomes of the message, :mod:`~mqkit.consumer.settlement_steps` carries that out. """
 
 from __future__ import annotations
 
 from mqkit.clock import SYSTEM_CLOCK, Clock
+from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.handler import BodyMisfit, HandlerTimeout, MessageHandler
-from mqkit.consumer.intake import Intake
-from mqkit.consumer.settler import Arrival, Settler
+from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import Link
 
 
-class Consumer(Intake):
+class Consumer(BaseConsumer):
     """Run :meth:`run` in a task; call :meth:`subscribe` after each connect.
 
     At most ``concurrency`` handlers run at once; with one they run in the order of delivery.

@@ -18,7 +18,7 @@ from typing import Protocol
 from mqkit.backoff import Backoff
 from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.consumer_states import Event, State, after
-from mqkit.consumer.settler import Arrival
+from mqkit.consumer.settlement_steps import Arrival
 from mqkit.consumer.stats import Stats
 from mqkit.errors import ChannelError, Closed, MqkitError, TransportError
 from mqkit.message import Delivery

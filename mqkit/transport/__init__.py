@@ -1,7 +1,7 @@
 """The seam to the network, and the adapters behind it.
 
-Adapters are imported by name (:mod:`mqkit.transport.aio_pika_adapter`,
-:mod:`mqkit.transport.pika_adapter`): who needs one should not load the other.
+Adapters are imported by name (:mod:`mqkit.transport.over_aio_pika.adapter`,
+:mod:`mqkit.transport.over_pika.adapter`): who needs one should not load the other.
 """
 
 from __future__ import annotations

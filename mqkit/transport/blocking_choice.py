@@ -20,9 +20,9 @@ class BlockingChoice(StrEnum):
         """A new one. ``window`` bounds what may be unconfirmed on each channel."""
         size = window or WindowSize()
         if self is BlockingChoice.PIKA:
-            from mqkit.transport.pika_adapter import PikaTransport
+            from mqkit.transport.over_pika.adapter import PikaTransport
 
             return PikaTransport(size)
-        from mqkit.transport.native.blocking_transport import NativeBlockingTransport
+        from mqkit.transport.native.over_sockets.transport import NativeBlockingTransport
 
         return NativeBlockingTransport(size)

@@ -14,7 +14,7 @@ TRANSPORT_VARIABLE = "MQKIT_TRANSPORT"
 
 
 def _aio_pika() -> Transport:
-    from mqkit.transport.aio_pika_adapter import AioPikaTransport
+    from mqkit.transport.over_aio_pika.adapter import AioPikaTransport
 
     return AioPikaTransport()
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from mqkit.errors import ConfigurationError
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.transport.choice import TRANSPORT_VARIABLE
 from mqkit.transport.native import NativeTransport
+from mqkit.transport.over_aio_pika.adapter import AioPikaTransport
 from mqkit_cli.amqp import transport
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mqkit_cli.broker_config import load_config
+from mqkit_cli.broker.config import load_config
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, TlsVersion, Verify

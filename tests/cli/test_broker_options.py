@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mqkit_cli.commands.broker_options import with_tls
+from mqkit_cli.broker.options import with_tls
 from mqkit_cli.errors import CommandError
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.process.config import Address, ServerConfig

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mqkit_cli.data_dir import TRIES, FolderChanged, read_steadily
 from mqkit_cli.errors import CommandError
+from mqkit_cli.store.data_dir import TRIES, FolderChanged, read_steadily
 
 
 @pytest.fixture

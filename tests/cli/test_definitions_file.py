@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mqkit_cli import definitions_file
+from mqkit_cli.definitions import file as definitions_file
 from mqkit_cli.errors import CommandError
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqkit_cli.feed import BATCH, BATCH_BYTES, READ_AHEAD, LineFeed
+from mqkit_cli.messages.feed import BATCH, BATCH_BYTES, READ_AHEAD, LineFeed
 
 DEADLINE_S = 20
 

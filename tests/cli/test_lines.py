@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mqkit_cli.errors import CommandError
-from mqkit_cli.lines import bodies, checked_count
+from mqkit_cli.messages.lines import bodies, checked_count
 
 
 def test_a_line_is_a_message_as_it_stands() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqkit_cli.errors import CommandError
-from mqkit_cli.pairs import pairs
+from mqkit_cli.messages.pairs import pairs
 
 
 def test_pairs() -> None:

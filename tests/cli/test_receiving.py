@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqkit_cli.receiving import HELD_MAX, PREFETCH, Reading
+from mqkit_cli.messages.receiving import HELD_MAX, PREFETCH, Reading
 
 
 @given(st.integers(1, 3 * PREFETCH))

@@ -16,8 +16,8 @@ import httpx
 import pika
 import pytest
 
-from mqkit_cli.data_dir import is_in_use
-from mqkit_cli.stored_json import record_json
+from mqkit_cli.store.data_dir import is_in_use
+from mqkit_cli.store.stored_json import record_json
 from reference_broker.core.exchange.definitions import QueueDefinition, encode_queue, queue_key
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.journal.journal import Entry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqkit.outcome import Confirmed, Rejected, RejectReason, Unknown
-from mqkit_cli.tally import SHOWN_FAILURES, Tally
+from mqkit_cli.messages.tally import SHOWN_FAILURES, Tally
 
 
 def test_counts_and_first_failures() -> None:

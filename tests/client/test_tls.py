@@ -19,11 +19,11 @@ from mqkit.settings import Settings
 from mqkit.testing.certificates import Authority, CertificateFiles
 from mqkit.tls import TlsOptions, check_tls
 from mqkit.topology import take_snapshot
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.transport.blocking import BlockingTransport
 from mqkit.transport.native import NativeTransport
-from mqkit.transport.native.blocking_transport import NativeBlockingTransport
-from mqkit.transport.pika_adapter import PikaTransport
+from mqkit.transport.native.over_sockets.transport import NativeBlockingTransport
+from mqkit.transport.over_aio_pika.adapter import AioPikaTransport
+from mqkit.transport.over_pika.adapter import PikaTransport
 from mqkit.transport.seam import Endpoint, Transport
 from mqkit.url import parse
 from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig

@@ -29,8 +29,8 @@ from mqkit.settings import Settings
 from mqkit.topology import loads
 from mqkit.topology.read import EXCHANGE_KEYS, QUEUE_KEYS, TOPOLOGY_KEYS
 from mqkit_cli.app import app
-from mqkit_cli.broker_config import KEYS as BROKER_KEYS
-from mqkit_cli.broker_config import load_config
+from mqkit_cli.broker.config import KEYS as BROKER_KEYS
+from mqkit_cli.broker.config import load_config
 from reference_broker.core.base.limits import Limits
 from reference_broker.http import build_app
 from reference_broker.http.request.host import Host

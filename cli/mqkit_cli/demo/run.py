@@ -30,7 +30,7 @@ from mqkit_cli.demo.scenario import Scenario
 from mqkit_cli.demo.spark_process import run_job, why_not, write_rows
 from mqkit_cli.demo.view import View
 from mqkit_cli.errors import CommandError
-from mqkit_cli.topology_view import counted
+from mqkit_cli.topology.view import counted
 
 PREFETCH = 200
 CONCURRENCY = 20

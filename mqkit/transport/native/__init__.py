@@ -11,6 +11,6 @@ publishes and acks goes out in one write, and what one read brings is handed on 
 
 from __future__ import annotations
 
-from mqkit.transport.native.asyncio_transport import NativeTransport
+from mqkit.transport.native.over_asyncio.transport import NativeTransport
 
 __all__ = ["NativeTransport"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqkit.consumer.batching import Step, Verb, Window, plan_settling
+from mqkit.consumer.batch_decisions import Step, Verb, Window, plan_settling
 
 
 def test_a_full_batch_waits_no_longer() -> None:

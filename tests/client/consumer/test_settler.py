@@ -11,7 +11,7 @@ import pytest
 
 from mqkit.consumer.pause import Pause
 from mqkit.consumer.settlement import QueueRules
-from mqkit.consumer.settler import Arrival, Settler
+from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.stats import Stats
 from mqkit.errors import Closed, StaleDelivery
 from mqkit.message import Delivery, Message, Properties

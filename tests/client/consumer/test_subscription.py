@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from mqkit.consumer.consumer_states import State
-from mqkit.consumer.settler import Arrival
+from mqkit.consumer.settlement_steps import Arrival
 from mqkit.consumer.stats import Stats
 from mqkit.consumer.subscription import RESUBSCRIBE_MAX_S, Subscription
 from mqkit.errors import ChannelError, ConnectionLost, MqkitError

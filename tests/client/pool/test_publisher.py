@@ -16,8 +16,8 @@ from mqkit.settings import Settings
 from mqkit.supervisor import Supervisor
 from mqkit.supervisor_states import State
 from mqkit.testing.proxy import FaultyProxy
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.transport.choice import TRANSPORTS, chosen
+from mqkit.transport.over_aio_pika.adapter import AioPikaTransport
 from mqkit.transport.seam import Channel, Connection
 from mqkit.url import parse
 

@@ -15,11 +15,11 @@ import pytest
 from mqkit.declaration import Binding, Exchange, Queue, QueueState
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.transport.blocking import BlockingChannel, BlockingConnection, BlockingTransport
 from mqkit.transport.native import NativeTransport
-from mqkit.transport.native.blocking_transport import NativeBlockingTransport
-from mqkit.transport.pika_adapter import PikaTransport
+from mqkit.transport.native.over_sockets.transport import NativeBlockingTransport
+from mqkit.transport.over_aio_pika.adapter import AioPikaTransport
+from mqkit.transport.over_pika.adapter import PikaTransport
 from mqkit.transport.seam import (
     Channel,
     Connection,

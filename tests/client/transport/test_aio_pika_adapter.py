@@ -12,8 +12,8 @@ from mqkit.declaration import Queue
 from mqkit.message import Message
 from mqkit.outcome import Confirmed
 from mqkit.testing.proxy import FaultyProxy
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
-from mqkit.transport.aio_pika_channel import AioPikaChannel
+from mqkit.transport.over_aio_pika.adapter import AioPikaTransport
+from mqkit.transport.over_aio_pika.channel import AioPikaChannel
 from mqkit.transport.seam import Connection
 from mqkit.url import parse
 from mqkit.wire import Properties as WireProperties

@@ -12,8 +12,8 @@ from mqkit.errors import Closed
 from mqkit.message import Message
 from mqkit.outcome import Confirmed, Unknown
 from mqkit.testing.proxy import FaultyProxy
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.transport.native import NativeTransport
+from mqkit.transport.over_aio_pika.adapter import AioPikaTransport
 from mqkit.transport.seam import Connection, Transport
 from mqkit.url import parse
 

@@ -33,8 +33,8 @@ from mqkit.errors import (
 from mqkit.message import Delivery, Message, Properties
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
 from mqkit.transport.blocking import BlockingChannel, BlockingConnection, BlockingTransport
-from mqkit.transport.native.blocking_transport import NativeBlockingTransport
-from mqkit.transport.pika_adapter import PikaTransport
+from mqkit.transport.native.over_sockets.transport import NativeBlockingTransport
+from mqkit.transport.over_pika.adapter import PikaTransport
 from mqkit.transport.window_size import WindowSize
 from mqkit.url import parse
 

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from mqkit.transport.blocking_choice import BlockingChoice
-from mqkit.transport.native.blocking_transport import NativeBlockingTransport
-from mqkit.transport.pika_adapter import PikaTransport
+from mqkit.transport.native.over_sockets.transport import NativeBlockingTransport
+from mqkit.transport.over_pika.adapter import PikaTransport
 from mqkit.transport.window_size import WindowSize
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from mqkit.errors import ConfigurationError
-from mqkit.transport.aio_pika_adapter import AioPikaTransport
 from mqkit.transport.choice import TRANSPORTS, chosen
 from mqkit.transport.native import NativeTransport
+from mqkit.transport.over_aio_pika.adapter import AioPikaTransport
 
 
 def test_a_transport_is_chosen_by_its_name() -> None:

@@ -1,10 +1,10 @@
-"""mqkit.transport.pika_window: the bounds, crossed one by one."""
+"""mqkit.transport.over_pika.window: the bounds, crossed one by one."""
 
 from __future__ import annotations
 
 import threading
 
-from mqkit.transport.pika_window import Window
+from mqkit.transport.over_pika.window import Window
 from mqkit.transport.window_size import WindowSize
 
 

@@ -9,15 +9,15 @@ import pytest
 
 from mqkit.message import Message, Properties
 from mqkit.outcome import Outcome
-from mqkit.transport.native.asyncio_channel import (
+from mqkit.transport.native.encoding import append_publishes
+from mqkit.transport.native.over_asyncio.channel import (
     FIRST_OUTPUT_OCTETS,
     OUTPUT_GROWTH,
     OUTPUT_OCTETS_MAX,
     NativeAsyncChannel,
 )
-from mqkit.transport.native.asyncio_connection import NativeAsyncConnection
-from mqkit.transport.native.asyncio_protocol import NativeProtocol
-from mqkit.transport.native.encoding import append_publishes
+from mqkit.transport.native.over_asyncio.connection import NativeAsyncConnection
+from mqkit.transport.native.over_asyncio.protocol import NativeProtocol
 from mqkit.transport.seam import Endpoint
 from mqkit.wire import method_frame, methods
 

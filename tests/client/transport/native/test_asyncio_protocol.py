@@ -10,7 +10,7 @@ import pytest
 from mqkit.message import Message
 from mqkit.outcome import Confirmed
 from mqkit.transport.native import NativeTransport
-from mqkit.transport.native.asyncio_protocol import NativeProtocol
+from mqkit.transport.native.over_asyncio.protocol import NativeProtocol
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mqkit.errors import Closed, DeadlineExceeded
-from mqkit.transport.native.blocking_answers import Answer, guarded, wait_for
+from mqkit.transport.native.over_sockets.answers import Answer, guarded, wait_for
 
 
 def test_an_answer_is_given_at_once_and_told_later() -> None:

@@ -23,13 +23,13 @@ from mqkit.errors import (
 )
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Confirmed, Outcome, Unknown
-from mqkit.transport.native import blocking_connection
-from mqkit.transport.native.blocking_answers import Waiters
-from mqkit.transport.native.blocking_channel import NativeBlockingChannel
-from mqkit.transport.native.blocking_connection import NativeBlockingConnection
-from mqkit.transport.native.blocking_driver import SocketDriver
-from mqkit.transport.native.blocking_socket import Stream
 from mqkit.transport.native.connection import NativeConnection
+from mqkit.transport.native.over_sockets import connection as blocking_connection
+from mqkit.transport.native.over_sockets.answers import Waiters
+from mqkit.transport.native.over_sockets.channel import NativeBlockingChannel
+from mqkit.transport.native.over_sockets.connection import NativeBlockingConnection
+from mqkit.transport.native.over_sockets.driver import SocketDriver
+from mqkit.transport.native.over_sockets.stream import Stream
 from mqkit.transport.seam import Endpoint
 from mqkit.transport.window_size import WindowSize
 from mqkit.wire import (

@@ -1,0 +1,1 @@
+"""``mqkit broker``: running the reference broker, its options and its configuration file."""

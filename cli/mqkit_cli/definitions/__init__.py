@@ -1,0 +1,1 @@
+"""``mqkit broker export-definitions`` and ``import-definitions``."""

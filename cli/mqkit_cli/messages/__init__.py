@@ -1,0 +1,1 @@
+"""``mqkit publish``, ``consume`` and ``dlq``: messages in, out, and out of parking lots."""

@@ -1,0 +1,1 @@
+"""``mqkit topology``: validate, plan, apply, diff and export, and how they are shown."""

@@ -1,0 +1,1 @@
+"""The native client's asyncio shell: a ``Protocol``, and futures. Read ``transport.py`` first."""

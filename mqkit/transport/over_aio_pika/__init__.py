@@ -1,0 +1,1 @@
+"""The adapter over aio-pika, for asyncio. Read ``adapter.py`` first."""

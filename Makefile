@@ -69,7 +69,7 @@ interop: $(STAMP)  ## other people's suites and 2,000 generated sequences, on bo
 fuzz: $(STAMP)  ## Atheris over all that reads bytes, and the long Hypothesis run (FUZZ_SECONDS=n a target; 60)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'
 	@$(BIN)/python -m fuzz --seconds $${FUZZ_SECONDS:-60} $${FUZZ_SEED:+--seed $$FUZZ_SEED}
-	@MQKIT_FUZZ_EXAMPLES=$$(( $${FUZZ_SECONDS:-60} * 20 )) $(BIN)/python -m pytest -q --timeout 0 tests/fuzz/test_connection_machine.py
+	@MQKIT_FUZZ_EXAMPLES=$$(( $${FUZZ_SECONDS:-60} * 20 )) $(BIN)/python -m pytest -q --timeout 0 tests/fuzz/machine/test_machine.py
 
 soak: $(STAMP)  ## kill -9 of a real broker under load, 200 rounds (MQKIT_KILL_ROUNDS=n for more)
 	@MQKIT_KILL_ROUNDS=$${MQKIT_KILL_ROUNDS:-200} $(BIN)/python -m pytest -q -s tests/acceptance/test_kill.py

@@ -7,7 +7,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +22,12 @@ from mqkit.testing.rabbitmq_node import server_script
 STOP_TIMEOUT_S = 15
 
 ROOMS_WITH_BROKERS = (
-    "bench", "broker/http", "broker/runtime", "broker/simulation", "cli", "client", "fuzz",
-    "interop", "page", "spark",
+    "fuzz", "interop", "mqkit", "mqkit_bench", "mqkit_cli", "mqkit_spark", "page",
+    "reference_broker/http", "reference_broker/runtime", "reference_broker/simulation",
 )  # fmt: skip
 """Nearly every test there starts a broker, a process or a simulated world."""
+ROOMS_WITHOUT = ("mqkit/retry", "mqkit/testing", "mqkit/topology", "mqkit/wire")
+"""And these within them don't."""
 
 # Machines are shared and noisy: no test asserts a time, Hypothesis' own clock included.
 hypothesis.settings.register_profile("mqkit", deadline=None)
@@ -48,9 +50,12 @@ class BrokerUnderTest:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks whole rooms, so that `make check` stays under a minute however many tests they get."""
     here = Path(__file__).parent
-    rooms = [here / room for room in ROOMS_WITH_BROKERS]
+
+    def stands_in(item: pytest.Item, rooms: Iterable[str]) -> bool:
+        return any(item.path.is_relative_to(here / room) for room in rooms)
+
     for item in items:
-        if any(item.path.is_relative_to(room) for room in rooms):
+        if stands_in(item, ROOMS_WITH_BROKERS) and not stands_in(item, ROOMS_WITHOUT):
             item.add_marker(pytest.mark.live)
 
 

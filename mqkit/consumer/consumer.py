@@ -2,7 +2,7 @@
 
 The shell around the parts: :mod:`~mqkit.consumer.base_consumer` keeps it subscribed and ends it in
 order, :mod:`~mqkit.consumer.handler` calls the handler, :mod:`~mqkit.consumer.settlement` decides
-what becomes of the message, :mod:`~mqkit.consumer.settlement_steps` carries that out. """
+what becomes of the message, :mod:`~mqkit.consumer.settlement_steps` carries that out."""
 
 from __future__ import annotations
 

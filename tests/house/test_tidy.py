@@ -118,6 +118,29 @@ def test_tests_do_not_sleep() -> None:
     ] == []
 
 
+MIRRORED = {"mqkit": ".", "reference_broker": ".", "mqkit_cli": "cli", "mqkit_spark": "spark",
+            "mqkit_bench": "bench", "interop": ".", "fuzz": "."}  # fmt: skip
+"""Folders below ``tests/`` that mirror a package, and the folder that the package stands in."""
+WHOLE = "whole"
+"""A folder of tests that are about the room above it, and about no single module of it."""
+
+
+def test_tests_mirror_the_source() -> None:
+    """``a/b/test_c.py`` tests ``a/b/c.py``, or ``a/b/__c__.py``; each other test is in a whole/."""
+    astray = []
+    for path in tracked(".py"):
+        top, *between = path.relative_to(ROOT).parts[1:-1] or [""]
+        if path.relative_to(ROOT).parts[0] != "tests" or top not in MIRRORED:
+            continue
+        room = ROOT.joinpath(MIRRORED[top], top, *between)
+        noun = path.stem.removeprefix("test_")
+        modules = (room / f"{noun}.py", room / f"__{noun}__.py")
+        of_the_room = room.name == WHOLE and room.parent.is_dir()
+        if path.name != "conftest.py" and not of_the_room and not any(m.exists() for m in modules):
+            astray.append(relative(path))
+    assert astray == []
+
+
 @pytest.mark.parametrize("banned", ["async def ", "await "])
 def test_the_core_is_synchronous(banned: str) -> None:
     core = [p for p in sources() if "reference_broker/core/" in relative(p)]

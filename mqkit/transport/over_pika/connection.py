@@ -1,7 +1,7 @@
 """One AMQP connection of the pika adapter: opening, channels, blocked, closing.
 
 Everything that touches pika runs on the connection's thread
-(:mod:`mqkit.transport.over_pika.loop`); the public methods hand work over to it and wait. """
+(:mod:`mqkit.transport.over_pika.loop`); the public methods hand work over to it and wait."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ from reference_broker.core.channel.direct_reply import DirectReplies
 from reference_broker.core.channel.target_memory import TargetMemory
 from reference_broker.core.channel.transactions import TransactionSpace
 from reference_broker.core.connection.connection import Connection
-from reference_broker.core.connection.open_handshakes import Handshakes
+from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.core.definition_kinds import refuse_unknown_kinds
-from reference_broker.core.index.memory_window import Window
+from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.memory_watermark import MemoryWatermark
 from reference_broker.core.policy.global_parameters import GlobalParameters
@@ -71,7 +71,7 @@ class Broker:
         users: UserStore,
         *,
         limits: Limits | None = None,
-        window: Window | None = None,
+        window: MemoryWindow | None = None,
         version: str = "0",
         secret: bytes = b"",
         mechanisms: frozenset[str] = DEFAULT_MECHANISMS,
@@ -93,13 +93,13 @@ class Broker:
         self.ledger = ConfirmLedger(journal)
         self.direct_replies = DirectReplies()
         self.transactions = TransactionSpace(self.limits.memory_high_watermark_bytes)
-        self.window = window or Window()
+        self.window = window or MemoryWindow()
         self.alarms = Alarms(self)
-        self.waiting_publishers = WaitingPublishers(journal.room)
-        journal.room.listen(self._room_became_scarce)
+        self.waiting_publishers = WaitingPublishers(journal.free_space)
+        journal.free_space.listen(self._room_became_scarce)
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
         self.targets = TargetMemory()
-        self.handshakes = Handshakes(self.limits.handshakes_per_address_max)
+        self.handshakes = OpenHandshakes(self.limits.handshakes_per_address_max)
         self.login_attempts = LoginAttempts()
         self.connections: dict[int, Connection] = {}
         self._awaited_ends: dict[int, list[Callable[[], None]]] = {}

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reference_broker.core.alarms import Alarms
     from reference_broker.core.channel.channel import Channel
-    from reference_broker.core.journal.free_space import Room
+    from reference_broker.core.journal.free_space import FreeSpace
 
 
 class WaitingPublishers:
     """The channels that wait, in the order in which they began to."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, space: FreeSpace) -> None:
+        self._space = space
         self._channels: list[Channel] = []
 
     def add(self, channel: Channel) -> None:
@@ -33,7 +33,7 @@ class WaitingPublishers:
         if not self._channels:
             return
         channels, self._channels = self._channels, []
-        self._room.nobody_waits()  # those that still do say so again
+        self._space.nobody_waits()  # those that still do say so again
         for channel in channels:
             channel.room_has_come()
 

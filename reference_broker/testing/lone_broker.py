@@ -35,7 +35,7 @@ from reference_broker.core.base.peer import Peer
 from reference_broker.core.base.tls_session import TlsSession
 from reference_broker.core.broker import Broker
 from reference_broker.core.connection.connection import Connection
-from reference_broker.core.index.memory_window import Window
+from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Journal, MemoryJournal
 
 FRAME_MAX = 131_072
@@ -66,7 +66,7 @@ class LoneBroker:
         self,
         journal: Journal | None = None,
         limits: Limits | None = None,
-        window: Window | None = None,
+        window: MemoryWindow | None = None,
         mechanisms: frozenset[str] = DEFAULT_MECHANISMS,
     ) -> None:
         self.journal: Journal = journal or MemoryJournal()

@@ -13,7 +13,7 @@ from reference_broker.core.arguments.requeue_position import AT_ITS_PLACE, Reque
 from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.moment import Moment
 from reference_broker.core.dead_letter.dead_letters import DeadLetters
-from reference_broker.core.index.memory_window import Window
+from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
@@ -79,7 +79,7 @@ class QueueHost:
         self.moment = Moment(0.0, wall_ms)
         self.deadlines = Deadlines()
         self.vhost_name = "/"
-        self.window = Window()
+        self.window = MemoryWindow()
         self.dead_letters = DeadLetters(self)
         self.firehose: Firehose | None = None
         self.queues: dict[str, Queue] = {}

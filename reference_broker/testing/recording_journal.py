@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from reference_broker.core.journal.free_space import Room, UnlimitedRoom
+from reference_broker.core.journal.free_space import FreeSpace, UnlimitedSpace
 from reference_broker.core.journal.journal import Entry, EntrySource, Fetched
 from reference_broker.core.message.content import NOT_STORED, Content
 
@@ -33,7 +33,7 @@ class RecordingJournal:
         self.tail = 0
         self.synced = 0
         self.epoch = epoch
-        self.room: Room = UnlimitedRoom()
+        self.free_space: FreeSpace = UnlimitedSpace()
         self.records: list[tuple[Any, ...]] = []
         self.fetches: list[Fetch] = []
         self.pages: dict[int, Content] = {}

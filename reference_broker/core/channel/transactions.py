@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reference_broker.core.base.limits import TRANSACTIONS_PER_WATERMARK
 from reference_broker.core.channel import settlement
 from reference_broker.core.channel.after_routing import place
-from reference_broker.core.exchange.deduplication_window import SeenKeys
+from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.message.message_headers import MessageHeaders
 from reference_broker.core.vhost.sender_selected import behind_windows
@@ -28,7 +28,7 @@ from reference_broker.errors import ChannelException, ReplyCode
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.hot_path.publish import PublishTarget
-    from reference_broker.core.journal.free_space import Room
+    from reference_broker.core.journal.free_space import FreeSpace
     from reference_broker.core.message.content import Content
     from reference_broker.core.message.header import HeaderFacts
     from reference_broker.core.queue.lease import Lease
@@ -132,13 +132,13 @@ class Transaction:
             held.append(_Settlement(settle, leases))
         self.unacked += len(leases)
 
-    def has_room(self, room: Room) -> bool:
+    def has_room(self, space: FreeSpace) -> bool:
         """Whether all of its messages can be logged now."""
         entries = sum(len(publish.queues) for publish in self._publishes)
-        plenty = not room.scarce and self._size <= room.plain_bytes
-        if not entries or (plenty and entries <= room.plain_entries):
+        plenty = not space.scarce and self._size <= space.plain_bytes
+        if not entries or (plenty and entries <= space.plain_entries):
             return True
-        return room.admits(self._size, entries, len(self._publishes))
+        return space.admits(self._size, entries, len(self._publishes))
 
     def commit(self) -> None:
         """Do it all.
@@ -192,11 +192,14 @@ def _still_new(
     """``queues`` without those that have seen the message since it was published, and without
     their windows. All others keep it: a route of today may be another one."""
     headers = MessageHeaders(sent)
-    windows = [queue.expiry for queue in queues if isinstance(queue.expiry, SeenKeys)]
+    windows = [queue.expiry for queue in queues if isinstance(queue.expiry, DeduplicationWindow)]
     knowing = [window.queue for window in windows if window.knows(headers)]
     if not knowing:
         return queues
-    dropped = [*knowing, *(q for q in queues if q.seen is not None and q.seen.queue in knowing)]
+    dropped = [
+        *knowing,
+        *(q for q in queues if q.deduplication is not None and q.deduplication.queue in knowing),
+    ]
     exchange = channel.vhost.exchanges.get(target.exchange)
     if exchange is not None:  # one of its windows, or of an exchange behind it, may be knowing
         dropped += behind_windows(channel.vhost, exchange, target.routing_key, sent)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from reference_broker.core.base.peer import Peer
 
 
-class Handshakes:
+class OpenHandshakes:
     """Counts them, and lets no address have more than ``per_address_max``."""
 
     __slots__ = ("_by_origin", "_per_address_max")

@@ -1,5 +1,5 @@
-"""Where the dead letters of one queue go, and what all of them have alike: looked up once for as
-long as the queue's limits stay the same."""
+"""The route of one queue's dead letters: exchange, routing key, and the parts of x-death that all
+of them share, looked up once for as long as the queue's limits stay the same."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ SHORTSTR_BYTES_MAX = 255
 """Of a name or a routing key on the wire. An argument is a longstr, and may be longer."""
 
 PIECES_MAX = 64
-"""Exchanges times reasons that a way remembers: a queue's messages come through few."""
+"""Exchanges times reasons that a route remembers: a queue's messages come through few."""
 
 
-class DeadLetterWay:
-    """The way of what dies in ``queue``. It holds while the queue's ``limits`` are these.
+class DeadLetterRoute:
+    """The route of the dead letters of ``queue``. It holds while the queue's ``limits`` are these.
 
-    ``exchange`` is where it leads to, and ``key`` the routing key that replaces the message's, or
-    ``None``. ``exchange_octets`` is how every route begins, ``route`` all of it where there is a
-    ``key``.
-    """
+    ``exchange`` is the dead-letter exchange, and ``key`` the routing key that replaces the
+    message's, or ``None``. ``exchange_octets`` is how every route begins, ``route`` all of it where
+    there is a ``key``."""
 
     __slots__ = ("_pieces", "_queue", "exchange", "exchange_octets", "key", "limits", "route")
 
@@ -47,12 +46,12 @@ class DeadLetterWay:
         return found
 
 
-def way_of(queue: Queue) -> DeadLetterWay:
-    """The way that holds now."""
-    way = queue.dead_letter_way
-    if way is None or way.limits is not queue.limits:
-        way = queue.dead_letter_way = DeadLetterWay(queue)
-    return way
+def dead_letter_route_of(queue: Queue) -> DeadLetterRoute:
+    """The one that holds now: made anew when the queue's limits have changed."""
+    route = queue.dead_letter_route
+    if route is None or route.limits is not queue.limits:
+        route = queue.dead_letter_route = DeadLetterRoute(queue)
+    return route
 
 
 def _shortstr(text: str) -> bytes:

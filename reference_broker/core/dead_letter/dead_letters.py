@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reference_broker.core.dead_letter.dead_letter_route import way_of
+from reference_broker.core.dead_letter.dead_letter_route import dead_letter_route_of
 from reference_broker.core.dead_letter.first_death_header import with_first_death
 from reference_broker.core.dead_letter.x_death import cc_keys_of, is_cycle, with_x_death
 from reference_broker.core.message.content import Content
@@ -69,10 +69,10 @@ class DeadLetters:
         content = death.content
         name = death.queue.name
         exchange, routing_key = split_route(content.route)
-        way = way_of(death.queue)
-        own_key = way.key
+        target = dead_letter_route_of(death.queue)
+        own_key = target.key
         wall_ms = self._env.moment.wall_ms
-        pieces = way.pieces(death.reason, exchange)
+        pieces = target.pieces(death.reason, exchange)
         first = with_first_death(content.header, pieces, wall_ms, routing_key)
         deaths: Sequence[tuple[str, str]]
         copies: Sequence[str] = ()
@@ -94,11 +94,11 @@ class DeadLetters:
                 copies = [key.decode(errors="surrogateescape") for key in cc_keys_of(header)]
         if own_key is None:
             key = routing_key.decode(errors="surrogateescape")
-            route = way.exchange_octets + content.route[1 + len(exchange) :]
+            route = target.exchange_octets + content.route[1 + len(exchange) :]
         else:
             key = own_key
-            route = way.route
-        reached = self._env.route_again(way.exchange, key, header, copies) or ()
+            route = target.route
+        reached = self._env.route_again(target.exchange, key, header, copies) or ()
         queues = self._without_cycles(reached, deaths)
         letter = Content(route, header, content.body)
         taking = those_that_take(queues, letter)

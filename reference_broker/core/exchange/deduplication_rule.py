@@ -36,7 +36,7 @@ ID_WINDOW_MS_DEFAULT = 600_000
 _DIGEST_BYTES = 16
 
 
-class SeenRule(NamedTuple):
+class DeduplicationRule(NamedTuple):
     """What a message is known by (its id, or else the header), how many, how long, and whether the
     log has them."""
 
@@ -46,7 +46,7 @@ class SeenRule(NamedTuple):
     in_log: bool = True
 
     @classmethod
-    def of(cls, type: ExchangeType, arguments: Mapping[str, Any]) -> SeenRule | None:
+    def of(cls, type: ExchangeType, arguments: Mapping[str, Any]) -> DeduplicationRule | None:
         """What an exchange's type and arguments ask for; ``None`` for nothing.
 
         Raises :exc:`ChannelException` 406, for the plugin's arguments with its texts.
@@ -61,7 +61,7 @@ class SeenRule(NamedTuple):
         return cls.of_queue(arguments)
 
     @classmethod
-    def of_queue(cls, arguments: Mapping[str, Any]) -> SeenRule | None:
+    def of_queue(cls, arguments: Mapping[str, Any]) -> DeduplicationRule | None:
         """What a queue's arguments ask for; the same way."""
         if ID_WINDOW not in arguments and ID_WINDOW_MS not in arguments:
             return None
@@ -73,7 +73,9 @@ class SeenRule(NamedTuple):
         )
 
     @classmethod
-    def of_stored(cls, type: ExchangeType, arguments: Mapping[str, Any]) -> SeenRule | None:
+    def of_stored(
+        cls, type: ExchangeType, arguments: Mapping[str, Any]
+    ) -> DeduplicationRule | None:
         """:meth:`of` for what is in the log. An earlier version took what it did not know, so what
         would be refused today says nothing."""
         try:
@@ -82,7 +84,7 @@ class SeenRule(NamedTuple):
             return None
 
     @classmethod
-    def of_stored_queue(cls, arguments: Mapping[str, Any]) -> SeenRule | None:
+    def of_stored_queue(cls, arguments: Mapping[str, Any]) -> DeduplicationRule | None:
         """:meth:`of_queue` in the same way."""
         try:
             return cls.of_queue(arguments)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.arguments.queue_arguments import QueueArguments
-from reference_broker.core.exchange.deduplication_rule import SeenRule
+from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import MESSAGE_ID, HeaderFacts
 from reference_broker.core.message.message_headers import MessageHeaders
@@ -36,7 +36,7 @@ LOADED_AT_ONCE = 1_000
 _EVERY_KEY_HAS_A_TIME = QueueArguments(message_ttl_ms=0)
 
 
-class SeenKeys:
+class DeduplicationWindow:
     """The window of one exchange or queue, and the
     :class:`~reference_broker.core.queue.expiry.Expiry` of the ``queue`` that it is."""
 
@@ -46,7 +46,7 @@ class SeenKeys:
     wants_all = True
 
     def __init__(
-        self, owner: str, rule: SeenRule, id: int, env: QueueEnvironment, *, durable: bool
+        self, owner: str, rule: DeduplicationRule, id: int, env: QueueEnvironment, *, durable: bool
     ) -> None:
         """``owner`` is whose window it is, in words; it is in the log if that is ``durable``."""
         self.rule = rule

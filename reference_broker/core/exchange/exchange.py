@@ -23,7 +23,7 @@ from reference_broker.core.message.message_headers import MessageHeaders
 from reference_broker.core.policy.policy import NO_POLICIES, AppliedPolicies
 
 if TYPE_CHECKING:
-    from reference_broker.core.exchange.deduplication_window import SeenKeys
+    from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
     from reference_broker.core.queue.queue import Queue
 
 ALTERNATE_EXCHANGE = "alternate-exchange"
@@ -79,6 +79,7 @@ class Exchange:
         "arguments",
         "auto_delete",
         "bindings",
+        "deduplication",
         "delays",
         "downstream",
         "durable",
@@ -88,7 +89,6 @@ class Exchange:
         "published",
         "routed",
         "routing_type",
-        "seen",
         "type",
     )
 
@@ -114,7 +114,7 @@ class Exchange:
         self.downstream: dict[str, int] = {}
         self.published = self.routed = 0
         self.delays: Queue | None = None
-        self.seen: SeenKeys | None = None
+        self.deduplication: DeduplicationWindow | None = None
         self.routing_type = _routing_type(type, self.arguments)
         self._matcher = _MATCHERS[self.routing_type](name, self.arguments)
 
@@ -124,15 +124,15 @@ class Exchange:
     @property
     def routes_by_key(self) -> bool:
         """Messages with the same routing key go through the same bindings, while those are."""
-        return self._matcher.by_key_alone and self.delays is None and self.seen is None
+        return self._matcher.by_key_alone and self.delays is None and self.deduplication is None
 
     def inner_queues(self) -> dict[str, Queue]:
         """The queues that are part of the exchange, by the kind of their definition."""
         inner = {}
         if self.delays is not None:
             inner["delayed"] = self.delays
-        if self.seen is not None:
-            inner["seen"] = self.seen.queue
+        if self.deduplication is not None:
+            inner["seen"] = self.deduplication.queue
         return inner
 
     def add(self, binding: Binding) -> None:

@@ -53,12 +53,12 @@ class Router:
         headers = MessageHeaders(header)
         found = self._reach(exchange, (routing_key, *copies), headers, ask_windows=True)
         for queue in list(found.values()):
-            if queue.seen is not None:
-                known = queue.seen.knows(headers)
+            if queue.deduplication is not None:
+                known = queue.deduplication.knows(headers)
                 if known:
                     del found[queue.id]
                 elif known is False:
-                    found[queue.seen.queue.id] = queue.seen.queue
+                    found[queue.deduplication.queue.id] = queue.deduplication.queue
         return tuple(found.values())
 
     def resolve_again(
@@ -92,7 +92,7 @@ class Router:
             if current.delays is not None and delay_ms(headers()):
                 found[current.delays.id] = current.delays
                 continue
-            seen = current.seen
+            seen = current.deduplication
             if ask_windows and seen is not None:
                 known = seen.knows(headers)
                 if known:
@@ -134,7 +134,7 @@ class Router:
                     reached[exchange_behind.name] = exchange_behind
                     ahead.append(exchange_behind)
         queues = self._reach(exchange, (routing_key,), NO_HEADERS, ask_windows=False).values()
-        return any(queue.seen is not None for queue in queues)
+        return any(queue.deduplication is not None for queue in queues)
 
     def _alternate(self, exchange: Exchange) -> Exchange | None:
         """Where messages go that match no binding. It may not exist, which is no error. The

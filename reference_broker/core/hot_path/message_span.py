@@ -62,7 +62,7 @@ def form_of(channel: Channel) -> MessageForm:
         min(
             connection.payload_max,
             connection.message_size_max,
-            channel.vhost.journal.room.plain_bytes,
+            channel.vhost.journal.free_space.plain_bytes,
         ),
     )
 

@@ -26,7 +26,7 @@ from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.direct_reply import address_of, addressed
 from reference_broker.core.hot_path.message_span import form_of, message_at
 from reference_broker.core.hot_path.publish_run import run_for
-from reference_broker.core.journal.free_space import NoRoom
+from reference_broker.core.journal.free_space import NoSpace
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import COPIES_MARK, facts_of, user_id_of
 from reference_broker.core.queue.enqueue import enqueue
@@ -149,7 +149,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
             publish(channel, target, header, body)
             if data.startswith(data[start : header_at - 7], position):
                 run = run_for(channel, target, header_at - 7 - start)
-        except (AmqpError, WireError, NoRoom) as error:
+        except (AmqpError, WireError, NoSpace) as error:
             if run is not None:  # That goes first, and this is met again.
                 position = start
             else:
@@ -166,11 +166,11 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
 
 
 def _not_published(
-    channel: Channel, error: AmqpError | WireError | NoRoom, start: int, end: int
+    channel: Channel, error: AmqpError | WireError | NoSpace, start: int, end: int
 ) -> int:
     """Have the message wait that stands from ``start`` to ``end``, or refuse it; returns where
     to go on."""
-    if isinstance(error, NoRoom):
+    if isinstance(error, NoSpace):
         channel.await_room()
         return start
     channel.connection.refuse(channel, error, *PUBLISH_IDS)
@@ -181,7 +181,7 @@ def publish(
     channel: Channel, target: PublishTarget, header: bytes, body: bytes | bytearray
 ) -> None:
     """Route one message and put it into its queues. Raises ``ChannelException``: 403 or 404 for
-    the exchange, 406 for a property that can't be used; and ``NoRoom``."""
+    the exchange, 406 for a property that can't be used; and ``NoSpace``."""
     vhost = channel.vhost
     if target.version == vhost.topology_version:
         queues = target.queues
@@ -299,12 +299,12 @@ def publish_assembled(channel: Channel, assembly: PublishAssembly) -> None:
     target = assembly.target
     journal = channel.vhost.journal
     tail = journal.tail
-    if len(assembly.header) + len(assembly.body) > journal.room.plain_bytes:
+    if len(assembly.header) + len(assembly.body) > journal.free_space.plain_bytes:
         target.version = UNRESOLVED  # whoever looks up the route asks for room
     try:
         publish(channel, target, assembly.header, assembly.take_body())
         _note_routed(channel, target, 1)
-    except NoRoom:
+    except NoSpace:
         channel.assembly = assembly
         channel.await_room()
     finally:
@@ -345,12 +345,12 @@ def _resolve(
     access.require_topic(Action.WRITE, exchange, target.routing_key)
     queues = vhost.resolve(exchange, target.routing_key, header)
     target.plain = not (target.transactional or target.reply_address or vhost.firehose)
-    room = vhost.journal.room
+    room = vhost.journal.free_space
     asks = room.scarce or len(header) + body_size > room.plain_bytes
     if (asks or len(queues) > room.plain_entries) and channel.transaction is None:
         entries = sum(queue.durable for queue in queues)
         if entries and not room.admits(len(target.route) + len(header) + body_size, entries):
-            raise NoRoom
+            raise NoSpace
     if not vhost.depends_on_headers(exchange, target.routing_key):
         target.queues = queues
         if not room.scarce and len(queues) <= room.plain_entries:

@@ -167,7 +167,7 @@ def enqueue_run(queue: Queue, contents: list[Content], facts: HeaderFacts) -> li
         count = append(queue, contents)
         if not count:  # The log has to begin a batch or a segment for it.
             enqueue((queue,), contents[0], facts, queue.env)
-            if queue.env.journal.room.scarce:
+            if queue.env.journal.free_space.scarce:
                 return contents[1:]
             count = 1
         contents = contents[count:]

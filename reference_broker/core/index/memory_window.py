@@ -28,7 +28,7 @@ RESIDENT_TOTAL_BYTES = 128 * MIB
 """All windows together: an eighth of the default watermark."""
 
 
-class Window:
+class MemoryWindow:
     """The size of each queue's window, one object for all queues of a broker. It shrinks while
     memory is short, and is never above ``largest_bytes``."""
 

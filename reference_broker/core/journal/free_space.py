@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 
-class NoRoom(Exception):
+class NoSpace(Exception):
     """The message has to wait; nothing was changed. Suspend its channel with ``await_room``."""
 
 
-class Room(Protocol):
+class FreeSpace(Protocol):
     """What a journal has left for messages."""
 
     scarce: bool
@@ -42,7 +42,7 @@ class Room(Protocol):
         ...
 
 
-class UnlimitedRoom:
+class UnlimitedSpace:
     """Of a journal that keeps nothing."""
 
     scarce = False

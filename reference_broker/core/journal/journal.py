@@ -20,7 +20,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from reference_broker.core.journal.free_space import Room, UnlimitedRoom
+from reference_broker.core.journal.free_space import FreeSpace, UnlimitedSpace
 from reference_broker.core.message.content import NOT_STORED, Content
 
 
@@ -97,7 +97,7 @@ class Journal(Protocol):
     """Rises at each start; part of every entry's identity, and of every new queue id."""
 
     @property
-    def room(self) -> Room:
+    def free_space(self) -> FreeSpace:
         """What is left for messages."""
         ...
 
@@ -173,7 +173,7 @@ class MemoryJournal:
         self.tail = 0
         self.synced = 0
         self.epoch = epoch
-        self.room: Room = UnlimitedRoom()
+        self.free_space: FreeSpace = UnlimitedSpace()
 
     def _append(self) -> int:
         position = self.tail

@@ -75,7 +75,7 @@ def _transaction(channel: Channel) -> Transaction:
 def _tx_commit(channel: Channel, method: TxCommit) -> None:
     transaction = _transaction(channel)
     journal = channel.vhost.journal
-    if not transaction.has_room(journal.room):
+    if not transaction.has_room(journal.free_space):
         channel.await_room()
         channel.park(FrameType.METHOD, encode_method(method))
         return

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reference_broker.core.base.deadlines import Deadlines
     from reference_broker.core.base.moment import Moment
     from reference_broker.core.dead_letter.dead_letters import DeadLetters
-    from reference_broker.core.index.memory_window import Window
+    from reference_broker.core.index.memory_window import MemoryWindow
     from reference_broker.core.journal.journal import Journal
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
@@ -57,7 +57,7 @@ class QueueEnvironment(Protocol):
     moment: Moment
     deadlines: Deadlines
     vhost_name: str
-    window: Window
+    window: MemoryWindow
     dead_letters: DeadLetters
     """The work list of dead-lettering: make one per virtual host with ``DeadLetters(self)``."""
     firehose: Firehose | None

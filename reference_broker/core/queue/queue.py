@@ -36,8 +36,8 @@ from reference_broker.core.queue.transfer import Departure
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
-    from reference_broker.core.dead_letter.dead_letter_route import DeadLetterWay
-    from reference_broker.core.exchange.deduplication_window import SeenKeys
+    from reference_broker.core.dead_letter.dead_letter_route import DeadLetterRoute
+    from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
 
 
 class Queue:
@@ -47,19 +47,19 @@ class Queue:
     every hand-out but those of :meth:`get` (``got``), each of which has its part without acks
     (``delivered_no_ack``, ``got_no_ack``), ``acked`` both; ``dropped`` what a length limit removed,
     ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
-    ``seen`` is set by the virtual host of a queue that takes each message once.
+    ``deduplication`` is set by the virtual host, for a queue that takes each message once.
     ``header_bytes`` are those of the messages in memory. ``own_limits`` is what the arguments came
     to, and ``limits`` what holds, with ``policies`` (see :mod:`policy_effect`).
     """
 
     __slots__ = (
-        "acked", "arguments", "auto_delete", "backlog", "contents", "dead_letter_way", "delayed",
-        "deleted", "delivered", "delivered_no_ack", "delivery_counts", "dirty", "dropped",
-        "durable", "env", "expired", "expiry", "got", "got_empty", "got_no_ack", "header_bytes",
-        "id", "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
-        "own_limits", "owner", "policies", "published", "purged", "redelivered_count", "refused",
-        "rejected", "requeued", "rotation", "seen", "stale_settlements", "stores_all",
-        "unused_expiry",
+        "acked", "arguments", "auto_delete", "backlog", "contents", "dead_letter_route",
+        "deduplication", "delayed", "deleted", "delivered", "delivered_no_ack", "delivery_counts",
+        "dirty", "dropped", "durable", "env", "expired", "expiry", "got", "got_empty", "got_no_ack",
+        "header_bytes", "id", "index", "lease_number", "leases", "length_limit", "levels", "limits",
+        "lost", "name", "own_limits", "owner", "policies", "published", "purged",
+        "redelivered_count", "refused", "rejected", "requeued", "rotation", "stale_settlements",
+        "stores_all", "unused_expiry",
     )  # fmt: skip
 
     def __init__(
@@ -106,8 +106,8 @@ class Queue:
         """Transient messages are stored too."""
         self.delivery_counts = DeliveryCounts(self) if quorum else None
         self.delayed = DelayedReturns(self)
-        self.seen: SeenKeys | None = None
-        self.dead_letter_way: DeadLetterWay | None = None
+        self.deduplication: DeduplicationWindow | None = None
+        self.dead_letter_route: DeadLetterRoute | None = None
 
         self.published = self.delivered = self.got = self.redelivered_count = 0
         self.delivered_no_ack = self.got_no_ack = self.got_empty = 0

@@ -14,7 +14,7 @@ from reference_broker.core.arguments.equivalence import (
     require_same_arguments,
 )
 from reference_broker.core.base.names import RESERVED_PREFIX, described, refuse_reserved
-from reference_broker.core.exchange.deduplication_rule import SeenRule
+from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
 from reference_broker.core.exchange.exchange import (
     ALTERNATE_EXCHANGE,
     DEFAULT_EXCHANGE,
@@ -101,7 +101,7 @@ def check_new_exchange(wanted: Exchange, vhost_name: str) -> None:
         _check_delayed_type(wanted.arguments.get(DELAYED_TYPE))
     if wanted.routing_type is ExchangeType.CONSISTENT_HASH:
         check_hash_arguments(wanted.arguments)
-    SeenRule.of(wanted.type, wanted.arguments)
+    DeduplicationRule.of(wanted.type, wanted.arguments)
 
 
 def _check_delayed_type(value: Any) -> None:

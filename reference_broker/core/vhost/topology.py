@@ -76,8 +76,8 @@ class Topology:
             key = definition.queue_key(self._vhost_name, queue.name)
             self._journal.define(key, definition.encode_queue(wanted))
         self._enter_queue(queue)
-        if queue.seen is not None:
-            self._define_inner(definition.QUEUE_SEEN, queue.name, queue.seen.queue)
+        if queue.deduplication is not None:
+            self._define_inner(definition.QUEUE_SEEN, queue.name, queue.deduplication.queue)
         self._changed()
 
     def _enter_queue(self, queue: Queue) -> None:
@@ -105,8 +105,8 @@ class Topology:
         if survives_restart(queue):
             self._journal.define(definition.queue_key(self._vhost_name, queue.name), None)
         del self.queues[queue.name], self.queues_by_id[queue.id]
-        if queue.seen is not None:
-            self._drop_inner(definition.QUEUE_SEEN, queue.name, queue.seen.queue)
+        if queue.deduplication is not None:
+            self._drop_inner(definition.QUEUE_SEEN, queue.name, queue.deduplication.queue)
         self._drop_bindings(self.bindings.to(queue.name, is_queue=True))
         self._changed()
 
@@ -191,12 +191,12 @@ class Topology:
         for wanted in sorted(queues, key=lambda queue: queue.id):
             queue = make_queue(wanted, seen.get(wanted.name))
             self._enter_queue(queue)
-            if queue.seen is None:
+            if queue.deduplication is None:
                 continue
-            if seen.pop(queue.name, None) == queue.seen.queue.id:
-                self.queues_by_id[queue.seen.queue.id] = queue.seen.queue
+            if seen.pop(queue.name, None) == queue.deduplication.queue.id:
+                self.queues_by_id[queue.deduplication.queue.id] = queue.deduplication.queue
             else:
-                self._define_inner(definition.QUEUE_SEEN, queue.name, queue.seen.queue)
+                self._define_inner(definition.QUEUE_SEEN, queue.name, queue.deduplication.queue)
         self._forget_inner(definition.QUEUE_SEEN, seen)
         bindings = [
             (definition.decode_binding(value), key)

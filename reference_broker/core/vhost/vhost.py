@@ -33,13 +33,13 @@ from reference_broker.core.base.names import (
 from reference_broker.core.base.vhost_info import MAX_QUEUES, VHostInfo
 from reference_broker.core.dead_letter.dead_letters import DeadLetters
 from reference_broker.core.exchange.binding import Binding
-from reference_broker.core.exchange.deduplication_rule import SeenRule
-from reference_broker.core.exchange.deduplication_window import SeenKeys
+from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
+from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
 from reference_broker.core.exchange.definitions import DELAYED, SEEN, QueueDefinition
 from reference_broker.core.exchange.delayed_messages import delayed_messages
 from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
 from reference_broker.core.exchange.router import Router
-from reference_broker.core.index.memory_window import Window
+from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.queue.delivery_counts import restore_counts
@@ -96,7 +96,7 @@ class VHost:
         moment: Moment,
         deadlines: Deadlines,
         ids: Ids,
-        window: Window | None = None,
+        window: MemoryWindow | None = None,
         bounds: TopologyBounds | None = None,
         dirty: deque[Queue] | None = None,
     ) -> None:
@@ -104,7 +104,7 @@ class VHost:
         self.journal = journal
         self.moment = moment
         self.deadlines = deadlines
-        self.window = window or Window()
+        self.window = window or MemoryWindow()
         self._own_bounds = bounds or TopologyBounds()
         self.traffic = VHostTraffic()
         self.topology_version = 0
@@ -189,7 +189,7 @@ class VHost:
         check_new_exchange(wanted, self.name)
         access.require_alternate(name, wanted.arguments)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
-        self._add_inner_queues(wanted, {}, SeenRule.of(wanted.type, wanted.arguments))
+        self._add_inner_queues(wanted, {}, DeduplicationRule.of(wanted.type, wanted.arguments))
         self.policies.adopt_exchange(wanted)
         self._topology.add_exchange(wanted)
         return wanted
@@ -216,7 +216,7 @@ class VHost:
         self._topology.drop_exchange(exchange)
 
     def _add_inner_queues(
-        self, exchange: Exchange, ids: Mapping[str, int], rule: SeenRule | None
+        self, exchange: Exchange, ids: Mapping[str, int], rule: DeduplicationRule | None
     ) -> None:
         """Give the exchange the queues that its type and arguments ask for, the latter with
         ``rule``; ``ids`` are those that were given before, by kind."""
@@ -225,18 +225,18 @@ class VHost:
             exchange.delays = delayed_messages(exchange, id, self)
         if rule is not None:
             id = ids.get(SEEN) or self._ids.next()
-            owner = described("exchange", exchange.name, self.name)
-            exchange.seen = SeenKeys(owner, rule, id, self, durable=exchange.durable)
+            owner, durable = described("exchange", exchange.name, self.name), exchange.durable
+            exchange.deduplication = DeduplicationWindow(owner, rule, id, self, durable=durable)
 
     @property
     def loading(self) -> bool:
         """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
         return any(window.loading for window in self.windows())
 
-    def windows(self) -> list[SeenKeys]:
+    def windows(self) -> list[DeduplicationWindow]:
         """What exchanges and queues have seen."""
-        found = [exchange.seen for exchange in self.exchanges.values()]
-        found += [queue.seen for queue in self.queues.values()]
+        found = [exchange.deduplication for exchange in self.exchanges.values()]
+        found += [queue.deduplication for queue in self.queues.values()]
         return [window for window in found if window is not None]
 
     def exchange_for_publish(self, name: str) -> Exchange:
@@ -390,14 +390,12 @@ class VHost:
             limits=parse(wanted.arguments, wanted.name, self.name),
             env=self,
         )
-        of_queue = SeenRule.of_stored_queue if stored else SeenRule.of_queue
+        of_queue = DeduplicationRule.of_stored_queue if stored else DeduplicationRule.of_queue
         rule = of_queue(wanted.arguments)
         if rule is not None:
-            described_queue = described("queue", wanted.name, self.name)
-            id = seen_id or self._ids.next()
-            queue.seen = SeenKeys(
-                described_queue, rule, id, self, durable=durable and owner is None
-            )
+            named = described("queue", wanted.name, self.name)
+            id, kept = seen_id or self._ids.next(), durable and owner is None
+            queue.deduplication = DeduplicationWindow(named, rule, id, self, durable=kept)
         self.policies.adopt_queue(queue)
         return queue
 
@@ -582,7 +580,7 @@ class VHost:
                 wanted, True, None, stored=True, seen_id=seen_id
             ),
             lambda exchange, ids: self._add_inner_queues(
-                exchange, ids, SeenRule.of_stored(exchange.type, exchange.arguments)
+                exchange, ids, DeduplicationRule.of_stored(exchange.type, exchange.arguments)
             ),
         )
         restore_counts(definitions, self.name, self.queues_by_id, self.journal)

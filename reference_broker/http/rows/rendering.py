@@ -50,13 +50,13 @@ def exchange_row(exchange: Exchange, vhost: str) -> Row:
         row["messages_delayed"] = exchange.delays.ready
         row["message_bytes_delayed"] = exchange.delays.ready_bytes
         row["memory"] = exchange.delays.memory_bytes
-    if exchange.seen is not None:
-        rule = exchange.seen.rule
+    if exchange.deduplication is not None:
+        rule = exchange.deduplication.rule
         row["message_window"] = {
-            "entries": len(exchange.seen),
+            "entries": len(exchange.deduplication),
             "size": rule.size,
             "ttl": rule.ttl_ms,
-            "memory": exchange.seen.queue.memory_bytes,
+            "memory": exchange.deduplication.queue.memory_bytes,
         }
     return row
 

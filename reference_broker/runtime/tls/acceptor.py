@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 
 from reference_broker.core.base.peer import Peer
-from reference_broker.core.connection.open_handshakes import Handshakes
+from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.runtime.disk.paced_log import PacedLog
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.tls.handshake_slot import HandshakeSlot
@@ -68,10 +68,10 @@ class TlsAcceptor:
         self._refusals = PacedLog(_log.warning, time.monotonic)
         self._accepting: asyncio.Task[None] | None = None
         self._handshakes: set[asyncio.Task[None]] = set()
-        self._by_address = Handshakes(HANDSHAKES_PER_ADDRESS_MAX)
+        self._by_address = OpenHandshakes(HANDSHAKES_PER_ADDRESS_MAX)
 
     def start(
-        self, address: Address, handshakes: Handshakes, inside: Callable[[], asyncio.Protocol]
+        self, address: Address, handshakes: OpenHandshakes, inside: Callable[[], asyncio.Protocol]
     ) -> None:
         """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS. During the
         TLS handshake they are counted in ``handshakes``. Port 0 takes a free one. Raises
@@ -100,7 +100,7 @@ class TlsAcceptor:
     async def _accept(
         self,
         listening: socket.socket,
-        handshakes: Handshakes,
+        handshakes: OpenHandshakes,
         inside: Callable[[], asyncio.Protocol],
     ) -> None:
         loop = asyncio.get_running_loop()
@@ -117,7 +117,7 @@ class TlsAcceptor:
     def _begin(
         self,
         accepted: socket.socket,
-        handshakes: Handshakes,
+        handshakes: OpenHandshakes,
         inside: Callable[[], asyncio.Protocol],
     ) -> None:
         if len(self._handshakes) >= HANDSHAKES_MAX:
@@ -143,7 +143,7 @@ class TlsAcceptor:
         self._handshakes.add(handshake)
         handshake.add_done_callback(self._handshakes.discard)
 
-    def _enter(self, peer: Peer, handshakes: Handshakes) -> bool:
+    def _enter(self, peer: Peer, handshakes: OpenHandshakes) -> bool:
         if not self._by_address.enter(peer):
             return False
         if handshakes.enter(peer):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 from reference_broker.core.base.peer import Peer
-from reference_broker.core.connection.open_handshakes import Handshakes
+from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.runtime.tls.client import check_client
 
 
@@ -23,7 +23,7 @@ class HandshakeSlot(asyncio.Protocol):
     def __init__(
         self,
         peer: Peer,
-        handshakes: Handshakes,
+        handshakes: OpenHandshakes,
         inside: Callable[[], asyncio.Protocol],
         refused: Callable[[str], None],
     ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp
 
-from reference_broker.core.connection.open_handshakes import Handshakes
+from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.http import HttpServer, ListenerTls, Listening
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.tls.acceptor import TlsAcceptor
@@ -37,7 +37,9 @@ class TlsListeners:
     def https_port(self) -> int | None:
         return self._https.port
 
-    def accept_amqp(self, handshakes: Handshakes, inside: Callable[[], asyncio.Protocol]) -> None:
+    def accept_amqp(
+        self, handshakes: OpenHandshakes, inside: Callable[[], asyncio.Protocol]
+    ) -> None:
         """Accept AMQP, on the port of the last time if there was one. Raises ``OSError``. Does
         nothing where only HTTPS is wanted."""
         if self.config.amqp is not None:
@@ -47,7 +49,7 @@ class TlsListeners:
         """Accept no more AMQP; connections that are open stay. Idempotent."""
         await self._amqp.stop()
 
-    async def serve(self, handshakes: Handshakes, app: ASGIApp) -> None:
+    async def serve(self, handshakes: OpenHandshakes, app: ASGIApp) -> None:
         """Serve the management API. Raises ``OSError``. Does nothing where it is not wanted."""
         if self.config.https is not None:
             self._http = HttpServer(app)

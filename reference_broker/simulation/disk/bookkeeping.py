@@ -23,7 +23,11 @@ def all_queues(broker: Broker) -> list[Queue]:
 
 def has_nothing_to_give(vhost: VHost) -> bool:
     """Is every queue empty, those of delayed exchanges included? Windows need not be."""
-    windows = [queue.seen.queue for queue in vhost.queues.values() if queue.seen is not None]
+    windows = [
+        queue.deduplication.queue
+        for queue in vhost.queues.values()
+        if queue.deduplication is not None
+    ]
     return not any(
         queue.ready or queue.unacked
         for queue in vhost.queues_by_id.values()

@@ -16,7 +16,7 @@ from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.core.connection.connection import Connection
-from reference_broker.core.index.memory_window import Window
+from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.backlog_pump import BacklogPump
@@ -103,7 +103,7 @@ class Node:
             log,
             users,
             limits=Limits(memory_high_watermark_bytes=plan.memory_bytes),
-            window=Window(plan.window_bytes),
+            window=MemoryWindow(plan.window_bytes),
             version="simulated",
             secret=random.randbytes(32),
         )

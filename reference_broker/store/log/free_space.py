@@ -82,7 +82,7 @@ def message_bytes(size_bytes: int, entries: int, messages: int) -> int:
 
 
 class LogSpace:
-    """The :class:`~reference_broker.core.journal.free_space.Room` of one log.
+    """The :class:`~reference_broker.core.journal.free_space.FreeSpace` of one log.
 
     ``free_bytes`` tells what is left of the segment in use, and what is withheld counts as left.
     The log calls :meth:`rate` after each :meth:`begin_segment`, :meth:`ask_for_spare` and
@@ -110,7 +110,8 @@ class LogSpace:
     # The core
 
     def listen(self, became_scarce: Callable[[], None]) -> None:
-        """See :class:`~reference_broker.core.journal.free_space.Room`, as for all of the core's."""
+        """See :class:`~reference_broker.core.journal.free_space.FreeSpace`, as for all of the
+        core's."""
         self._became_scarce = became_scarce
 
     def admits(self, size_bytes: int, entries: int, messages: int = 1) -> bool:

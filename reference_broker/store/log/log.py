@@ -133,7 +133,7 @@ class Log:
         self._ranges_position = 0
         self._row: AckRow | None = None
         self._spare = Spare(spare_bytes)
-        self.room = LogSpace(self._spare, self._liveness, segment_bytes, self._free_bytes)
+        self.free_space = LogSpace(self._spare, self._liveness, segment_bytes, self._free_bytes)
         self._rewriting = Rewriting(self._liveness)
         self._deletions = Deletions(self._liveness, self._rewriting)
         self._open_segment(0)
@@ -267,9 +267,9 @@ class Log:
             if deletion.bases:
                 self._append_noted(record.encode_bases(RecordType.REMOVED, deletion.bases))
             last = deletion.operations + self._rewriting.take_operations(self.synced)
-            if not self.room.at_rest:
+            if not self.free_space.at_rest:
                 self._spare.use_in(self._operations)
-                last += self.room.ask_for_spare()
+                last += self.free_space.ask_for_spare()
                 self._rate()
         if not (self._pieces or self._ranges or self._operations or last):
             return None
@@ -287,8 +287,8 @@ class Log:
         self._liveness.worth_a_look |= self._base > self.synced
         self.synced = batch.end
         self._liveness.removed(batch.removed)
-        if not self.room.at_rest:
-            self.room.batch_synced(batch.end, batch.spare_missing)
+        if not self.free_space.at_rest:
+            self.free_space.batch_synced(batch.end, batch.spare_missing)
             self._rate()
         self._rewriting.batch_synced()
         self._row = None
@@ -492,8 +492,8 @@ class Log:
         if not self._limit:
             self._limit = self._idle_limit
         needed = size if self._synced_slot is not None else size + record.SYNCED_BYTES
-        if self.room.withheld_bytes and self.tail + needed > self._limit:
-            self._limit += self.room.release()
+        if self.free_space.withheld_bytes and self.tail + needed > self._limit:
+            self._limit += self.free_space.release()
         full = self.tail + needed > self._limit
         if full:
             self._roll(needed)
@@ -521,11 +521,11 @@ class Log:
 
     def _free_bytes(self) -> int:
         """What is left of the segment in use."""
-        return (self._limit or self._idle_limit) + self.room.withheld_bytes - self.tail
+        return (self._limit or self._idle_limit) + self.free_space.withheld_bytes - self.tail
 
     def _rate(self) -> None:
         """Have the limit where room gets scarce."""
-        raised = self.room.rate()
+        raised = self.free_space.rate()
         self._idle_limit += raised
         if self._limit:
             self._limit += raised
@@ -559,7 +559,7 @@ class Log:
         """Begin one at the tail, with room for ``needed`` bytes of record and footer."""
         name = SegmentName(self.tail, self.epoch)
         header = SegmentHeader(name, self._checksum_kind, self._redelivered_below).encode()
-        creation, size = self.room.begin_segment(name.base, name.file, needed)
+        creation, size = self.free_space.begin_segment(name.base, name.file, needed)
         self._operations += [
             creation,
             ports.Write(name.file, 0, [header]),

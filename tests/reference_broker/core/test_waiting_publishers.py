@@ -34,7 +34,7 @@ from reference_broker.testing.recording_journal import RecordingJournal
 PERSISTENT = Properties(delivery_mode=2)
 
 
-class ToldRoom:
+class ToldSpace:
     """Room for as many bytes and entries as the test says; who asked, and what for."""
 
     plain_bytes = 1_000
@@ -74,7 +74,7 @@ class Place:
 
     def __init__(self) -> None:
         self.journal = RecordingJournal()
-        self.journal.room = self.room = ToldRoom()
+        self.journal.free_space = self.room = ToldSpace()
         self.lone = LoneBroker(self.journal)
         self.client = self.lone.client(channels=(1, 2))
         self.declare("q")
@@ -198,7 +198,7 @@ class FillingJournal(RecordingJournal):
 
     def __init__(self, messages: int) -> None:
         super().__init__()
-        self.told = self.room = ToldRoom()
+        self.told = self.free_space = ToldSpace()
         self.left = messages
 
     def publish(self, entries: Sequence[Entry], content: Content) -> None:

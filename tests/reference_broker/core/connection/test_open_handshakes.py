@@ -9,7 +9,7 @@ from mqkit.wire.methods import ConnectionOpen, ConnectionStartOk, ConnectionTune
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.broker import TooManyConnections
-from reference_broker.core.connection.open_handshakes import Handshakes
+from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.testing.lone_broker import LoneBroker
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -20,7 +20,7 @@ def peer(host: str) -> Peer:
 
 
 def test_one_too_many_is_not_counted() -> None:
-    handshakes = Handshakes(2)
+    handshakes = OpenHandshakes(2)
     assert [handshakes.enter(peer(HERE)) for _ in range(3)] == [True, True, False]
     assert handshakes.enter(peer(THERE))
     handshakes.leave(peer(HERE))

@@ -8,7 +8,7 @@ import pytest
 
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.arguments.queue_arguments import MAX_EXPIRY_MS
-from reference_broker.core.exchange.deduplication_rule import WINDOW_MAX, SeenRule
+from reference_broker.core.exchange.deduplication_rule import WINDOW_MAX, DeduplicationRule
 from reference_broker.core.exchange.exchange import ExchangeType
 from reference_broker.core.message.message_headers import NO_HEADERS, MessageHeaders
 from reference_broker.errors import ChannelException
@@ -26,21 +26,21 @@ def message(**properties: Any) -> MessageHeaders:
     [
         (TOPIC, {}, None),
         (TOPIC, {"x-cache-size": 5}, None),
-        (TOPIC, {"x-message-id-window": 5}, SeenRule(True, 5, 600_000)),
-        (TOPIC, {"x-message-id-window-ms": 5}, SeenRule(True, 10_000, 5)),
-        (DEDUPLICATION, {"x-cache-size": 7}, SeenRule(False, 7, MAX_EXPIRY_MS)),
-        (DEDUPLICATION, {"x-cache-size": "7", "x-cache-ttl": "9"}, SeenRule(False, 7, 9)),
+        (TOPIC, {"x-message-id-window": 5}, DeduplicationRule(True, 5, 600_000)),
+        (TOPIC, {"x-message-id-window-ms": 5}, DeduplicationRule(True, 10_000, 5)),
+        (DEDUPLICATION, {"x-cache-size": 7}, DeduplicationRule(False, 7, MAX_EXPIRY_MS)),
+        (DEDUPLICATION, {"x-cache-size": "7", "x-cache-ttl": "9"}, DeduplicationRule(False, 7, 9)),
         (
             DEDUPLICATION,
             {"x-cache-size": 7, "x-cache-persistence": "memory"},
-            SeenRule(False, 7, MAX_EXPIRY_MS, in_log=False),
+            DeduplicationRule(False, 7, MAX_EXPIRY_MS, in_log=False),
         ),
     ],
 )
 def test_what_arguments_ask_for(
-    type: ExchangeType, arguments: dict[str, Any], rule: SeenRule | None
+    type: ExchangeType, arguments: dict[str, Any], rule: DeduplicationRule | None
 ) -> None:
-    assert SeenRule.of(type, arguments) == rule
+    assert DeduplicationRule.of(type, arguments) == rule
 
 
 SIZE = "Missing or invalid argument, 'x-cache-size' must be an integer greater than 0"
@@ -82,12 +82,12 @@ SIZE = "Missing or invalid argument, 'x-cache-size' must be an integer greater t
 )
 def test_what_is_refused(type: ExchangeType, arguments: dict[str, Any], text: str) -> None:
     with pytest.raises(ChannelException) as caught:
-        SeenRule.of(type, arguments)
+        DeduplicationRule.of(type, arguments)
     assert caught.value.reply_text == f"PRECONDITION_FAILED - {text}"
 
 
 def test_by_header_of_any_type() -> None:
-    rule = SeenRule(False, 10, 1000)
+    rule = DeduplicationRule(False, 10, 1000)
     values = ["1", 1, 1.0, True, [1], {"a": 1}]
     keys = [rule.key_of(message(headers={"x-deduplication-header": v})) for v in values]
     assert len(set(keys)) == len(values)
@@ -98,7 +98,7 @@ def test_by_header_of_any_type() -> None:
 
 
 def test_by_message_id() -> None:
-    rule = SeenRule(True, 10, 1000)
+    rule = DeduplicationRule(True, 10, 1000)
     assert rule.key_of(message(message_id="a")) == rule.key_of(message(message_id="a", priority=1))
     assert rule.key_of(message(message_id="a")) != rule.key_of(message(message_id="b"))
     assert rule.key_of(message(headers={"x-deduplication-header": "a"})) is None
@@ -109,5 +109,5 @@ def test_by_message_id() -> None:
 )
 def test_a_message_may_bring_its_time_with_the_header(own: Any, expected: int) -> None:
     of_message = message(headers={"x-cache-ttl": own})
-    assert SeenRule(False, 10, 1000).ttl_of(of_message) == expected
-    assert SeenRule(True, 10, 1000).ttl_of(of_message) == 1000
+    assert DeduplicationRule(False, 10, 1000).ttl_of(of_message) == expected
+    assert DeduplicationRule(True, 10, 1000).ttl_of(of_message) == 1000

@@ -8,7 +8,7 @@ import pytest
 
 from mqkit.wire import Properties
 from mqkit.wire.methods import BasicAck, BasicGet, BasicGetOk, BasicNack, BasicReject, BasicReturn
-from reference_broker.core.exchange.deduplication_window import SeenKeys
+from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
@@ -55,8 +55,8 @@ def publish(client: LoneClient, value: Any, body: bytes = b"body", **more: Any) 
     client.publish("k", body, exchange=exchange, properties=properties, mandatory=mandatory)
 
 
-def seen(vhost: VHost, name: str = "once") -> SeenKeys:
-    found = vhost.exchanges[name].seen
+def seen(vhost: VHost, name: str = "once") -> DeduplicationWindow:
+    found = vhost.exchanges[name].deduplication
     assert found is not None
     return found
 
@@ -230,7 +230,7 @@ def test_of_a_queue(client: LoneClient, vhost: VHost, journal: RecordingJournal)
     assert vhost.depends_on_headers(vhost.exchanges[""], "w")
     assert not vhost.depends_on_headers(vhost.exchanges[""], "q")
 
-    window = vhost.queues["w"].seen
+    window = vhost.queues["w"].deduplication
     assert window is not None
     assert (len(window), window.queue.id in vhost.queues_by_id) == (2, True)
     vhost.delete_queue("w")
@@ -338,6 +338,6 @@ def test_a_delayed_message_is_asked_about_when_it_is_due(
         properties = Properties(delivery_mode=2, message_id=name, headers=headers)
         client.publish("", b"body", exchange="later", properties=properties)
     lone.pass_time(1)
-    window = vhost.queues["w"].seen
+    window = vhost.queues["w"].deduplication
     assert window is not None
     assert (ready(vhost, "w"), len(seen(vhost, "later")), len(window)) == (1, 1, 1)

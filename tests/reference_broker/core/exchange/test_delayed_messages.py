@@ -17,7 +17,7 @@ from mqkit.wire.methods import (
     ExchangeDelete,
 )
 from reference_broker.core.exchange import delayed_messages
-from reference_broker.core.index.memory_window import Window
+from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.queue.queue import Queue
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -276,7 +276,7 @@ def test_auto_delete_drops_it_too(lone: LoneBroker, client: LoneClient) -> None:
 
 
 def test_memory_counts_what_is_held() -> None:
-    lone = LoneBroker(window=Window())
+    lone = LoneBroker(window=MemoryWindow())
     client = lone.client()
     declare(client)
     publish(client, bytes(5000), 60_000)

@@ -4,7 +4,7 @@ from random import Random
 
 from mqkit.wire import PERSISTENT, Properties
 from mqkit.wire.methods import BasicConsume, QueueDeclare
-from reference_broker.core.index.memory_window import Window
+from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
@@ -25,7 +25,7 @@ class Rig:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
         self.log, _ = open_log(self.disk, segment_bytes=SEGMENT_BYTES)
-        self.lone = LoneBroker(self.log, window=Window(600))
+        self.lone = LoneBroker(self.log, window=MemoryWindow(600))
         self.disk_pump = DiskPump(self.clock, Random(1), self.log, self.disk, self)
         self.pump = BacklogPump(self.clock, Random(2), self.log, self.disk, self)
         self.client: LoneClient = self.lone.client()

@@ -14,7 +14,7 @@ import pytest
 
 from reference_broker.core.channel.transactions import Transaction
 from reference_broker.core.exchange import delayed_messages
-from reference_broker.core.exchange.deduplication_window import SeenKeys
+from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
 from reference_broker.core.exchange.delayed_messages import HeldUntilDue
 from reference_broker.core.message import delay_header
 from reference_broker.core.policy import policy_definition
@@ -129,7 +129,7 @@ def released_and_kept(patch: pytest.MonkeyPatch) -> WorldFactory:
 
 
 def window_forgotten_by_recovery(patch: pytest.MonkeyPatch) -> WorldFactory:
-    patch.setattr(SeenKeys, "restored", lambda self: None)
+    patch.setattr(DeduplicationWindow, "restored", lambda self: None)
     return with_feature("windows")
 
 

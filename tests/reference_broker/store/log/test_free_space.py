@@ -199,7 +199,7 @@ def admitted(log: Log, lone: LoneQueues, random: Random) -> bool:
     """Publish something, if the log lets it in, as the core would."""
     size = random.choice((10, 300, 3_000, 20_000, 100_000))
     queues = range(random.choice((1, 1, 1, 5)))
-    room = log.room
+    room = log.free_space
     asks = room.scarce or size + 100 > room.plain_bytes or len(queues) > room.plain_entries
     if asks and not room.admits(size + 10, len(queues)):
         return False
@@ -244,7 +244,7 @@ def test_what_is_admitted_is_stored_and_its_acks_make_room_again(seed: int) -> N
         else:
             perform(log, disk, batch)  # raises for any other file that has no room
             batch = None
-            log.room.nobody_waits()
+            log.free_space.nobody_waits()
             log.retry_spare()
     print(published, refusals)
     assert published > 150

@@ -522,7 +522,7 @@ def test_windows_that_an_earlier_version_did_not_know_don_t_prevent_a_start() ->
     broker = broker_on(log)
     start(broker, log, disk, recovered)
     vhost = broker.vhosts["/"]
-    assert (vhost.queues["q"].seen, vhost.exchanges["e"].seen) == (None, None)
+    assert (vhost.queues["q"].deduplication, vhost.exchanges["e"].deduplication) == (None, None)
     assert vhost.queues["q"].arguments == bad
 
 

@@ -39,12 +39,14 @@ from reference_broker.store.format.record import RecordType
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
+TOP_PAGES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")]
 PAGE_LINES_MAX = 200
 DEADLINE_S = 60
 FENCE = re.compile(r"(?:^([^\n]+)\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"`([\w.]+)`")
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`]+)`")
+MODULE_PATH = re.compile(r"^[\w/]+/\w+\.py$")
 NUMBER = re.compile(r"^(\d[\d,.]*)(?: (KiB|MiB|s|ms))?$")
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20}
 
@@ -109,6 +111,15 @@ def test_every_internal_link_leads_somewhere(page: Path) -> None:
         place = (page.parent / name).resolve() if name else page
         assert place.exists(), target
         assert not anchor or anchor in anchors(place), target
+
+
+@pytest.mark.parametrize("page", [*PAGES, *TOP_PAGES], ids=label)
+def test_every_module_that_is_named_by_its_path_is_there(page: Path) -> None:
+    """In code spans: from the repository's root, or from the folder of a product's half."""
+    roots = [ROOT, ROOT / "reference_broker", ROOT / "reference_broker" / "core", ROOT / "mqkit"]
+    named = [code for code in CODE.findall(page.read_text()) if MODULE_PATH.match(code)]
+    gone = [code for code in named if not any((root / code).is_file() for root in roots)]
+    assert gone == []
 
 
 def anchors(page: Path) -> set[str]:

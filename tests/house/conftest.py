@@ -1,4 +1,4 @@
-"""What the examples of README and docs are run with: a broker, and a shell's view of it."""
+"""Fixtures for the examples of README and docs: a broker, and a shell that finds it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Where an example finds a broker, an empty one, and the `mqkit` of this installation."""
+    """Environment variables that name an empty broker, and the `mqkit` of this installation."""
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "mqkit_cli", "broker", "run"),

@@ -89,7 +89,7 @@ def rows(page: str) -> Iterator[list[str]]:
 
 
 def first_cells(page: str) -> set[str]:
-    """What the first cells of a page's tables say in backticks."""
+    """The code spans in the first cells of a page's tables."""
     return {name for cells in rows(page) for name in CODE.findall(cells[0])}
 
 

@@ -1,4 +1,4 @@
-"""What the wheel holds, and what `pip install mqkit` alone may pull in."""
+"""The contents of the wheel, and the packages that `pip install mqkit` alone may pull in."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TOP_LEVEL = {
-    *("mqkit", "reference_broker", "mqkit_bench", "mqkit_cli"),
-    *("mqkit_spark", "pyspark_mqkit"),
-}
+SOURCES = [
+    ("", "mqkit"),
+    ("", "reference_broker"),
+    ("bench", "mqkit_bench"),
+    ("cli", "mqkit_cli"),
+    ("spark", "mqkit_spark"),
+    ("spark", "pyspark_mqkit"),
+]
+"""Each package that the wheel has, and the folder that it stands in."""
+TOP_LEVEL = {package for _, package in SOURCES}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +40,17 @@ def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_nothing_called_bench_cli_or_spark_lands_in_site_packages(wheel_names: list[str]) -> None:
     tops = {name.split("/")[0] for name in wheel_names}
     assert {top for top in tops if not top.endswith(".dist-info")} == TOP_LEVEL
+
+
+def test_every_room_is_in_the_wheel(wheel_names: list[str]) -> None:
+    """With its ``__init__.py``: a folder without one would be a namespace, and its law unread."""
+    rooms = {
+        str(module.parent.relative_to(ROOT / base))
+        for base, package in SOURCES
+        for module in (ROOT / base / package).rglob("*.py")
+    }
+    assert len(rooms) > 60
+    assert rooms <= {name.removesuffix("/__init__.py") for name in wheel_names}
 
 
 def test_the_packages_are_typed(wheel_names: list[str]) -> None:

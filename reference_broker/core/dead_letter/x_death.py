@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mqkit.wire import Typed, WireError, decode_table, encode_table
+from reference_broker.core.message.copy_keys import cc_keys
 from reference_broker.core.message.header import (
     EXPIRATION,
     HEADERS,
@@ -30,7 +31,6 @@ from reference_broker.core.message.header import (
     split_properties,
 )
 from reference_broker.core.queue.death import DeathReason
-from reference_broker.core.vhost.sender_selected import cc_keys
 
 X_DEATH = "x-death"
 _MARK = X_DEATH.encode()

@@ -17,7 +17,7 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from reference_broker.core.exchange import definitions as definition
+from reference_broker.core.journal.definition_keys import DELAYS, key_prefix
 from reference_broker.errors import Corrupt
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class StoredDelays:
         if not self._changed:
             return
         queue = self._queue
-        prefix = definition.key_prefix(definition.DELAYS, queue.env.vhost_name)
+        prefix = key_prefix(DELAYS, queue.env.vhost_name)
         changed, self._changed = self._changed, {}
         for block, says_more in changed.items():
             value = self._encoded(block)
@@ -109,7 +109,7 @@ def restore_delays(
 
     Raises :exc:`Corrupt` for one that can't be read.
     """
-    prefix = definition.key_prefix(definition.DELAYS, vhost_name)
+    prefix = key_prefix(DELAYS, vhost_name)
     for key, value in list(definitions.items()):
         if not key.startswith(prefix):
             continue

@@ -35,11 +35,12 @@ from reference_broker.core.dead_letter.dead_letters import DeadLetters
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
 from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
-from reference_broker.core.exchange.definitions import DELAYED, SEEN, QueueDefinition
+from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.exchange.delayed_messages import delayed_messages
 from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
 from reference_broker.core.exchange.router import Router
 from reference_broker.core.index.memory_window import MemoryWindow
+from reference_broker.core.journal.definition_keys import DELAYED, SEEN
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.queue.delivery_counts import restore_counts

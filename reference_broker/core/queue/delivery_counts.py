@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mqkit.wire import Typed, encode_table
 from reference_broker.core.arguments.queue_type import DEFAULT_DELIVERY_LIMIT
-from reference_broker.core.dead_letter.x_death import readable_table
 from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.index.priority import LEVEL_SHIFT
 from reference_broker.core.journal.definition_keys import COUNT, COUNTS, key_prefix
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import HEADERS, join_properties, split_properties
+from reference_broker.core.message.header_table import readable_table
 from reference_broker.errors import Corrupt
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ journal has it, and :mod:`backlog` reads it when its turn comes. What is handed 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reference_broker.core.arguments.queue_arguments import QueueArguments
 from reference_broker.core.arguments.queue_type import QueueType
@@ -30,14 +30,15 @@ from reference_broker.core.queue.dispatch import ConsumerRotation, hand_out
 from reference_broker.core.queue.expiry import Expiry, MessageExpiry, UnusedExpiry
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.length_limit import LengthLimit
-from reference_broker.core.queue.ports import ConsumerPort, QueueEnvironment
+from reference_broker.core.queue.ports import (
+    ConsumerPort,
+    DeadLetterRoutePort,
+    DeduplicationPort,
+    QueueEnvironment,
+)
 from reference_broker.core.queue.requeue_move import move, rule_for
 from reference_broker.core.queue.transfer import Departure
 from reference_broker.errors import ChannelException, ReplyCode
-
-if TYPE_CHECKING:
-    from reference_broker.core.dead_letter.dead_letter_route import DeadLetterRoute
-    from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
 
 
 class Queue:
@@ -106,8 +107,8 @@ class Queue:
         """Transient messages are stored too."""
         self.delivery_counts = DeliveryCounts(self) if quorum else None
         self.delayed = DelayedReturns(self)
-        self.deduplication: DeduplicationWindow | None = None
-        self.dead_letter_route: DeadLetterRoute | None = None
+        self.deduplication: DeduplicationPort | None = None
+        self.dead_letter_route: DeadLetterRoutePort | None = None
 
         self.published = self.delivered = self.got = self.redelivered_count = 0
         self.delivered_no_ack = self.got_no_ack = self.got_empty = 0

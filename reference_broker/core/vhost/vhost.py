@@ -45,6 +45,7 @@ from reference_broker.core.journal.journal import Journal
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.dispatch import mark_in_turn
+from reference_broker.core.queue.ports import DeduplicationPort
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.stored_delays import restore_delays
 from reference_broker.core.vhost.binding_declaration import BindingEnds
@@ -234,11 +235,11 @@ class VHost:
         """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
         return any(window.loading for window in self.windows())
 
-    def windows(self) -> list[DeduplicationWindow]:
+    def windows(self) -> list[DeduplicationPort]:
         """What exchanges and queues have seen."""
-        found = [exchange.deduplication for exchange in self.exchanges.values()]
-        found += [queue.deduplication for queue in self.queues.values()]
-        return [window for window in found if window is not None]
+        of_exchanges = [exchange.deduplication for exchange in self.exchanges.values()]
+        of_queues = [queue.deduplication for queue in self.queues.values()]
+        return [window for window in (*of_exchanges, *of_queues) if window is not None]
 
     def exchange_for_publish(self, name: str) -> Exchange:
         """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""

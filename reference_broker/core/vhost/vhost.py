@@ -43,11 +43,11 @@ from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.definition_keys import DELAYED, SEEN
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.dispatch import mark_in_turn
 from reference_broker.core.queue.ports import DeduplicationPort
 from reference_broker.core.queue.queue import Queue
-from reference_broker.core.queue.stored_delays import restore_delays
 from reference_broker.core.vhost.binding_declaration import BindingEnds
 from reference_broker.core.vhost.exchange_declaration import (
     check_exchange_deletion,

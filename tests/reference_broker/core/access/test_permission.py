@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.access.access_pattern import AccessPattern, literal
+from reference_broker.core.access.permission import AccessPattern, literal
 from reference_broker.core.base.pattern import PATTERN_BYTES_MAX, BadPattern
 
 

@@ -51,7 +51,8 @@ def dead_letter_route_of(queue: Queue) -> DeadLetterRoutePort:
     """The one that holds now: made anew when the queue's limits have changed."""
     route = queue.dead_letter_route
     if route is None or route.limits is not queue.limits:
-        route = queue.dead_letter_route = DeadLetterRoute(queue)
+        route = DeadLetterRoute(queue)
+        queue.keep_dead_letter_route(route)
     return route
 
 

@@ -133,10 +133,8 @@ class QueueEnvironment(Protocol):
         ...
 
     def mark_dirty(self, queue: Queue) -> None:
-        """``queue`` may have something to hand out: call ``queue.dispatch()`` before the current
-        input ends. Called any number of times: the implementation keeps ``queue.dirty``, true
-        while the queue is on its list, false again before it dispatches it. After that dispatch it
-        calls ``queue.backlog.wake()``."""
+        """``queue`` may have something to hand out: dispatch it before the current input ends.
+        Called any number of times; :meth:`DirtyQueues.mark` is the implementation."""
         ...
 
     def route(

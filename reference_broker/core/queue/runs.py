@@ -91,7 +91,6 @@ def _ack_following(queue: Queue, leases: Sequence[Lease], place: int) -> int:
     count = len(contents)
     for sequence in range(first, first + count):
         del held[sequence]
-    queue.acked += count
-    queue.header_bytes -= sum([len(content.header) for content in contents])
+    queue.note_acked(count, sum([len(content.header) for content in contents]))
     queue.index.settle_run(first, count)
     return count

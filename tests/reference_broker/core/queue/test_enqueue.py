@@ -96,7 +96,7 @@ def test_a_queue_is_marked_dirty_once_and_dispatched_at_the_end(host: QueueHost)
     host.publish(queue, b"a", b"b", header=PERSISTENT, settle=False)
     assert consumer.bodies == []
     assert queue.dirty
-    assert host._dirty == [queue]
+    assert list(host._dirty) == [queue]
     host.settle()
     assert consumer.bodies == [b"a", b"b"]
     assert not queue.dirty

@@ -13,7 +13,6 @@ connections listed in ``dirty_connections``, and in the journal's pending batch.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from reference_broker.core.access import access_definition
@@ -39,9 +38,10 @@ from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.memory_watermark import MemoryWatermark
 from reference_broker.core.policy.global_parameters import GlobalParameters
+from reference_broker.core.queue.dirty_queues import DirtyQueues
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.traffic import VHostTraffic
-from reference_broker.core.vhost.vhost import VHost, dispatch_all
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.vhost.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.waiting_publishers import WaitingPublishers
@@ -104,7 +104,7 @@ class Broker:
         self.connections: dict[int, Connection] = {}
         self._awaited_ends: dict[int, list[Callable[[], None]]] = {}
         self.dirty_connections: list[Connection] = []
-        self._dirty_queues: deque[Queue] = deque()
+        self._dirty_queues = DirtyQueues()
         self.global_parameters = GlobalParameters(journal)
         self._virtual_hosts = VirtualHosts(journal, self._make_vhost)
         self.vhosts: Mapping[str, VHost] = self._virtual_hosts.by_name
@@ -327,7 +327,7 @@ class Broker:
 
     def finish(self) -> None:
         """An input ends: queues hand out, promises are kept or written down."""
-        dispatch_all(self._dirty_queues)
+        self._dirty_queues.dispatch()
         self.ledger.close_batch()
 
     def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:

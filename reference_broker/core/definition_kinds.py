@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reference_broker.core.access import access_definition
-from reference_broker.core.exchange import definitions as definition
+from reference_broker.core.journal.definition_keys import (
+    BINDING,
+    COUNT,
+    COUNTS,
+    DELAYS,
+    EXCHANGE,
+    INNER_QUEUES,
+    QUEUE,
+    QUEUE_SEEN,
+)
 from reference_broker.core.policy.global_parameters import GLOBAL_PARAMETER
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.errors import LaterVersion
@@ -19,14 +28,14 @@ IGNORABLE = "~"
 """How the name of a kind begins that an earlier version may pass over."""
 
 KNOWN_KINDS = (
-    definition.EXCHANGE,
-    definition.QUEUE,
-    *definition.INNER_QUEUES,
-    definition.QUEUE_SEEN,
-    definition.BINDING,
-    definition.COUNTS,
-    definition.COUNT,
-    definition.DELAYS,
+    EXCHANGE,
+    QUEUE,
+    *INNER_QUEUES,
+    QUEUE_SEEN,
+    BINDING,
+    COUNTS,
+    COUNT,
+    DELAYS,
     access_definition.VHOST,
     access_definition.USER,
     access_definition.PERMISSION,

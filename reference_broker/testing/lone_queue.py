@@ -17,6 +17,7 @@ from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
+from reference_broker.core.queue.dirty_queues import DirtyQueues
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
@@ -86,7 +87,8 @@ class QueueHost:
         self.routes: dict[tuple[str, str], list[str]] = {}
         self.gone: list[tuple[str, str]] = []
         """Why and which queues were deleted by themselves."""
-        self._dirty: list[Queue] = []
+        self._dirty = DirtyQueues()
+        self.mark_dirty = self._dirty.mark
 
     def declare(
         self, name: str, *, durable: bool = True, auto_delete: bool = False, **arguments: Any
@@ -121,11 +123,7 @@ class QueueHost:
 
     def settle(self) -> None:
         """The end of an input: dispatch what is dirty."""
-        while self._dirty:
-            queue = self._dirty.pop(0)
-            queue.dirty = False
-            queue.dispatch()
-            queue.backlog.wake()
+        self._dirty.dispatch()
 
     def answer_fetches(self) -> None:
         """Have the disk answer what was asked, and what that makes be asked, until nothing is."""
@@ -144,11 +142,6 @@ class QueueHost:
         self.moment.mono_s += milliseconds / 1000
         self.deadlines.fire(self.moment.wall_ms)
         self.settle()
-
-    def mark_dirty(self, queue: Queue) -> None:
-        if not queue.dirty:
-            queue.dirty = True
-            self._dirty.append(queue)
 
     def route(
         self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()

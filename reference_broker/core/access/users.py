@@ -21,6 +21,7 @@ from reference_broker.core.access.passwords import (
 )
 from reference_broker.core.access.passwords import hash_password as hash_password
 from reference_broker.core.base.peer import Peer
+from reference_broker.errors import ChannelException, ReplyCode
 
 MAX_CONNECTIONS = "max-connections"
 MAX_CHANNELS = "max-channels"
@@ -142,3 +143,15 @@ class UserStore:
         if now.loopback_only and not peer.is_loopback:
             return Refusal.LOOPBACK_ONLY
         return now
+
+
+def check_user_id(user: User, user_id: bytes | None) -> None:
+    """``user_id`` is the message's property. Raises :exc:`ChannelException` 406 for somebody else's
+    name, unless the user is tagged :data:`IMPERSONATOR`."""
+    if user_id is None or user_id == user.name.encode() or IMPERSONATOR in user.tags:
+        return
+    raise ChannelException(
+        ReplyCode.PRECONDITION_FAILED,
+        f"user_id property set to '{user_id.decode(errors='replace')}'"
+        f" but authenticated user was '{user.name}'",
+    )

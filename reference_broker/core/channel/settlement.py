@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from reference_broker.core.queue.settle_run import ack_leases
+from reference_broker.core.queue.runs import ack_leases
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from reference_broker.core.dead_letter.first_death_header import Pieces, pieces_
 from reference_broker.core.queue.death import DeathReason
 
 if TYPE_CHECKING:
+    from reference_broker.core.queue.ports import DeadLetterRoutePort
     from reference_broker.core.queue.queue import Queue
 
 SHORTSTR_BYTES_MAX = 255
@@ -46,11 +47,12 @@ class DeadLetterRoute:
         return found
 
 
-def dead_letter_route_of(queue: Queue) -> DeadLetterRoute:
+def dead_letter_route_of(queue: Queue) -> DeadLetterRoutePort:
     """The one that holds now: made anew when the queue's limits have changed."""
     route = queue.dead_letter_route
     if route is None or route.limits is not queue.limits:
-        route = queue.dead_letter_route = DeadLetterRoute(queue)
+        route = DeadLetterRoute(queue)
+        queue.keep_dead_letter_route(route)
     return route
 
 

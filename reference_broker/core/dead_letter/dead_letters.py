@@ -17,13 +17,12 @@ from reference_broker.core.dead_letter.first_death_header import with_first_deat
 from reference_broker.core.dead_letter.x_death import cc_keys_of, is_cycle, with_x_death
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import read_facts
-from reference_broker.core.queue.death import Death, DeathReason
+from reference_broker.core.queue.death import Death, DeathReason, Deaths
 from reference_broker.core.queue.enqueue import store, those_that_take
 
 if TYPE_CHECKING:
     from reference_broker.core.queue.ports import QueueEnvironment
     from reference_broker.core.queue.queue import Queue
-    from reference_broker.core.vhost.traffic import Deaths
 
 
 class DeadLetters:

@@ -83,7 +83,7 @@ def pieces_of(queue: str, reason: DeathReason, exchange: bytes) -> Pieces:
 
 
 def with_first_death(
-    header: bytes, pieces: Pieces, wall_ms: int, routing_key: bytes
+    header: bytes, pieces: tuple[bytes, bytes, bytes], wall_ms: int, routing_key: bytes
 ) -> tuple[bytes, HeaderFacts] | None:
     """The header of the dead letter, and what a queue needs of it. ``None`` for a message that may
     have died before, that has more routing keys than one, or whose headers can't be read:

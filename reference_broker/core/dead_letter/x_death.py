@@ -22,15 +22,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mqkit.wire import Typed, WireError, decode_table, encode_table
+from mqkit.wire import Typed, encode_table
+from reference_broker.core.message.copy_keys import cc_keys
 from reference_broker.core.message.header import (
     EXPIRATION,
     HEADERS,
     join_properties,
     split_properties,
 )
+from reference_broker.core.message.header_table import readable_table
 from reference_broker.core.queue.death import DeathReason
-from reference_broker.core.vhost.sender_selected import cc_keys
 
 X_DEATH = "x-death"
 _MARK = X_DEATH.encode()
@@ -129,16 +130,6 @@ def _counted(death: dict[str, Any], earlier: list[Any]) -> list[Any]:
 def _count(value: Any) -> int:
     plain = value.value if isinstance(value, Typed) else value
     return plain if isinstance(plain, int) else 0
-
-
-def readable_table(table: bytes | None) -> dict[str, Any]:
-    """The header table with exact types, so that encoding it again changes nothing."""
-    if table is None:
-        return {}
-    try:
-        return decode_table(table, exact=True)[0]
-    except WireError:
-        return {}
 
 
 def names_of(queue: str, reason: DeathReason, exchange: bytes) -> dict[str, Any]:

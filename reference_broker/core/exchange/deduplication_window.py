@@ -59,8 +59,8 @@ class DeduplicationWindow:
             arguments={},
             limits=_EVERY_KEY_HAS_A_TIME,
             env=env,
+            expiry=lambda _: self,
         )
-        self.queue.expiry = self
         self._sequences: dict[bytes, int] = {}
         """Of each key the newest entry, oldest first."""
         self._fresh: list[tuple[int, Content]] = []

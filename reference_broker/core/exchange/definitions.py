@@ -7,7 +7,7 @@
     queue-seen  | 1 | flags u8 | id u64        | name shortstr | arguments table |
     binding     | 1 | flags u8 | number u64    | source, destination, key shortstr | arguments |
     counts      see reference_broker.core.queue.delivery_counts
-    ~delays     see reference_broker.core.queue.stored_delays
+    ~delays     see reference_broker.core.queue.delayed_returns
 
 The leading 1 is the version of the layout. Arguments are a field table, so that their types
 survive. A key is ``kind/virtual host/name``, with a digest in place of a binding's name: the same
@@ -21,9 +21,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from mqkit.wire import (
     EncodeError,
@@ -36,23 +34,10 @@ from mqkit.wire import (
 )
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.exchange import Exchange, ExchangeType
+from reference_broker.core.journal.definition_keys import BINDING, EXCHANGE, QUEUE, key_prefix
 from reference_broker.errors import ChannelException, Corrupt, ReplyCode
 
 VERSION = 1
-
-EXCHANGE = "exchange"
-QUEUE = "queue"
-DELAYED = "delayed"
-SEEN = "seen"
-INNER_QUEUES = (DELAYED, SEEN)
-"""Queues that are part of an exchange: what it delays, and what it has seen."""
-QUEUE_SEEN = "queue-seen"
-"""What a queue has seen."""
-BINDING = "binding"
-COUNTS = "counts"
-COUNT = "count"
-"""How an earlier version kept each of them."""
-DELAYS = "~delays"
 
 _HEAD = struct.Struct(">BB")
 _NUMBERED_HEAD = struct.Struct(">BBQ")
@@ -60,9 +45,6 @@ _AUTO_DELETE = 1
 _INTERNAL = 2
 _TO_QUEUE = 1
 _DIGEST_BYTES = 16
-
-_PREFIXES_KEPT = 1_024
-"""Of kinds and virtual hosts: a queue may go with a hundred thousand bindings, each with a key."""
 
 
 class QueueDefinition(NamedTuple):
@@ -75,12 +57,6 @@ class QueueDefinition(NamedTuple):
     arguments: dict[str, Any]
 
 
-@lru_cache(maxsize=_PREFIXES_KEPT)
-def key_prefix(kind: str, vhost_name: str) -> str:
-    """What the keys of all objects of a kind in a virtual host begin with, and no others."""
-    return f"{kind}/{quote(vhost_name, safe='')}/"
-
-
 def exchange_key(vhost_name: str, name: str) -> str:
     return key_prefix(EXCHANGE, vhost_name) + name
 
@@ -90,7 +66,7 @@ def queue_key(vhost_name: str, name: str) -> str:
 
 
 def inner_queue_key(kind: str, vhost_name: str, owner_name: str) -> str:
-    """``kind`` is one of :data:`INNER_QUEUES`, or :data:`QUEUE_SEEN` for a queue's name."""
+    """``kind`` is one of ``INNER_QUEUES``, or ``QUEUE_SEEN`` for a queue's name."""
     return key_prefix(kind, vhost_name) + owner_name
 
 

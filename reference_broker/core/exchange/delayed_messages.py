@@ -40,7 +40,7 @@ _EVERY_MESSAGE_HAS_A_TIME = QueueArguments(message_ttl_ms=0)
 
 def delayed_messages(exchange: Exchange, id: int, env: QueueEnvironment) -> Queue:
     """What holds the messages of ``exchange``, as durable as it is."""
-    queue = Queue(
+    return Queue(
         id=id,
         name=f"delayed by {described('exchange', exchange.name, env.vhost_name)}",
         durable=exchange.durable,
@@ -49,9 +49,8 @@ def delayed_messages(exchange: Exchange, id: int, env: QueueEnvironment) -> Queu
         arguments={},
         limits=_EVERY_MESSAGE_HAS_A_TIME,
         env=env,
+        expiry=lambda queue: HeldUntilDue(queue, exchange.name),
     )
-    queue.expiry = HeldUntilDue(queue, exchange.name)
-    return queue
 
 
 class HeldUntilDue:
@@ -143,8 +142,9 @@ class HeldUntilDue:
     def _release(self, sequence: int) -> None:
         queue = self._queue
         env = queue.env
+        content = queue.contents[sequence]
+        queue.backlog.taken(sequence, content)
         queue.index.take_at(sequence)
-        content = queue.contents.pop(sequence)
         header = with_spent_delay(content.header)
         letter = Content(content.route, header, content.body)
         keys = [split_route(content.route)[1], *cc_keys_of(header)]

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from reference_broker.core.base.field_value import comparable, erlang_term
 from reference_broker.core.base.splitmix import BITS, hash_of, mixed
 from reference_broker.core.exchange.binding import Binding, BindingIdentity
-from reference_broker.core.exchange.binding_order import BindingOrder
+from reference_broker.core.exchange.matcher import BindingOrder
 from reference_broker.core.message.header import CORRELATION_ID, MESSAGE_ID, TIMESTAMP
 from reference_broker.core.message.message_headers import MessageHeaders
 from reference_broker.errors import ChannelException, ReplyCode

@@ -83,3 +83,27 @@ class DirectMatcher:
             return self._by_key.get(routing_key, {}).values()
         keys = dict.fromkeys((routing_key, *more_keys))
         return [binding for key in keys for binding in self._by_key.get(key, {}).values()]
+
+
+class BindingOrder:
+    """Bindings, oldest first; the list is made anew at the first look after a change."""
+
+    __slots__ = ("_bindings", "_listed")
+
+    def __init__(self) -> None:
+        self._bindings: dict[BindingIdentity, Binding] = {}
+        self._listed: list[Binding] | None = None
+
+    def add(self, binding: Binding) -> None:
+        self._bindings[binding.identity] = binding
+        self._listed = None
+
+    def remove(self, binding: Binding) -> None:
+        del self._bindings[binding.identity]
+        self._listed = None
+
+    def all(self) -> list[Binding]:
+        """Read only."""
+        if self._listed is None:
+            self._listed = list(self._bindings.values())
+        return self._listed

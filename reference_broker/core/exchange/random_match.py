@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from reference_broker.core.base.splitmix import Draws, hash_of
 from reference_broker.core.exchange.binding import Binding
-from reference_broker.core.exchange.binding_order import BindingOrder
+from reference_broker.core.exchange.matcher import BindingOrder
 from reference_broker.core.message.message_headers import MessageHeaders
 
 

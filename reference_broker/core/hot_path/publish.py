@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from mqkit.wire import LENIENT, FrameType, WireError, decode_method, encode_shortstr
 from mqkit.wire.methods import BasicPublish
 from reference_broker.core.access.permission import Action
-from reference_broker.core.access.user_id import check_user_id
+from reference_broker.core.access.users import check_user_id
 from reference_broker.core.channel.after_routing import place, return_unroutable
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.direct_reply import address_of, addressed

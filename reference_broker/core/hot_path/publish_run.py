@@ -182,7 +182,7 @@ def _append_unstored(queue: Queue, contents: list[Content]) -> int:
     sizes = array("I", [len(content.body) for content in contents])
     positions = array("q", (NOT_STORED,)) * count
     first = queue.index.append_run(positions, sizes, array("I", bytes(sizes.itemsize * count)))
-    _keep(queue, first, contents)
+    queue.note_published(first, contents)
     return count
 
 
@@ -203,10 +203,9 @@ def _append_stored(queue: Queue, contents: list[Content]) -> int:
         array("I", [content.stored for content in contents]),
     )
     if fits or contents[0].position < 0:
-        _keep(queue, first, contents)
+        queue.note_published(first, contents)
     else:
-        backlog.leave_out(first, sum(sizes), count)
-        queue.published += count
+        queue.note_left_out(first, sum(sizes), count)
     return count
 
 
@@ -220,11 +219,3 @@ def _that_fit(queue: Queue, contents: list[Content]) -> tuple[list[Content], boo
         return contents, False
     taken = accumulate(len(content.body) + MESSAGE_OVERHEAD_BYTES for content in contents)
     return contents[: next((n for n, size in enumerate(taken, 1) if size >= room), None)], True
-
-
-def _keep(queue: Queue, first: int, contents: list[Content]) -> None:
-    """They are in memory, with the sequences from ``first`` on."""
-    count = len(contents)
-    queue.contents.update(zip(range(first, first + count), contents, strict=True))
-    queue.header_bytes += sum([len(content.header) for content in contents])
-    queue.published += count

@@ -1,15 +1,16 @@
 """A header table from outside: can everybody who will be given it read it?
 
 RabbitMQ decodes every table that is published and refuses what it can't; clients rely on that, and
-one that can't read a message it is given is given it again for ever. Nothing is decoded here: only
-the lengths are walked, with the bounds that :func:`mqkit.wire.decode_table` has.
+one that can't read a message it is given is given it again for ever. :func:`check_table` decodes
+nothing: it walks the lengths only, with the bounds that :func:`mqkit.wire.decode_table` has.
 """
 
 from __future__ import annotations
 
 import struct
+from typing import Any
 
-from mqkit.wire import MAX_TABLE_DEPTH, MAX_TABLE_ITEMS
+from mqkit.wire import MAX_TABLE_DEPTH, MAX_TABLE_ITEMS, WireError, decode_table
 from reference_broker.errors import ConnectionException, ReplyCode
 
 _LENGTH = struct.Struct(">I")
@@ -48,6 +49,17 @@ def check_table(header: bytes, start: int) -> None:
         _check_values(header, start + _LENGTH.size, end, True, 1, MAX_TABLE_ITEMS)
     except (struct.error, IndexError):
         raise _broken("a value is cut short") from None
+
+
+def readable_table(table: bytes | None) -> dict[str, Any]:
+    """The encoded ``table`` with exact types, so that encoding it again changes nothing; empty
+    where there is none, or none that can be decoded."""
+    if table is None:
+        return {}
+    try:
+        return decode_table(table, exact=True)[0]
+    except WireError:
+        return {}
 
 
 def _check_values(header: bytes, at: int, end: int, named: bool, depth: int, left: int) -> int:

@@ -110,13 +110,13 @@ def _get(channel: Channel, method: BasicGet) -> None:
             ReplyCode.PRECONDITION_FAILED,
             f"{UNACKED_MAX} deliveries are unacknowledged on this channel",
         )
-    lease = queue.get(channel)
+    lease = queue.get(channel, no_ack=method.no_ack)
     if lease is None:
         if queue.ready:
             channel.await_head(queue, method)
         else:
             channel.got_empty += 1
-            queue.got_empty += 1
+            queue.note_got_empty()
             channel.reply(BasicGetEmpty())
         return
     delivery_tag = channel.next_delivery_tag
@@ -130,7 +130,6 @@ def _get(channel: Channel, method: BasicGet) -> None:
     if method.no_ack:
         queue.ack(lease)
         channel.got_no_ack += 1
-        queue.got_no_ack += 1
     else:
         channel.got += 1
         channel.unacked[delivery_tag] = lease

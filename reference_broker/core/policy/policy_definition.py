@@ -2,7 +2,8 @@
 
     policy, operator_policy    | 1 | number u64 | the rest, as JSON |
 
-JSON keeps what a definition is made of; :mod:`definition` says the same of exchanges and queues.
+A policy comes as JSON, so JSON keeps every value as it was sent. Exchanges, queues and bindings
+are in ``exchange/definitions.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import struct
 from collections.abc import Iterator, Mapping
 
-from reference_broker.core.exchange.definitions import key_prefix
+from reference_broker.core.journal.definition_keys import key_prefix
 from reference_broker.core.policy.policy import Policy, PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
 from reference_broker.errors import Corrupt

@@ -68,6 +68,10 @@ class Backlog:
         """One more message fits the window (the last one may be larger than what was left)."""
         return self.resident_bytes < self._queue.env.window.size_bytes
 
+    def note_lost(self, count: int) -> None:
+        """``count`` messages of the queue can't be read any more."""
+        self._queue.lost += count
+
     # Leaving memory
 
     def leave_out(self, sequence: int, size: int, count: int = 1) -> None:
@@ -300,7 +304,7 @@ class Backlog:
             if content is None:
                 queue.release(sequence, position, stored)
                 index.forget(sequence)
-                queue.lost += 1
+                self.note_lost(1)
                 continue
             if position < NOT_STORED:
                 queue.env.journal.unpage(position)

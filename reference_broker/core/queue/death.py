@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
+    from collections import Counter
+
+    from reference_broker.core.arguments.queue_type import QueueType
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.queue import Queue
 
@@ -36,3 +39,8 @@ class Death(NamedTuple):
     def is_logged(self) -> bool:
         """The journal has the entry."""
         return self.sequence >= 0 and self.queue.durable and self.content.position >= 0
+
+
+Deaths: TypeAlias = "Counter[tuple[DeathReason, QueueType, bool]]"
+"""Numbers of messages that left by themselves: by reason, type of their queue, and true where the
+queue had a dead-letter exchange."""

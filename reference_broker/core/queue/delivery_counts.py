@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mqkit.wire import Typed, encode_table
 from reference_broker.core.arguments.queue_type import DEFAULT_DELIVERY_LIMIT
-from reference_broker.core.dead_letter.x_death import readable_table
-from reference_broker.core.exchange import definitions as definition
 from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.index.priority import LEVEL_SHIFT
+from reference_broker.core.journal.definition_keys import COUNT, COUNTS, key_prefix
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import HEADERS, join_properties, split_properties
+from reference_broker.core.message.header_table import readable_table
 from reference_broker.errors import Corrupt
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class DeliveryCounts:
         self._by_sequence: dict[int, Counts] = {}
         self._changed: dict[int, None] = {}
         """Blocks that the journal has otherwise, or not at all."""
-        prefix = definition.key_prefix(definition.COUNTS, queue.env.vhost_name)
+        prefix = key_prefix(COUNTS, queue.env.vhost_name)
         self._key_prefix = f"{prefix}{queue.id}/"
         self._sweep_at = SWEEP_ABOVE
 
@@ -200,8 +200,8 @@ def restore_counts(
 
     Raises :exc:`Corrupt` for a count that can't be read.
     """
-    for kind in (definition.COUNTS, definition.COUNT):
-        prefix = definition.key_prefix(kind, vhost_name)
+    for kind in (COUNTS, COUNT):
+        prefix = key_prefix(kind, vhost_name)
         for key, value in list(definitions.items()):
             if not key.startswith(prefix):
                 continue
@@ -211,13 +211,13 @@ def restore_counts(
                 queue = queues.get(queue_id)
                 counting = None if queue is None else queue.delivery_counts
                 if counting is not None:
-                    if kind == definition.COUNTS:
+                    if kind == COUNTS:
                         counting.restore(number, value)
                     else:
                         counting.restore_one(number, value)
             except (ValueError, struct.error) as error:
                 raise Corrupt(f"a delivery count can't be read: {error}") from error
-            if counting is None or kind == definition.COUNT:
+            if counting is None or kind == COUNT:
                 journal.define(key, None)
 
 

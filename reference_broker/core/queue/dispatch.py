@@ -88,19 +88,6 @@ def _ring_of(consumer: ConsumerPort) -> Ring:
     return deque((consumer,)) if consumer.weight == 1 else WeightedRing((consumer,))
 
 
-def mark_in_turn(dirty: deque[Queue], queues: list[Queue]) -> None:
-    """Put ``queues`` in this order behind what else is ``dirty``, and mark them so: what they will
-    share out among them may be less than the first one could use."""
-    if any(queue.dirty for queue in queues):
-        moved = set(queues)
-        others = [queue for queue in dirty if queue not in moved]
-        dirty.clear()
-        dirty.extend(others)
-    for queue in dict.fromkeys(queues):
-        queue.dirty = True
-        dirty.append(queue)
-
-
 def hand_out(queue: Queue) -> None:
     """One round: deliver until nothing is ready, the next message has to be read, or nobody has
     capacity."""
@@ -162,9 +149,6 @@ def _serve(queue: Queue, ring: Ring) -> None:
         if many:
             ring.rotate(-1)
     ring.extend(resting)
-    queue.delivered += number - queue.lease_number
-    queue.delivered_no_ack += automatic
-    queue.redelivered_count += redeliveries
-    queue.lease_number = number
+    queue.note_delivered(number, automatic, redeliveries)
     if firehose is not None:
         firehose.delivered(traced)

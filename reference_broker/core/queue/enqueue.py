@@ -55,7 +55,8 @@ def enqueue(
         store(taking, content, facts, env)
         return len(taking) == len(queues)
 
-    # The hot path: one queue, no list built, no call that can be spared.
+    # The hot path: one queue, no list built, no call that can be spared. The rest is _append
+    # again, written out: test_enqueue compares the two.
     queue = queues[0]
     limit = queue.length_limit
     if limit is not None and limit.refuses(queue, content):

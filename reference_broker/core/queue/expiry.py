@@ -172,6 +172,12 @@ class UnusedExpiry:
         self._used_ms = queue.env.moment.wall_ms
         self._deadline = self._arm()
 
+    @classmethod
+    def of(cls, queue: Queue) -> UnusedExpiry | None:
+        """The expiry that the limits of ``queue`` ask for, if they ask for one."""
+        expires_ms = queue.limits.expires_ms
+        return None if expires_ms is None else cls(queue, expires_ms)
+
     def touch(self) -> None:
         """Used now. The deadline stays where it is, and is set again when it comes."""
         self._used_ms = self._queue.env.moment.wall_ms

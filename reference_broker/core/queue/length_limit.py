@@ -41,6 +41,15 @@ class LengthLimit:
             return None
         return cls(limits.max_length, limits.max_length_bytes, limits.overflow)
 
+    @staticmethod
+    def differ(one: QueueArguments, other: QueueArguments) -> bool:
+        """True when the two ask for different limits."""
+        return (one.max_length, one.max_length_bytes, one.overflow) != (
+            other.max_length,
+            other.max_length_bytes,
+            other.overflow,
+        )
+
     def refuses(self, queue: Queue, content: Content) -> bool:
         """Is this publish to be refused? Then it was counted, and dead-lettered if so configured.
 

@@ -1,23 +1,23 @@
-"""What a queue needs of the rooms around it: its virtual host, and its consumers.
-
-Both are protocols, so that a queue is tested with a few lines of memory and no broker.
+"""Protocols of the objects around a queue: its virtual host, its consumers, and the features that
+higher rooms make for it. So a queue is tested with a few lines of memory and no broker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from reference_broker.core.arguments.queue_arguments import QueueArguments
     from reference_broker.core.arguments.requeue_position import RequeueRule
     from reference_broker.core.base.deadlines import Deadlines
     from reference_broker.core.base.moment import Moment
-    from reference_broker.core.dead_letter.dead_letters import DeadLetters
     from reference_broker.core.index.memory_window import MemoryWindow
     from reference_broker.core.journal.journal import Journal
+    from reference_broker.core.message.message_headers import MessageHeaders
+    from reference_broker.core.queue.death import Death, DeathReason
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
-    from reference_broker.core.vhost.firehose import Firehose
 
 
 class ConsumerPort(Protocol):
@@ -50,6 +50,69 @@ class ConsumerPort(Protocol):
         ...
 
 
+class DeadLettersPort(Protocol):
+    """The work list of dead-lettering of a virtual host, as its queues see it."""
+
+    def add(self, death: Death) -> None:
+        """Send ``death`` to the dead-letter exchange of its queue at the next :meth:`drain`."""
+        ...
+
+    def dropped(self, queue: Queue, reason: DeathReason) -> None:
+        """Count a message that has gone for good: ``queue`` has no dead-letter exchange."""
+        ...
+
+    def drain(self) -> None:
+        """Send the dead letters that wait, and those that they push out; nothing within another
+        ``drain``. To be called when the queue is at rest."""
+        ...
+
+
+class DeadLetterRoutePort(Protocol):
+    """The route of the dead letters of a queue, kept in the queue by the room that makes it. It
+    holds while the queue's ``limits`` are these."""
+
+    limits: QueueArguments
+    exchange: str
+    exchange_octets: bytes
+    key: str | None
+    route: bytes
+
+    def pieces(self, reason: DeathReason, exchange: bytes) -> tuple[bytes, bytes, bytes]:
+        """The parts of x-death that are the same for all first deaths for ``reason`` of messages
+        that were published to ``exchange``."""
+        ...
+
+
+class DeduplicationPort(Protocol):
+    """The deduplication window of a queue that takes each message once."""
+
+    @property
+    def queue(self) -> Queue:
+        """The inner queue that the window is."""
+        ...
+
+    @property
+    def loading(self) -> bool:
+        """True while, after a start, keys are still to be read."""
+        ...
+
+    def __len__(self) -> int:
+        """Keys in the window."""
+        ...
+
+    def knows(self, message: MessageHeaders) -> bool | None:
+        """True for a repetition; ``None`` for a message without a key to tell it by."""
+        ...
+
+
+class FirehosePort(Protocol):
+    """The firehose of a virtual host that is traced, as its queues see it."""
+
+    def delivered(self, leases: Iterable[Lease]) -> None:
+        """Publish a copy of the message of each of ``leases``, which were just handed out."""
+        ...
+
+
 class QueueEnvironment(Protocol):
     """A virtual host, as its queues see it."""
 
@@ -58,16 +121,20 @@ class QueueEnvironment(Protocol):
     deadlines: Deadlines
     vhost_name: str
     window: MemoryWindow
-    dead_letters: DeadLetters
-    """The work list of dead-lettering: make one per virtual host with ``DeadLetters(self)``."""
-    firehose: Firehose | None
-    """``None`` while what is handed out is not traced."""
+
+    @property
+    def dead_letters(self) -> DeadLettersPort:
+        """The work list of dead-lettering, one per virtual host."""
+        ...
+
+    @property
+    def firehose(self) -> FirehosePort | None:
+        """``None`` while the virtual host is not traced."""
+        ...
 
     def mark_dirty(self, queue: Queue) -> None:
-        """``queue`` may have something to hand out: call ``queue.dispatch()`` before the current
-        input ends. Called any number of times: the implementation keeps ``queue.dirty``, true
-        while the queue is on its list, false again before it dispatches it. After that dispatch it
-        calls ``queue.backlog.wake()``."""
+        """``queue`` may have something to hand out: dispatch it before the current input ends.
+        Called any number of times; :meth:`DirtyQueues.mark` is the implementation."""
         ...
 
     def route(

@@ -1,18 +1,15 @@
-"""A queue: the messages it holds, the leases it gave out, and the features it is composed of.
+"""A queue: its messages, its leases, and the features that it is composed of.
 
 The law: a queue decides by itself what happens to its messages; the world reaches it through
-:mod:`enqueue` (in), :meth:`Queue.get` and its consumers (out), and the settlement of leases.
-Features are values that it holds (law 9): expiry, length limit, dead-lettering, priority levels.
-
-What is ready is in the index. Its content is in ``contents`` too, unless it is absent: then the
-journal has it, and :mod:`backlog` reads it when its turn comes. What is handed out is in
-``leases``, whose lease has the content.
+:mod:`enqueue` (in), :meth:`Queue.get` and its consumers (out), and the settlement of leases. The
+content of a ready message is in ``contents``, or it is absent: then the journal has it, and
+:mod:`backlog` reads it when its turn comes. The content of an unacked message is in its lease.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from reference_broker.core.arguments.queue_arguments import QueueArguments
 from reference_broker.core.arguments.queue_type import QueueType
@@ -30,14 +27,15 @@ from reference_broker.core.queue.dispatch import ConsumerRotation, hand_out
 from reference_broker.core.queue.expiry import Expiry, MessageExpiry, UnusedExpiry
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.length_limit import LengthLimit
-from reference_broker.core.queue.ports import ConsumerPort, QueueEnvironment
+from reference_broker.core.queue.ports import (
+    ConsumerPort,
+    DeadLetterRoutePort,
+    DeduplicationPort,
+    QueueEnvironment,
+)
 from reference_broker.core.queue.requeue_move import move, rule_for
 from reference_broker.core.queue.transfer import Departure
 from reference_broker.errors import ChannelException, ReplyCode
-
-if TYPE_CHECKING:
-    from reference_broker.core.dead_letter.dead_letter_route import DeadLetterRoute
-    from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
 
 
 class Queue:
@@ -47,9 +45,9 @@ class Queue:
     every hand-out but those of :meth:`get` (``got``), each of which has its part without acks
     (``delivered_no_ack``, ``got_no_ack``), ``acked`` both; ``dropped`` what a length limit removed,
     ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
-    ``deduplication`` is set by the virtual host, for a queue that takes each message once.
-    ``header_bytes`` are those of the messages in memory. ``own_limits`` is what the arguments came
-    to, and ``limits`` what holds, with ``policies`` (see :mod:`policy_effect`).
+    ``deduplication`` is the window of a queue that takes each message once.
+    ``header_bytes`` are those of the messages in memory. ``own_limits`` are of the arguments alone,
+    and ``limits``, which hold, of ``policies`` too.
     """
 
     __slots__ = (
@@ -73,6 +71,8 @@ class Queue:
         arguments: Mapping[str, Any],
         limits: QueueArguments,
         env: QueueEnvironment,
+        expiry: Callable[[Queue], Expiry] = MessageExpiry,
+        deduplication: DeduplicationPort | None = None,
     ) -> None:
         self.id = id
         self.name = name
@@ -96,18 +96,16 @@ class Queue:
         self.header_bytes = 0
 
         self.rotation = ConsumerRotation(single_active=limits.single_active_consumer)
-        self.expiry: Expiry = MessageExpiry(self)
-        self.unused_expiry = (
-            None if limits.expires_ms is None else UnusedExpiry(self, limits.expires_ms)
-        )
+        self.expiry = expiry(self)
+        self.unused_expiry = UnusedExpiry.of(self)
         self.length_limit = LengthLimit.of(limits)
         quorum = limits.queue_type is QueueType.QUORUM
         self.stores_all = quorum
         """Transient messages are stored too."""
         self.delivery_counts = DeliveryCounts(self) if quorum else None
         self.delayed = DelayedReturns(self)
-        self.deduplication: DeduplicationWindow | None = None
-        self.dead_letter_route: DeadLetterRoute | None = None
+        self.deduplication = deduplication
+        self.dead_letter_route: DeadLetterRoutePort | None = None
 
         self.published = self.delivered = self.got = self.redelivered_count = 0
         self.delivered_no_ack = self.got_no_ack = self.got_empty = 0
@@ -159,6 +157,57 @@ class Queue:
         """The consumers in order of arrival; read only."""
         return self.rotation.consumers
 
+    # Composition
+
+    def take_limits(self, limits: QueueArguments, policies: AppliedPolicies) -> None:
+        """Have ``limits`` hold from now on, which ``policies`` brought. A shorter length cuts at
+        once, and a changed ``expires`` starts over. The caller drains the dead letters."""
+        before, self.limits, self.policies = self.limits, limits, policies
+        if LengthLimit.differ(before, limits):
+            self.length_limit = LengthLimit.of(limits)
+            if self.length_limit is not None:
+                self.length_limit.enforce(self)
+        if limits.expires_ms != before.expires_ms:
+            if self.unused_expiry is not None:
+                self.unused_expiry.cancel()
+            self.unused_expiry = UnusedExpiry.of(self)
+
+    def keep_dead_letter_route(self, route: DeadLetterRoutePort) -> None:
+        """Keep the route of the queue's dead letters for the next one."""
+        self.dead_letter_route = route
+
+    # Books of a run: once for all its messages
+
+    def note_published(self, first: int, contents: Sequence[Content]) -> None:
+        """``contents`` were appended to the index, with the sequences from ``first`` on, and stay
+        in memory."""
+        count = len(contents)
+        self.contents.update(zip(range(first, first + count), contents, strict=True))
+        self.header_bytes += sum([len(content.header) for content in contents])
+        self.published += count
+
+    def note_left_out(self, first: int, size: int, count: int) -> None:
+        """``count`` messages were appended, which only the log has; ``size`` is of all bodies."""
+        self.backlog.leave_out(first, size, count)
+        self.published += count
+
+    def note_delivered(self, number: int, no_ack: int, redelivered: int) -> None:
+        """Messages were handed out to consumers, the last one by the lease of that ``number``;
+        ``no_ack`` of them without acks, and ``redelivered`` not for the first time."""
+        self.delivered += number - self.lease_number
+        self.delivered_no_ack += no_ack
+        self.redelivered_count += redelivered
+        self.lease_number = number
+
+    def note_acked(self, count: int, header_bytes: int) -> None:
+        """``count`` leases were acked, of messages with headers of ``header_bytes`` together."""
+        self.acked += count
+        self.header_bytes -= header_bytes
+
+    def note_got_empty(self) -> None:
+        """A basic.get was answered with basic.get-empty."""
+        self.got_empty += 1
+
     # Handing out
 
     def dispatch(self) -> None:
@@ -179,7 +228,7 @@ class Queue:
         if self.delivery_counts and not self.unacked and not self.ready:
             self.delivery_counts.clear()
 
-    def get(self, holder: object) -> Lease | None:
+    def get(self, holder: object, *, no_ack: bool = False) -> Lease | None:
         """basic.get: one message as a lease of ``holder``; ``None`` when the queue is empty.
 
         It is ``None`` too while something is ``ready`` but the next message has to be read first:
@@ -203,6 +252,7 @@ class Queue:
         lease = Lease(self, sequence, content, redelivered, self.lease_number, holder)
         self.leases[sequence] = lease
         self.got += 1
+        self.got_no_ack += no_ack
         self.redelivered_count += redelivered
         if self.expiry.watching:
             self.expiry.drop_due()
@@ -383,12 +433,12 @@ class Queue:
         return count
 
     def delete(self) -> None:
-        """The queue is gone with everything in it; its leases are stale from now on. Nothing is
+        """End the queue with everything in it; its leases are stale from now on. Nothing is
         dead-lettered (RabbitMQ).
 
-        The caller removes the definition and tells the consumers. Its entries are acked in the
-        journal, so that the log's segments are not held by a queue that nobody can name. Whoever
-        waits for its head is told at the end of the input.
+        The caller removes the definition and tells the consumers. All entries are acked in the
+        journal, so that no segment is held by a queue that nobody can name. Whoever waits for the
+        head is told at the end of the input.
         """
         if self.deleted:
             return

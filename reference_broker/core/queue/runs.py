@@ -1,18 +1,23 @@
-"""A run of deliveries: what one consumer gets, one message after another, is taken at once.
+"""Runs of one queue: messages that one consumer gets in a row, and leases that are acked in a row.
 
-It is of messages that were never handed out, follow each other, and are in memory, for a consumer
-that shares its turn with nobody. Everything else goes message by message (:mod:`dispatch`).
+A run of deliveries is of messages that were never handed out, follow each other, and are in
+memory, for a consumer that shares its turn with nobody; all others go one by one (:mod:`dispatch`).
+Acks of leases that follow each other are settled at once::
+
+    leases of 41 42 43 | 57 58   ->   ack 41, then 42 43 as a run; ack 57, then 58 as a run
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from reference_broker.core.index.index import RUN_ENTRIES
 from reference_broker.core.queue.lease import Lease
-from reference_broker.core.queue.settle_run import ack_leases
 
 if TYPE_CHECKING:
+    from reference_broker.core.message.content import Content
+    from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.ports import ConsumerPort
     from reference_broker.core.queue.queue import Queue
 
@@ -49,3 +54,43 @@ def _leases(
         held[sequence] = lease = Lease(queue, sequence, content, False, number, consumer)
         made.append(lease)
         yield lease
+
+
+def ack_leases(queue: Queue, leases: Sequence[Lease]) -> None:
+    """:meth:`Queue.ack` of each of ``leases``, all of which are of ``queue``."""
+    place = 0
+    while place < len(leases):
+        queue.ack(leases[place])
+        place += 1
+        if place < len(leases) and queue.levels is None:
+            place += _ack_following(queue, leases, place)
+
+
+def _ack_following(queue: Queue, leases: Sequence[Lease], place: int) -> int:
+    """Settle at once what follows the lease before ``place``, and is as easy; returns how many."""
+    held = queue.leases
+    first = sequence = leases[place - 1].sequence + 1
+    logged = leases[place].content.position >= 0
+    contents: list[Content] = []
+    # By place: a slice walks what lies before, or copies what may be no run.
+    for at in range(place, min(place + RUN_ENTRIES, len(leases))):
+        lease = leases[at]
+        content = lease.content
+        if (
+            lease.sequence != sequence
+            or held.get(sequence) is not lease
+            or (content.position >= 0) is not logged
+        ):
+            break
+        contents.append(content)
+        sequence += 1
+    if not contents:
+        return 0
+    if logged and queue.durable:
+        del contents[queue.env.journal.ack_run(queue.id, first, contents) :]
+    count = len(contents)
+    for sequence in range(first, first + count):
+        del held[sequence]
+    queue.note_acked(count, sum([len(content.header) for content in contents]))
+    queue.index.settle_run(first, count)
+    return count

@@ -31,9 +31,9 @@ from mqkit.wire import (
 from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.dead_letter.dead_letters import split_route
 from reference_broker.core.message.content import Content
+from reference_broker.core.message.copy_keys import cc_keys
 from reference_broker.core.message.header import HEADERS, headers_of, read_facts, split_properties
 from reference_broker.core.queue.enqueue import enqueue
-from reference_broker.core.vhost.sender_selected import cc_keys
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel

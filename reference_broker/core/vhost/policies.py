@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from reference_broker.core.policy.policy import AppliedPolicies, Policy, PolicyKind, octets
+from reference_broker.core.policy.policy import (
+    AppliedPolicies,
+    Policy,
+    PolicyKind,
+    PolicyTable,
+    octets,
+)
 from reference_broker.core.policy.policy_definition import (
     encode_policy,
     policy_key,
     stored_policies,
 )
-from reference_broker.core.policy.policy_table import PolicyTable
 from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.policy_effect import apply_to_exchange, apply_to_queue

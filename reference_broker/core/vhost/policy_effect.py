@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from reference_broker.core.arguments.queue_arguments import MAX_EXPIRY_MS, Overflow, QueueArguments
 from reference_broker.core.exchange.exchange import ALTERNATE_EXCHANGE
-from reference_broker.core.queue.expiry import UnusedExpiry
-from reference_broker.core.queue.length_limit import LengthLimit
 
 if TYPE_CHECKING:
     from reference_broker.core.exchange.exchange import Exchange
@@ -69,19 +67,8 @@ def effective_limits(
 def apply_to_queue(queue: Queue, policies: AppliedPolicies) -> None:
     """From now on these policies apply to ``queue``. Its dead letters wait in the list of its
     environment: the caller drains it."""
-    queue.policies = policies
     limits = effective_limits(queue.own_limits, queue.arguments, policies.definition())
-    before, queue.limits = queue.limits, limits
-    if _length(limits) != _length(before):
-        queue.length_limit = LengthLimit.of(limits)
-        if queue.length_limit is not None:
-            queue.length_limit.enforce(queue)
-    if limits.expires_ms != before.expires_ms:
-        if queue.unused_expiry is not None:
-            queue.unused_expiry.cancel()
-        queue.unused_expiry = (
-            None if limits.expires_ms is None else UnusedExpiry(queue, limits.expires_ms)
-        )
+    queue.take_limits(limits, policies)
 
 
 def apply_to_exchange(exchange: Exchange, policies: AppliedPolicies) -> bool:
@@ -92,7 +79,3 @@ def apply_to_exchange(exchange: Exchange, policies: AppliedPolicies) -> bool:
         ALTERNATE_EXCHANGE, policies.definition().get(ALTERNATE_EXCHANGE)
     )
     return exchange.alternate != before
-
-
-def _length(limits: QueueArguments) -> tuple[int | None, int | None, Overflow]:
-    return limits.max_length, limits.max_length_bytes, limits.overflow

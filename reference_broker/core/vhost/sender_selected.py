@@ -6,10 +6,11 @@ once. The BCC header is taken off before anybody sees it; CC stays.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mqkit.wire import Typed, WireError, decode_table, encode_table, table_type_name
+from mqkit.wire import WireError, decode_table, encode_table, table_type_name
 from reference_broker.core.access.permission import Action
+from reference_broker.core.message.copy_keys import cc_keys
 from reference_broker.core.message.header import (
     COPIES_MARK,
     HEADERS,
@@ -61,14 +62,6 @@ def behind_windows(
     return [queue for queue in unasked if queue not in asked]
 
 
-def cc_keys(headers: dict[str, Any], name: str = "CC") -> list[bytes]:
-    """The additional routing keys in the CC header; what is no text in it is passed over."""
-    keys = headers.get(name)
-    if not isinstance(keys, list):
-        return []
-    return [octets for key in keys if (octets := _octets(key)) is not None]
-
-
 def _copies(header: bytes) -> tuple[list[bytes], bytes]:
     properties = split_properties(header)
     table = properties.get(HEADERS)
@@ -96,11 +89,3 @@ def _copies(header: bytes) -> tuple[list[bytes], bytes]:
         properties[HEADERS] = encode_table(headers)
         header = join_properties(header, properties)
     return keys, header
-
-
-def _octets(value: Any) -> bytes | None:
-    if isinstance(value, Typed):
-        value = value.value
-    if isinstance(value, str):
-        return value.encode(errors="surrogateescape")
-    return value if isinstance(value, bytes) else None

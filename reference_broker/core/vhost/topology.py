@@ -13,14 +13,33 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from reference_broker.core.exchange import definitions as definition
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.binding_table import BindingTable
-from reference_broker.core.exchange.definitions import QueueDefinition
+from reference_broker.core.exchange.definitions import (
+    QueueDefinition,
+    binding_key,
+    decode_binding,
+    decode_exchange,
+    decode_queue,
+    encode_binding,
+    encode_exchange,
+    encode_queue,
+    exchange_key,
+    inner_queue_key,
+    queue_key,
+)
 from reference_broker.core.exchange.exchange import (
     DEFAULT_EXCHANGE,
     Exchange,
     predeclared_exchanges,
+)
+from reference_broker.core.journal.definition_keys import (
+    BINDING,
+    EXCHANGE,
+    INNER_QUEUES,
+    QUEUE,
+    QUEUE_SEEN,
+    key_prefix,
 )
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.queue.queue import Queue
@@ -48,8 +67,8 @@ class Topology:
     def add_exchange(self, exchange: Exchange) -> None:
         """``exchange`` is a new one, and its name is free."""
         if exchange.durable:
-            key = definition.exchange_key(self._vhost_name, exchange.name)
-            self._journal.define(key, definition.encode_exchange(exchange))
+            key = exchange_key(self._vhost_name, exchange.name)
+            self._journal.define(key, encode_exchange(exchange))
         self.exchanges[exchange.name] = exchange
         for kind, queue in exchange.inner_queues().items():
             self._define_inner(kind, exchange.name, queue)
@@ -59,12 +78,12 @@ class Topology:
         self.queues_by_id[queue.id] = queue
         if queue.durable:
             inner = QueueDefinition(queue.id, queue.name, False, {})
-            key = definition.inner_queue_key(kind, self._vhost_name, owner_name)
-            self._journal.define(key, definition.encode_queue(inner))
+            key = inner_queue_key(kind, self._vhost_name, owner_name)
+            self._journal.define(key, encode_queue(inner))
 
     def _drop_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
         if queue.durable:
-            key = definition.inner_queue_key(kind, self._vhost_name, owner_name)
+            key = inner_queue_key(kind, self._vhost_name, owner_name)
             self._journal.define(key, None)
         del self.queues_by_id[queue.id]
         queue.delete()
@@ -73,11 +92,11 @@ class Topology:
         """``queue`` is a new one, and its name is free."""
         if survives_restart(queue):
             wanted = QueueDefinition(queue.id, queue.name, queue.auto_delete, queue.arguments)
-            key = definition.queue_key(self._vhost_name, queue.name)
-            self._journal.define(key, definition.encode_queue(wanted))
+            key = queue_key(self._vhost_name, queue.name)
+            self._journal.define(key, encode_queue(wanted))
         self._enter_queue(queue)
         if queue.deduplication is not None:
-            self._define_inner(definition.QUEUE_SEEN, queue.name, queue.deduplication.queue)
+            self._define_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
         self._changed()
 
     def _enter_queue(self, queue: Queue) -> None:
@@ -86,8 +105,8 @@ class Topology:
     def add_binding(self, binding: Binding) -> None:
         """``binding`` is a new one, its ends exist, and its source can take its arguments."""
         if binding.durable:
-            key = definition.binding_key(self._vhost_name, binding)
-            self._journal.define(key, definition.encode_binding(binding))
+            key = binding_key(self._vhost_name, binding)
+            self._journal.define(key, encode_binding(binding))
         self._enter(binding)
         self._changed()
 
@@ -103,10 +122,10 @@ class Topology:
         """Remove it with its bindings, and the auto-delete exchanges that those were the last
         bindings of. The queue itself is left alone."""
         if survives_restart(queue):
-            self._journal.define(definition.queue_key(self._vhost_name, queue.name), None)
+            self._journal.define(queue_key(self._vhost_name, queue.name), None)
         del self.queues[queue.name], self.queues_by_id[queue.id]
         if queue.deduplication is not None:
-            self._drop_inner(definition.QUEUE_SEEN, queue.name, queue.deduplication.queue)
+            self._drop_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
         self._drop_bindings(self.bindings.to(queue.name, is_queue=True))
         self._changed()
 
@@ -123,7 +142,7 @@ class Topology:
             if self.bindings.get(binding.identity) is not binding:
                 continue  # it was on the list twice: from one exchange that went, to another
             if binding.durable:
-                key = definition.binding_key(self._vhost_name, binding)
+                key = binding_key(self._vhost_name, binding)
                 self._journal.define(key, None)
             self.bindings.remove(binding)
             source = self.exchanges.get(binding.source)
@@ -136,7 +155,7 @@ class Topology:
     def _take_out(self, exchange: Exchange) -> list[Binding]:
         """Remove the exchange with its inner queues; the bindings that have lost an end by it."""
         if exchange.durable:
-            self._journal.define(definition.exchange_key(self._vhost_name, exchange.name), None)
+            self._journal.define(exchange_key(self._vhost_name, exchange.name), None)
         del self.exchanges[exchange.name]
         for kind, queue in exchange.inner_queues().items():
             self._drop_inner(kind, exchange.name, queue)
@@ -179,15 +198,12 @@ class Topology:
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
-        for _, value in self._defined(definition.EXCHANGE, definitions):
-            exchange = definition.decode_exchange(value)
+        for _, value in self._defined(EXCHANGE, definitions):
+            exchange = decode_exchange(value)
             self.exchanges[exchange.name] = exchange
         self._restore_inner(definitions, make_inner)
-        queues = [
-            definition.decode_queue(value)
-            for _, value in self._defined(definition.QUEUE, definitions)
-        ]
-        seen = self._inner_ids(definition.QUEUE_SEEN, definitions)
+        queues = [decode_queue(value) for _, value in self._defined(QUEUE, definitions)]
+        seen = self._inner_ids(QUEUE_SEEN, definitions)
         for wanted in sorted(queues, key=lambda queue: queue.id):
             queue = make_queue(wanted, seen.get(wanted.name))
             self._enter_queue(queue)
@@ -196,11 +212,10 @@ class Topology:
             if seen.pop(queue.name, None) == queue.deduplication.queue.id:
                 self.queues_by_id[queue.deduplication.queue.id] = queue.deduplication.queue
             else:
-                self._define_inner(definition.QUEUE_SEEN, queue.name, queue.deduplication.queue)
-        self._forget_inner(definition.QUEUE_SEEN, seen)
+                self._define_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
+        self._forget_inner(QUEUE_SEEN, seen)
         bindings = [
-            (definition.decode_binding(value), key)
-            for key, value in self._defined(definition.BINDING, definitions)
+            (decode_binding(value), key) for key, value in self._defined(BINDING, definitions)
         ]
         for binding, key in sorted(bindings, key=lambda entry: entry[0].number):
             ends = self.queues if binding.destination_is_queue else self.exchanges
@@ -215,7 +230,7 @@ class Topology:
         definitions: Mapping[str, bytes],
         make_inner: Callable[[Exchange, Mapping[str, int]], None],
     ) -> None:
-        ids = {kind: self._inner_ids(kind, definitions) for kind in definition.INNER_QUEUES}
+        ids = {kind: self._inner_ids(kind, definitions) for kind in INNER_QUEUES}
         for exchange in self.exchanges.values():
             known = {
                 kind: named[exchange.name] for kind, named in ids.items() if exchange.name in named
@@ -231,21 +246,21 @@ class Topology:
 
     def _inner_ids(self, kind: str, definitions: Mapping[str, bytes]) -> dict[str, int]:
         """By the name of the owner."""
-        prefix = definition.key_prefix(kind, self._vhost_name)
+        prefix = key_prefix(kind, self._vhost_name)
         return {
-            key.removeprefix(prefix): definition.decode_queue(value).id
+            key.removeprefix(prefix): decode_queue(value).id
             for key, value in self._defined(kind, definitions)
         }
 
     def _forget_inner(self, kind: str, owner_names: Iterable[str]) -> None:
         """They have lost their owner."""
         for name in owner_names:
-            self._journal.define(definition.inner_queue_key(kind, self._vhost_name, name), None)
+            self._journal.define(inner_queue_key(kind, self._vhost_name, name), None)
 
     def _defined(self, kind: str, definitions: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
         """The entries of one kind, in order of their keys: how the journal orders them, and
         whether it keeps doing so, must not matter."""
-        prefix = definition.key_prefix(kind, self._vhost_name)
+        prefix = key_prefix(kind, self._vhost_name)
         for key in sorted(definitions):
             if key.startswith(prefix):
                 yield key, definitions[key]

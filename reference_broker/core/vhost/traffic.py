@@ -9,21 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from reference_broker.core.arguments.queue_type import QueueType
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.exchange.exchange import Exchange
-    from reference_broker.core.queue.death import DeathReason
+    from reference_broker.core.queue.death import Deaths
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.vhost.vhost import VHost
-
-
-Deaths: TypeAlias = "Counter[tuple[DeathReason, QueueType, bool]]"
-"""Messages that left by themselves: why, out of which type of queue, and whether that one had a
-dead-letter exchange."""
 
 
 class Traffic(NamedTuple):

@@ -8,7 +8,6 @@ in :mod:`router`.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
@@ -35,17 +34,19 @@ from reference_broker.core.dead_letter.dead_letters import DeadLetters
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
 from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
-from reference_broker.core.exchange.definitions import DELAYED, SEEN, QueueDefinition
+from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.exchange.delayed_messages import delayed_messages
 from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
 from reference_broker.core.exchange.router import Router
 from reference_broker.core.index.memory_window import MemoryWindow
+from reference_broker.core.journal.definition_keys import DELAYED, SEEN
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.delivery_counts import restore_counts
-from reference_broker.core.queue.dispatch import mark_in_turn
+from reference_broker.core.queue.dirty_queues import DirtyQueues
+from reference_broker.core.queue.ports import DeduplicationPort
 from reference_broker.core.queue.queue import Queue
-from reference_broker.core.queue.stored_delays import restore_delays
 from reference_broker.core.vhost.binding_declaration import BindingEnds
 from reference_broker.core.vhost.exchange_declaration import (
     check_exchange_deletion,
@@ -98,7 +99,7 @@ class VHost:
         ids: Ids,
         window: MemoryWindow | None = None,
         bounds: TopologyBounds | None = None,
-        dirty: deque[Queue] | None = None,
+        dirty: DirtyQueues | None = None,
     ) -> None:
         self.name = self.vhost_name = name
         self.journal = journal
@@ -118,7 +119,10 @@ class VHost:
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
         self._exclusive: dict[object, dict[str, Queue]] = {}
-        self._dirty: deque[Queue] = deque() if dirty is None else dirty
+        self._dirty = DirtyQueues() if dirty is None else dirty
+        # Not methods of this class: marking is on the path of every message.
+        self.mark_dirty = self._dirty.mark
+        self.mark_in_turn = self._dirty.mark_in_turn
 
     def __repr__(self) -> str:
         return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
@@ -233,11 +237,11 @@ class VHost:
         """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
         return any(window.loading for window in self.windows())
 
-    def windows(self) -> list[DeduplicationWindow]:
+    def windows(self) -> list[DeduplicationPort]:
         """What exchanges and queues have seen."""
-        found = [exchange.deduplication for exchange in self.exchanges.values()]
-        found += [queue.deduplication for queue in self.queues.values()]
-        return [window for window in found if window is not None]
+        of_exchanges = [exchange.deduplication for exchange in self.exchanges.values()]
+        of_queues = [queue.deduplication for queue in self.queues.values()]
+        return [window for window in (*of_exchanges, *of_queues) if window is not None]
 
     def exchange_for_publish(self, name: str) -> Exchange:
         """Raises :exc:`ChannelException`: 404, or 403 for an internal exchange."""
@@ -380,6 +384,13 @@ class VHost:
     ) -> Queue:
         """``seen_id`` is what the queue's window was given before."""
         parse = parse_stored if stored else QueueArguments.parse
+        limits = parse(wanted.arguments, wanted.name, self.name)
+        of_queue = DeduplicationRule.of_stored_queue if stored else DeduplicationRule.of_queue
+        rule, window = of_queue(wanted.arguments), None
+        if rule is not None:
+            named = described("queue", wanted.name, self.name)
+            id, kept = seen_id or self._ids.next(), durable and owner is None
+            window = DeduplicationWindow(named, rule, id, self, durable=kept)
         queue = Queue(
             id=wanted.id,
             name=wanted.name,
@@ -387,15 +398,10 @@ class VHost:
             auto_delete=wanted.auto_delete,
             owner=owner,
             arguments=wanted.arguments,
-            limits=parse(wanted.arguments, wanted.name, self.name),
+            limits=limits,
             env=self,
+            deduplication=window,
         )
-        of_queue = DeduplicationRule.of_stored_queue if stored else DeduplicationRule.of_queue
-        rule = of_queue(wanted.arguments)
-        if rule is not None:
-            named = described("queue", wanted.name, self.name)
-            id, kept = seen_id or self._ids.next(), durable and owner is None
-            queue.deduplication = DeduplicationWindow(named, rule, id, self, durable=kept)
         self.policies.adopt_queue(queue)
         return queue
 
@@ -542,20 +548,10 @@ class VHost:
 
     # What its queues ask of it
 
-    def mark_dirty(self, queue: Queue) -> None:
-        """``queue`` will be dispatched before the current input ends."""
-        if not queue.dirty:
-            queue.dirty = True
-            self._dirty.append(queue)
-
-    def mark_in_turn(self, queues: list[Queue]) -> None:
-        """:meth:`mark_dirty`, and dispatch them in this order, whatever has marked them before."""
-        mark_in_turn(self._dirty, queues)
-
     def dispatch_dirty(self) -> None:
         """Dispatch the queues that are marked, and those that this marks. To be called at the end
         of every input."""
-        dispatch_all(self._dirty)
+        self._dirty.dispatch()
 
     def queue_expired(self, queue: Queue) -> None:
         """``x-expires`` ran out."""
@@ -587,12 +583,3 @@ class VHost:
         restore_delays(definitions, self.name, self.queues_by_id, self.journal)
         for exchange in self.exchanges.values():
             self.policies.adopt_exchange(exchange)
-
-
-def dispatch_all(dirty: deque[Queue]) -> None:
-    """Dispatch the queues that are marked, of whichever virtual host, and those that this marks."""
-    while dirty:
-        queue = dirty.popleft()
-        queue.dirty = False
-        queue.dispatch()
-        queue.backlog.wake()

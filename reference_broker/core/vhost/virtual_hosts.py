@@ -11,12 +11,12 @@ from urllib.parse import unquote
 
 from reference_broker.core.access import access_definition
 from reference_broker.core.base.vhost_info import VHostInfo
-from reference_broker.core.exchange import definitions as definition
+from reference_broker.core.journal.definition_keys import BINDING, EXCHANGE, QUEUE
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.vhost.vhost import VHost
 
 DEFAULT_VHOST = "/"
-_TOPOLOGY_KINDS = (definition.EXCHANGE, definition.QUEUE, definition.BINDING)
+_TOPOLOGY_KINDS = (EXCHANGE, QUEUE, BINDING)
 
 
 class VirtualHosts:

@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reference_broker.core.access.access_pattern import AccessPattern
 from reference_broker.core.access.passwords import NO_PASSWORD, SHA256, PasswordHash, is_affordable
-from reference_broker.core.access.permission import Permission
+from reference_broker.core.access.permission import AccessPattern, Permission
 from reference_broker.core.access.users import USER_LIMITS
 from reference_broker.core.base.pattern import BadPattern
 from reference_broker.http.request.answer import ApiError, bad_request

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from mqkit.wire import EncodeError, encode_shortstr
 from reference_broker.core.access.permission import Action
-from reference_broker.core.access.user_id import check_user_id
+from reference_broker.core.access.users import check_user_id
 from reference_broker.core.exchange.exchange import Exchange
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of

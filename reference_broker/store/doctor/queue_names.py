@@ -8,14 +8,12 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from reference_broker.core.exchange.definitions import (
-    INNER_QUEUES,
-    QUEUE,
-    QUEUE_SEEN,
     QueueDefinition,
     decode_queue,
     encode_queue,
     queue_key,
 )
+from reference_broker.core.journal.definition_keys import INNER_QUEUES, QUEUE, QUEUE_SEEN
 from reference_broker.errors import Corrupt
 
 SALVAGED = "salvaged."

@@ -37,7 +37,7 @@ def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
         queue.restore(indexes)
     for queue_id, lost in recovered.damage.lost.items():
         if queue_id in queues:
-            queues[queue_id].lost += lost
+            queues[queue_id].backlog.note_lost(lost)
     recovered.queues.clear()
     for queue in queues.values():
         if queue.delivery_counts is not None:  # their messages may have gone since

@@ -14,8 +14,9 @@ from reference_broker.core.access.passwords import (
     Verdict,
     hash_password,
 )
-from reference_broker.core.access.users import Refusal, User, UserStore
+from reference_broker.core.access.users import IMPERSONATOR, Refusal, User, UserStore, check_user_id
 from reference_broker.core.base.peer import Peer
+from reference_broker.errors import ChannelException, ReplyCode
 
 HERE = Peer("127.0.0.1", 1, "127.0.0.1", 5672)
 ELSEWHERE = Peer("192.0.2.7", 1, "127.0.0.1", 5672)
@@ -122,18 +123,24 @@ def test_limits_below_zero_are_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "loopback"),
+    ("tags", "user_id", "passes"),
     [
-        ("127.0.0.1", True),
-        ("127.8.9.10", True),
-        ("::1", True),
-        ("::ffff:127.0.0.1", True),
-        ("::ffff:192.0.2.1", False),
-        ("192.0.2.1", False),
-        ("fe80::1", False),
-        ("localhost", False),
-        ("", False),
+        ((), None, True),
+        ((), b"me", True),
+        ((), b"you", False),
+        ((), b"", False),
+        ((), b"\xff", False),
+        (("administrator",), b"you", False),
+        ((IMPERSONATOR,), b"you", True),
     ],
 )
-def test_what_is_loopback(host: str, loopback: bool) -> None:
-    assert Peer(host, 1, "127.0.0.1", 2).is_loopback is loopback
+def test_nobody_publishes_in_the_name_of_another(
+    tags: tuple[str, ...], user_id: bytes | None, passes: bool
+) -> None:
+    user = User("me", hash_password(b"", b"salt"), tags)
+    if passes:
+        check_user_id(user, user_id)
+        return
+    with pytest.raises(ChannelException, match="authenticated user was 'me'") as refused:
+        check_user_id(user, user_id)
+    assert refused.value.code is ReplyCode.PRECONDITION_FAILED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference_broker.core.exchange.binding import Binding
-from reference_broker.core.exchange.matcher import DirectMatcher, FanoutMatcher
+from reference_broker.core.exchange.matcher import BindingOrder, DirectMatcher, FanoutMatcher
 from reference_broker.core.message.message_headers import NO_HEADERS
 
 
@@ -41,3 +41,15 @@ def test_a_fanout_has_no_use_for_keys() -> None:
     fanout = FanoutMatcher()
     fanout.add(Binding("x", "q1", "k"))
     assert len(list(fanout.match("k", NO_HEADERS, ["k", "l"]))) == 1
+
+
+def test_oldest_first_after_every_change() -> None:
+    order = BindingOrder()
+    bindings = [Binding("x", f"q{n}") for n in range(3)]
+    for binding in bindings:
+        order.add(binding)
+    assert order.all() == bindings
+    order.remove(bindings[1])
+    assert order.all() == [bindings[0], bindings[2]]
+    order.add(bindings[1])
+    assert order.all() == [bindings[0], bindings[2], bindings[1]]

@@ -1,4 +1,4 @@
-"""The walk over a header table agrees with the codec: what passes can be read, and nothing else."""
+"""Header tables: the walk lets pass what the codec can decode, and nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mqkit.wire import (
     encode_longstr,
     encode_table,
 )
-from reference_broker.core.message.header_table import check_table
+from reference_broker.core.message.header_table import check_table, readable_table
 from reference_broker.errors import ConnectionException, ReplyCode
 
 NAMES = st.text(max_size=8)
@@ -118,3 +118,14 @@ def test_the_bounds_are_those_of_the_codec(over: bool) -> None:
     for value in (deep, many):
         octets = encode_longstr(b"\1aA" + encode_longstr(value))
         assert passes(octets) == readable(octets) == (not over)
+
+
+@given(TABLES)
+def test_a_readable_table_is_encoded_again_to_the_same_octets(table: dict[str, Any]) -> None:
+    octets = encode_table(table)
+    assert encode_table(readable_table(octets)) == octets
+
+
+@pytest.mark.parametrize("octets", [None, b"", b"\0\0\0\3\1a?", b"\0\0\0\2\1a"])
+def test_no_table_and_one_that_cannot_be_decoded_are_empty(octets: bytes | None) -> None:
+    assert readable_table(octets) == {}

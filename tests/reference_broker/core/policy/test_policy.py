@@ -11,6 +11,7 @@ from reference_broker.core.policy.policy import (
     AppliedPolicies,
     Policy,
     PolicyKind,
+    PolicyTable,
     octets,
 )
 from reference_broker.core.policy.policy_validation import PolicyWish
@@ -65,3 +66,52 @@ def test_the_smaller_number_holds() -> None:
 def test_a_name_that_is_no_utf_8() -> None:
     name = b"q\xff"
     assert octets(name.decode(errors="surrogateescape")) == name
+
+
+def ranked(name: str, priority: float, number: int, pattern: str = "", **definition: int) -> Policy:
+    definition = {"max-length": 1, **{key.replace("_", "-"): n for key, n in definition.items()}}
+    value = {"pattern": pattern, "definition": definition, "priority": priority}
+    return Policy(name, *PolicyWish.parse(PolicyKind.USER, name, value), number)
+
+
+def test_the_highest_priority_and_then_the_oldest_is_first() -> None:
+    table = PolicyTable()
+    for made in (
+        ranked("young", 1, 9),
+        ranked("low", -1, 1),
+        ranked("old", 1, 2),
+        ranked("half", 1.5, 5),
+    ):
+        table.put(made)
+    assert [made.name for made in table] == ["half", "old", "young", "low"]
+    table.put(ranked("half", -2, 5))
+    assert [made.name for made in table] == ["old", "young", "low", "half"]
+    assert len(table) == 4
+    removed = table.remove("old")
+    assert removed is not None
+    assert removed.name == "old"
+    assert table.remove("old") is None
+    assert table.get("old") is None
+    assert [made.name for made in table] == ["young", "low", "half"]
+
+
+def test_the_best_that_covers_applies() -> None:
+    table = PolicyTable()
+    table.put(ranked("all", 0, 1))
+    table.put(ranked("orders", 5, 2, "^orders"))
+    table.put(ranked("quorum", 9, 3, delivery_limit=5))
+
+    def best(name: bytes, type: str = "classic") -> str | None:
+        found = table.best_for_queue(name, type)
+        return None if found is None else found.name
+
+    assert (best(b"orders.new"), best(b"bills"), best(b"bills", "quorum")) == (
+        "orders",
+        "all",
+        "quorum",
+    )
+    table.remove("all")
+    assert best(b"bills") is None
+    found = table.best_for_exchange(b"bills")
+    assert found is not None
+    assert found.name == "quorum"

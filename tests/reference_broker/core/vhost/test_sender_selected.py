@@ -10,7 +10,7 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.message.header import COPIES_MARK
 from reference_broker.core.vhost.method_access import Access
-from reference_broker.core.vhost.sender_selected import COPIES_MAX, cc_keys, resolve_all
+from reference_broker.core.vhost.sender_selected import COPIES_MAX, resolve_all
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException
 
@@ -65,10 +65,3 @@ def test_the_bound_on_copies(vhost: VHost) -> None:
     assert found(vhost, header(CC=half, BCC=half))[0] == ["a", "b"]
     with pytest.raises(ChannelException, match=f"at most {COPIES_MAX}"):
         found(vhost, header(CC=half, BCC=[*half, "b"]))
-
-
-def test_keys_are_octets_and_other_things_are_passed_over() -> None:
-    keys = ["one", Typed("S", b"\xff"), 7, None]
-    assert cc_keys({"CC": keys}) == [b"one", b"\xff"]
-    assert cc_keys({"CC": "no array"}) == []
-    assert cc_keys({}) == []

@@ -18,7 +18,7 @@ from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import PROPERTIES, facts_of
-from reference_broker.core.queue import settle_run
+from reference_broker.core.queue import runs
 from reference_broker.core.queue.backlog import Backlog
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
@@ -234,7 +234,7 @@ def row_forgets_the_footer(patch: pytest.MonkeyPatch) -> None:
 
 def one_more_is_acked(patch: pytest.MonkeyPatch) -> None:
     """The message behind a run goes with it, if somebody has it."""
-    following = settle_run._ack_following
+    following = runs._ack_following
 
     def with_the_next(queue: Queue, leases: Sequence[Lease], place: int) -> int:
         count = following(queue, leases, place)
@@ -244,7 +244,7 @@ def one_more_is_acked(patch: pytest.MonkeyPatch) -> None:
                 queue.ack(lease)
         return count
 
-    patch.setattr(settle_run, "_ack_following", with_the_next)
+    patch.setattr(runs, "_ack_following", with_the_next)
 
 
 FOUND_BY: dict[str, tuple[Plant, ...]] = {

@@ -1,10 +1,17 @@
-"""Patterns of permissions: RabbitMQ's meaning, RE2's safety."""
+"""Permissions: RabbitMQ's meaning of their patterns, RE2's safety, and which action asks which."""
 
 from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.access.access_pattern import AccessPattern, literal
+from reference_broker.core.access.permission import (
+    ALL_PERMISSIONS,
+    AccessPattern,
+    Action,
+    Permission,
+    TopicPermission,
+    literal,
+)
 from reference_broker.core.base.pattern import PATTERN_BYTES_MAX, BadPattern
 
 
@@ -50,3 +57,28 @@ def test_a_literal_finds_itself_only(text: str) -> None:
     assert pattern.matches(text)
     assert not pattern.matches(text + "x")
     assert not pattern.matches("x" * len(text))
+
+
+@pytest.mark.parametrize("action", Action)
+def test_each_action_has_a_pattern_of_its_own(action: Action) -> None:
+    permission = Permission.of("^configure", "^write", "^read")
+    assert permission.texts() == ("^configure", "^write", "^read")
+    allowed = [each for each in Action if permission.allows(action, each.value)]
+    assert allowed == [action]
+    assert ALL_PERMISSIONS.allows(action, "")
+    assert not Permission.of("", "", "").allows(action, "x")
+
+
+@pytest.mark.parametrize(("action", "key"), [(Action.WRITE, "me.x"), (Action.READ, "a+b.x")])
+def test_a_topic_pattern_takes_names_literally(action: Action, key: str) -> None:
+    permission = TopicPermission("^{username}\\.x$", "^{vhost}\\.x$")
+    pattern = permission.pattern(action, "me", "a+b")
+    assert pattern.matches(key)
+    assert not pattern.matches("aab.x")
+    assert not pattern.matches("{username}.x")
+
+
+def test_a_name_can_make_a_topic_pattern_too_long() -> None:
+    permission = TopicPermission("{username}", "")
+    with pytest.raises(BadPattern):
+        permission.pattern(Action.WRITE, "." * PATTERN_BYTES_MAX, "/")

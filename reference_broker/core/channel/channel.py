@@ -108,6 +108,11 @@ class Channel:
         self.ack_timeout = AckTimeout(self)
         vhost.traffic.channels_opened += 1
 
+    @property
+    def channel(self) -> Channel:
+        """The channel itself, as the holder of a lease that basic.get has got."""
+        return self
+
     # Answers
 
     def reply(self, method: Method) -> None:

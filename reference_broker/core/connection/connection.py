@@ -215,6 +215,11 @@ class Connection:
         """Who logged in; empty before."""
         return "" if self.user is None else self.user.name
 
+    @property
+    def node_name(self) -> str:
+        """Name of the broker that the client is connected to."""
+        return self.broker.node_name
+
     def client_can(self, capability: str) -> bool:
         """Whether the client announced a capability."""
         return self.client_capabilities.get(capability) is True

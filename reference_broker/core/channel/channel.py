@@ -24,6 +24,7 @@ from reference_broker.core.channel.channel_state import (
 )
 from reference_broker.core.channel.confirms import ChannelConfirms
 from reference_broker.core.channel.consumer import UNLIMITED, Consumer
+from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.message.content_frames import append_content
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
@@ -274,7 +275,7 @@ class Channel:
     def _move(self, event: ChannelEvent) -> None:
         self.state = CHANNEL_TRANSITIONS.after(self.state, event)
         if self.state is ChannelState.CLOSED:  # from which nothing leads away
-            self.vhost.traffic.channel_ended(self)
+            self.vhost.traffic.channel_ended(traffic_of(self))
 
     # Prefetch
 

@@ -30,7 +30,7 @@ from reference_broker.core.base.peer import Peer
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.channel.confirms import ConfirmLedger
 from reference_broker.core.channel.direct_reply import DirectReplies
-from reference_broker.core.channel.target_memory import TargetMemory
+from reference_broker.core.channel.publish_target import TargetMemory
 from reference_broker.core.channel.transactions import TransactionSpace
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.connection.open_handshakes import OpenHandshakes

@@ -30,9 +30,9 @@ from reference_broker.errors import ChannelException, ConnectionException, Reply
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.direct_reply import ReplyConsumer
+    from reference_broker.core.channel.publish_target import PublishAssembly, PublishTarget
     from reference_broker.core.channel.transactions import Transaction
     from reference_broker.core.connection.connection import Connection
-    from reference_broker.core.hot_path.publish import PublishAssembly, PublishTarget
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue

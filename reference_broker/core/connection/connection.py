@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from reference_broker.core.base.deadlines import Deadline
     from reference_broker.core.base.peer import Peer
     from reference_broker.core.broker import Broker
+    from reference_broker.core.channel.publish_target import PublishAssembly
     from reference_broker.core.connection.handshake import Tuned
-    from reference_broker.core.hot_path.publish import PublishAssembly
     from reference_broker.core.message.content_frames import Piece
     from reference_broker.core.vhost.vhost import VHost
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mqkit.wire import FrameType, encode_method, method_frame
 from mqkit.wire.methods import ChannelClose, ChannelCloseOk, Method
-from reference_broker.core.base.limits import PARKED_FRAME_OVERHEAD_BYTES, UNACKED_MAX
+from reference_broker.core.base.limits import UNACKED_MAX
 from reference_broker.core.channel import direct_reply, settlement
 from reference_broker.core.channel.ack_timeout import AckTimeout
 from reference_broker.core.channel.channel_state import (
@@ -30,9 +30,9 @@ from reference_broker.errors import ChannelException, ConnectionException, Reply
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.direct_reply import ReplyConsumer
+    from reference_broker.core.channel.ports import ChannelBroker, ChannelConnection
     from reference_broker.core.channel.publish_target import PublishAssembly, PublishTarget
     from reference_broker.core.channel.transactions import Transaction
-    from reference_broker.core.connection.connection import Connection
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
@@ -50,6 +50,7 @@ class Channel:
         "ack_timeout",
         "acked",
         "assembly",
+        "broker",
         "confirms",
         "connection",
         "consumer_prefetch",
@@ -80,8 +81,11 @@ class Channel:
         "vhost",
     )
 
-    def __init__(self, connection: Connection, number: int, vhost: VHost) -> None:
+    def __init__(
+        self, connection: ChannelConnection, number: int, vhost: VHost, broker: ChannelBroker
+    ) -> None:
         self.connection = connection
+        self.broker = broker
         self.number = number
         self.vhost = vhost
         self.state = ChannelState.OPEN
@@ -127,16 +131,15 @@ class Channel:
         if not durable:
             self.reply(method)
             return
-        broker = self.connection.broker
-        if broker.journal.synced < broker.journal.tail:
+        journal = self.vhost.journal
+        if journal.synced < journal.tail:
             self._move(ChannelEvent.SUSPEND)
-        broker.ledger.promise(broker.journal.tail, _SuspendedReply(self, method))
+        self.broker.ledger.promise(journal.tail, _SuspendedReply(self, method))
 
     def notify(self, method: Method) -> None:
         """Send what the client has not asked for: behind the -ok that the channel waits with."""
         if self.state is ChannelState.SUSPENDED:
-            broker = self.connection.broker
-            broker.ledger.promise(broker.journal.tail, _Notice(self, method))
+            self.broker.ledger.promise(self.vhost.journal.tail, _Notice(self, method))
         else:
             self.reply(method)
 
@@ -158,7 +161,7 @@ class Channel:
     def park(self, kind: int, payload: bytes) -> None:
         """Keep a frame until the channel resumes."""
         self.parked.append((kind, payload))
-        self.connection.parked_bytes += len(payload) + PARKED_FRAME_OVERHEAD_BYTES
+        self.connection.frame_parked(payload)
 
     def hold_back(self, kind: int, payload: bytes) -> None:
         """So many answers wait for the socket that the next request has to wait too: a read of a
@@ -192,7 +195,7 @@ class Channel:
         again after each sync."""
         self._move(ChannelEvent.SUSPEND)
         self.connection.has_published = True
-        self.connection.broker.waiting_publishers.add(self)
+        self.broker.waiting_publishers.add(self)
 
     def room_has_come(self) -> None:
         """There may be room: publish what waits for it. Does nothing when the channel is gone."""
@@ -211,18 +214,10 @@ class Channel:
 
     def _take_parked(self) -> None:
         """One of the frames may suspend the channel again, or close it and open another of its
-        number. A publish among them stops the connection in an alarm, as one of its reads does."""
-        connection = self.connection
-        published_before, connection.has_published = connection.has_published, False
+        number."""
         parked, self.parked = self.parked, deque()
-        while parked and self.state is not ChannelState.SUSPENDED:
-            kind, payload = parked.popleft()
-            connection.parked_bytes -= len(payload) + PARKED_FRAME_OVERHEAD_BYTES
-            connection.take_frame(kind, self.number, payload)
+        self.connection.take_parked(self, parked)
         self.parked += parked  # the frame that was held back comes first
-        connection.mark_dirty()
-        connection.broker.alarms.check(connection)
-        connection.has_published |= published_before
 
     # The end
 
@@ -265,12 +260,10 @@ class Channel:
         if self.transaction is not None:
             self.transaction.rollback()
         settlement.give_back(self)
-        self.connection.parked_bytes -= sum(
-            len(payload) + PARKED_FRAME_OVERHEAD_BYTES for _, payload in self.parked
-        )
+        self.connection.frames_dropped(self.parked)
         self.parked.clear()
         self.assembly = None
-        self.connection.broker.targets.forget(self)
+        self.broker.targets.forget(self)
 
     def _move(self, event: ChannelEvent) -> None:
         self.state = CHANNEL_TRANSITIONS.after(self.state, event)

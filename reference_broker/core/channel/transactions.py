@@ -94,7 +94,7 @@ class Transaction:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._space = channel.connection.broker.transactions
+        self._space = channel.broker.transactions
         self._publishes: list[_Publish] = []
         self._settlements: list[_Settlement] = []
         self._size = 0

@@ -7,6 +7,7 @@ socket takes no more just now); then ``wants_reading`` and ``closed`` say what t
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from mqkit.wire import FRAME_OVERHEAD, PROTOCOL_HEADER, MalformedText, WireError, method_frame
@@ -25,9 +26,11 @@ from reference_broker.core.base.limits import (
     LEAVING_S,
     LOGIN_REFUSED_S,
     PARKED_BYTES_MAX,
+    PARKED_FRAME_OVERHEAD_BYTES,
     REPLY_OUTPUT_BYTES_MAX,
 )
 from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.connection import control_frames
 from reference_broker.core.connection.connection_state import (
     CONNECTION_TRANSITIONS,
@@ -50,9 +53,9 @@ if TYPE_CHECKING:
     from reference_broker.core.access.users import User
     from reference_broker.core.base.deadlines import Deadline
     from reference_broker.core.base.peer import Peer
-    from reference_broker.core.broker import Broker
     from reference_broker.core.channel.publish_target import PublishAssembly
     from reference_broker.core.connection.handshake import Tuned
+    from reference_broker.core.connection.ports import ConnectionBroker
     from reference_broker.core.message.content_frames import Piece
     from reference_broker.core.vhost.vhost import VHost
 
@@ -77,7 +80,7 @@ class Connection:
     access: Access
     """What its user may do in its virtual host. Set when the connection is open."""
 
-    def __init__(self, broker: Broker, id: int, peer: Peer) -> None:
+    def __init__(self, broker: ConnectionBroker, id: int, peer: Peer) -> None:
         self.broker = broker
         self.id = id
         self.peer = peer
@@ -236,6 +239,29 @@ class Connection:
             ids = PUBLISH_IDS if in_publish else control_frames.method_ids(kind, payload)
             self.refuse(channel, error, *ids)
 
+    def frame_parked(self, payload: bytes) -> None:
+        """Count a frame that a channel keeps until it resumes."""
+        self.parked_bytes += len(payload) + PARKED_FRAME_OVERHEAD_BYTES
+
+    def frames_dropped(self, frames: deque[tuple[int, bytes]]) -> None:
+        """Count parked frames no more that nobody will handle."""
+        self.parked_bytes -= sum(
+            len(payload) + PARKED_FRAME_OVERHEAD_BYTES for _, payload in frames
+        )
+
+    def take_parked(self, channel: Channel, frames: deque[tuple[int, bytes]]) -> None:
+        """Handle the parked frames of ``channel``, oldest first, until one of them suspends it
+        again; what is left stays in ``frames``. A publish among them stops the connection in an
+        alarm, as one in a read does."""
+        published_before, self.has_published = self.has_published, False
+        while frames and channel.state is not ChannelState.SUSPENDED:
+            kind, payload = frames.popleft()
+            self.parked_bytes -= len(payload) + PARKED_FRAME_OVERHEAD_BYTES
+            self.take_frame(kind, channel.number, payload)
+        self.mark_dirty()
+        self.broker.alarms.check(self)
+        self.has_published |= published_before
+
     def publish_assembled(self, channel: Channel, assembly: PublishAssembly) -> None:
         """The message of ``channel`` had to wait when it was complete."""
         try:
@@ -340,8 +366,7 @@ class Connection:
     def opened(self, vhost: VHost) -> None:
         """The handshake is over."""
         self.vhost = vhost
-        self.broker.connections_opened += 1
-        self.broker.handshakes.leave(self.peer)
+        self.broker.opened(self)
         self.access = Access(self.broker.access, self.user_name, vhost.name)
         self._limit_time(None)
 
@@ -354,6 +379,12 @@ class Connection:
             if self.client_can("connection.blocked"):
                 self.send(ConnectionBlocked(reason=reason))
             self.mark_dirty()
+
+    def block_in_alarm(self) -> None:
+        """An alarm has begun while a publish of one of its channels waits: block the connection as
+        if it had published just now."""
+        self.has_published = True
+        self.broker.alarms.check(self)
 
     def unblock(self) -> None:
         """Read from it again, once what it had sent is handled."""

@@ -75,11 +75,11 @@ def take_frame(connection: Connection, kind: int, number: int, payload: bytes) -
             if connection.output_size > REPLY_OUTPUT_BYTES_MAX:
                 channel.hold_back(kind, payload)
             else:
-                _take_channel_frame(channel, kind, payload)
+                _take_channel_frame(connection, channel, kind, payload)
         elif channel.state is ChannelState.SUSPENDED:
             channel.park(kind, payload)
         else:
-            _take_last_channel_frames(channel, kind, payload)
+            _take_last_channel_frames(connection, channel, kind, payload)
 
 
 def method_ids(kind: int, payload: bytes) -> tuple[int, int]:
@@ -224,12 +224,14 @@ def _open_channel(connection: Connection, number: int, kind: int, payload: bytes
         raise ConnectionException(ReplyCode.CHANNEL_ERROR, "expected 'channel.open'")
     if not admission.may_open_channel(connection):
         return
-    channel = Channel(connection, number, vhost)
+    channel = Channel(connection, number, vhost, connection.broker)
     connection.channels[number] = channel
     channel.reply(ChannelOpenOk())
 
 
-def _take_channel_frame(channel: Channel, kind: int, payload: bytes) -> None:
+def _take_channel_frame(
+    connection: Connection, channel: Channel, kind: int, payload: bytes
+) -> None:
     if channel.assembly is not None:
         take_content_frame(channel, channel.assembly, kind, payload)
         return
@@ -244,7 +246,7 @@ def _take_channel_frame(channel: Channel, kind: int, payload: bytes) -> None:
         raise _refusal(method)
     handler(channel, method)
     if channel.state is ChannelState.CLOSED:
-        channel.connection.channels.pop(channel.number, None)
+        connection.channels.pop(channel.number, None)
 
 
 def _refusal(method: Method) -> ConnectionException:
@@ -253,13 +255,15 @@ def _refusal(method: Method) -> ConnectionException:
     return ConnectionException(ReplyCode.COMMAND_INVALID, "unimplemented method")
 
 
-def _take_last_channel_frames(channel: Channel, kind: int, payload: bytes) -> None:
+def _take_last_channel_frames(
+    connection: Connection, channel: Channel, kind: int, payload: bytes
+) -> None:
     """After the broker's channel.close everything is ignored but its answer. A client that closed
     at the same moment gets its answer too, and still owes us ours."""
     ids = method_ids(kind, payload)
     if ids == (ChannelCloseOk.CLASS_ID, ChannelCloseOk.METHOD_ID):
         channel.close_ok()
-        channel.connection.channels.pop(channel.number, None)
+        connection.channels.pop(channel.number, None)
     elif ids == (ChannelClose.CLASS_ID, ChannelClose.METHOD_ID):
         channel.reply(_CLOSE_OK)
     elif ids == (ChannelOpen.CLASS_ID, ChannelOpen.METHOD_ID):

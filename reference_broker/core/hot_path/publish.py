@@ -199,7 +199,7 @@ def _new_target(channel: Channel, payload: bytes) -> PublishTarget:
     if method.immediate:
         raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "immediate=true")
     target = PublishTarget(method, transactional=channel.transaction is not None)
-    channel.connection.broker.targets.remember(channel, payload[4:], target)
+    channel.broker.targets.remember(channel, payload[4:], target)
     return target
 
 
@@ -321,4 +321,4 @@ def _note_published(channel: Channel, count: int, tail_before: int) -> None:
     channel.connection.has_published = True
     confirms = channel.confirms
     if confirms is not None and channel.state is ChannelState.OPEN:
-        channel.connection.broker.ledger.published(confirms, tail_before)
+        channel.broker.ledger.published(confirms, tail_before)

@@ -56,7 +56,7 @@ def _qos(channel: Channel, method: BasicQos) -> None:
 def _consume(channel: Channel, method: BasicConsume) -> None:
     connection = channel.connection
     name = named_queue(channel, method.queue)
-    tag = method.consumer_tag or f"amq.ctag-{connection.broker.ids.token()}"
+    tag = method.consumer_tag or f"amq.ctag-{channel.broker.ids.token()}"
     if tag in channel.consumers or _takes_replies(channel, tag, method.queue):
         raise ConnectionException(ReplyCode.NOT_ALLOWED, f"attempt to reuse consumer tag '{tag}'")
     if method.queue == direct_reply.PSEUDO_QUEUE:

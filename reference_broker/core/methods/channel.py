@@ -62,7 +62,7 @@ def _tx_select(channel: Channel, method: TxSelect) -> None:
     if channel.transaction is None:
         channel.transaction = Transaction(channel)
         # Those of a transactional channel are others.
-        channel.connection.broker.targets.forget(channel)
+        channel.broker.targets.forget(channel)
     channel.reply(TxSelectOk())
 
 

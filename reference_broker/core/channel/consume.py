@@ -8,8 +8,7 @@ from reference_broker.core.arguments.queue_type import QueueType, check_global_q
 from reference_broker.core.base.names import described
 from reference_broker.core.channel.ack_timeout import timeout_of
 from reference_broker.core.channel.consume_arguments import ConsumeArguments
-from reference_broker.core.channel.consumer import Consumer
-from reference_broker.core.channel.counting_consumer import CountingConsumer
+from reference_broker.core.channel.consumer import Consumer, CountingConsumer
 
 if TYPE_CHECKING:
     from mqkit.wire.methods import BasicConsume

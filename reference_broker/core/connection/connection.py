@@ -31,14 +31,14 @@ from reference_broker.core.base.limits import (
 )
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
-from reference_broker.core.connection import control_frames
+from reference_broker.core.connection import connection_methods, control_frames
 from reference_broker.core.connection.connection_state import (
     CONNECTION_TRANSITIONS,
     ConnectionEvent,
     ConnectionState,
 )
-from reference_broker.core.connection.foreign_protocol import foreign_protocol
 from reference_broker.core.connection.frame_loop import first_publish, take_frames
+from reference_broker.core.connection.handshake import foreign_protocol
 from reference_broker.core.connection.heartbeat import Heartbeat
 from reference_broker.core.hot_path.publish import PUBLISH_IDS, publish_assembled
 from reference_broker.core.vhost.method_access import Access
@@ -308,7 +308,7 @@ class Connection:
                 self._rest = data
                 return
             data = data[len(PROTOCOL_HEADER) :]
-            control_frames.begin_handshake(self)
+            connection_methods.begin_handshake(self)
         self._rest = b""
         self._take_frames(data)
 
@@ -338,7 +338,7 @@ class Connection:
         """The login is right. What the client sent meanwhile is looked at now."""
         self.user = user
         self.move(ConnectionEvent.LOGGED_IN)
-        control_frames.offer_limits(self)
+        connection_methods.offer_limits(self)
         rest, self._rest = self._rest, b""
         if rest:
             self._take_frames(rest)

@@ -39,9 +39,10 @@ from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.memory_watermark import MemoryWatermark
 from reference_broker.core.policy.global_parameters import GlobalParameters
+from reference_broker.core.queue.dispatch import dispatch_all
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.traffic import VHostTraffic
-from reference_broker.core.vhost.vhost import VHost, dispatch_all
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.vhost.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.waiting_publishers import WaitingPublishers

@@ -168,3 +168,12 @@ def _serve(queue: Queue, ring: Ring) -> None:
     queue.lease_number = number
     if firehose is not None:
         firehose.delivered(traced)
+
+
+def dispatch_all(dirty: deque[Queue]) -> None:
+    """Dispatch the queues that are marked, of whichever virtual host, and those that this marks."""
+    while dirty:
+        queue = dirty.popleft()
+        queue.dirty = False
+        queue.dispatch()
+        queue.backlog.wake()

@@ -142,7 +142,7 @@ class Firehose:
         except EncodeError:  # its headers are as deep as a table may be, and here two levels deeper
             del properties["headers"]
             header = encode_header(len(content.body), Properties(headers=headers))
-        queues = self._vhost.route_again(TRACE_EXCHANGE, text, header)
+        queues = self._vhost.route(TRACE_EXCHANGE, text, header, again=True)
         if queues:
             copy = Content(_SELF + encode_shortstr(text, LENIENT), header, content.body)
             enqueue(queues, copy, read_facts(header), self._vhost)

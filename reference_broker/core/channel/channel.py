@@ -16,7 +16,7 @@ from mqkit.wire import FrameType, encode_method, method_frame
 from mqkit.wire.methods import ChannelClose, ChannelCloseOk, Method
 from reference_broker.core.base.limits import UNACKED_MAX
 from reference_broker.core.channel import direct_reply, settlement
-from reference_broker.core.channel.ack_timeout import AckTimeout
+from reference_broker.core.channel.ack_timeout import AckTimeout, timeout_of
 from reference_broker.core.channel.channel_state import (
     CHANNEL_TRANSITIONS,
     ChannelEvent,
@@ -25,14 +25,13 @@ from reference_broker.core.channel.channel_state import (
 from reference_broker.core.channel.confirms import ChannelConfirms
 from reference_broker.core.channel.consumer import UNLIMITED, Consumer
 from reference_broker.core.channel.traffic import traffic_of
-from reference_broker.core.message.content_frames import append_content
+from reference_broker.core.channel.transactions import Transaction
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.direct_reply import ReplyConsumer
     from reference_broker.core.channel.ports import ChannelBroker, ChannelConnection
     from reference_broker.core.channel.publish_target import PublishAssembly, PublishTarget
-    from reference_broker.core.channel.transactions import Transaction
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
@@ -113,6 +112,24 @@ class Channel:
         self.ack_timeout = AckTimeout(self)
         vhost.traffic.channels_opened += 1
 
+    # Modes and names
+
+    def select_confirms(self) -> None:
+        """Number publishes from now on, and confirm each. Idempotent."""
+        if self.confirms is None:
+            self.confirms = ChannelConfirms(self)
+
+    def select_transactions(self) -> None:
+        """Hold publishes and settlements back until a commit, from now on. Idempotent."""
+        if self.transaction is None:
+            self.transaction = Transaction(self)
+            # Publish targets of a transactional channel are others.
+            self.broker.targets.forget(self)
+
+    def note_declared(self, queue_name: str) -> None:
+        """Later methods with an empty queue name mean this queue."""
+        self.last_queue_name = queue_name
+
     @property
     def channel(self) -> Channel:
         """The channel itself, as the holder of a lease that basic.get has got."""
@@ -145,16 +162,28 @@ class Channel:
 
     def send_content(self, method: bytes, content: Content) -> None:
         """Send a method, given as its frame's payload, and a message after it."""
-        connection = self.connection
-        connection.output_size += append_content(
-            connection.output,
-            self.number,
-            method,
-            content.header,
-            content.body,
-            connection.frame_max,
-        )
-        connection.mark_dirty()
+        self.connection.write_content(self.number, method, content)
+
+    # basic.get
+
+    def allot_tag(self) -> int:
+        """Take the next delivery tag, for a message that no consumer gets."""
+        tag = self.next_delivery_tag
+        self.next_delivery_tag = tag + 1
+        return tag
+
+    def note_got(self, delivery_tag: int, lease: Lease, *, no_ack: bool) -> None:
+        """Count a message that basic.get has got; without ``no_ack`` it is unacked from now on."""
+        self.redelivered += lease.redelivered
+        if no_ack:
+            self.got_no_ack += 1
+        else:
+            self.got += 1
+            self.unacked[delivery_tag] = lease
+
+    def note_got_empty(self) -> None:
+        """Count a basic.get that found no message."""
+        self.got_empty += 1
 
     # Suspension
 
@@ -270,7 +299,24 @@ class Channel:
         if self.state is ChannelState.CLOSED:  # from which nothing leads away
             self.vhost.traffic.channel_ended(traffic_of(self))
 
-    # Prefetch
+    # Consumers and prefetch
+
+    def add_consumer(self, consumer: Consumer) -> None:
+        """Know a consumer by its tag, which is free, and watch how long its deliveries take."""
+        self.consumers[consumer.tag] = consumer
+        if not consumer.no_ack:
+            self.ack_timeout.watch(timeout_of(self, consumer, consumer.queue))
+
+    def forget_consumer(self, tag: str) -> None:
+        """The consumer of that tag is cancelled. Idempotent."""
+        self.consumers.pop(tag, None)
+
+    def limit_new_consumers(self, prefetch: int) -> None:
+        """basic.qos without global, as in RabbitMQ: a prefetch for each consumer that is still to
+        come, in place of the channel's own; 0 is none."""
+        self.consumer_prefetch = prefetch
+        if self.global_prefetch:
+            self.limit_outstanding(0)
 
     def settled(self, count: int = 1) -> None:
         """basic.get's deliveries were settled: no prefetch counted them."""

@@ -259,7 +259,7 @@ class Consumer:
 
     def cancelled_by_broker(self) -> None:
         """Its queue is gone. Tell the client, if it asked to be told (consumer_cancel_notify)."""
-        self.channel.consumers.pop(self.tag, None)
+        self.channel.forget_consumer(self.tag)
         if self.connection.client_can("consumer_cancel_notify"):
             self.channel.notify(BasicCancel(consumer_tag=self.tag, nowait=True))
 

@@ -57,8 +57,7 @@ class ReplyConsumer:
         channel = self._channel
         if channel.connection.output_size > REPLY_OUTPUT_BYTES_MAX:
             return False
-        delivery_tag = channel.next_delivery_tag
-        channel.next_delivery_tag = delivery_tag + 1
+        delivery_tag = channel.allot_tag()
         channel.delivered_no_ack += 1
         numbered = _DELIVERY_TAG_AND_REDELIVERED.pack(delivery_tag, False)
         channel.send_content(self._head + numbered + content.route, content)
@@ -120,7 +119,7 @@ def declared(channel: Channel, name: str) -> QueueDeclareOk:
     name = cleaned(name)
     if name != PSEUDO_QUEUE and name not in channel.broker.direct_replies:
         raise not_found("queue", name, channel.vhost.name)
-    channel.last_queue_name = name
+    channel.note_declared(name)
     return QueueDeclareOk(queue=name, message_count=0, consumer_count=1)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.direct_reply import DirectReplies
     from reference_broker.core.channel.publish_target import PublishAssembly, TargetMemory
     from reference_broker.core.channel.transactions import TransactionSpace
+    from reference_broker.core.message.content import Content
     from reference_broker.core.message.content_frames import Piece
     from reference_broker.core.vhost.method_access import Access
     from reference_broker.errors import AmqpError
@@ -44,8 +45,8 @@ class ChannelConnection(Protocol):
     """True while an alarm keeps the connection from being read."""
 
     output: list[Piece]
-    """Pieces that wait for the socket. A channel appends, adds their octets to ``output_size``, and
-    calls :meth:`mark_dirty`."""
+    """Pieces that wait for the socket. A consumer appends, adds their octets to ``output_size``,
+    and calls :meth:`mark_dirty`."""
     output_size: int
     delivery_limit: int
     """Bound on ``output_size`` above which consumers get nothing; 0 while the socket takes none."""
@@ -73,6 +74,10 @@ class ChannelConnection(Protocol):
 
     def write(self, data: bytes) -> None:
         """Append whole frames to the output."""
+        ...
+
+    def write_content(self, number: int, method: bytes, content: Content) -> None:
+        """Append a method of channel ``number``, given as its frame's payload, and a message."""
         ...
 
     def mark_dirty(self) -> None:

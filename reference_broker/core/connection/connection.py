@@ -38,9 +38,10 @@ from reference_broker.core.connection.connection_state import (
     ConnectionState,
 )
 from reference_broker.core.connection.frame_loop import first_publish, take_frames
-from reference_broker.core.connection.handshake import foreign_protocol
+from reference_broker.core.connection.handshake import capabilities, foreign_protocol
 from reference_broker.core.connection.heartbeat import Heartbeat
 from reference_broker.core.hot_path.publish import PUBLISH_IDS, publish_assembled
+from reference_broker.core.message.content_frames import append_content
 from reference_broker.core.vhost.method_access import Access
 from reference_broker.errors import (
     AmqpError,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.publish_target import PublishAssembly
     from reference_broker.core.connection.handshake import Tuned
     from reference_broker.core.connection.ports import ConnectionBroker
+    from reference_broker.core.message.content import Content
     from reference_broker.core.message.content_frames import Piece
     from reference_broker.core.vhost.vhost import VHost
 
@@ -167,6 +169,13 @@ class Connection:
         """Append to the output; the shell is told that there is some."""
         self.output.append(data)
         self.output_size += len(data)
+        self.mark_dirty()
+
+    def write_content(self, number: int, method: bytes, content: Content) -> None:
+        """Append a method of channel ``number``, given as its frame's payload, and a message."""
+        self.output_size += append_content(
+            self.output, number, method, content.header, content.body, self.frame_max
+        )
         self.mark_dirty()
 
     def send(self, method: Method) -> None:
@@ -328,11 +337,27 @@ class Connection:
             self._rest = b""
             self.fail(error)
 
+    # Channels
+
+    def open_channel(self, number: int, vhost: VHost) -> Channel:
+        """A new channel of that number, which is free."""
+        self.channels[number] = channel = Channel(self, number, vhost, self.broker)
+        return channel
+
+    def free_channel(self, number: int) -> None:
+        """The channel of that number is closed: it may be opened again. Idempotent."""
+        self.channels.pop(number, None)
+
     # Becoming open
 
     def move(self, event: ConnectionEvent) -> None:
         """Take one step of the state table."""
         self.state = CONNECTION_TRANSITIONS.after(self.state, event)
+
+    def introduced(self, properties: dict[str, Any]) -> None:
+        """Keep the properties that the client has announced."""
+        self.client_properties = properties
+        self.client_capabilities = capabilities(properties)
 
     def secured(self, user: User) -> None:
         """The login is right. What the client sent meanwhile is looked at now."""

@@ -39,8 +39,7 @@ def begin_handshake(connection: Connection) -> None:
 
 def _start_ok(connection: Connection, method: ConnectionStartOk) -> None:
     broker = connection.broker
-    connection.client_properties = method.client_properties
-    connection.client_capabilities = handshake.capabilities(method.client_properties)
+    connection.introduced(method.client_properties)
     mechanism, peer = method.mechanism, connection.peer
     mechanisms.require_enabled(mechanism, broker.mechanisms, peer)
     connection.auth_mechanism = mechanism

@@ -131,9 +131,7 @@ def _open_channel(connection: Connection, number: int, kind: int, payload: bytes
         raise ConnectionException(ReplyCode.CHANNEL_ERROR, "expected 'channel.open'")
     if not admission.may_open_channel(connection):
         return
-    channel = Channel(connection, number, vhost, connection.broker)
-    connection.channels[number] = channel
-    channel.reply(ChannelOpenOk())
+    connection.open_channel(number, vhost).reply(ChannelOpenOk())
 
 
 def _take_channel_frame(
@@ -153,7 +151,7 @@ def _take_channel_frame(
         raise _refusal(method)
     handler(channel, method)
     if channel.state is ChannelState.CLOSED:
-        connection.channels.pop(channel.number, None)
+        connection.free_channel(channel.number)
 
 
 def _refusal(method: Method) -> ConnectionException:
@@ -170,7 +168,7 @@ def _take_last_channel_frames(
     ids = method_ids(kind, payload)
     if ids == (ChannelCloseOk.CLASS_ID, ChannelCloseOk.METHOD_ID):
         channel.close_ok()
-        connection.channels.pop(channel.number, None)
+        connection.free_channel(channel.number)
     elif ids == (ChannelClose.CLASS_ID, ChannelClose.METHOD_ID):
         channel.reply(_CLOSE_OK)
     elif ids == (ChannelOpen.CLASS_ID, ChannelOpen.METHOD_ID):

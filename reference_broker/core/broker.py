@@ -29,7 +29,7 @@ from reference_broker.core.base.peer import Peer
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.channel.confirms import ConfirmLedger
 from reference_broker.core.channel.direct_reply import DirectReplies
-from reference_broker.core.channel.target_memory import TargetMemory
+from reference_broker.core.channel.publish_target import TargetMemory
 from reference_broker.core.channel.transactions import TransactionSpace
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
@@ -225,7 +225,7 @@ class Broker:
         :meth:`synced`. What was logged is kept, so a nacked message may still be in its queues."""
         self.begin(now, wall_ms)
         self.alarms.sound(Alarm.DISK)
-        self.waiting_publishers.check(self.alarms)
+        self.waiting_publishers.block_in_alarm()
         self.ledger.nack_publishes()
         self.finish()
 
@@ -235,7 +235,7 @@ class Broker:
         self.begin(now, wall_ms)
         self._disk_low = True
         self.alarms.sound(Alarm.DISK)
-        self.waiting_publishers.check(self.alarms)
+        self.waiting_publishers.block_in_alarm()
         self.finish()
 
     def disk_recovered(self, now: float, wall_ms: int) -> None:
@@ -333,6 +333,11 @@ class Broker:
     def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
         """Run ``callback`` in the first :meth:`tick` after ``delay_s`` from now."""
         return self.timers.at(round((self.moment.mono_s + delay_s) * 1000), callback)
+
+    def opened(self, connection: Connection) -> None:
+        """The connection has chosen its virtual host: its handshake is over."""
+        self.connections_opened += 1
+        self.handshakes.leave(connection.peer)
 
     def forget(self, connection: Connection) -> None:
         """The connection is closed. Idempotent."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reference_broker.core.alarms import Alarms
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.journal.free_space import FreeSpace
 
@@ -37,8 +36,7 @@ class WaitingPublishers:
         for channel in channels:
             channel.room_has_come()
 
-    def check(self, alarms: Alarms) -> None:
+    def block_in_alarm(self) -> None:
         """An alarm has begun: block those that wait, as if they had published just now."""
         for channel in self._channels:
-            channel.connection.has_published = True
-            alarms.check(channel.connection)
+            channel.connection.block_in_alarm()

@@ -144,7 +144,13 @@ class QueueHost:
         self.settle()
 
     def route(
-        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+        self,
+        exchange_name: str,
+        routing_key: str,
+        header: bytes,
+        copies: Sequence[str] = (),
+        *,
+        again: bool = False,  # there are no windows here
     ) -> tuple[Queue, ...] | None:
         keys = (routing_key, *copies)
         if exchange_name == "":
@@ -153,11 +159,6 @@ class QueueHost:
             return None
         names = [name for key in keys for name in self.routes.get((exchange_name, key), ())]
         return tuple(self.queues[name] for name in dict.fromkeys(names))
-
-    def route_again(
-        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
-    ) -> tuple[Queue, ...] | None:
-        return self.route(exchange_name, routing_key, header, copies)  # there are no windows here
 
     def queue_expired(self, queue: Queue) -> None:
         self._lose(queue, "expired")

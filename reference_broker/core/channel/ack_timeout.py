@@ -72,10 +72,10 @@ class AckTimeout:
         self.stop()
         look_ms = max(self._shortest_ms // LOOKS_PER_TIMEOUT, LOOK_MS_MIN)
         when_ms = self._now_ms() + min(look_ms, LOOK_MS_MAX)
-        self._deadline = self._channel.connection.broker.timers.at(when_ms, self._look)
+        self._deadline = self._channel.broker.timers.at(when_ms, self._look)
 
     def _now_ms(self) -> int:
-        return round(self._channel.connection.broker.moment.mono_s * 1000)
+        return round(self._channel.vhost.moment.mono_s * 1000)
 
     # A look
 
@@ -133,7 +133,7 @@ def timeout_of(channel: Channel, holder: object, queue: Queue) -> int:
         return holder.timeout_ms
     if queue.limits.consumer_timeout_ms is not None:
         return queue.limits.consumer_timeout_ms
-    return channel.connection.broker.limits.consumer_timeout_ms
+    return channel.broker.limits.consumer_timeout_ms
 
 
 def reclaim(channel: Channel, overdue: list[tuple[Lease, int]]) -> None:

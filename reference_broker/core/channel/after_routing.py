@@ -15,7 +15,7 @@ from reference_broker.errors import ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
-    from reference_broker.core.hot_path.publish import PublishTarget
+    from reference_broker.core.channel.publish_target import PublishTarget
     from reference_broker.core.message.content import Content
     from reference_broker.core.message.header import HeaderFacts
     from reference_broker.core.queue.queue import Queue
@@ -36,7 +36,7 @@ def place(
     A mandatory message that reached nobody is returned. An answer for a reply consumer that is
     there is not (RabbitMQ 3 returns it too; who gets both can't know what to believe).
     """
-    replies = channel.connection.broker.direct_replies
+    replies = channel.broker.direct_replies
     replied = target.reply_address != "" and replies.deliver(target.reply_address, content)
     if queues:
         return enqueue(queues, content, facts, channel.vhost)
@@ -52,6 +52,6 @@ def place(
 def return_unroutable(channel: Channel, target: PublishTarget, content: Content) -> None:
     """Give a mandatory message that reached nobody back to the client."""
     if channel.confirms is not None:
-        channel.connection.broker.ledger.before_return(channel.confirms)
+        channel.broker.ledger.before_return(channel.confirms)
     channel.returned += 1
     channel.send_content(RETURN_NO_ROUTE + target.route, content)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from mqkit.wire import FrameType, encode_method, method_frame
 from mqkit.wire.methods import ChannelClose, ChannelCloseOk, Method
-from reference_broker.core.base.limits import PARKED_FRAME_OVERHEAD_BYTES, UNACKED_MAX
+from reference_broker.core.base.limits import UNACKED_MAX
 from reference_broker.core.channel import direct_reply, settlement
-from reference_broker.core.channel.ack_timeout import AckTimeout
+from reference_broker.core.channel.ack_timeout import AckTimeout, timeout_of
 from reference_broker.core.channel.channel_state import (
     CHANNEL_TRANSITIONS,
     ChannelEvent,
@@ -24,14 +24,14 @@ from reference_broker.core.channel.channel_state import (
 )
 from reference_broker.core.channel.confirms import ChannelConfirms
 from reference_broker.core.channel.consumer import UNLIMITED, Consumer
-from reference_broker.core.message.content_frames import append_content
+from reference_broker.core.channel.traffic import traffic_of
+from reference_broker.core.channel.transactions import Transaction
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.direct_reply import ReplyConsumer
-    from reference_broker.core.channel.transactions import Transaction
-    from reference_broker.core.connection.connection import Connection
-    from reference_broker.core.hot_path.publish import PublishAssembly, PublishTarget
+    from reference_broker.core.channel.ports import ChannelBroker, ChannelConnection
+    from reference_broker.core.channel.publish_target import PublishAssembly, PublishTarget
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
@@ -49,6 +49,7 @@ class Channel:
         "ack_timeout",
         "acked",
         "assembly",
+        "broker",
         "confirms",
         "connection",
         "consumer_prefetch",
@@ -79,8 +80,11 @@ class Channel:
         "vhost",
     )
 
-    def __init__(self, connection: Connection, number: int, vhost: VHost) -> None:
+    def __init__(
+        self, connection: ChannelConnection, number: int, vhost: VHost, broker: ChannelBroker
+    ) -> None:
         self.connection = connection
+        self.broker = broker
         self.number = number
         self.vhost = vhost
         self.state = ChannelState.OPEN
@@ -108,6 +112,29 @@ class Channel:
         self.ack_timeout = AckTimeout(self)
         vhost.traffic.channels_opened += 1
 
+    # Modes and names
+
+    def select_confirms(self) -> None:
+        """Number publishes from now on, and confirm each. Idempotent."""
+        if self.confirms is None:
+            self.confirms = ChannelConfirms(self)
+
+    def select_transactions(self) -> None:
+        """Hold publishes and settlements back until a commit, from now on. Idempotent."""
+        if self.transaction is None:
+            self.transaction = Transaction(self)
+            # Publish targets of a transactional channel are others.
+            self.broker.targets.forget(self)
+
+    def note_declared(self, queue_name: str) -> None:
+        """Later methods with an empty queue name mean this queue."""
+        self.last_queue_name = queue_name
+
+    @property
+    def channel(self) -> Channel:
+        """The channel itself, as the holder of a lease that basic.get has got."""
+        return self
+
     # Answers
 
     def reply(self, method: Method) -> None:
@@ -121,38 +148,49 @@ class Channel:
         if not durable:
             self.reply(method)
             return
-        broker = self.connection.broker
-        if broker.journal.synced < broker.journal.tail:
+        journal = self.vhost.journal
+        if journal.synced < journal.tail:
             self._move(ChannelEvent.SUSPEND)
-        broker.ledger.promise(broker.journal.tail, _SuspendedReply(self, method))
+        self.broker.ledger.promise(journal.tail, _SuspendedReply(self, method))
 
     def notify(self, method: Method) -> None:
         """Send what the client has not asked for: behind the -ok that the channel waits with."""
         if self.state is ChannelState.SUSPENDED:
-            broker = self.connection.broker
-            broker.ledger.promise(broker.journal.tail, _Notice(self, method))
+            self.broker.ledger.promise(self.vhost.journal.tail, _Notice(self, method))
         else:
             self.reply(method)
 
     def send_content(self, method: bytes, content: Content) -> None:
         """Send a method, given as its frame's payload, and a message after it."""
-        connection = self.connection
-        connection.output_size += append_content(
-            connection.output,
-            self.number,
-            method,
-            content.header,
-            content.body,
-            connection.frame_max,
-        )
-        connection.mark_dirty()
+        self.connection.write_content(self.number, method, content)
+
+    # basic.get
+
+    def allot_tag(self) -> int:
+        """Take the next delivery tag, for a message that no consumer gets."""
+        tag = self.next_delivery_tag
+        self.next_delivery_tag = tag + 1
+        return tag
+
+    def note_got(self, delivery_tag: int, lease: Lease, *, no_ack: bool) -> None:
+        """Count a message that basic.get has got; without ``no_ack`` it is unacked from now on."""
+        self.redelivered += lease.redelivered
+        if no_ack:
+            self.got_no_ack += 1
+        else:
+            self.got += 1
+            self.unacked[delivery_tag] = lease
+
+    def note_got_empty(self) -> None:
+        """Count a basic.get that found no message."""
+        self.got_empty += 1
 
     # Suspension
 
     def park(self, kind: int, payload: bytes) -> None:
         """Keep a frame until the channel resumes."""
         self.parked.append((kind, payload))
-        self.connection.parked_bytes += len(payload) + PARKED_FRAME_OVERHEAD_BYTES
+        self.connection.frame_parked(payload)
 
     def hold_back(self, kind: int, payload: bytes) -> None:
         """So many answers wait for the socket that the next request has to wait too: a read of a
@@ -186,7 +224,7 @@ class Channel:
         again after each sync."""
         self._move(ChannelEvent.SUSPEND)
         self.connection.has_published = True
-        self.connection.broker.waiting_publishers.add(self)
+        self.broker.waiting_publishers.add(self)
 
     def room_has_come(self) -> None:
         """There may be room: publish what waits for it. Does nothing when the channel is gone."""
@@ -205,18 +243,10 @@ class Channel:
 
     def _take_parked(self) -> None:
         """One of the frames may suspend the channel again, or close it and open another of its
-        number. A publish among them stops the connection in an alarm, as one of its reads does."""
-        connection = self.connection
-        published_before, connection.has_published = connection.has_published, False
+        number."""
         parked, self.parked = self.parked, deque()
-        while parked and self.state is not ChannelState.SUSPENDED:
-            kind, payload = parked.popleft()
-            connection.parked_bytes -= len(payload) + PARKED_FRAME_OVERHEAD_BYTES
-            connection.take_frame(kind, self.number, payload)
+        self.connection.take_parked(self, parked)
         self.parked += parked  # the frame that was held back comes first
-        connection.mark_dirty()
-        connection.broker.alarms.check(connection)
-        connection.has_published |= published_before
 
     # The end
 
@@ -259,19 +289,34 @@ class Channel:
         if self.transaction is not None:
             self.transaction.rollback()
         settlement.give_back(self)
-        self.connection.parked_bytes -= sum(
-            len(payload) + PARKED_FRAME_OVERHEAD_BYTES for _, payload in self.parked
-        )
+        self.connection.frames_dropped(self.parked)
         self.parked.clear()
         self.assembly = None
-        self.connection.broker.targets.forget(self)
+        self.broker.targets.forget(self)
 
     def _move(self, event: ChannelEvent) -> None:
         self.state = CHANNEL_TRANSITIONS.after(self.state, event)
         if self.state is ChannelState.CLOSED:  # from which nothing leads away
-            self.vhost.traffic.channel_ended(self)
+            self.vhost.traffic.channel_ended(traffic_of(self))
 
-    # Prefetch
+    # Consumers and prefetch
+
+    def add_consumer(self, consumer: Consumer) -> None:
+        """Know a consumer by its tag, which is free, and watch how long its deliveries take."""
+        self.consumers[consumer.tag] = consumer
+        if not consumer.no_ack:
+            self.ack_timeout.watch(timeout_of(self, consumer, consumer.queue))
+
+    def forget_consumer(self, tag: str) -> None:
+        """The consumer of that tag is cancelled. Idempotent."""
+        self.consumers.pop(tag, None)
+
+    def limit_new_consumers(self, prefetch: int) -> None:
+        """basic.qos without global, as in RabbitMQ: a prefetch for each consumer that is still to
+        come, in place of the channel's own; 0 is none."""
+        self.consumer_prefetch = prefetch
+        if self.global_prefetch:
+            self.limit_outstanding(0)
 
     def settled(self, count: int = 1) -> None:
         """basic.get's deliveries were settled: no prefetch counted them."""

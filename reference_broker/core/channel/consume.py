@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from reference_broker.core.arguments.queue_type import QueueType, check_global_qos
 from reference_broker.core.base.names import described
-from reference_broker.core.channel.ack_timeout import timeout_of
 from reference_broker.core.channel.consume_arguments import ConsumeArguments
-from reference_broker.core.channel.consumer import Consumer
-from reference_broker.core.channel.counting_consumer import CountingConsumer
+from reference_broker.core.channel.consumer import Consumer, CountingConsumer
 
 if TYPE_CHECKING:
     from mqkit.wire.methods import BasicConsume
@@ -40,6 +38,4 @@ def consume(channel: Channel, queue: Queue, tag: str, method: BasicConsume) -> N
         asked=asked,
     )
     queue.add_consumer(consumer)
-    channel.consumers[tag] = consumer
-    if not consumer.no_ack:
-        channel.ack_timeout.watch(timeout_of(channel, consumer, queue))
+    channel.add_consumer(consumer)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqkit.wire.methods import BasicCancel
 from reference_broker.core.message.content_frames import FRAME_END, FRAME_OVERHEAD, append_content
+from reference_broker.core.queue.delivery_counts import shown_content
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
@@ -258,6 +259,20 @@ class Consumer:
 
     def cancelled_by_broker(self) -> None:
         """Its queue is gone. Tell the client, if it asked to be told (consumer_cancel_notify)."""
-        self.channel.consumers.pop(self.tag, None)
+        self.channel.forget_consumer(self.tag)
         if self.connection.client_can("consumer_cancel_notify"):
             self.channel.notify(BasicCancel(consumer_tag=self.tag, nowait=True))
+
+
+class CountingConsumer(Consumer):
+    """A consumer of a queue that counts deliveries: a message that was handed out before has
+    ``x-delivery-count`` and ``x-acquired-count`` in its headers. The queue keeps the message as it
+    was published."""
+
+    __slots__ = ()
+
+    def deliver(self, lease: Lease) -> None:
+        published = lease.content
+        lease.content = shown_content(lease)
+        super().deliver(lease)
+        lease.content = published

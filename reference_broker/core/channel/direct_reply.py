@@ -57,8 +57,7 @@ class ReplyConsumer:
         channel = self._channel
         if channel.connection.output_size > REPLY_OUTPUT_BYTES_MAX:
             return False
-        delivery_tag = channel.next_delivery_tag
-        channel.next_delivery_tag = delivery_tag + 1
+        delivery_tag = channel.allot_tag()
         channel.delivered_no_ack += 1
         numbered = _DELIVERY_TAG_AND_REDELIVERED.pack(delivery_tag, False)
         channel.send_content(self._head + numbered + content.route, content)
@@ -101,7 +100,7 @@ def consume(channel: Channel, tag: str, *, no_ack: bool) -> None:
         raise _refusal("reply consumer already set")
     if not no_ack:
         raise _refusal("reply consumer cannot acknowledge")
-    broker = channel.connection.broker
+    broker = channel.broker
     consumer = ReplyConsumer(channel, tag, _new_address(broker.ids))
     channel.reply_consumer = consumer
     broker.direct_replies.add(consumer)
@@ -111,16 +110,16 @@ def cancel(channel: Channel) -> None:
     """The channel takes no more answers. Does nothing when it takes none."""
     consumer, channel.reply_consumer = channel.reply_consumer, None
     if consumer is not None:
-        channel.connection.broker.direct_replies.remove(consumer)
+        channel.broker.direct_replies.remove(consumer)
 
 
 def declared(channel: Channel, name: str) -> QueueDeclareOk:
     """queue.declare, passive or not, of the pseudo-queue, or of an address to see if somebody is
     still there. Raises :exc:`ChannelException` 404."""
     name = cleaned(name)
-    if name != PSEUDO_QUEUE and name not in channel.connection.broker.direct_replies:
+    if name != PSEUDO_QUEUE and name not in channel.broker.direct_replies:
         raise not_found("queue", name, channel.vhost.name)
-    channel.last_queue_name = name
+    channel.note_declared(name)
     return QueueDeclareOk(queue=name, message_count=0, consumer_count=1)
 
 

@@ -27,7 +27,7 @@ from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
-    from reference_broker.core.hot_path.publish import PublishTarget
+    from reference_broker.core.channel.publish_target import PublishTarget
     from reference_broker.core.journal.free_space import FreeSpace
     from reference_broker.core.message.content import Content
     from reference_broker.core.message.header import HeaderFacts
@@ -94,7 +94,7 @@ class Transaction:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._space = channel.connection.broker.transactions
+        self._space = channel.broker.transactions
         self._publishes: list[_Publish] = []
         self._settlements: list[_Settlement] = []
         self._size = 0

@@ -16,8 +16,8 @@ from reference_broker.errors import ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.access.users import User
-    from reference_broker.core.broker import Broker
     from reference_broker.core.connection.connection import Connection
+    from reference_broker.core.connection.ports import ConnectionBroker
     from reference_broker.core.vhost.vhost import VHost
 
 
@@ -81,12 +81,12 @@ def _user_of(connection: Connection) -> User:
     return user
 
 
-def _count(broker: Broker, *, vhost: VHost | None = None, user: str | None = None) -> int:
+def _count(broker: ConnectionBroker, *, vhost: VHost | None = None, user: str | None = None) -> int:
     return len(_open(broker, vhost=vhost, user=user))
 
 
 def _open(
-    broker: Broker, *, vhost: VHost | None = None, user: str | None = None
+    broker: ConnectionBroker, *, vhost: VHost | None = None, user: str | None = None
 ) -> list[Connection]:
     return [
         connection

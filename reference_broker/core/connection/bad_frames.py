@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from mqkit.wire import FRAME_OVERHEAD, FrameType
 from reference_broker.core.base.field_value import erlang_term
+from reference_broker.core.message.header import HEADER_FIXED_SIZE
 from reference_broker.errors import FrameException, ReplyCode
 
 SHOWN_OCTETS = 16
 """Of a payload: what a text has room for, and enough to see what the client thought it sent."""
 
 METHOD_IDS_SIZE = 4
-HEADER_FIXED_SIZE = 14
-"""Class id, weight, body size and property flags: the least that a content header has."""
+"""Class id and method id: the least that a method frame has."""
 
 
 def check_frame(kind: int, payload: bytes) -> None:

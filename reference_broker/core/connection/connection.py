@@ -7,6 +7,7 @@ socket takes no more just now); then ``wants_reading`` and ``closed`` say what t
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from mqkit.wire import FRAME_OVERHEAD, PROTOCOL_HEADER, MalformedText, WireError, method_frame
@@ -25,19 +26,22 @@ from reference_broker.core.base.limits import (
     LEAVING_S,
     LOGIN_REFUSED_S,
     PARKED_BYTES_MAX,
+    PARKED_FRAME_OVERHEAD_BYTES,
     REPLY_OUTPUT_BYTES_MAX,
 )
 from reference_broker.core.channel.channel import Channel
-from reference_broker.core.connection import control_frames
+from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.connection import connection_methods, control_frames
 from reference_broker.core.connection.connection_state import (
     CONNECTION_TRANSITIONS,
     ConnectionEvent,
     ConnectionState,
 )
-from reference_broker.core.connection.foreign_protocol import foreign_protocol
 from reference_broker.core.connection.frame_loop import first_publish, take_frames
+from reference_broker.core.connection.handshake import capabilities, foreign_protocol
 from reference_broker.core.connection.heartbeat import Heartbeat
 from reference_broker.core.hot_path.publish import PUBLISH_IDS, publish_assembled
+from reference_broker.core.message.content_frames import append_content
 from reference_broker.core.vhost.method_access import Access
 from reference_broker.errors import (
     AmqpError,
@@ -50,9 +54,10 @@ if TYPE_CHECKING:
     from reference_broker.core.access.users import User
     from reference_broker.core.base.deadlines import Deadline
     from reference_broker.core.base.peer import Peer
-    from reference_broker.core.broker import Broker
+    from reference_broker.core.channel.publish_target import PublishAssembly
     from reference_broker.core.connection.handshake import Tuned
-    from reference_broker.core.hot_path.publish import PublishAssembly
+    from reference_broker.core.connection.ports import ConnectionBroker
+    from reference_broker.core.message.content import Content
     from reference_broker.core.message.content_frames import Piece
     from reference_broker.core.vhost.vhost import VHost
 
@@ -77,7 +82,7 @@ class Connection:
     access: Access
     """What its user may do in its virtual host. Set when the connection is open."""
 
-    def __init__(self, broker: Broker, id: int, peer: Peer) -> None:
+    def __init__(self, broker: ConnectionBroker, id: int, peer: Peer) -> None:
         self.broker = broker
         self.id = id
         self.peer = peer
@@ -166,6 +171,13 @@ class Connection:
         self.output_size += len(data)
         self.mark_dirty()
 
+    def write_content(self, number: int, method: bytes, content: Content) -> None:
+        """Append a method of channel ``number``, given as its frame's payload, and a message."""
+        self.output_size += append_content(
+            self.output, number, method, content.header, content.body, self.frame_max
+        )
+        self.mark_dirty()
+
     def send(self, method: Method) -> None:
         """A method on channel 0."""
         self.write(method_frame(0, method))
@@ -215,6 +227,11 @@ class Connection:
         """Who logged in; empty before."""
         return "" if self.user is None else self.user.name
 
+    @property
+    def node_name(self) -> str:
+        """Name of the broker that the client is connected to."""
+        return self.broker.node_name
+
     def client_can(self, capability: str) -> bool:
         """Whether the client announced a capability."""
         return self.client_capabilities.get(capability) is True
@@ -230,6 +247,29 @@ class Connection:
         except (AmqpError, WireError) as error:
             ids = PUBLISH_IDS if in_publish else control_frames.method_ids(kind, payload)
             self.refuse(channel, error, *ids)
+
+    def frame_parked(self, payload: bytes) -> None:
+        """Count a frame that a channel keeps until it resumes."""
+        self.parked_bytes += len(payload) + PARKED_FRAME_OVERHEAD_BYTES
+
+    def frames_dropped(self, frames: deque[tuple[int, bytes]]) -> None:
+        """Count parked frames no more that nobody will handle."""
+        self.parked_bytes -= sum(
+            len(payload) + PARKED_FRAME_OVERHEAD_BYTES for _, payload in frames
+        )
+
+    def take_parked(self, channel: Channel, frames: deque[tuple[int, bytes]]) -> None:
+        """Handle the parked frames of ``channel``, oldest first, until one of them suspends it
+        again; what is left stays in ``frames``. A publish among them stops the connection in an
+        alarm, as one in a read does."""
+        published_before, self.has_published = self.has_published, False
+        while frames and channel.state is not ChannelState.SUSPENDED:
+            kind, payload = frames.popleft()
+            self.parked_bytes -= len(payload) + PARKED_FRAME_OVERHEAD_BYTES
+            self.take_frame(kind, channel.number, payload)
+        self.mark_dirty()
+        self.broker.alarms.check(self)
+        self.has_published |= published_before
 
     def publish_assembled(self, channel: Channel, assembly: PublishAssembly) -> None:
         """The message of ``channel`` had to wait when it was complete."""
@@ -277,7 +317,7 @@ class Connection:
                 self._rest = data
                 return
             data = data[len(PROTOCOL_HEADER) :]
-            control_frames.begin_handshake(self)
+            connection_methods.begin_handshake(self)
         self._rest = b""
         self._take_frames(data)
 
@@ -297,17 +337,33 @@ class Connection:
             self._rest = b""
             self.fail(error)
 
+    # Channels
+
+    def open_channel(self, number: int, vhost: VHost) -> Channel:
+        """A new channel of that number, which is free."""
+        self.channels[number] = channel = Channel(self, number, vhost, self.broker)
+        return channel
+
+    def free_channel(self, number: int) -> None:
+        """The channel of that number is closed: it may be opened again. Idempotent."""
+        self.channels.pop(number, None)
+
     # Becoming open
 
     def move(self, event: ConnectionEvent) -> None:
         """Take one step of the state table."""
         self.state = CONNECTION_TRANSITIONS.after(self.state, event)
 
+    def introduced(self, properties: dict[str, Any]) -> None:
+        """Keep the properties that the client has announced."""
+        self.client_properties = properties
+        self.client_capabilities = capabilities(properties)
+
     def secured(self, user: User) -> None:
         """The login is right. What the client sent meanwhile is looked at now."""
         self.user = user
         self.move(ConnectionEvent.LOGGED_IN)
-        control_frames.offer_limits(self)
+        connection_methods.offer_limits(self)
         rest, self._rest = self._rest, b""
         if rest:
             self._take_frames(rest)
@@ -335,8 +391,7 @@ class Connection:
     def opened(self, vhost: VHost) -> None:
         """The handshake is over."""
         self.vhost = vhost
-        self.broker.connections_opened += 1
-        self.broker.handshakes.leave(self.peer)
+        self.broker.opened(self)
         self.access = Access(self.broker.access, self.user_name, vhost.name)
         self._limit_time(None)
 
@@ -349,6 +404,12 @@ class Connection:
             if self.client_can("connection.blocked"):
                 self.send(ConnectionBlocked(reason=reason))
             self.mark_dirty()
+
+    def block_in_alarm(self) -> None:
+        """An alarm has begun while a publish of one of its channels waits: block the connection as
+        if it had published just now."""
+        self.has_published = True
+        self.broker.alarms.check(self)
 
     def unblock(self) -> None:
         """Read from it again, once what it had sent is handled."""

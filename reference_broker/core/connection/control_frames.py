@@ -8,7 +8,6 @@ everything else. A method that only a broker may send, or that this one doesn't 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mqkit.wire import FrameType, decode_method
@@ -19,22 +18,14 @@ from mqkit.wire.methods import (
     ChannelOpenOk,
     ConnectionClose,
     ConnectionCloseOk,
-    ConnectionOpen,
-    ConnectionOpenOk,
-    ConnectionStartOk,
-    ConnectionTuneOk,
-    ConnectionUpdateSecret,
-    ConnectionUpdateSecretOk,
     Method,
 )
-from reference_broker.core.access import mechanisms
-from reference_broker.core.access.login_attempts import LoginProtocol
-from reference_broker.core.access.users import Refusal, User
 from reference_broker.core.base.limits import REPLY_OUTPUT_BYTES_MAX
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
-from reference_broker.core.connection import admission, bad_frames, handshake
-from reference_broker.core.connection.connection_state import ConnectionEvent, ConnectionState
+from reference_broker.core.connection import admission, bad_frames
+from reference_broker.core.connection.connection_methods import CONNECTION_METHODS
+from reference_broker.core.connection.connection_state import ConnectionState
 from reference_broker.core.hot_path.message_span import PUBLISH
 from reference_broker.core.hot_path.publish import begin_publish, take_content_frame
 from reference_broker.core.methods.basic import BASIC_METHODS
@@ -75,11 +66,11 @@ def take_frame(connection: Connection, kind: int, number: int, payload: bytes) -
             if connection.output_size > REPLY_OUTPUT_BYTES_MAX:
                 channel.hold_back(kind, payload)
             else:
-                _take_channel_frame(channel, kind, payload)
+                _take_channel_frame(connection, channel, kind, payload)
         elif channel.state is ChannelState.SUSPENDED:
             channel.park(kind, payload)
         else:
-            _take_last_channel_frames(channel, kind, payload)
+            _take_last_channel_frames(connection, channel, kind, payload)
 
 
 def method_ids(kind: int, payload: bytes) -> tuple[int, int]:
@@ -87,14 +78,6 @@ def method_ids(kind: int, payload: bytes) -> tuple[int, int]:
     if kind != FrameType.METHOD or len(payload) < 4:
         return 0, 0
     return int.from_bytes(payload[:2], "big"), int.from_bytes(payload[2:4], "big")
-
-
-def begin_handshake(connection: Connection) -> None:
-    """The protocol header was ours."""
-    connection.move(ConnectionEvent.HEADER)
-    broker = connection.broker
-    offered = mechanisms.offered(broker.mechanisms, connection.peer)
-    connection.send(handshake.start(broker.version, offered))
 
 
 # Channel 0
@@ -109,89 +92,13 @@ def _take_connection_frame(connection: Connection, kind: int, payload: bytes) ->
     if isinstance(method, ConnectionClose):
         connection.close()
         return
-    handler = _CONNECTION_METHODS.get((connection.state, type(method)))
+    handler = CONNECTION_METHODS.get((connection.state, type(method)))
     if handler is None:
         raise ConnectionException(
             ReplyCode.CHANNEL_ERROR,
             f"unexpected method in connection state {connection.state.value}",
         )
     handler(connection, method)
-
-
-def _start_ok(connection: Connection, method: ConnectionStartOk) -> None:
-    broker = connection.broker
-    connection.client_properties = method.client_properties
-    connection.client_capabilities = handshake.capabilities(method.client_properties)
-    mechanism, peer = method.mechanism, connection.peer
-    mechanisms.require_enabled(mechanism, broker.mechanisms, peer)
-    connection.auth_mechanism = mechanism
-    if mechanism == mechanisms.EXTERNAL:
-        connection.move(ConnectionEvent.START_OK)
-        _login_checked(connection, broker.users.identify(peer))
-        return
-    login = mechanisms.credentials(mechanism, method.response)
-    connection.move(ConnectionEvent.START_OK)
-    if login is None:
-        broker.login_attempts.note(LoginProtocol.AMQP, False)
-        connection.refuse_login(None, f"{mechanism} login refused: its response can't be read")
-        return
-    name, password = login
-    answer = partial(_login_checked, connection)
-    broker.users.authenticate(name, password, peer, answer, partial(_waits, connection))
-
-
-def _waits(connection: Connection) -> bool:
-    return connection.state is ConnectionState.SECURING
-
-
-def _login_checked(connection: Connection, login: User | Refusal) -> None:
-    if connection.state is not ConnectionState.SECURING:
-        return  # it ended while its password was checked
-    attempts = connection.broker.login_attempts
-    attempts.note(LoginProtocol.AMQP, isinstance(login, User))
-    if isinstance(login, User):
-        connection.secured(login)
-    elif login is Refusal.BUSY:
-        connection.drop(login.value)
-    else:
-        mechanism = connection.auth_mechanism
-        reason = f"{mechanism} login refused: {login.value}"
-        if mechanism == mechanisms.EXTERNAL and login is Refusal.WRONG:
-            reason = f"{mechanism} login refused: no user {connection.peer.proven_name!r}"
-        connection.refuse_login(handshake.login_refused(mechanism), reason)
-
-
-def offer_limits(connection: Connection) -> None:
-    """The client has logged in."""
-    connection.send(handshake.tune(connection.broker.limits))
-
-
-def _tune_ok(connection: Connection, method: ConnectionTuneOk) -> None:
-    tuned = handshake.negotiated(method, connection.broker.limits)
-    connection.move(ConnectionEvent.TUNE_OK)
-    connection.tuned(tuned)
-
-
-def _open(connection: Connection, method: ConnectionOpen) -> None:
-    vhost = admission.admitted(connection, method.virtual_host)
-    connection.move(ConnectionEvent.OPEN)
-    connection.opened(vhost)
-    connection.send(ConnectionOpenOk())
-
-
-def _update_secret(connection: Connection, method: ConnectionUpdateSecret) -> None:
-    """For logins with a token that runs out; a password does not, so there is nothing to keep."""
-    connection.send(ConnectionUpdateSecretOk())
-
-
-_CONNECTION_METHODS: dict[
-    tuple[ConnectionState, type[Method]], Callable[[Connection, Any], None]
-] = {
-    (ConnectionState.STARTING, ConnectionStartOk): _start_ok,
-    (ConnectionState.TUNING, ConnectionTuneOk): _tune_ok,
-    (ConnectionState.OPENING, ConnectionOpen): _open,
-    (ConnectionState.OPEN, ConnectionUpdateSecret): _update_secret,
-}
 
 
 def _take_last_frames(connection: Connection, kind: int, number: int, payload: bytes) -> None:
@@ -224,12 +131,12 @@ def _open_channel(connection: Connection, number: int, kind: int, payload: bytes
         raise ConnectionException(ReplyCode.CHANNEL_ERROR, "expected 'channel.open'")
     if not admission.may_open_channel(connection):
         return
-    channel = Channel(connection, number, vhost)
-    connection.channels[number] = channel
-    channel.reply(ChannelOpenOk())
+    connection.open_channel(number, vhost).reply(ChannelOpenOk())
 
 
-def _take_channel_frame(channel: Channel, kind: int, payload: bytes) -> None:
+def _take_channel_frame(
+    connection: Connection, channel: Channel, kind: int, payload: bytes
+) -> None:
     if channel.assembly is not None:
         take_content_frame(channel, channel.assembly, kind, payload)
         return
@@ -244,7 +151,7 @@ def _take_channel_frame(channel: Channel, kind: int, payload: bytes) -> None:
         raise _refusal(method)
     handler(channel, method)
     if channel.state is ChannelState.CLOSED:
-        channel.connection.channels.pop(channel.number, None)
+        connection.free_channel(channel.number)
 
 
 def _refusal(method: Method) -> ConnectionException:
@@ -253,13 +160,15 @@ def _refusal(method: Method) -> ConnectionException:
     return ConnectionException(ReplyCode.COMMAND_INVALID, "unimplemented method")
 
 
-def _take_last_channel_frames(channel: Channel, kind: int, payload: bytes) -> None:
+def _take_last_channel_frames(
+    connection: Connection, channel: Channel, kind: int, payload: bytes
+) -> None:
     """After the broker's channel.close everything is ignored but its answer. A client that closed
     at the same moment gets its answer too, and still owes us ours."""
     ids = method_ids(kind, payload)
     if ids == (ChannelCloseOk.CLASS_ID, ChannelCloseOk.METHOD_ID):
         channel.close_ok()
-        channel.connection.channels.pop(channel.number, None)
+        connection.free_channel(channel.number)
     elif ids == (ChannelClose.CLASS_ID, ChannelClose.METHOD_ID):
         channel.reply(_CLOSE_OK)
     elif ids == (ChannelOpen.CLASS_ID, ChannelOpen.METHOD_ID):

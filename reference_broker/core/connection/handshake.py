@@ -33,6 +33,9 @@ CAPABILITIES: dict[str, bool] = {
 }
 """What RabbitMQ announces too and what works here, and nothing else."""
 
+_TLS_HANDSHAKE = b"\x16\x03"
+_HTTP_METHODS = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN")
+
 
 class Tuned(NamedTuple):
     """The limits that both sides agreed on."""
@@ -100,3 +103,15 @@ def capabilities(client_properties: dict[str, Any]) -> dict[str, Any]:
     """What the client says it can do; a field of another type says nothing."""
     announced = client_properties.get("capabilities")
     return announced if isinstance(announced, dict) else {}
+
+
+def foreign_protocol(data: bytes) -> str:
+    """The reason, for the log, why a connection with these first octets is ended: AMQP's header is
+    not among them. An operator looks there who has mistaken a port."""
+    if data.startswith(_TLS_HANDSHAKE):
+        return "the client speaks TLS, and this port is the one without it"
+    if data[:4] in _HTTP_METHODS:
+        return "the client speaks HTTP, and this port is AMQP's"
+    if data.startswith(b"AMQP"):
+        return "the client speaks another version of AMQP"
+    return "the client speaks another protocol"

@@ -97,7 +97,7 @@ class DeadLetters:
         else:
             key = own_key
             route = target.route
-        reached = self._env.route_again(target.exchange, key, header, copies) or ()
+        reached = self._env.route(target.exchange, key, header, copies, again=True) or ()
         queues = self._without_cycles(reached, deaths)
         letter = Content(route, header, content.body)
         taking = those_that_take(queues, letter)

@@ -149,8 +149,8 @@ class HeldUntilDue:
         letter = Content(content.route, header, content.body)
         keys = [split_route(content.route)[1], *cc_keys_of(header)]
         first, *copies = (key.decode(errors="surrogateescape") for key in keys)
-        route = env.route_again if has_died(header) else env.route
-        reached = route(self._exchange_name, first, header, copies) or ()
+        again = has_died(header)
+        reached = env.route(self._exchange_name, first, header, copies, again=again) or ()
         taking = those_that_take(reached, letter)
         death = Death(queue, sequence, content, DeathReason.EXPIRED)
         store(taking, letter, read_facts(header), env, death)

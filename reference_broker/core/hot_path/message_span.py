@@ -13,7 +13,7 @@ import struct
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mqkit.wire import FRAME_END
-from reference_broker.core.connection.bad_frames import HEADER_FIXED_SIZE
+from reference_broker.core.message.header import HEADER_FIXED_SIZE
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel

@@ -17,13 +17,14 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from mqkit.wire import LENIENT, FrameType, WireError, decode_method, encode_shortstr
+from mqkit.wire import FrameType, WireError, decode_method
 from mqkit.wire.methods import BasicPublish
 from reference_broker.core.access.permission import Action
 from reference_broker.core.access.users import check_user_id
 from reference_broker.core.channel.after_routing import place, return_unroutable
 from reference_broker.core.channel.channel_state import ChannelState
-from reference_broker.core.channel.direct_reply import address_of, addressed
+from reference_broker.core.channel.direct_reply import addressed
+from reference_broker.core.channel.publish_target import UNRESOLVED, PublishAssembly, PublishTarget
 from reference_broker.core.hot_path.message_span import form_of, message_at
 from reference_broker.core.hot_path.publish_run import run_for
 from reference_broker.core.journal.free_space import NoSpace
@@ -42,74 +43,6 @@ if TYPE_CHECKING:
 PUBLISH_IDS = (60, 40)
 _BASIC = 60
 _CONTENT_FIXED = struct.Struct(">HHQ")
-
-COPIED_BODY_BYTES_MAX = 65_536
-"""A collected body up to this is copied out of its buffer, which may be larger by an eighth. That
-costs less than a read of the socket; above it the buffer itself becomes the body."""
-
-UNRESOLVED = -1
-"""A target's version where its route was not looked up, or depends on each message's headers."""
-
-
-class PublishTarget:
-    """Where the publishes with one set of method arguments go.
-
-    ``queues`` holds while ``version`` is the virtual host's ``topology_version``. A ``plain``
-    target is nothing but queues; others are a reply consumer's, a transactional channel's, or
-    traced.
-    """
-
-    __slots__ = (
-        "exchange",
-        "mandatory",
-        "plain",
-        "queues",
-        "reply_address",
-        "route",
-        "routing_key",
-        "transactional",
-        "version",
-    )
-
-    def __init__(self, method: BasicPublish, *, transactional: bool) -> None:
-        self.exchange = method.exchange
-        self.routing_key = method.routing_key
-        self.route = encode_shortstr(method.exchange, LENIENT)
-        self.route += encode_shortstr(method.routing_key, LENIENT)
-        self.mandatory = method.mandatory
-        self.reply_address = address_of(method.exchange, method.routing_key)
-        self.transactional = transactional
-        self.plain = False
-        self.queues: tuple[Queue, ...] = ()
-        self.version = UNRESOLVED
-
-
-class PublishAssembly:
-    """A publish of which not everything has arrived: first the header, then the body in pieces.
-
-    The buffer grows with what arrives, whatever size the header promises: by an eighth at a time,
-    and a large one without being copied where the allocator can move its pages (glibc does).
-    """
-
-    __slots__ = ("body", "header", "missing", "target")
-
-    def __init__(self, target: PublishTarget) -> None:
-        self.target = target
-        self.header = b""
-        self.missing = 0
-        self.body = bytearray()
-
-    @property
-    def held_bytes(self) -> int:
-        """What has arrived so far. One buffer, as frames of two octets each would cost a list of
-        pieces thirty times their size."""
-        return len(self.header) + len(self.body)
-
-    def take_body(self) -> bytes | bytearray:
-        """The body, when nothing is ``missing``. A large one is the buffer, which nobody may change
-        from then on: the assembly is of no more use."""
-        body = self.body
-        return bytes(body) if len(body) <= COPIED_BODY_BYTES_MAX else body
 
 
 def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> int:
@@ -266,7 +199,7 @@ def _new_target(channel: Channel, payload: bytes) -> PublishTarget:
     if method.immediate:
         raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "immediate=true")
     target = PublishTarget(method, transactional=channel.transaction is not None)
-    channel.connection.broker.targets.remember(channel, payload[4:], target)
+    channel.broker.targets.remember(channel, payload[4:], target)
     return target
 
 
@@ -388,4 +321,4 @@ def _note_published(channel: Channel, count: int, tail_before: int) -> None:
     channel.connection.has_published = True
     confirms = channel.confirms
     if confirms is not None and channel.state is ChannelState.OPEN:
-        channel.connection.broker.ledger.published(confirms, tail_before)
+        channel.broker.ledger.published(confirms, tail_before)

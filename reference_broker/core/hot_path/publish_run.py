@@ -30,8 +30,8 @@ from reference_broker.errors import AmqpError
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.channel.publish_target import PublishTarget
     from reference_broker.core.hot_path.message_span import MessageSpan
-    from reference_broker.core.hot_path.publish import PublishTarget
     from reference_broker.core.message.header import HeaderFacts
     from reference_broker.core.queue.queue import Queue
 

@@ -31,6 +31,9 @@ FLAGS = 12
 PROPERTIES = 14
 """Offsets of the property flags and of the first property."""
 
+HEADER_FIXED_SIZE = PROPERTIES
+"""Octets of class id, weight, body size and property flags: the least that a content header has."""
+
 HEADERS = 0x2000
 DELIVERY_MODE = 0x1000
 PRIORITY = 0x0800

@@ -46,17 +46,15 @@ def _qos(channel: Channel, method: BasicQos) -> None:
         )
     if method.global_:
         channel.limit_outstanding(method.prefetch_count)
-    else:  # RabbitMQ: for the consumers that are still to come, in place of the channel's own
-        channel.consumer_prefetch = method.prefetch_count
-        if channel.global_prefetch:
-            channel.limit_outstanding(0)
+    else:
+        channel.limit_new_consumers(method.prefetch_count)
     channel.reply(BasicQosOk())
 
 
 def _consume(channel: Channel, method: BasicConsume) -> None:
     connection = channel.connection
     name = named_queue(channel, method.queue)
-    tag = method.consumer_tag or f"amq.ctag-{connection.broker.ids.token()}"
+    tag = method.consumer_tag or f"amq.ctag-{channel.broker.ids.token()}"
     if tag in channel.consumers or _takes_replies(channel, tag, method.queue):
         raise ConnectionException(ReplyCode.NOT_ALLOWED, f"attempt to reuse consumer tag '{tag}'")
     if method.queue == direct_reply.PSEUDO_QUEUE:
@@ -86,7 +84,7 @@ def _cancel(channel: Channel, method: BasicCancel) -> None:
     if consumer is not None:
         # What came before in this read (an ack made room, a publish) still counts for it.
         consumer.queue.dispatch()
-        channel.consumers.pop(method.consumer_tag, None)
+        channel.forget_consumer(method.consumer_tag)
         consumer.queue.remove_consumer(consumer)
     elif channel.reply_consumer is not None and channel.reply_consumer.tag == method.consumer_tag:
         direct_reply.cancel(channel)
@@ -115,24 +113,20 @@ def _get(channel: Channel, method: BasicGet) -> None:
         if queue.ready:
             channel.await_head(queue, method)
         else:
-            channel.got_empty += 1
+            channel.note_got_empty()
             queue.note_got_empty()
             channel.reply(BasicGetEmpty())
         return
-    delivery_tag = channel.next_delivery_tag
-    channel.next_delivery_tag = delivery_tag + 1
+    delivery_tag = channel.allot_tag()
     content = shown_content(lease)
     got = _GET_OK.pack(60, 71, delivery_tag, lease.redelivered)
     channel.send_content(got + content.route + _COUNT.pack(queue.ready), content)
-    channel.redelivered += lease.redelivered
+    channel.note_got(delivery_tag, lease, no_ack=method.no_ack)
     if channel.vhost.firehose is not None:
         channel.vhost.firehose.delivered((lease,))
     if method.no_ack:
         queue.ack(lease)
-        channel.got_no_ack += 1
     else:
-        channel.got += 1
-        channel.unacked[delivery_tag] = lease
         channel.ack_timeout.watch(timeout_of(channel, channel, queue))
 
 

@@ -27,7 +27,6 @@ from mqkit.wire.methods import (
     TxSelectOk,
 )
 from reference_broker.core.channel.channel import Channel
-from reference_broker.core.channel.confirms import ChannelConfirms
 from reference_broker.core.channel.transactions import Transaction
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
@@ -50,8 +49,7 @@ def _access_request(channel: Channel, method: AccessRequest) -> None:
 def _confirm_select(channel: Channel, method: ConfirmSelect) -> None:
     if channel.transaction is not None:
         raise _refusal("cannot switch from tx to confirm mode")
-    if channel.confirms is None:
-        channel.confirms = ChannelConfirms(channel)
+    channel.select_confirms()
     if not method.nowait:
         channel.reply(ConfirmSelectOk())
 
@@ -59,10 +57,7 @@ def _confirm_select(channel: Channel, method: ConfirmSelect) -> None:
 def _tx_select(channel: Channel, method: TxSelect) -> None:
     if channel.confirms is not None:
         raise _refusal("cannot switch from confirm to tx mode")
-    if channel.transaction is None:
-        channel.transaction = Transaction(channel)
-        # Those of a transactional channel are others.
-        channel.connection.broker.targets.forget(channel)
+    channel.select_transactions()
     channel.reply(TxSelectOk())
 
 

@@ -57,7 +57,7 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
         owner=channel.connection,
         access=channel.connection.access,
     )
-    channel.last_queue_name = queue.name
+    channel.note_declared(queue.name)
     if method.nowait:
         return
     queue.dispatch()  # what a consumer waits for, or has expired, does not count

@@ -138,17 +138,18 @@ class QueueEnvironment(Protocol):
         ...
 
     def route(
-        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+        self,
+        exchange_name: str,
+        routing_key: str,
+        header: bytes,
+        copies: Sequence[str] = (),
+        *,
+        again: bool = False,
     ) -> tuple[Queue, ...] | None:
         """The queues for a message that a delayed exchange held, in order and without repeats;
-        ``None`` when there is no such exchange. ``copies`` are more routing keys."""
-        ...
-
-    def route_again(
-        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
-    ) -> tuple[Queue, ...] | None:
-        """The same for one that was in a queue before, a dead letter: what has seen it lets it
-        pass."""
+        ``None`` when there is no such exchange. ``copies`` are more routing keys. With ``again``
+        the message was in a queue before, as a dead letter was: no deduplication window is asked.
+        """
         ...
 
     def queue_expired(self, queue: Queue) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mqkit.wire import (
     LENIENT,
@@ -28,7 +28,6 @@ from mqkit.wire import (
     encode_header,
     encode_shortstr,
 )
-from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.dead_letter.dead_letters import split_route
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.copy_keys import cc_keys
@@ -36,7 +35,7 @@ from reference_broker.core.message.header import HEADERS, headers_of, read_facts
 from reference_broker.core.queue.enqueue import enqueue
 
 if TYPE_CHECKING:
-    from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.base.peer import Peer
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.vhost.vhost import VHost
@@ -46,8 +45,47 @@ _SELF = encode_shortstr(TRACE_EXCHANGE)
 _SHORTSTR_MAX = 255
 
 
+class TracedConnection(Protocol):
+    """A connection, as far as a copy says over which one the message went."""
+
+    @property
+    def node_name(self) -> str:
+        """Name of the broker that the client is connected to."""
+        ...
+
+    @property
+    def peer(self) -> Peer:
+        """Address of the client, in the form in which a copy shows it."""
+        ...
+
+    @property
+    def user_name(self) -> str:
+        """Name of the user who logged in."""
+        ...
+
+
+class TracedChannel(Protocol):
+    """A channel, as far as a copy says over which one the message went."""
+
+    number: int
+
+    @property
+    def connection(self) -> TracedConnection:
+        """The connection of the channel."""
+        ...
+
+
+class TracedHolder(Protocol):
+    """The holder of a lease that is traced: a consumer, or the channel of a basic.get."""
+
+    @property
+    def channel(self) -> TracedChannel:
+        """The channel over which the message went out."""
+        ...
+
+
 class Firehose:
-    """That of one virtual host: there is one while the virtual host is traced."""
+    """The firehose of one virtual host: there is one while the virtual host is traced."""
 
     __slots__ = ("_vhost",)
 
@@ -55,7 +93,7 @@ class Firehose:
         self._vhost = vhost
 
     def published(
-        self, channel: Channel, queues: Sequence[Queue], content: Content, sent: bytes
+        self, channel: TracedChannel, queues: Sequence[Queue], content: Content, sent: bytes
     ) -> None:
         """``content`` came in over ``channel`` and goes to ``queues``. ``sent`` is its header as it
         was published, with BCC."""
@@ -68,8 +106,8 @@ class Firehose:
     def delivered(self, leases: Iterable[Lease]) -> None:
         """``leases`` were handed out, to a consumer or to a channel that asked for them."""
         for lease in leases:
-            holder, content = lease.holder, lease.content
-            channel = holder.channel if isinstance(holder, Consumer) else holder
+            channel = cast(TracedHolder, lease.holder).channel
+            content = lease.content
             keys = [split_route(content.route)[1], *cc_keys(headers_of(content.header))]
             name = lease.queue.name.encode(errors="surrogateescape")
             about = {"redelivered": int(lease.redelivered)}
@@ -78,7 +116,7 @@ class Firehose:
     def _emit(
         self,
         key: bytes,
-        channel: Any,
+        channel: TracedChannel,
         content: Content,
         keys: Sequence[bytes],
         about: dict[str, Any],
@@ -92,7 +130,7 @@ class Firehose:
             "exchange_name": _text(split_route(content.route)[0]),
             "routing_keys": [_text(each) for each in keys],
             "properties": properties,
-            "node": connection.broker.node_name,
+            "node": connection.node_name,
             **about,
             "vhost": _text(self._vhost.name),
             "connection": str(connection.peer),
@@ -104,7 +142,7 @@ class Firehose:
         except EncodeError:  # its headers are as deep as a table may be, and here two levels deeper
             del properties["headers"]
             header = encode_header(len(content.body), Properties(headers=headers))
-        queues = self._vhost.route_again(TRACE_EXCHANGE, text, header)
+        queues = self._vhost.route(TRACE_EXCHANGE, text, header, again=True)
         if queues:
             copy = Content(_SELF + encode_shortstr(text, LENIENT), header, content.body)
             enqueue(queues, copy, read_facts(header), self._vhost)

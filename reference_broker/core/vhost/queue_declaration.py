@@ -1,6 +1,7 @@
-"""The checks of queue.declare and queue.delete, in RabbitMQ's order and words.
+"""queue.declare and queue.delete: their checks, in RabbitMQ's order and words, and the making of a
+queue that has passed them.
 
-They raise, or change nothing.
+A check raises, or changes nothing.
 """
 
 from __future__ import annotations
@@ -12,12 +13,70 @@ from reference_broker.core.arguments.equivalence import (
     require_same,
     require_same_arguments,
 )
+from reference_broker.core.arguments.queue_arguments import QueueArguments, parse_stored
 from reference_broker.core.base.names import described
+from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
 from reference_broker.core.exchange.definitions import QueueDefinition
+from reference_broker.core.queue.queue import Queue
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
-    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.vhost.vhost import VHost
+
+
+def default_type_for(existing: Queue | None, default: str) -> str:
+    """The virtual host's ``default`` queue type, unless ``existing``, the queue of the declared
+    name, was there before the default was: then none, which is empty."""
+    if existing is not None and "x-queue-type" not in existing.arguments:
+        return ""
+    return default
+
+
+def new_queue(vhost: VHost, wanted: QueueDefinition, durable: bool, owner: object | None) -> Queue:
+    """The queue of a declaration, with its window and its policies; it is not in the topology yet.
+
+    Raises :exc:`ChannelException` 406 for a bad argument, :exc:`ConnectionException` 540 for a
+    stream.
+    """
+    limits = QueueArguments.parse(wanted.arguments, wanted.name, vhost.name)
+    rule = DeduplicationRule.of_queue(wanted.arguments)
+    return _queue_of(vhost, wanted, durable, owner, limits, rule, None)
+
+
+def stored_queue(vhost: VHost, wanted: QueueDefinition, window_id: int | None) -> Queue:
+    """:func:`new_queue` for a durable queue of the journal: a bad argument, which an earlier
+    version took, is passed over. ``window_id`` is the id that the queue's window had, if any."""
+    limits = parse_stored(wanted.arguments, wanted.name, vhost.name)
+    rule = DeduplicationRule.of_stored_queue(wanted.arguments)
+    return _queue_of(vhost, wanted, True, None, limits, rule, window_id)
+
+
+def _queue_of(
+    vhost: VHost,
+    wanted: QueueDefinition,
+    durable: bool,
+    owner: object | None,
+    limits: QueueArguments,
+    rule: DeduplicationRule | None,
+    window_id: int | None,
+) -> Queue:
+    window = None
+    if rule is not None:
+        kept = durable and owner is None
+        window = vhost.inner_queues.window_of_queue(wanted.name, rule, window_id, durable=kept)
+    queue = Queue(
+        id=wanted.id,
+        name=wanted.name,
+        durable=durable,
+        auto_delete=wanted.auto_delete,
+        owner=owner,
+        arguments=wanted.arguments,
+        limits=limits,
+        env=vhost,
+        deduplication=window,
+    )
+    vhost.policies.adopt_queue(queue)
+    return queue
 
 
 def require_access(queue: Queue, owner: object | None, vhost_name: str) -> None:

@@ -96,7 +96,7 @@ def _routed(origin: Origin, letter: Content, vhost: VHost, access: Access) -> li
         access.require_publish(origin.exchange)
         exchange = vhost.exchange_for_publish(origin.exchange)
         access.require_topic(Action.WRITE, exchange, origin.routing_key)
-        return list(vhost.resolve_again(exchange, origin.routing_key, letter.header))
+        return list(vhost.resolve(exchange, origin.routing_key, letter.header, again=True))
     except ChannelException:  # it is gone, internal, not for this user, or too costly a topic
         return []
 

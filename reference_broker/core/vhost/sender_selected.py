@@ -56,7 +56,7 @@ def behind_windows(
     keys = [key.decode(errors="surrogateescape") for key in octets]
     try:
         asked = vhost.resolve(exchange, routing_key, header, keys)
-        unasked = vhost.resolve_again(exchange, routing_key, header, keys)
+        unasked = vhost.resolve(exchange, routing_key, header, keys, again=True)
     except ChannelException:  # patterns since: it would look at too many places
         return []
     return [queue for queue in unasked if queue not in asked]

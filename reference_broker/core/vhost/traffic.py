@@ -1,8 +1,8 @@
-"""How much went through: a channel's counts, and the sums of those that are gone.
+"""Message counts of a virtual host: its queues, its exchanges, and the channels that are gone.
 
 Nothing here is called for a message. The hot paths count in plain attributes of channels, queues
-and exchanges, most of which they need anyway; this puts them together when somebody asks, and adds
-a channel's to its virtual host when it ends, so that the virtual host's sums only rise.
+and exchanges, most of which they need anyway; the counts are put together when somebody asks. The
+counts of a channel that ends are added to its virtual host, so that those sums only rise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from reference_broker.core.arguments.queue_type import QueueType
 
 if TYPE_CHECKING:
-    from reference_broker.core.channel.channel import Channel
     from reference_broker.core.exchange.exchange import Exchange
     from reference_broker.core.queue.death import Deaths
     from reference_broker.core.queue.queue import Queue
@@ -43,26 +42,6 @@ class Traffic(NamedTuple):
     def plus(self, other: Traffic) -> Traffic:
         """Both together."""
         return Traffic(*map(int.__add__, self, other))
-
-
-def traffic_of(channel: Channel) -> Traffic:
-    """What has gone through a channel so far."""
-    confirms = channel.confirms
-    got = channel.got + channel.got_no_ack
-    handed_out = channel.next_delivery_tag - 1
-    return Traffic(
-        publish=channel.published,
-        confirm=0 if confirms is None else confirms.confirmed,
-        return_unroutable=channel.returned,
-        drop_unroutable=channel.unroutable,
-        ack=channel.acked,
-        deliver=handed_out - got - channel.delivered_no_ack,
-        deliver_no_ack=channel.delivered_no_ack,
-        get=channel.got,
-        get_no_ack=channel.got_no_ack,
-        get_empty=channel.got_empty,
-        redeliver=channel.redelivered,
-    )
 
 
 def traffic_of_queue(queue: Queue) -> Traffic:
@@ -120,10 +99,10 @@ class VHostTraffic:
         self.received_bytes = self.sent_bytes = 0
         """Of connections that are gone."""
 
-    def channel_ended(self, channel: Channel) -> None:
-        """To be called once for each channel."""
+    def channel_ended(self, traffic: Traffic) -> None:
+        """A channel ended, with these counts. To be called once for each channel."""
         self.channels_closed += 1
-        self.past = self.past.plus(traffic_of(channel))
+        self.past = self.past.plus(traffic)
 
     def queue_deleted(self, queue: Queue) -> None:
         """To be called once for each queue."""

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from reference_broker.core.access.permission import Action
-from reference_broker.core.arguments.queue_arguments import QueueArguments, parse_stored
 from reference_broker.core.arguments.queue_type import (
     check_conditional_deletion,
     check_properties,
@@ -32,18 +31,12 @@ from reference_broker.core.base.names import (
 from reference_broker.core.base.vhost_info import MAX_QUEUES, VHostInfo
 from reference_broker.core.dead_letter.dead_letters import DeadLetters
 from reference_broker.core.exchange.binding import Binding
-from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
-from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
 from reference_broker.core.exchange.definitions import QueueDefinition
-from reference_broker.core.exchange.delayed_messages import delayed_messages
-from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange, ExchangeType
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange
 from reference_broker.core.exchange.router import Router
 from reference_broker.core.index.memory_window import MemoryWindow
-from reference_broker.core.journal.definition_keys import DELAYED, SEEN
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.policy.policy import PolicyKind
-from reference_broker.core.queue.delayed_returns import restore_delays
-from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.dirty_queues import DirtyQueues
 from reference_broker.core.queue.ports import DeduplicationPort
 from reference_broker.core.queue.queue import Queue
@@ -56,13 +49,17 @@ from reference_broker.core.vhost.exchange_declaration import (
     refuse_default,
 )
 from reference_broker.core.vhost.firehose import Firehose
+from reference_broker.core.vhost.inner_queues import InnerQueues
 from reference_broker.core.vhost.method_access import UNRESTRICTED, DeclareAccess
 from reference_broker.core.vhost.policies import Policies
 from reference_broker.core.vhost.queue_declaration import (
     check_queue_deletion,
     check_redeclared_queue,
+    default_type_for,
+    new_queue,
     require_access,
 )
+from reference_broker.core.vhost.recovery import restore_vhost
 from reference_broker.core.vhost.topology import Topology
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.traffic import VHostTraffic
@@ -116,6 +113,7 @@ class VHost:
         self.queues_by_id: Mapping[int, Queue] = self._topology.queues_by_id
         self.dead_letters = DeadLetters(self)
         self.policies = Policies(self, ids, self._topology_changed)
+        self.inner_queues = InnerQueues(self, ids)
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
         self._exclusive: dict[object, dict[str, Queue]] = {}
@@ -193,7 +191,7 @@ class VHost:
         check_new_exchange(wanted, self.name)
         access.require_alternate(name, wanted.arguments)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
-        self._add_inner_queues(wanted, {}, DeduplicationRule.of(wanted.type, wanted.arguments))
+        self.inner_queues.add_to_exchange(wanted)
         self.policies.adopt_exchange(wanted)
         self._topology.add_exchange(wanted)
         return wanted
@@ -218,19 +216,6 @@ class VHost:
                 ReplyCode.PRECONDITION_FAILED, f"{described('exchange', name, self.name)} in use"
             )
         self._topology.drop_exchange(exchange)
-
-    def _add_inner_queues(
-        self, exchange: Exchange, ids: Mapping[str, int], rule: DeduplicationRule | None
-    ) -> None:
-        """Give the exchange the queues that its type and arguments ask for, the latter with
-        ``rule``; ``ids`` are those that were given before, by kind."""
-        if exchange.type is ExchangeType.DELAYED:
-            id = ids.get(DELAYED) or self._ids.next()
-            exchange.delays = delayed_messages(exchange, id, self)
-        if rule is not None:
-            id = ids.get(SEEN) or self._ids.next()
-            owner, durable = described("exchange", exchange.name, self.name), exchange.durable
-            exchange.deduplication = DeduplicationWindow(owner, rule, id, self, durable=durable)
 
     @property
     def loading(self) -> bool:
@@ -288,8 +273,9 @@ class VHost:
             queue.touch()
             return queue
         refuse_reserved("queue", name)
+        default = default_type_for(self.queues.get(name), self.info.default_queue_type)
         temporary = exclusive or auto_delete or not durable
-        arguments = self._with_default_type(name, arguments or {}, temporary=temporary)
+        arguments = with_default_type(arguments or {}, default, temporary=temporary)
         if not name:
             check_server_named(arguments.get("x-queue-type"))
             name = GENERATED_PREFIX + self._ids.token()
@@ -305,7 +291,7 @@ class VHost:
         self.bounds.check_queues(len(self.queues), name, self.name)
         access.require_dead_lettering(name, wanted.arguments)
         wanted = wanted._replace(id=self._ids.next())
-        queue = self._queue_of(wanted, durable, owner)
+        queue = new_queue(self, wanted, durable, owner)
         check_properties(
             queue.limits.queue_type,
             name,
@@ -320,14 +306,6 @@ class VHost:
         if owner is not None:
             self._exclusive.setdefault(owner, {})[name] = queue
         return queue
-
-    def _with_default_type(
-        self, name: str, arguments: Mapping[str, Any], *, temporary: bool
-    ) -> Mapping[str, Any]:
-        existing = self.queues.get(name)
-        if existing is not None and "x-queue-type" not in existing.arguments:
-            return arguments  # it was there before the default was
-        return with_default_type(arguments, self.info.default_queue_type, temporary=temporary)
 
     def delete_queue(
         self,
@@ -372,38 +350,6 @@ class VHost:
         """The connection is gone: so are its exclusive queues, in order of declaration."""
         for queue in list(self._exclusive.get(owner, {}).values()):
             self._drop_queue(queue)
-
-    def _queue_of(
-        self,
-        wanted: QueueDefinition,
-        durable: bool,
-        owner: object | None,
-        *,
-        stored: bool = False,
-        seen_id: int | None = None,
-    ) -> Queue:
-        """``seen_id`` is what the queue's window was given before."""
-        parse = parse_stored if stored else QueueArguments.parse
-        limits = parse(wanted.arguments, wanted.name, self.name)
-        of_queue = DeduplicationRule.of_stored_queue if stored else DeduplicationRule.of_queue
-        rule, window = of_queue(wanted.arguments), None
-        if rule is not None:
-            named = described("queue", wanted.name, self.name)
-            id, kept = seen_id or self._ids.next(), durable and owner is None
-            window = DeduplicationWindow(named, rule, id, self, durable=kept)
-        queue = Queue(
-            id=wanted.id,
-            name=wanted.name,
-            durable=durable,
-            auto_delete=wanted.auto_delete,
-            owner=owner,
-            arguments=wanted.arguments,
-            limits=limits,
-            env=self,
-            deduplication=window,
-        )
-        self.policies.adopt_queue(queue)
-        return queue
 
     def _drop_queue(self, queue: Queue, answer: Callable[[], None] = lambda: None) -> None:
         """Consumers are told last: then everything is as they will find it."""
@@ -503,26 +449,23 @@ class VHost:
         routing_key: str,
         header: bytes | None,
         copies: Sequence[str] = (),
+        *,
+        again: bool = False,
     ) -> tuple[Queue, ...]:
-        """The queues for a message, each once; see :meth:`Router.resolve`."""
+        """The queues for a message, each once: see :meth:`Router.resolve`, and with ``again``, for
+        a message that comes a second time, :meth:`Router.resolve_again`."""
+        if again:
+            return self._router.resolve_again(exchange, routing_key, header, copies)
         return self._router.resolve(exchange, routing_key, header, copies)
 
-    def resolve_again(
-        self,
-        exchange: Exchange,
-        routing_key: str,
-        header: bytes | None,
-        copies: Sequence[str] = (),
-    ) -> tuple[Queue, ...]:
-        """The same for a message that comes a second time; see :meth:`Router.resolve_again`."""
-        return self._router.resolve_again(exchange, routing_key, header, copies)
-
-    def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
-        """True when a route from ``exchange`` must be resolved for each message anew."""
-        return self._router.depends_on_headers(exchange, routing_key)
-
     def route(
-        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
+        self,
+        exchange_name: str,
+        routing_key: str,
+        header: bytes,
+        copies: Sequence[str] = (),
+        *,
+        again: bool = False,
     ) -> tuple[Queue, ...] | None:
         """:meth:`resolve` by name, internal exchanges included; ``None`` for one that is not
         there. What would be refused to a publisher finds no queue."""
@@ -530,21 +473,13 @@ class VHost:
         if exchange is None:
             return None
         try:
-            return self.resolve(exchange, routing_key, header, copies)
+            return self.resolve(exchange, routing_key, header, copies, again=again)
         except ChannelException:
             return ()
 
-    def route_again(
-        self, exchange_name: str, routing_key: str, header: bytes, copies: Sequence[str] = ()
-    ) -> tuple[Queue, ...] | None:
-        """:meth:`resolve_again` by name, in the same way."""
-        exchange = self.exchanges.get(exchange_name)
-        if exchange is None:
-            return None
-        try:
-            return self.resolve_again(exchange, routing_key, header, copies)
-        except ChannelException:
-            return ()
+    def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
+        """True when a route from ``exchange`` must be resolved for each message anew."""
+        return self._router.depends_on_headers(exchange, routing_key)
 
     # What its queues ask of it
 
@@ -569,17 +504,4 @@ class VHost:
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
-        self.policies.restore(definitions)
-        self._topology.restore(
-            definitions,
-            lambda wanted, seen_id: self._queue_of(
-                wanted, True, None, stored=True, seen_id=seen_id
-            ),
-            lambda exchange, ids: self._add_inner_queues(
-                exchange, ids, DeduplicationRule.of_stored(exchange.type, exchange.arguments)
-            ),
-        )
-        restore_counts(definitions, self.name, self.queues_by_id, self.journal)
-        restore_delays(definitions, self.name, self.queues_by_id, self.journal)
-        for exchange in self.exchanges.values():
-            self.policies.adopt_exchange(exchange)
+        restore_vhost(self, self._topology, definitions)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.queue.queue import Queue
-from reference_broker.core.vhost.traffic import traffic_of
 from reference_broker.http.rows.rendering import consumer_capacity
 
 Kind: TypeAlias = Literal["gauge", "counter", "untyped"]

@@ -115,12 +115,13 @@ class Connections:
     async def channel(self, request: Request) -> Response:
         _need_stats(request)
         name = request.path_params["channel"]
-        for channel in _channels_of(self._named(request)):
-            if channel_name(channel) == name:
-                _must_see(request, channel.connection)
-                row = channel_detail_row(channel, self._host.node().name)
-                spans = Spans.parse(request.query_params)
-                return shown_columns(request, self._statistics.of_channel(row, channel, spans))
+        for connection in self._named(request):
+            for channel in _channels_of([connection]):
+                if channel_name(channel) == name:
+                    _must_see(request, connection)
+                    row = channel_detail_row(channel, self._host.node().name)
+                    spans = Spans.parse(request.query_params)
+                    return shown_columns(request, self._statistics.of_channel(row, channel, spans))
         raise not_found()
 
     async def consumers(self, request: Request) -> Response:

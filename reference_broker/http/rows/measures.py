@@ -12,10 +12,11 @@ from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.broker import Broker
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.exchange.exchange import Exchange
 from reference_broker.core.queue.queue import Queue
-from reference_broker.core.vhost.traffic import Traffic, VHostTraffic, traffic_of, traffic_of_queue
+from reference_broker.core.vhost.traffic import Traffic, VHostTraffic, traffic_of_queue
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.request.host import Node
 from reference_broker.http.rows.process import descriptors_used, disk_free, resident_bytes

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reference_broker.core.base.peer import Peer
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.connection.connection import Connection
@@ -104,7 +105,7 @@ def queue_row(queue: Queue, node: str) -> Row:
         "effective_policy_definition": policies.definition(),
     }
     if isinstance(owner, Connection):
-        row["owner_pid_details"] = _peer_details(owner)
+        row["owner_pid_details"] = _peer_details(owner.peer)
     return row
 
 
@@ -212,7 +213,7 @@ def channel_row(channel: Channel, node: str) -> Row:
         "user_who_performed_action": connection.user_name,
         "number": channel.number,
         "state": "blocked" if connection.blocked else channel.state.value,
-        "connection_details": _peer_details(connection),
+        "connection_details": _peer_details(connection.peer),
         "consumer_count": len(channel.consumers),
         "prefetch_count": channel.consumer_prefetch,
         "global_prefetch_count": channel.global_prefetch,
@@ -268,8 +269,7 @@ def consumer_row(consumer: Consumer, node: str) -> Row:
     }
 
 
-def _peer_details(connection: Connection) -> Row:
-    peer = connection.peer
+def _peer_details(peer: Peer) -> Row:
     return {"name": str(peer), "peer_host": peer.host, "peer_port": peer.port}
 
 

@@ -6,8 +6,6 @@ import pytest
 
 from mqkit.wire import FrameType, Properties, encode_frame, method_frame
 from mqkit.wire.methods import (
-    AccessRequest,
-    AccessRequestOk,
     BasicAck,
     BasicConsume,
     BasicConsumeOk,
@@ -19,12 +17,8 @@ from mqkit.wire.methods import (
     BasicQosOk,
     ChannelClose,
     ChannelCloseOk,
-    ChannelFlow,
-    ChannelFlowOk,
     ChannelOpen,
     ChannelOpenOk,
-    ConfirmSelect,
-    ConfirmSelectOk,
     ConnectionClose,
     ConnectionCloseOk,
     Method,
@@ -57,12 +51,6 @@ def test_open_and_close() -> None:
     assert list(client.connection.channels) == [1]
     client.send(2, ChannelOpen())
     assert client.methods() == [ChannelOpenOk()]
-
-
-def test_access_request_gets_a_ticket() -> None:
-    client = client_of()
-    client.send(1, AccessRequest("/data"))
-    assert client.methods() == [AccessRequestOk(1)]
 
 
 def test_a_second_open_closes_the_connection() -> None:
@@ -128,28 +116,6 @@ def test_a_method_that_only_a_broker_sends(method: Method) -> None:
     code, text, class_id, method_id = closed_connection(client)
     assert (code, text) == (503, "COMMAND_INVALID - unimplemented method")
     assert (class_id, method_id) == (method.CLASS_ID, method.METHOD_ID)
-
-
-def test_flow() -> None:
-    client = client_of()
-    client.send(1, ChannelFlow(True))
-    assert client.methods() == [ChannelFlowOk(True)]
-    client.send(1, ChannelFlow(False))
-    assert closed_connection(client) == (540, "NOT_IMPLEMENTED - active=false", 20, 20)
-
-
-def test_confirm_select_twice_keeps_the_numbers() -> None:
-    client = client_of()
-    client.send(1, ConfirmSelect(), ConfirmSelect(nowait=True))
-    client.publish("nowhere")
-    client.send(1, ConfirmSelect())
-    client.publish("nowhere")
-    assert client.methods() == [
-        ConfirmSelectOk(),
-        BasicAck(1, False),
-        ConfirmSelectOk(),
-        BasicAck(2, False),
-    ]
 
 
 def test_a_channel_gives_back_what_it_holds_in_the_original_order() -> None:

@@ -1,4 +1,4 @@
-"""Connections: bad frames, closing from either side, heartbeats, and every bound on bytes."""
+"""Connections: bad frames, closing from either side, and every bound on bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from mqkit.wire import HEARTBEAT_FRAME, encode_frame, method_frame
+from mqkit.wire import encode_frame, method_frame
 from mqkit.wire.methods import (
     BasicCancel,
     BasicConsume,
@@ -18,8 +18,6 @@ from mqkit.wire.methods import (
     ConnectionClose,
     ConnectionCloseOk,
     ConnectionOpen,
-    ConnectionUpdateSecret,
-    ConnectionUpdateSecretOk,
     QueueDeclare,
     QueueDelete,
 )
@@ -185,12 +183,6 @@ def test_a_broker_that_stops_does_not_wait_for_who_has_closed() -> None:
     assert client.output() == b""
 
 
-def test_update_secret() -> None:
-    client = LoneBroker().client()
-    client.send(0, ConnectionUpdateSecret(b"new", "because"))
-    assert client.methods() == [ConnectionUpdateSecretOk()]
-
-
 def test_a_broker_that_stops_tells_everybody() -> None:
     lone = LoneBroker()
     clients = [lone.client(), lone.client()]
@@ -212,62 +204,6 @@ def test_a_broker_that_stops_drops_whoever_has_not_said_hello(said: bytes) -> No
     assert silent.connection.closed
     assert silent.output() == b""
     assert close_of(client).reply_code == 320
-
-
-# Heartbeats
-
-
-def test_a_silent_peer_is_dropped_after_two_missed_heartbeats() -> None:
-    lone = LoneBroker()
-    client = lone.client(heartbeat_s=10)
-    lone.pass_time(19)
-    assert not client.connection.closed
-    lone.pass_time(10)
-    assert client.connection.closed
-    assert client.connection.end_reason == "missed heartbeats from client"
-
-
-def test_any_octet_counts_as_a_heartbeat() -> None:
-    lone = LoneBroker()
-    client = lone.client(heartbeat_s=10)
-    for octet in HEARTBEAT_FRAME * 3:
-        lone.pass_time(9)
-        client.send_bytes(bytes((octet,)))
-    assert not client.connection.closed
-
-
-def test_the_broker_sends_heartbeats_only_when_it_has_nothing_else_to_say() -> None:
-    lone = LoneBroker()
-    client = lone.client(heartbeat_s=10)
-    for _ in range(4):
-        lone.pass_time(5.1)
-        client.send(1, BasicQos())
-        client.received()
-    assert client.heartbeats == 0
-    for _ in range(4):
-        lone.pass_time(5.1)
-        client.send_bytes(HEARTBEAT_FRAME)
-        client.received()
-    assert client.heartbeats >= 2
-
-
-def test_no_heartbeat_was_asked_for() -> None:
-    lone = LoneBroker()
-    client = lone.client(heartbeat_s=0)
-    lone.pass_time(100_000)
-    assert client.received() == []
-    assert client.heartbeats == 0
-    assert not client.connection.closed
-
-
-def test_a_client_that_is_not_read_is_not_blamed_for_silence() -> None:
-    lone = LoneBroker(limits=Limits(memory_high_watermark_bytes=10_000))
-    client = lone.client(heartbeat_s=10)
-    client.send(1, QueueDeclare("q"))
-    client.publish("q", b"x" * 20_000)
-    assert not client.connection.wants_reading
-    lone.pass_time(100)
-    assert not client.connection.closed
 
 
 # Bounds on what waits to be sent

@@ -30,7 +30,11 @@ from reference_broker.core.access.passwords import (
 )
 from reference_broker.core.base.limits import FRAME_SIZE_BEFORE_TUNE, HANDSHAKE_S, LOGIN_REFUSED_S
 from reference_broker.core.connection.connection_state import ConnectionState
-from reference_broker.core.connection.handshake import CAPABILITIES, RABBITMQ_VERSION
+from reference_broker.core.connection.handshake import (
+    CAPABILITIES,
+    RABBITMQ_VERSION,
+    foreign_protocol,
+)
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 FAILURE_CLOSE = {"capabilities": {"authentication_failure_close": True}}
@@ -384,3 +388,17 @@ def test_an_open_connection_has_no_time_limit() -> None:
 
 def test_credentials_do_not_show_the_password() -> None:
     assert "hunter2" not in repr(Credentials("ann", b"hunter2"))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01", "TLS"),
+        (b"GET / HTTP/1.1\r\n", "HTTP"),
+        (b"POST /api", "HTTP"),
+        (b"AMQP\x00\x01\x00\x00", "another version of AMQP"),
+        (b"\x10\x0e\x00\x04MQTT", "another protocol"),
+    ],
+)
+def test_what_a_client_speaks(data: bytes, words: str) -> None:
+    assert words in foreign_protocol(data)

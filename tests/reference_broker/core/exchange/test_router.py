@@ -283,7 +283,7 @@ def test_keys_that_cost_too_much_find_nothing_for_a_dead_letter(
 
 def test_by_the_default_exchange_it_goes_to_the_queues_of_its_keys(vhost: VHost) -> None:
     one, two = vhost.declare_queue("one"), vhost.declare_queue("two")
-    assert vhost.route_again("", "one", b"") == (one,)
-    assert vhost.route_again("", "one", b"", ["two", "nowhere", "one"]) == (one, two)
-    assert vhost.route_again("", "nowhere", b"") == ()
-    assert vhost.route_again("", "nowhere", b"", ["two"]) == (two,)
+    assert vhost.route("", "one", b"", again=True) == (one,)
+    assert vhost.route("", "one", b"", ["two", "nowhere", "one"], again=True) == (one, two)
+    assert vhost.route("", "nowhere", b"", again=True) == ()
+    assert vhost.route("", "nowhere", b"", ["two"], again=True) == (two,)

@@ -31,7 +31,7 @@ from mqkit.wire.methods import (
 )
 from mqkit.wire.spec import FrameType
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, Limits
-from reference_broker.core.hot_path.publish import COPIED_BODY_BYTES_MAX
+from reference_broker.core.channel.publish_target import COPIED_BODY_BYTES_MAX
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient, Received
 
 PUBLISH = method_frame(1, BasicPublish("", "q"))

@@ -1,4 +1,4 @@
-"""What is counted of messages on their way through exchanges, and sums of what is gone."""
+"""Message counts of a virtual host: its exchanges, and the channels that are gone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 
 from mqkit.wire import Properties
 from mqkit.wire.methods import (
-    BasicConsume,
     ConnectionCloseOk,
     ExchangeDeclare,
     QueueBind,
@@ -16,8 +15,9 @@ from mqkit.wire.methods import (
     TxSelect,
 )
 from reference_broker.core.arguments.queue_type import QueueType
+from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.queue.death import DeathReason
-from reference_broker.core.vhost.traffic import Traffic, VHostTraffic, traffic_of
+from reference_broker.core.vhost.traffic import Traffic, VHostTraffic
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 
@@ -112,19 +112,6 @@ def test_what_a_transaction_routes_nowhere_is_counted_at_the_commit() -> None:
     client.send(1, TxCommit())
     assert traffic_of(channel).drop_unroutable == 1
     assert counted(lone) == (1, 0)
-
-
-def test_an_answer_to_a_reply_consumer_is_delivered_without_acks() -> None:
-    lone = LoneBroker()
-    client = lone.client(channels=(1, 2))
-    client.send(1, BasicConsume("amq.rabbitmq.reply-to", no_ack=True))
-    reply_consumer = client.connection.channels[1].reply_consumer
-    assert reply_consumer is not None
-    client.send(2, QueueDeclare("q"))
-    client.publish(reply_consumer.address, channel=2)
-    traffic = traffic_of(client.connection.channels[1])
-    assert (traffic.deliver, traffic.deliver_no_ack) == (0, 1)
-    assert traffic_of(client.connection.channels[2]).drop_unroutable == 0
 
 
 def test_what_went_through_a_virtual_host_that_is_deleted_stays_counted() -> None:

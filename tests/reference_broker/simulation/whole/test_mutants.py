@@ -26,6 +26,7 @@ from reference_broker.core.queue.expiry import MessageExpiry
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.length_limit import LengthLimit
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost import queue_declaration
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.machine import disk_pump, faults, rewrite_pump
@@ -443,11 +444,10 @@ def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> WorldFactory:
 def queue_id_reused(patch: pytest.MonkeyPatch) -> WorldFactory:
     """A queue that is declared again has its old id, so that what was deleted has to be acked one
     by one; and that isn't done."""
-    queue_of = VHost._queue_of
+    queue_of = queue_declaration._queue_of
 
-    def by_name(self: VHost, wanted: Any, *rest: Any, **stored: Any) -> Queue:
-        renamed = wanted._replace(id=zlib.crc32(wanted.name.encode()))
-        return queue_of(self, renamed, *rest, **stored)
+    def by_name(vhost: VHost, wanted: Any, *rest: Any) -> Queue:
+        return queue_of(vhost, wanted._replace(id=zlib.crc32(wanted.name.encode())), *rest)
 
     def forget(self: Queue) -> None:
         self.contents.clear()
@@ -455,7 +455,7 @@ def queue_id_reused(patch: pytest.MonkeyPatch) -> WorldFactory:
         self.deleted = True
         self.expiry.cancel()
 
-    patch.setattr(VHost, "_queue_of", by_name)
+    patch.setattr(queue_declaration, "_queue_of", by_name)
     patch.setattr(Queue, "delete", forget)
     return small_world
 

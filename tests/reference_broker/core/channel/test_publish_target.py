@@ -6,7 +6,7 @@ import pytest
 
 from mqkit.wire.methods import ChannelClose, ChannelOpen, QueueDeclare, TxSelect
 from reference_broker.core.base.limits import CHANNEL_TARGETS_MAX, SHARED_TARGETS_MAX
-from reference_broker.core.channel import target_memory
+from reference_broker.core.channel import publish_target
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 
@@ -34,7 +34,7 @@ def test_who_needs_many_has_many(lone: LoneBroker) -> None:
 def test_all_together_have_a_bound_and_each_keeps_a_few(
     lone: LoneBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(target_memory, "SHARED_TARGETS_MAX", 1_000)
+    monkeypatch.setattr(publish_target, "SHARED_TARGETS_MAX", 1_000)
     greedy, other = lone.client(), lone.client()
     publish(greedy, CHANNEL_TARGETS_MAX + 1_000)
     assert lone.broker.targets.taken == 1_000

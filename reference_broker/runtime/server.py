@@ -14,6 +14,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -32,15 +33,16 @@ from reference_broker.http import (
     build_app,
     build_metrics_app,
 )
+from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.disk.journal_driver import DiskDriver, JournalDriver, MemoryDriver
-from reference_broker.runtime.disk.paced_log import PacedLog
+from reference_broker.runtime.initial_users import establish_users
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.net.connection_protocol import ConnectionProtocol
 from reference_broker.runtime.net.listening_sockets import listening_sockets
-from reference_broker.runtime.process.config import ServerConfig
-from reference_broker.runtime.process.initial_users import establish_users
+from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.process.password_thread import PasswordThread
 from reference_broker.runtime.process.timers import TickTimer
+from reference_broker.runtime.tls.client import tls_session
 from reference_broker.runtime.tls.config import LoginFrom
 
 if TYPE_CHECKING:
@@ -173,7 +175,8 @@ class Server:
     def _protocol(self) -> ConnectionProtocol:
         tls = self.config.tls
         login_from = LoginFrom.DISTINGUISHED_NAME if tls is None else tls.login_from
-        return ConnectionProtocol(self, self._loop, login_from)
+        tls_of = partial(tls_session, login_from=login_from)
+        return ConnectionProtocol(self, self._loop, tls_of)
 
     async def _close_connections(self) -> None:
         """Listen no more, and return when every connection is closed."""

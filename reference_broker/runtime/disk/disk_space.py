@@ -11,6 +11,8 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+from reference_broker.runtime.process.timers import CallLater, Timer
+
 INTERVAL_MAX_S = 10.0
 INTERVAL_MIN_S = 1.0
 """Between two looks: RabbitMQ's own bounds are 10 s and 0.1 s, but each new segment looks too."""
@@ -19,16 +21,6 @@ FILL_BYTES_PER_S = 250 * 1024 * 1024
 """How fast the disk is thought to fill at worst: what is free above the limit lasts that long."""
 
 _log = logging.getLogger(__name__)
-
-
-class Timer(Protocol):
-    """What the event loop's ``call_later`` gives."""
-
-    def cancel(self) -> None:
-        """Call no more. Idempotent."""
-
-
-CallLater = Callable[[float, Callable[[], None]], Timer]
 
 
 class DiskSpaceEvents(Protocol):

@@ -14,11 +14,10 @@ from typing import Protocol, cast
 
 from reference_broker.core.base.limits import DELIVERY_OUTPUT_BYTES_MAX
 from reference_broker.core.base.peer import Peer
+from reference_broker.core.base.tls_session import TlsSession
 from reference_broker.core.connection.connection import Connection
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.runtime.net.paced_output import PacedOutput
-from reference_broker.runtime.tls.client import tls_session
-from reference_broker.runtime.tls.config import LoginFrom
 
 CLOSE_LINGER_S = 5.0
 """How long a socket may take to send its last bytes to a peer that is slow to read them."""
@@ -27,7 +26,15 @@ READ_BYTES_PER_TURN = 1 << 18
 """When a socket has brought so much in a turn of the loop, the others have theirs first. libuv
 would read it up to 32 times, 8 MiB: small messages for a second, and nobody else is served."""
 
+TlsOf = Callable[[asyncio.BaseTransport], TlsSession | None]
+"""Reads the TLS session of a connected socket; ``None`` for a socket without TLS. Raises
+``ValueError`` for a client certificate that can't be read."""
+
 _log = logging.getLogger(__name__)
+
+
+def _no_tls(_: asyncio.BaseTransport) -> None:
+    return None
 
 
 class ConnectionHost(Protocol):
@@ -50,7 +57,8 @@ class ConnectionHost(Protocol):
 
 
 class ConnectionProtocol(asyncio.Protocol):
-    """The glue between one transport and one :class:`Connection`."""
+    """The glue between one transport and one :class:`Connection`. ``tls_of`` is asked once, when
+    the socket is connected."""
 
     connection: Connection
     """Set when the socket is connected, unless it is refused."""
@@ -59,10 +67,10 @@ class ConnectionProtocol(asyncio.Protocol):
         self,
         host: ConnectionHost,
         loop: asyncio.AbstractEventLoop,
-        login_from: LoginFrom = LoginFrom.DISTINGUISHED_NAME,
+        tls_of: TlsOf = _no_tls,
     ) -> None:
         self._host = host
-        self._login_from = login_from
+        self._tls_of = tls_of
         self._loop = loop
         self._refused = False
         self._reading = True
@@ -172,7 +180,7 @@ class ConnectionProtocol(asyncio.Protocol):
         if not remote or not local:
             return None
         try:
-            tls = tls_session(transport, self._login_from)
+            tls = self._tls_of(transport)
         except ValueError as error:
             _log.warning("%s:%s refused: its certificate can't be read: %s", *remote[:2], error)
             return None

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reference_broker.core.base.limits import MIB
-from reference_broker.runtime.disk.disk_space import CallLater, Timer
+from reference_broker.runtime.process.timers import CallLater, Timer
 
 LOOK_INTERVAL_S = 30.0
 """A look is 20 us, and on a grown process a count of what is held: 1 us for each queue. A backlog

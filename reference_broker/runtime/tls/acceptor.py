@@ -16,8 +16,8 @@ from functools import partial
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
-from reference_broker.runtime.disk.paced_log import PacedLog
 from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.tls.handshake_slot import HandshakeSlot
 
 TLS_HANDSHAKE_S = 5.0

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from reference_broker.core.base.limits import MIB
-from reference_broker.simulation.clients.features import FEATURES, vhost_of
+from reference_broker.simulation.plan.feature_names import FEATURE_NAMES, vhost_of
 from reference_broker.simulation.plan.plans import (
     BrokerPlan,
     ChannelPlan,
@@ -70,7 +70,7 @@ def with_runs(scenario: Scenario, chances: Sequence[float] = _RUN_CHANCES) -> Sc
 
 def _features(seed: int) -> list[str]:
     random = Random(f"features/{seed}")
-    return random.sample(list(FEATURES), random.choice(_FEATURES))
+    return random.sample(FEATURE_NAMES, random.choice(_FEATURES))
 
 
 def _broker(random: Random) -> BrokerPlan:

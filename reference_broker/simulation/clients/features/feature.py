@@ -12,6 +12,7 @@ from reference_broker.errors import ReplyCode
 from reference_broker.simulation.clients.features.ledger import Ledger, Post
 from reference_broker.simulation.clients.features.line import Line, Taken
 from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.plan.feature_names import vhost_of
 from reference_broker.simulation.watch.checkers import Violation
 
 UNCONFIRMED_MAX = 100
@@ -143,8 +144,3 @@ class Feature:
     def fail(self, text: str) -> Violation:
         """The violation to raise."""
         return self.ledger.fail(text)
-
-
-def vhost_of(name: str) -> str:
-    """The virtual host of a feature."""
-    return f"feature-{name}"

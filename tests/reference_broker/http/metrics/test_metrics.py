@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 
 from reference_broker.http.metrics import metrics
 from reference_broker.http.metrics.metrics import MetricsDoor
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
 FREE = Address("127.0.0.1", 0)

@@ -20,7 +20,7 @@ from mqkit.wire import PROTOCOL_HEADER, FrameParser, decode_method
 from mqkit.wire.methods import ConnectionStart
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.runtime.tls import acceptor
 from reference_broker.runtime.tls import client as tls_client

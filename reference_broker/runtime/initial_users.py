@@ -15,7 +15,7 @@ from reference_broker.core.access.passwords import SALT_BYTES, PasswordHash, has
 from reference_broker.core.access.users import User
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
-from reference_broker.runtime.process.config import GUEST, UserConfig
+from reference_broker.runtime.config import GUEST, UserConfig
 from reference_broker.runtime.process.password_thread import argon2id, is_right
 
 

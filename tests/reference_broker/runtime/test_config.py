@@ -6,7 +6,7 @@ import pytest
 
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig, parse_size
+from reference_broker.runtime.config import Address, ServerConfig, UserConfig, parse_size
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from reference_broker.runtime.tls.listeners import TlsListeners
 
 CLOSE_TIMEOUT_S = 3.0
-"""How long a stop waits for the clients' close-ok before it closes their sockets."""
+"""Seconds that a stop waits for the clients' close-ok before it closes their sockets."""
 
 DISK_FULL_RETRY_S = 1.0
-"""How often a full disk is tried again."""
+"""Seconds between two tries of a full disk."""
 
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
@@ -323,7 +323,7 @@ class Server:
             self._disk_retry = self._loop.call_later(DISK_FULL_RETRY_S, self._retry_disk)
 
     def _retry_disk(self) -> None:
-        """Blocked publishers send nothing, so nothing else may come that would kick the disk."""
+        """Kick the disk: blocked publishers send nothing, so nothing else may come that would."""
         self._disk_retry = None
         if Alarm.DISK in self.broker.alarms.on and not self._stopped:
             self._driver.retry()

@@ -1,5 +1,4 @@
-"""Timers of the event loop: the one that calls ``tick`` when the core says that something is due,
-and the type of those that repeat."""
+"""Timers of the event loop: the type of a pending call, and the one timer that ticks the core."""
 
 from __future__ import annotations
 

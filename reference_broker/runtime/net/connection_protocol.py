@@ -3,7 +3,7 @@ back.
 
 Nothing is sent while an input is handled. The server flushes once per turn of the loop, so that
 hundreds of deliveries and confirms leave in one write; a large message leaves in portions
-(:mod:`paced_output`).
+(``paced_output.py``).
 """
 
 from __future__ import annotations

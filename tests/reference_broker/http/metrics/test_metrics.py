@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.responses import PlainTextResponse
 
 from reference_broker.http.metrics import metrics
-from reference_broker.http.metrics.metrics import MetricsDoor
+from reference_broker.http.metrics.metrics import LoopbackMetrics
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
@@ -180,7 +180,7 @@ async def test_details_of_the_families_that_are_asked_for(
 
 
 async def answered(client: str, headers: dict[str, str], path: str = "/metrics") -> str:
-    door = MetricsDoor(PlainTextResponse("the app"), PlainTextResponse("metrics"))
+    door = LoopbackMetrics(PlainTextResponse("the app"), PlainTextResponse("metrics"))
     transport = httpx.ASGITransport(door, client=(client, 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://test") as caller:
         return (await caller.get(path, headers=headers)).text

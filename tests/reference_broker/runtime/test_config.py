@@ -1,4 +1,4 @@
-"""What a server is started with: addresses are read, secrets are not shown."""
+"""The configuration of a server: addresses are read, secrets are not shown."""
 
 from __future__ import annotations
 

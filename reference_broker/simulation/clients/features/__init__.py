@@ -1,4 +1,4 @@
-"""What the broker can do beyond queues, acks and dead letters: a workload for each, with its laws.
+"""Features of the broker beyond queues, acks and dead letters: a workload for each, with its laws.
 
 A seed has none to two of them. Each has a virtual host of its own in the same broker, on the same
 log, under the same faults as everything else.

@@ -96,8 +96,8 @@ class LineHost(Protocol):
 
 
 class Line:
-    """From its first byte to :attr:`over`. ``number`` tells it from others; ``settled`` counts what
-    it has settled for good. What has bytes to say has sent them when it returns."""
+    """A connection from its first byte to :attr:`over`. ``number`` tells it from others. Methods
+    that have bytes to send have sent them when they return."""
 
     def __init__(
         self,
@@ -133,15 +133,15 @@ class Line:
 
     @property
     def ready(self) -> bool:
-        """Was everything answered?"""
+        """True when every method was answered."""
         return not self.over and self._answers == self._asked
 
     def begin(self) -> None:
-        """Connected: say hello."""
+        """Send the protocol header: the link is up."""
         self._send(PROTOCOL_HEADER)
 
     def receive_data(self, data: bytes, sent: int) -> None:
-        """Bytes from the broker, and the stamp of their sending. Raises :exc:`Violation`."""
+        """Take bytes from the broker, with the stamp of their sending. Raises :exc:`Violation`."""
         self._parser.receive_data(data)
         while not self.over and (frame := self._parser.next_frame()) is not None:
             if frame.type is FrameType.HEARTBEAT:
@@ -153,7 +153,7 @@ class Line:
     # What a client does
 
     def ask(self, *methods: Method) -> None:
-        """Methods with one answer each, which is no news to anybody but :attr:`ready`."""
+        """Send methods with one answer each; :attr:`ready` is true when all are answered."""
         self._asked += len(methods)
         self._say(_CHANNEL, *methods)
 
@@ -167,7 +167,7 @@ class Line:
         message_id: str | None = None,
         headers: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Send what was posted."""
+        """Send a message that was posted in the ledger."""
         self._published += 1
         self.unconfirmed[self._published] = post
         properties = Properties(

@@ -42,7 +42,7 @@ DASHBOARDS = (
     "rabbitmq_process_max_fds", "rabbitmq_process_open_tcp_sockets",
     "rabbitmq_alarms_memory_used_watermark", "rabbitmq_alarms_free_disk_space_watermark",
 )  # fmt: skip
-"""What RabbitMQ's own Grafana dashboard (RabbitMQ-Overview) asks for."""
+"""Metrics that RabbitMQ's own Grafana dashboard (RabbitMQ-Overview) asks for."""
 
 
 async def scrape(api: httpx.AsyncClient, path: str = "/metrics") -> dict[str, Metric]:

@@ -1,4 +1,4 @@
-"""What tools ask of a cluster and its plugins."""
+"""Paths by which tools ask for a cluster and its plugins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator steers over HTTP, against a server on the network."""
+"""Control of the node over HTTP, against a server on the network."""
 
 from __future__ import annotations
 

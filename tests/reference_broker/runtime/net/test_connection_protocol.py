@@ -124,7 +124,7 @@ class Side:
         self.loop.run_forever()
 
     def flush(self) -> None:
-        """What the server does at the end of a turn, until there is nothing to do."""
+        """Do as the server does at the end of a turn, until there is nothing to do."""
         while self.lone.broker.take_dirty_connections():
             self.protocol.flush()
 

@@ -250,7 +250,7 @@ async def test_a_stop_gives_up_handshakes(tls: TlsConfig) -> None:
 def answer_over_https(
     port: int, context: ssl.SSLContext, session: ssl.SSLSession | None
 ) -> tuple[bool | None, bytes, ssl.SSLSession | None]:
-    """Whether the session was resumed, what came back, and the session."""
+    """True if the session was resumed, the answer, and the session."""
     with (
         socket.create_connection(("127.0.0.1", port), WAIT_S) as plain,
         context.wrap_socket(plain, server_hostname="localhost", session=session) as secured,

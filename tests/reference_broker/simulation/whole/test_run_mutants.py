@@ -69,7 +69,7 @@ def last_not_booked(patch: pytest.MonkeyPatch) -> None:
 
 
 def same_sequence_twice(patch: pytest.MonkeyPatch) -> None:
-    """What the log takes of a run begins at the entry of the first message again."""
+    """The part of a run that the log takes begins at the entry of the first message again."""
     append_run = publish_run._append_stored
 
     def again(queue: Queue, contents: list[Content]) -> int:
@@ -93,7 +93,7 @@ def backwards(patch: pytest.MonkeyPatch) -> None:
 
 
 def any_header_is_alike(patch: pytest.MonkeyPatch) -> None:
-    """Whether a message is persistent is looked at in the first of a run alone."""
+    """Only the first message of a run is asked whether it is persistent."""
     patch.setattr(publish_run, "shape_of", lambda header: header[:PROPERTIES])
     add = PublishRun.add
 
@@ -165,7 +165,7 @@ def prefetch_ignored(patch: pytest.MonkeyPatch) -> None:
 
 
 def redelivered_as_new(patch: pytest.MonkeyPatch) -> None:
-    """What came back is taken for what was never handed out."""
+    """Requeued messages are taken for messages that were never handed out."""
     fresh_run = QueueIndex.fresh_run
 
     def anything(self: QueueIndex) -> tuple[int, int]:

@@ -86,7 +86,7 @@ def confirm_before_sync(patch: pytest.MonkeyPatch) -> None:
 
 
 def cut_at_corruption(patch: pytest.MonkeyPatch) -> WorldFactory:
-    """What can't be read is taken for the end, as if it were the unsynced tail."""
+    """A record that can't be read is taken for the end, as if it were the unsynced tail."""
     walk = SegmentScan.__iter__
 
     def until_the_first_gap(self: SegmentScan) -> Iterator[Found | Gap]:
@@ -260,7 +260,7 @@ def rewriting_forgets_what_was_said_of_others(patch: pytest.MonkeyPatch) -> None
 
 
 def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
-    """What earlier segments say about one that was merged since is known by its old base."""
+    """A segment's acks about one that was merged since are known by its old base."""
     patch.setattr(
         RewritePlan, "carries", lambda self, base: base in [span.base for span in self.about]
     )
@@ -269,7 +269,7 @@ def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def acks_of_the_segment_in_use_baked_twice(patch: pytest.MonkeyPatch) -> None:
-    """What continues a range that was baked is taken for baked too."""
+    """Acks that continue a range that was baked are taken for baked too."""
     patch.setattr(ForeignRanges, "close", lambda self: None)
 
 

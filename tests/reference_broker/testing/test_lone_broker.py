@@ -29,6 +29,7 @@ def test_a_confirm_waits_for_the_sync_of_a_journal_that_is_not_always_synced() -
     assert client.methods() == []
     lone.sync()
     assert client.methods() == [BasicAck(1)]
+    assert lone.journal.synced == lone.journal.tail
 
 
 def test_time_passes_with_all_ticks_that_the_broker_asks_for() -> None:

@@ -24,7 +24,7 @@ from mqkit.wire import ReplyCode as ReplyCode
 
 
 class Scope(StrEnum):
-    """What an :exc:`AmqpError` closes."""
+    """The part of a connection that an :exc:`AmqpError` closes."""
 
     CHANNEL = "channel"
     CONNECTION = "connection"
@@ -54,8 +54,8 @@ class AmqpError(ReferenceBrokerError):
 
     @property
     def reply_text(self) -> str:
-        """What goes on the wire. A shortstr holds 255 bytes: a longer text is cut, as RabbitMQ
-        does, to 252 and three dots."""
+        """The text on the wire. A shortstr holds 255 bytes: a longer text is cut, as RabbitMQ does,
+        to 252 and three dots."""
         text = f"{self.code.name} - {self.text}"
         octets = text.encode(errors="surrogateescape")  # a routing key may be in it
         if len(octets) > 255:
@@ -97,8 +97,8 @@ class Corrupt(StoreError):
 
 
 class LaterVersion(StoreError):
-    """What is in the data folder is of a kind that this version doesn't know. Start the version
-    that wrote it, or restore a backup."""
+    """The data folder has records of a kind that this version doesn't know. Start the version that
+    wrote them, or restore a backup."""
 
 
 class BadConfiguration(ReferenceBrokerError):

@@ -79,7 +79,7 @@ def start_brokers(pipe: Connection) -> None:
     """A worker's task: reports the :class:`Start` of the import and of two brokers, by what they
     are. The brokers keep nothing, and have AMQP and HTTP on free ports of this machine."""
     loaded, began = len(sys.modules), _now()
-    from reference_broker.runtime.process.config import Address, ServerConfig
+    from reference_broker.runtime.config import Address, ServerConfig
     from reference_broker.runtime.server import Server
 
     starts = {BROKER_IMPORT: _since(began, loaded)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from fuzz.target import Target
 from reference_broker.http.definitions.file import DefinitionsFile
-from reference_broker.http.definitions.importing import DefinitionsImport
+from reference_broker.http.definitions.topology_import import TopologyImport
 from reference_broker.http.request.answer import ApiError
 from reference_broker.http.request.body import decoded
 from reference_broker.http.rows.message import header_of, payload_from_json, properties_from_json
@@ -22,7 +22,7 @@ def check(data: bytes) -> None:
     except ApiError:
         return
     vhosts = LoneBroker().broker.vhosts
-    imported = DefinitionsImport(DefinitionsFile.parse(body, "/"), vhosts)
+    imported = TopologyImport(DefinitionsFile.parse(body, "/"), vhosts)
     if not imported.faults:
         imported.apply(vhosts)
     DefinitionsFile.parse(body, None)

@@ -1,7 +1,7 @@
 """The management API: RabbitMQ's paths and JSON names, served in the broker's own event loop.
 
 Reading looks at the core's objects as they are; changing something is an input of the core like
-any other (:mod:`core_input`), and is answered when it is on disk.
+any other (``request/core_input.py``), and is answered when it is on disk.
 """
 
 from __future__ import annotations

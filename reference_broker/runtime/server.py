@@ -14,6 +14,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -32,25 +33,26 @@ from reference_broker.http import (
     build_app,
     build_metrics_app,
 )
+from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.disk.journal_driver import DiskDriver, JournalDriver, MemoryDriver
-from reference_broker.runtime.disk.paced_log import PacedLog
+from reference_broker.runtime.initial_users import establish_users
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.net.connection_protocol import ConnectionProtocol
 from reference_broker.runtime.net.listening_sockets import listening_sockets
-from reference_broker.runtime.process.config import ServerConfig
-from reference_broker.runtime.process.initial_users import establish_users
+from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.process.password_thread import PasswordThread
 from reference_broker.runtime.process.timers import TickTimer
+from reference_broker.runtime.tls.client import tls_session
 from reference_broker.runtime.tls.config import LoginFrom
 
 if TYPE_CHECKING:
     from reference_broker.runtime.tls.listeners import TlsListeners
 
 CLOSE_TIMEOUT_S = 3.0
-"""How long a stop waits for the clients' close-ok before it closes their sockets."""
+"""Seconds that a stop waits for the clients' close-ok before it closes their sockets."""
 
 DISK_FULL_RETRY_S = 1.0
-"""How often a full disk is tried again."""
+"""Seconds between two tries of a full disk."""
 
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
@@ -173,7 +175,8 @@ class Server:
     def _protocol(self) -> ConnectionProtocol:
         tls = self.config.tls
         login_from = LoginFrom.DISTINGUISHED_NAME if tls is None else tls.login_from
-        return ConnectionProtocol(self, self._loop, login_from)
+        tls_of = partial(tls_session, login_from=login_from)
+        return ConnectionProtocol(self, self._loop, tls_of)
 
     async def _close_connections(self) -> None:
         """Listen no more, and return when every connection is closed."""
@@ -320,7 +323,7 @@ class Server:
             self._disk_retry = self._loop.call_later(DISK_FULL_RETRY_S, self._retry_disk)
 
     def _retry_disk(self) -> None:
-        """Blocked publishers send nothing, so nothing else may come that would kick the disk."""
+        """Kick the disk: blocked publishers send nothing, so nothing else may come that would."""
         self._disk_retry = None
         if Alarm.DISK in self.broker.alarms.on and not self._stopped:
             self._driver.retry()

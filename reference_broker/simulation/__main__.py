@@ -18,7 +18,8 @@ from reference_broker.simulation.report import Tally, run_in_parallel, run_seed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what ``arguments`` ask for (the process's, if none are given); the exit status."""
+    """Run the seeds that ``arguments`` ask for (the process's, if none are given). Returns the exit
+    status."""
     parser = argparse.ArgumentParser(
         prog="python -m reference_broker.simulation",
         description="The real broker over a simulated clock, network and disk.",

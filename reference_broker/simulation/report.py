@@ -1,4 +1,4 @@
-"""Runs seeds, and says what came of them."""
+"""Running seeds, one or many, and their results in words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def world_of(seed: int) -> World:
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """What one seed came to. ``failure`` is the broken law, or a traceback of the broker's; empty
+    """The result of one seed. ``failure`` is the broken law, or a traceback of the broker's; empty
     when all held."""
 
     scenario: Scenario
@@ -33,14 +33,14 @@ class SeedResult:
     counts: Counter[str]
     faults: Counter[str]
     gone: Counter[str]
-    """What was confirmed, by what became of it."""
+    """Confirmed messages that are gone, by their fate."""
     trace_hash: str
     failure: str
     lost: int
 
     @property
     def replay(self) -> str:
-        """The command that does exactly this again."""
+        """The command that runs exactly this again."""
         return f"python -m reference_broker.simulation --seed {self.scenario.seed}"
 
     def summary(self) -> str:
@@ -65,7 +65,7 @@ class SeedResult:
 
 @dataclass(slots=True)
 class Tally:
-    """Many seeds together."""
+    """The results of many seeds together."""
 
     seeds: int = 0
     virtual_us: int = 0
@@ -126,7 +126,7 @@ def run_seed(seed: int, make: WorldFactory = world_of) -> SeedResult:
 
 
 def run_seeds(seeds: Iterable[int], make: WorldFactory = world_of) -> Tally:
-    """Run them all, failing or not."""
+    """Run all ``seeds``, failing or not."""
     tally = Tally()
     for seed in seeds:
         tally.add(run_seed(seed, make))
@@ -134,8 +134,8 @@ def run_seeds(seeds: Iterable[int], make: WorldFactory = world_of) -> Tally:
 
 
 def run_in_parallel(seeds: Sequence[int], jobs: int) -> Iterator[SeedResult]:
-    """The result of each seed, in their order, with ``jobs`` processes at work. What one comes to
-    does not depend on the others."""
+    """The result of each seed, in their order, with ``jobs`` processes at work. A result does not
+    depend on the others."""
     if jobs == 1:
         yield from map(run_seed, seeds)
         return

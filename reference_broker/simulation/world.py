@@ -1,4 +1,4 @@
-"""One run of one scenario: everything that is made of it, and the two phases of it.
+"""One run of one scenario: its parts, and its two phases.
 
 First faults and clients together, then neither: a last consumer must get everything that was
 promised, and after it acked all of that nothing may come back.
@@ -39,21 +39,21 @@ from reference_broker.simulation.watch.checkers import (
 from reference_broker.simulation.watch.history import History
 
 CONVERGE_US = 120_000_000
-"""How long each step of the last phase may take, in virtual time: far more than one does."""
+"""Microseconds of virtual time for each step of the last phase: far more than one takes."""
 
 REST_US = 45_000_000
-"""From the last client's end: what waits expires within 15 s, and 30 s after the last ack the log
-has to be tidy."""
+"""Microseconds of rest after the last client's end: messages that wait expire within 15 s, and 30 s
+after the last ack the log has to be tidy."""
 
 REBUILD_PAUSE_US = (3_000_000, 15_000_000)
 _NOT_SYNCED_PAUSE_US = 3_000
 LAST_MESSAGES = 5
-"""Published in one piece at the very end."""
+"""Messages that are published in one piece at the very end."""
 
 
 class World:
-    """Made of a scenario; :meth:`run` it once. ``disk`` is for those who want to watch it, or to
-    have one that forgets; it must be a new one."""
+    """The world of a scenario; :meth:`run` it once. ``disk`` is for those who want to watch it, or
+    to have one that forgets; it must be a new one."""
 
     def __init__(self, scenario: Scenario, disk: PoweredDisk | None = None) -> None:
         self.scenario = scenario
@@ -107,7 +107,7 @@ class World:
         self._taps: dict[int, Tap] = {}
         self._rebuilds = self._random("rebuilds")
         self._disk_differs = False
-        """A bit of a file is not what the running broker once wrote."""
+        """True when a bit of a file is not what the running broker once wrote."""
         self._last_published: tuple[object, int] | None = None
 
     def run(self) -> None:
@@ -148,7 +148,7 @@ class World:
 
     @property
     def fault_counts(self) -> Counter[str]:
-        """By kind, those that struck in the middle of a recovery included."""
+        """Faults by kind, those that struck in the middle of a recovery included."""
         return self.faults.counts + Counter(
             {"power loss in recovery": self.machine.cuts_in_recovery}
         )
@@ -159,7 +159,8 @@ class World:
         return self.machine.node
 
     def broker_sent(self, link: Link, data: bytes) -> None:
-        """What the broker had for a client at the end of an input: part of the trace."""
+        """Make the bytes that the broker sends to a client at the end of an input part of the
+        trace."""
         self.history.note("sent", self.clock.now_us, link.number, data)
         tap = self._taps.get(link.number)
         if tap is not None:
@@ -270,5 +271,5 @@ class World:
         return FeatureActor(self.clock, self._random(f"actor/{name}"), self.machine, feature)
 
     def _random(self, part: str) -> Random:
-        """A source of its own for each part: a change in one leaves the others as they were."""
+        """A source of randomness for each part: a change in one leaves the others as they were."""
         return Random(f"{part}/{self.scenario.seed}")

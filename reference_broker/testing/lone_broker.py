@@ -1,8 +1,13 @@
-"""A broker with clients on it, and no network: what one side says is handed to the other.
+"""A broker with clients on it, and no network: bytes are handed from one side to the other.
 
-For tests of connections and channels, and for whoever wants to see what a broker answers. Time
-stands still until :meth:`LoneBroker.pass_time`; nothing is synced to disk unless the journal is
-one that always is, or :meth:`LoneBroker.sync` is called.
+    lone = LoneBroker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q"))
+    assert client.methods() == [QueueDeclareOk("q", 0, 0)]
+
+For tests of connections and channels, and for whoever wants to see a broker's answers. Time stands
+still until :meth:`LoneBroker.pass_time`; nothing is synced to disk unless the journal is one that
+always is (the default), or :meth:`LoneBroker.sync` is called.
 """
 
 from __future__ import annotations
@@ -39,6 +44,7 @@ from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Journal, MemoryJournal
 
 FRAME_MAX = 131_072
+"""Frame size, in octets, that a client asks for when nothing else is said."""
 
 CAPABILITIES = {
     "publisher_confirms": True,
@@ -47,10 +53,11 @@ CAPABILITIES = {
     "connection.blocked": True,
     "authentication_failure_close": True,
 }
+"""Capabilities that a client tells of when nothing else is said: all that the broker looks at."""
 
 
 class Received(NamedTuple):
-    """What the broker sent: a method, and its content if it has one."""
+    """A method that the broker sent, with its content if it has one."""
 
     channel: int
     method: Method
@@ -59,8 +66,12 @@ class Received(NamedTuple):
 
 
 class LoneBroker:
-    """The broker and its clock. Users: ``guest`` (from loopback only) and ``remote``, each with its
-    name as the password."""
+    """A broker and its clock. Users: ``guest`` (from loopback only) and ``remote``, each with its
+    name as the password.
+
+    ``broker`` is the real one: look inside, or change it within an input. ``journal`` is a
+    :class:`MemoryJournal` unless one is given; ``now_s`` and ``wall_ms`` are the clock.
+    """
 
     def __init__(
         self,
@@ -85,7 +96,8 @@ class LoneBroker:
         self.wall_ms = 1_700_000_000_000
 
     def socket(self, host: str = "127.0.0.1", tls: TlsSession | None = None) -> LoneClient:
-        """A client that has connected and said nothing."""
+        """A client that has connected from ``host`` and sent nothing. Raises
+        :exc:`~reference_broker.core.broker.TooManyConnections`."""
         peer = Peer(host, 50_000, "127.0.0.1", 5672, tls)
         return LoneClient(self, self.broker.connect(peer, self.now_s, self.wall_ms))
 
@@ -98,7 +110,8 @@ class LoneBroker:
         frame_max: int = FRAME_MAX,
         channel_max: int = 2047,
     ) -> LoneClient:
-        """A client that is logged in, with channels open, and nothing left to read."""
+        """A client that is logged in as ``guest`` to ``/``, with channels open, and nothing left to
+        read. A heartbeat of 0 is none."""
         client = self.socket()
         client.send_bytes(PROTOCOL_HEADER)
         properties = {"capabilities": CAPABILITIES if capabilities is None else capabilities}
@@ -111,12 +124,12 @@ class LoneBroker:
         return client
 
     def sync(self) -> None:
-        """The disk is done with everything that the journal was given."""
+        """Report everything in the journal as synced, so that confirms leave. Idempotent."""
         self.journal.synced = self.journal.tail
         self.broker.synced(self.journal.tail, self.now_s, self.wall_ms)
 
     def pass_time(self, seconds: float) -> None:
-        """Move both clocks, and tick whenever the broker asked for it."""
+        """Move both clocks on, and tick whenever the broker asked for it."""
         end_s = self.now_s + seconds
         while True:
             due_s = self.broker.next_deadline()
@@ -132,7 +145,8 @@ class LoneBroker:
 
 
 class LoneClient:
-    """One client's end of a connection."""
+    """One client's end of a connection; made by :class:`LoneBroker`. ``connection`` is the broker's
+    end, and ``heartbeats`` counts those that the broker sent."""
 
     def __init__(self, lone: LoneBroker, connection: Connection) -> None:
         self._lone = lone
@@ -142,11 +156,11 @@ class LoneClient:
         self._assemblers: dict[int, ContentAssembler] = {}
 
     def send_bytes(self, data: bytes) -> None:
-        """Anything at all."""
+        """Send bytes, which may be anything at all."""
         self.connection.receive_data(data, self._lone.now_s, self._lone.wall_ms)
 
     def send(self, channel: int, *methods: Method) -> None:
-        """Methods without content, in one piece."""
+        """Send methods without content, in one piece."""
         self.send_bytes(b"".join(method_frame(channel, method) for method in methods))
 
     def publish(
@@ -160,31 +174,31 @@ class LoneClient:
         properties: Properties | None = None,
         frame_max: int = FRAME_MAX,
     ) -> None:
-        """A message."""
+        """Send basic.publish with its content."""
         method = BasicPublish(exchange, routing_key, mandatory)
         self.send_bytes(
             content_frames(channel, method, properties or Properties(), body, frame_max)
         )
 
     def select_confirms(self, channel: int = 1) -> None:
-        """Have the broker confirm what the channel publishes from now on."""
+        """Put the channel into confirm mode. Discards output that was not read."""
         self.send(channel, ConfirmSelect())
         self.received()
 
     def disconnect(self) -> None:
-        """The socket is gone."""
+        """End the connection, as by a socket that is gone."""
         self.connection.receive_eof(self._lone.now_s, self._lone.wall_ms)
 
     def resume_writing(self) -> None:
-        """The socket takes more again."""
+        """Tell the broker that the socket takes more again."""
         self.connection.resume_writing(self._lone.now_s, self._lone.wall_ms)
 
     def output(self) -> bytes:
-        """What the broker has sent since the last look, as bytes."""
+        """Take the output since the last look, as bytes."""
         return b"".join(self.connection.take_output())
 
     def received(self) -> list[Received]:
-        """What the broker has sent since the last look. Heartbeats are counted apart."""
+        """Take the output since the last look, decoded. Heartbeats are counted apart."""
         self._parser.receive_data(self.output())
         got: list[Received] = []
         while (frame := self._parser.next_frame()) is not None:
@@ -198,5 +212,5 @@ class LoneClient:
         return got
 
     def methods(self) -> list[Method]:
-        """What the broker has sent since the last look, without channels and contents."""
+        """Take the output since the last look, decoded, without channels and contents."""
         return [received.method for received in self.received()]

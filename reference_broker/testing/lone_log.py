@@ -1,6 +1,12 @@
-"""A log without a broker: queues that are an index each, and the least that performs batches.
+"""A log without a broker: each queue is an index, and the disk is in memory.
 
-For tests of the store, and for whoever wants to see what a log does on its own.
+    log, disk, queues = opened()
+    queues.publish()
+    pump(log, disk)
+    assert sequences(disk) == [1]
+
+For tests of the store, and for whoever wants to see a log alone. Bytes are on the disk after
+:func:`pump`.
 """
 
 from __future__ import annotations
@@ -18,7 +24,8 @@ from reference_broker.store.start.recovery import recover
 
 
 class LoneQueues:
-    """Stands for the broker of ``log``: publishes and acks, and knows what is alive."""
+    """The broker of ``log``, as the log sees it: publishes and acks, and knows the live entries.
+    ``indexes`` are the queues, by id; 7 is the one that is meant when none is named."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -26,13 +33,16 @@ class LoneQueues:
         log.attach(self)
 
     def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
+        """As :class:`~reference_broker.core.journal.journal.EntrySource` has it."""
         if queue_id in self.indexes:
             yield from self.indexes[queue_id].live_columns(queue_id, start, end)
 
     def index(self, queue_id: int) -> QueueIndex:
+        """The queue, which is made if it is not there."""
         return self.indexes.setdefault(queue_id, QueueIndex(1))
 
     def publish(self, size: int = 10, queue_ids: Sequence[int] = (7,)) -> Content:
+        """Log one message with a body of ``size`` bytes, and enter it into each queue."""
         entries = [Entry(queue_id, self.index(queue_id).tail) for queue_id in queue_ids]
         content = Content(b"\x01e\x01k", b"header", bytes(size))
         self.log.publish(entries, content)
@@ -40,17 +50,19 @@ class LoneQueues:
         return content
 
     def enter(self, entries: Sequence[Entry], content: Content) -> None:
+        """Enter a message that was logged into the indexes of its queues."""
         for entry in entries:
             index = self.index(entry.queue_id)
             index.append(content.position, len(content.body), content.stored)
 
     def take(self, queue_id: int = 7) -> int:
+        """Hand out the first ready message: its sequence. There must be one."""
         taken = self.indexes[queue_id].take()
         assert taken is not None
         return taken[0]
 
     def ack(self, queue_id: int = 7, sequence: int | None = None) -> None:
-        """Ack what was taken; the first message where nothing is said."""
+        """Ack a message that was taken; without ``sequence``, take the first one and ack it."""
         if sequence is None:
             sequence = self.take(queue_id)
         entry = self.indexes[queue_id].entry(sequence)
@@ -59,21 +71,22 @@ class LoneQueues:
 
 
 def opened(segment_bytes: int = SEGMENT_BYTES) -> tuple[Log, SimulatedDisk, LoneQueues]:
-    """A new log on a disk of its own, and its queues."""
+    """A new log on a new disk, and its queues, of which there are none yet."""
     disk = SimulatedDisk()
     log, _ = open_log(disk, segment_bytes=segment_bytes)
     return log, disk, LoneQueues(log)
 
 
 def adopted(log: Log, recovered: RecoveredLog) -> LoneQueues:
-    """The queues as they are after a restart."""
+    """The queues as a restart has recovered them, for the ``log`` that was opened with them."""
     queues = LoneQueues(log)
     queues.indexes = {queue_id: levels[0] for queue_id, levels in recovered.queues.items()}
     return queues
 
 
 def pump(log: Log, disk: SimulatedDisk) -> Batch | None:
-    """Have what is pending written; what that was, or ``None``."""
+    """Write the pending batch to the disk, and report it synced. Returns it; ``None`` if nothing
+    was pending."""
     batch = log.take_batch()
     if batch is not None:
         for operation in batch.operations:
@@ -83,7 +96,8 @@ def pump(log: Log, disk: SimulatedDisk) -> Batch | None:
 
 
 def settle_down(log: Log, disk: SimulatedDisk, *, rewriting: bool = True) -> None:
-    """Write, rewrite and delete until there is nothing to do any more."""
+    """Write, rewrite and delete until there is nothing to do any more. Raises
+    :exc:`AssertionError` for a log that never comes to rest."""
     for _ in range(1000):
         plan = log.begin_rewrite() if rewriting else None
         if plan is not None:
@@ -99,7 +113,7 @@ def segments(disk: SimulatedDisk) -> list[str]:
 
 
 def sequences(disk: SimulatedDisk, queue_id: int = 7) -> list[int]:
-    """What a start would find in a queue."""
+    """Sequences of the messages that a start would find in a queue."""
     levels = recover(disk).queues.get(queue_id, {})
     return [
         sequence
@@ -110,7 +124,8 @@ def sequences(disk: SimulatedDisk, queue_id: int = 7) -> list[int]:
 
 
 def filled(log: Log, disk: SimulatedDisk, queues: LoneQueues) -> None:
-    """Publish and ack until another segment begins, and let deletions happen."""
+    """Fill the segment in use: publish to queue 9 and ack until another segment begins, then write
+    and delete what is due."""
     files = set(segments(disk))
     while set(segments(disk)) <= files:
         queues.publish(300, (9,))

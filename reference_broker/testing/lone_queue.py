@@ -1,6 +1,14 @@
-"""A queue without a broker: the least that :class:`QueueEnvironment` and :class:`ConsumerPort` ask.
+"""Queues without a broker: fakes of a queue's environment and of a consumer.
 
-For tests of queues, and for whoever wants to see what one does on its own.
+    host = QueueHost()
+    queue = host.declare("q", max_length=3)
+    consumer = LoneConsumer()
+    queue.add_consumer(consumer)
+    host.publish(queue, b"1", header=encode_header(1, Properties()))
+    assert consumer.bodies == [b"1"]
+
+For tests of queues, and for whoever wants to see a queue alone. The journal records, unless
+another is given; time stands still until :meth:`QueueHost.advance`.
 """
 
 from __future__ import annotations
@@ -26,7 +34,8 @@ from reference_broker.testing.recording_journal import RecordingJournal
 
 
 class LoneConsumer:
-    """Takes what it is given. ``credit`` is how many unsettled messages it will hold."""
+    """A consumer that keeps its deliveries in ``leases``. ``credit`` is the number of deliveries
+    that it has room for: raise it after acks."""
 
     def __init__(
         self,
@@ -48,17 +57,20 @@ class LoneConsumer:
         self.requeue = requeue
         self.leases: list[Lease] = []
         self.asked = 0
-        """How often :meth:`capacity` was called."""
+        """Number of calls of :meth:`capacity`."""
 
     def capacity(self) -> bool:
+        """True while there is credit."""
         self.asked += 1
         return self.credit > 0
 
     def deliver(self, lease: Lease) -> None:
+        """Take a delivery."""
         self.credit -= 1
         self.leases.append(lease)
 
     def deliver_run(self, leases: Iterator[Lease]) -> int:
+        """Take deliveries while there is credit; how many."""
         count = 0
         while self.capacity() and (lease := next(leases, None)) is not None:
             self.deliver(lease)
@@ -67,13 +79,15 @@ class LoneConsumer:
 
     @property
     def bodies(self) -> list[bytes]:
-        """What it was given, in order."""
+        """Bodies of the deliveries, in order."""
         return [bytes(lease.content.body) for lease in self.leases]
 
 
 class QueueHost:
-    """A virtual host of queues only. ``routes`` says where an (exchange, key) leads; a missing
-    exchange is one that no key names. The default exchange reaches every queue by its name."""
+    """A virtual host of queues only, and the environment of each
+    (:class:`~reference_broker.core.queue.ports.QueueEnvironment`). ``routes`` has the queues that
+    an exchange and a routing key lead to; an exchange that is in no key is missing. The default
+    exchange reaches every queue by its name."""
 
     def __init__(self, journal: Journal | None = None, wall_ms: int = 1_000_000) -> None:
         self.journal: Journal = RecordingJournal() if journal is None else journal
@@ -86,14 +100,15 @@ class QueueHost:
         self.queues: dict[str, Queue] = {}
         self.routes: dict[tuple[str, str], list[str]] = {}
         self.gone: list[tuple[str, str]] = []
-        """Why and which queues were deleted by themselves."""
+        """Queues that were deleted by themselves: ``expired`` or ``unused``, and the name."""
         self._dirty = DirtyQueues()
         self.mark_dirty = self._dirty.mark
 
     def declare(
         self, name: str, *, durable: bool = True, auto_delete: bool = False, **arguments: Any
     ) -> Queue:
-        """A queue; arguments without their ``x-`` and with underscores (``max_length=3``)."""
+        """Declare a queue; arguments are without their ``x-`` and with underscores
+        (``max_length=3``)."""
         table = {"x-" + key.replace("_", "-"): value for key, value in arguments.items()}
         queue = self.queues[name] = Queue(
             id=len(self.queues) + 1,
@@ -110,7 +125,8 @@ class QueueHost:
     def publish(
         self, queues: Queue | Iterable[Queue], *bodies: bytes, header: bytes, settle: bool = True
     ) -> bool:
-        """Publish each body with ``header``; then dispatch, unless ``settle`` is false."""
+        """Publish each body with ``header``; then dispatch, unless ``settle`` is false. True if
+        every message was taken by every queue."""
         targets = (queues,) if isinstance(queues, Queue) else tuple(queues)
         name = targets[0].name.encode()
         route = b"\0" + bytes((len(name),)) + name
@@ -122,11 +138,12 @@ class QueueHost:
         return taken
 
     def settle(self) -> None:
-        """The end of an input: dispatch what is dirty."""
+        """End an input: dispatch every queue that was touched."""
         self._dirty.dispatch()
 
     def answer_fetches(self) -> None:
-        """Have the disk answer what was asked, and what that makes be asked, until nothing is."""
+        """Answer the journal's fetches, and those that follow from the answers, until there are
+        none. Only for a :class:`RecordingJournal`."""
         journal = self.journal
         assert isinstance(journal, RecordingJournal)
         while journal.fetches:
@@ -137,7 +154,7 @@ class QueueHost:
             self.settle()
 
     def advance(self, milliseconds: int) -> None:
-        """Let time pass, in one step, and do what is due at its end."""
+        """Let time pass, in one step, and fire the deadlines that are due at its end."""
         self.moment.wall_ms += milliseconds
         self.moment.mono_s += milliseconds / 1000
         self.deadlines.fire(self.moment.wall_ms)

@@ -1,4 +1,11 @@
-"""A journal in a list: every record that the core asks for, in order, and its messages."""
+"""A journal in a list: every record that the core asks for, in order, and its messages.
+
+    journal = RecordingJournal()
+    ...
+    assert journal.records == [("publish", (Entry(1, 0),), b"body"), ("ack", 1, 0, 0)]
+
+Nothing is synced until a test sets ``synced``; a read waits for :meth:`RecordingJournal.answer`.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +18,11 @@ from reference_broker.core.journal.journal import Entry, EntrySource, Fetched
 from reference_broker.core.message.content import NOT_STORED, Content
 
 RECORD_BYTES = 40
-"""What the recording journal accounts for a message beside its body."""
+"""Bytes that the recording journal accounts for a message beside its body."""
 
 
 class Fetch(NamedTuple):
-    """What a queue has asked for."""
+    """A queue's request to read messages back."""
 
     queue_id: int
     sequences: tuple[int, ...]
@@ -23,10 +30,12 @@ class Fetch(NamedTuple):
 
 
 class RecordingJournal:
-    """A journal that writes what it is told into a list, as tuples that start with the verb.
+    """A :class:`~reference_broker.core.journal.journal.Journal` whose ``records`` are tuples that
+    start with the verb.
 
-    It has the messages too: :meth:`answer` answers the oldest of the ``fetches``, whenever the test
-    likes. ``pages`` are those that are paged, by position; there are none without ``has_pages``.
+    It keeps the messages, too: :meth:`answer` answers the oldest of the ``fetches``, whenever the
+    test likes. ``pages`` are the messages that are paged, by position; without ``has_pages`` none
+    is. A mistake of the core's, such as an ack with wrong bytes, is an :exc:`AssertionError`.
     """
 
     def __init__(self, epoch: int = 1, *, has_pages: bool = True) -> None:
@@ -44,7 +53,7 @@ class RecordingJournal:
         self._messages: dict[int, Content] = {}
 
     def attach(self, entries: EntrySource) -> None:
-        """Nobody is asked."""
+        """Do nothing: no entry is ever asked for."""
 
     def _append(self, *record: Any) -> int:
         self.records.append(record)
@@ -97,7 +106,8 @@ class RecordingJournal:
         self.fetches.append(Fetch(queue_id, tuple(sequences), tuple(positions)))
 
     def answer(self) -> Fetched:
-        """The answer to the oldest fetch, as the disk gives it: contents that nobody else has."""
+        """Remove the oldest fetch, and return its answer: new contents, as from a disk, and
+        ``None`` for each that is ``damaged``. Hand the answer to the queue or the broker."""
         fetch = self.fetches.pop(0)
         pairs = zip(fetch.sequences, fetch.positions, strict=True)
         return Fetched(
@@ -105,7 +115,7 @@ class RecordingJournal:
         )
 
     def message(self, position: int) -> Content:
-        """What was published or paged there; a page may be gone by now."""
+        """The message that was published or paged at ``position``; a page may be gone by now."""
         return self._messages[position]
 
     def _read(self, position: int) -> Content | None:

@@ -26,7 +26,7 @@ from mqkit.transport.over_aio_pika.adapter import AioPikaTransport
 from mqkit.transport.over_pika.adapter import PikaTransport
 from mqkit.transport.seam import Endpoint, Transport
 from mqkit.url import parse
-from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.server import Server
 from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, Verify
 

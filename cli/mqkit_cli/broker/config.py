@@ -30,7 +30,7 @@ from mqkit.topology.section import Section
 from mqkit_cli.broker.tls_section import read_address, read_tls
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.process.config import (
+from reference_broker.runtime.config import (
     ServerConfig,
     UserConfig,
     check_mechanisms,

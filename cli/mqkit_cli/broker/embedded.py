@@ -11,7 +11,7 @@ from mqkit.transport.seam import Endpoint
 from mqkit_cli.connection import Target, in_vhost, target_of
 from mqkit_cli.render import note
 from reference_broker.core.broker import DEFAULT_VHOST
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
 LOOPBACK = "127.0.0.1"

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from mqkit_cli.errors import CommandError
-from reference_broker.runtime.process.config import (
+from reference_broker.runtime.config import (
     DEFAULT_AMQP,
     DEFAULT_HTTP,
     Address,

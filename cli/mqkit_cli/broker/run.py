@@ -14,7 +14,7 @@ import typer
 
 from mqkit_cli.broker import options as options
 from mqkit_cli.broker.service import serve
-from reference_broker.runtime.process.config import ServerConfig
+from reference_broker.runtime.config import ServerConfig
 
 
 def run(

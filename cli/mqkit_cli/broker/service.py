@@ -15,12 +15,12 @@ from mqkit_cli.errors import CommandError
 from reference_broker.core.broker import Broker
 from reference_broker.core.memory_watermark import held_bytes, shrink_emptied
 from reference_broker.errors import DataDirectoryLocked, DiskFailed
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.process.allocator import (
     give_free_memory_back,
     give_large_blocks_their_own_pages,
 )
 from reference_broker.runtime.process.collector import leave_messages_to_their_reference_counts
-from reference_broker.runtime.process.config import Address, ServerConfig
 from reference_broker.runtime.process.heap_trimmer import HeapTrimmer
 from reference_broker.runtime.server import Server
 

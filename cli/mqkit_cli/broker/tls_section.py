@@ -8,7 +8,7 @@ from mqkit.topology.document import ScalarNode
 from mqkit.topology.fault import Fault
 from mqkit.topology.section import Section
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.process.config import Address
+from reference_broker.runtime.config import Address
 from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, TlsVersion, Verify
 
 TLS_KEYS = (

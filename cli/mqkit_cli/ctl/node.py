@@ -15,7 +15,7 @@ from mqkit_cli.ctl.arguments import FLAG
 from mqkit_cli.ctl.command import MANY, Call, Command
 from mqkit_cli.ctl.exits import UNAVAILABLE, CtlError, UsageError
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.process.config import parse_size
+from reference_broker.runtime.config import parse_size
 
 _OWN = {
     404: CtlError(UNAVAILABLE, "only the reference broker can do this over HTTP"),

@@ -1,4 +1,4 @@
-"""``/api/vhost-limits`` and ``/api/user-limits``: how much of something there may be."""
+"""``/api/vhost-limits`` and ``/api/user-limits``: limits on connections, channels and queues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from reference_broker.http.request.listing import listed
 
 
 class VHostLimits:
-    """``/api/vhost-limits``. A limit that is set holds for what is opened or declared later."""
+    """``/api/vhost-limits``. A limit that is set holds for connections opened and queues declared
+    later."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -71,7 +72,7 @@ class VHostLimits:
 
 
 class UserLimits:
-    """``/api/user-limits``. Anybody may read them."""
+    """``/api/user-limits``. Anybody may read user limits."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

@@ -1,4 +1,4 @@
-"""``/api/login`` and ``/api/auth/attempts``: a login that is only tried, and how many were."""
+"""``/api/login``, a login that is only tried, and ``/api/auth/attempts``, the counts of logins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reference_broker.http.request.body import read_bytes
 from reference_broker.http.request.host import Host
 
 FORM_BYTES_MAX = 4_096
-"""A name and a password, percent-encoded."""
+"""Bytes of a form with a name and a password, percent-encoded."""
 
 FORM_FIELDS_MAX = 16
 
@@ -28,8 +28,8 @@ class Logins:
         self._host = host
 
     async def login(self, request: Request) -> Response:
-        """Whether the ``username`` and ``password`` of a form are those of somebody who may use the
-        management API. Raises :exc:`ApiError` 401 otherwise.
+        """Check the ``username`` and ``password`` of a form: 200 if they are right, and the user
+        may use the management API. Raises :exc:`ApiError` 401 otherwise.
 
         RabbitMQ sets a cookie with both in it, for its own page alone. None is set here: the page
         needs none, and a password in a cookie goes to every port of the host.
@@ -42,20 +42,20 @@ class Logins:
         return json_response("ok")
 
     async def attempts(self, request: Request) -> Response:
-        """By protocol, this request's own login included. Raises :exc:`ApiError` 404 for another
-        node."""
+        """Counts of logins by protocol, this request's own included. Raises :exc:`ApiError` 404 for
+        another node."""
         self._require_node(request)
         counts = self._host.broker.login_attempts.counts()
         return json_response([_attempt_row(count) for count in counts])
 
     async def attempts_by_source(self, request: Request) -> Response:
-        """None: who came from where is not kept, as in RabbitMQ where nobody has set
+        """An empty list: origins of logins are not kept, as in RabbitMQ where nobody has set
         ``track_auth_attempt_source``. Raises :exc:`ApiError` 404 for another node."""
         self._require_node(request)
         return json_response([])
 
     async def reset_attempts(self, request: Request) -> Response:
-        """Count anew. Raises :exc:`ApiError` 404 for another node."""
+        """Set the counts to 0. Raises :exc:`ApiError` 404 for another node."""
         self._require_node(request)
         self._host.broker.login_attempts.reset()
         return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -66,7 +66,7 @@ class Logins:
 
 
 def _form(body: bytes) -> tuple[str, bytes] | None:
-    """Name and password, where both can be read."""
+    """Name and password of a form, where both can be read."""
     try:
         fields = dict(
             parse_qsl(

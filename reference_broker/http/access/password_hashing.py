@@ -1,4 +1,4 @@
-"""Waiting for a new password's hash, which is made beside the loop."""
+"""The wait of a request for a new password's hash, which is made beside the event loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reference_broker.http.request.answer import ApiError
 
 
 async def hashed_for(passwords: Passwords, wanted: UserRequest) -> PasswordHash:
-    """What to keep for the user. Raises :exc:`ApiError` 503 where too many are being made."""
+    """The hash to keep for the user. Raises :exc:`ApiError` 503 where too many are being made."""
     if wanted.password is None:
         return wanted.hashed
     made: asyncio.Future[PasswordHash | None] = asyncio.get_running_loop().create_future()

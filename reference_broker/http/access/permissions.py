@@ -1,4 +1,4 @@
-"""``/api/permissions`` and ``/api/topic-permissions``: who may do what. For administrators."""
+"""``/api/permissions`` and ``/api/topic-permissions``, for administrators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reference_broker.http.request.listing import listed, shown_columns
 
 
 def permission_rows(broker: Broker, user: str | None = None, vhost: str | None = None) -> list[Row]:
-    """Those of a user, or in a virtual host, or all."""
+    """The permissions of a user, or in a virtual host, or all."""
     return [
         {"user": name, "vhost": place}
         | dict(zip(("configure", "write", "read"), permission.texts(), strict=True))
@@ -31,7 +31,7 @@ def permission_rows(broker: Broker, user: str | None = None, vhost: str | None =
 def topic_permission_rows(
     broker: Broker, user: str | None = None, vhost: str | None = None
 ) -> list[Row]:
-    """Those of a user, or in a virtual host, or all."""
+    """The topic permissions of a user, or in a virtual host, or all."""
     return [
         {"user": name, "vhost": place, "exchange": exchange} | permission._asdict()
         for place, name, exchange, permission in broker.access.topic_permissions()
@@ -40,7 +40,7 @@ def topic_permission_rows(
 
 
 class Permissions:
-    """``/api/permissions`` and what is below."""
+    """``/api/permissions`` and the paths below."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -61,7 +61,7 @@ class Permissions:
         return shown_columns(request, rows[0])
 
     async def put(self, request: Request) -> Response:
-        """Give a user patterns: 201 for the first, 204 in place of others."""
+        """Set a user's patterns: 201 for the first, 204 in place of others."""
         body = await read_object(
             request, ("configure", "write", "read"), bytes_max=BESIDE_THE_MESSAGE_BYTES
         )
@@ -75,7 +75,7 @@ class Permissions:
         return Response(status_code=HTTPStatus.CREATED if is_new else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
-        """Keep the user out of the virtual host. Connections stay, and may do nothing."""
+        """Remove a user's permission in the virtual host. Connections stay, and may do nothing."""
         vhost, user = _names(request)
         with self._inputs.begin(request) as broker:
             if broker.access.permission(user, vhost) is None:
@@ -86,8 +86,8 @@ class Permissions:
 
 
 class TopicPermissions:
-    """``/api/topic-permissions`` and what is below. One user's in a virtual host are a list: there
-    is one for each exchange."""
+    """``/api/topic-permissions`` and the paths below. One user's in a virtual host are a list:
+    there is one for each exchange."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -104,7 +104,7 @@ class TopicPermissions:
         return await listed(request, self._named(request), _itself)
 
     async def put(self, request: Request) -> Response:
-        """Give a user patterns over an exchange's routing keys: 201 for the first, else 204."""
+        """Set a user's patterns for an exchange's routing keys: 201 for the first, else 204."""
         body = await read_object(
             request, ("exchange", "write", "read"), bytes_max=BESIDE_THE_MESSAGE_BYTES
         )
@@ -122,7 +122,8 @@ class TopicPermissions:
         return Response(status_code=HTTPStatus.CREATED if is_new else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
-        """Those for one exchange where the path names it, else all of the user's there."""
+        """Remove the topic permission for one exchange where the path names it, else all of the
+        user's there."""
         vhost, user = _names(request)
         with self._inputs.begin(request) as broker:
             for row in self._named(request):
@@ -131,7 +132,8 @@ class TopicPermissions:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     def _named(self, request: Request) -> list[Row]:
-        """Raises :exc:`ApiError` 404 where there are none."""
+        """The topic permissions of the user in the virtual host. Raises :exc:`ApiError` 404 where
+        there are none."""
         vhost, user = _names(request)
         exchange = request.path_params.get("exchange")
         rows = [

@@ -1,4 +1,5 @@
-"""What a user is to be: the body of ``PUT /api/users/NAME``, and a user of a definitions file.
+"""The wanted properties of a user: the body of ``PUT /api/users/NAME``, and a user of a definitions
+file.
 
 The keys are RabbitMQ's: ``password`` or ``password_hash`` with ``hashing_algorithm``, ``tags`` (a
 list, or a text with commas), ``limits``; and ``permissions``, by virtual host, for a new user. A
@@ -21,17 +22,19 @@ from reference_broker.http.request.answer import ApiError, bad_request
 from reference_broker.http.request.limit_value import limits_of
 
 NAME_BYTES_MAX = 255
-"""Of a user's or virtual host's name: what connection.open has room for."""
+"""Bytes of a user's or virtual host's name: connection.open has room for no more."""
 
 PASSWORD_BYTES_MAX = 1_024
-"""Longer than any that a login's first frame has room for beside the name would be of no use."""
+"""Bytes of a password. A longer one would be of no use: a login's first frame has no room for it
+beside the name."""
 
 _PATTERNS = ("configure", "write", "read")
 
 
 @dataclass(frozen=True, slots=True)
 class UserRequest:
-    """``password`` is to be hashed; where it is ``None``, ``hashed`` is kept as it is."""
+    """Wanted properties of a user. ``password`` is to be hashed; where it is ``None``, ``hashed``
+    is kept as it is."""
 
     tags: tuple[str, ...]
     limits: Mapping[str, int]
@@ -41,7 +44,8 @@ class UserRequest:
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> UserRequest:
-        """Raises :exc:`ApiError` 400, in RabbitMQ's words where it has some."""
+        """The user that a JSON object describes. Raises :exc:`ApiError` 400, in RabbitMQ's words
+        where it has some."""
         tags = body.get("tags", body.get("administrator"))
         if tags is None:
             raise bad_request("tags_not_present")
@@ -68,7 +72,7 @@ def checked_name(name: str, kind: str) -> str:
 
 
 def text_in(body: Mapping[str, Any], name: str) -> str:
-    """A text that UTF-8 can hold. Raises :exc:`ApiError` 400."""
+    """The text under ``name``, which UTF-8 must be able to hold. Raises :exc:`ApiError` 400."""
     value = body.get(name)
     if isinstance(value, str):
         try:
@@ -91,7 +95,7 @@ def tags_of(value: object) -> tuple[str, ...]:
 
 
 def permission_of(body: Mapping[str, Any]) -> Permission:
-    """Raises :exc:`ApiError` 400 for what is no text, or no pattern."""
+    """The patterns of a body. Raises :exc:`ApiError` 400 for one that is no text, or no pattern."""
     texts = [text_in(body, name) for name in _PATTERNS]
     return Permission(*map(_pattern_of, texts))
 
@@ -104,7 +108,8 @@ def _pattern_of(text: str) -> AccessPattern:
 
 
 def invalid_pattern(text: str, error: BadPattern) -> ApiError:
-    """RE2's words, where RabbitMQ has those of PCRE as lists of character codes."""
+    """The refusal of a pattern, in RE2's words; RabbitMQ has those of PCRE as lists of character
+    codes."""
     return bad_request(["invalid_regexp", text, str(error)])
 
 
@@ -118,7 +123,8 @@ def _permissions(value: object) -> dict[str, Permission]:
 
 
 def _password_of(body: Mapping[str, Any]) -> bytes | None:
-    """``None`` where there is none, or an empty one, with which nobody can log in."""
+    """The password of a body; ``None`` where there is none, or an empty one, with which nobody can
+    log in."""
     if not body.get("password"):
         if body.get("password", "") != "":
             raise bad_request(["not_string", "password"])

@@ -1,4 +1,4 @@
-"""``/api/users``: who may log in. For administrators."""
+"""``/api/users``: the users, for administrators."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns
 
 USER_BYTES_MAX = 1 * MIB
-"""Of a request about users: room for some thousand names or permissions."""
+"""Bytes of a request about users: room for some thousand names or permissions."""
 
 
 class Users:
-    """``/api/users`` and what is below."""
+    """``/api/users`` and the paths below."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -37,7 +37,7 @@ class Users:
         return await listed(request, users, user_row, order=lambda user: user.name)
 
     async def without_permissions(self, request: Request) -> Response:
-        """Those who may enter no virtual host."""
+        """The users who may enter no virtual host."""
         broker = self._host.broker
         entering = {user for _, user, _ in broker.access.permissions()}
         users = [user for user in broker.users.all() if user.name not in entering]
@@ -70,7 +70,8 @@ class Users:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def bulk_delete(self, request: Request) -> Response:
-        """Remove several users. One that is not there ends it; those before it are gone."""
+        """Remove several users. A name that is not there ends the request; users named before it
+        are gone."""
         body = await read_object(request, ("users",), bytes_max=USER_BYTES_MAX)
         names = body["users"]
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -101,7 +102,7 @@ class Users:
 
 
 def user_row(user: User) -> Row:
-    """As RabbitMQ shows a user, hash included."""
+    """A user as RabbitMQ shows one, hash included."""
     return {
         "name": user.name,
         "password_hash": user.password.in_base64(),
@@ -112,7 +113,7 @@ def user_row(user: User) -> Row:
 
 
 def no_such_user(name: str) -> ApiError:
-    """For a body that names somebody unknown."""
+    """The answer to a body that names an unknown user."""
     return bad_request(["no_such_user", name])
 
 

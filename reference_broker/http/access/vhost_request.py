@@ -1,4 +1,5 @@
-"""What is kept of a virtual host, as JSON has it: ``PUT /api/vhosts/NAME``, a definitions file."""
+"""Description, tags and default queue type of a virtual host in JSON: ``PUT /api/vhosts/NAME``, a
+definitions file."""
 
 from __future__ import annotations
 
@@ -10,12 +11,13 @@ from reference_broker.http.access.user_request import tags_of, text_in
 from reference_broker.http.request.answer import bad_request
 
 _QUEUE_TYPE_NAMES = ("default_queue_type", "defaultqueuetype")
-"""RabbitMQ 4's name, and 3.10's."""
+"""The key of the default queue type: RabbitMQ 4's, and 3.10's."""
 
 
 def vhost_info(body: Mapping[str, Any], existing: VHostInfo | None) -> VHostInfo:
-    """A description and tags that are not given are set to empty; limits stay, and so does a
-    default queue type. Raises :exc:`ApiError` 400."""
+    """The virtual host's properties that a JSON object describes. A description and tags that are
+    not given are set to empty; limits stay, and so does a default queue type. Raises
+    :exc:`ApiError` 400."""
     queue_type = UNDEFINED if existing is None else existing.default_queue_type
     for name in _QUEUE_TYPE_NAMES:
         if body.get(name):

@@ -1,4 +1,4 @@
-"""Virtual hosts, and finding what a path names in them."""
+"""``/api/vhosts``, and the virtual hosts and exchanges that other paths name."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from reference_broker.http.rows.rendering import vhost_row
 from reference_broker.http.rows.statistics import Spans, Statistics
 
 DEFAULT_EXCHANGE_ALIAS = "amq.default"
-"""What paths call the exchange without a name."""
+"""The name in paths of the exchange without a name."""
 
 Item = TypeVar("Item")
 
 
 class Placed(Generic[Item]):
-    """An object with its virtual host, which it may not know itself."""
+    """An object with its virtual host, which the object may not know."""
 
     __slots__ = ("item", "vhost")
 
@@ -67,7 +67,7 @@ def named_vhosts(broker: Broker, request: Request) -> list[VHost]:
 
 
 def placed(vhosts: Iterable[VHost], of: Callable[[VHost], Iterable[Item]]) -> list[Placed[Item]]:
-    """Everything that ``of`` gives for each virtual host."""
+    """Every object that ``of`` gives for each virtual host."""
     return [Placed(vhost, item) for vhost in vhosts for item in of(vhost)]
 
 
@@ -86,7 +86,7 @@ class VHosts:
         self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
-        """Those that the user may enter, or all for whoever is monitoring."""
+        """The virtual hosts that the user may enter, or all for whoever is monitoring."""
         node = self._host.node().name
         broker = self._host.broker
         among = named_vhosts if is_monitoring(user_of(request)) else vhosts_of
@@ -115,8 +115,8 @@ class VHosts:
         return shown_columns(request, self._statistics.of_vhost(row, vhost, totals, spans))
 
     async def put(self, request: Request) -> Response:
-        """Make a virtual host (201), which whoever makes it may do everything in; or change what is
-        kept of one (204)."""
+        """Make a virtual host (201), with all permissions for the user who makes it; or change the
+        properties of one (204)."""
         name = checked_name(request.path_params["vhost"], "vhost")
         body = await read_object(request, (), bytes_max=BESIDE_THE_MESSAGE_BYTES)
         with self._inputs.begin(request) as broker:
@@ -129,14 +129,14 @@ class VHosts:
         return Response(status_code=HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
-        """Delete it with all that is in it; connections to it are closed (320)."""
+        """Delete a virtual host with all that is in it; connections to it are closed (320)."""
         with self._inputs.begin(request) as broker:
             broker.delete_vhost(vhost_of(broker, request).name)
         await self._inputs.on_disk()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def start(self, request: Request) -> Response:
-        """A virtual host is never down here, so there is nothing to start."""
+        """Do nothing: a virtual host is never down here."""
         name, node = request.path_params["vhost"], request.path_params["node"]
         if name not in self._host.broker.vhosts:
             raise bad_request(f'Request to node {node} failed with {{no_such_vhost,<<"{name}">>}}')

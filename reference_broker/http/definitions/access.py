@@ -27,17 +27,20 @@ from reference_broker.http.request.answer import ApiError, Row
 from reference_broker.http.request.limit_value import limits_of
 
 SECTIONS = ("users", "vhosts", "permissions", "topic_permissions")
-"""Of a whole broker's file; one for a single virtual host has nothing to do with them."""
+"""The sections of a whole broker's file; a file for a single virtual host has nothing to do with
+them."""
 
 LIMITS_COMPONENT = "vhost-limits"
-"""How RabbitMQ keeps a virtual host's limits among the ``parameters``; ``limits`` is their name."""
+"""The component of a virtual host's limits among RabbitMQ's ``parameters``; ``limits`` is their
+name."""
 
 LIMITS_NAME = "limits"
 
 
 @dataclass(slots=True)
 class AccessDefinitions:
-    """What a file wants. Ask for ``faults``; if there are none, :meth:`apply` it in an input."""
+    """Virtual hosts, users, permissions and limits that a file wants. Ask for ``faults``; if there
+    are none, call :meth:`apply` in an input of the core."""
 
     faults: Faults = field(default_factory=list)
     _broker: Broker = field(kw_only=True)
@@ -48,7 +51,8 @@ class AccessDefinitions:
 
     @classmethod
     def parse(cls, body: Row, broker: Broker, vhost: str | None) -> AccessDefinitions:
-        """With ``vhost`` the file is for that virtual host: of all this only its limits count."""
+        """Read the sections of a file. With ``vhost`` the file is for that virtual host: of all
+        this only its limits count."""
         found = cls(_broker=broker)
         if vhost is None:
             found._each(body, "vhosts", "name", found._take_vhost)
@@ -73,7 +77,7 @@ class AccessDefinitions:
         }
 
     def apply(self, hashes: Mapping[str, PasswordHash]) -> None:
-        """Make all of it: virtual hosts, users, then what speaks of both. ``hashes`` are those of
+        """Make everything: virtual hosts, users, then what speaks of both. ``hashes`` are those of
         the ``users`` with a password in plain text."""
         broker, access = self._broker, self._broker.access
         for name, info in self._vhosts.items():
@@ -160,8 +164,8 @@ class AccessDefinitions:
 
 
 def has_passwords(body: Row) -> bool:
-    """Whether a user's password stands in the file in plain text. False for what is no list of
-    users, too: :meth:`AccessDefinitions.parse` says what is wrong with it."""
+    """True if a user's password stands in the file in plain text. False also where ``users`` is no
+    list of users: :meth:`AccessDefinitions.parse` says what is wrong with it."""
     users = body.get("users")
     return isinstance(users, list) and any(
         isinstance(row, dict) and row.get("password") for row in users
@@ -170,7 +174,7 @@ def has_passwords(body: Row) -> bool:
 
 @contextmanager
 def _as_faults() -> Iterator[None]:
-    """What the same value would be answered over HTTP is what is wrong with the item."""
+    """Turn the error that HTTP would answer for a value into a fault of the item."""
     try:
         yield
     except ApiError as error:

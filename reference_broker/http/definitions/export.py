@@ -42,22 +42,24 @@ class _Section(NamedTuple):
 
 
 def exported(broker: Broker) -> AsyncIterator[bytes]:
-    """All of the broker, as of this moment: what a restart would find, and transient exchanges."""
+    """All of the broker, as of this moment: every definition that a restart would find, and
+    transient exchanges."""
     return _pieces(_head(broker), _sections(list(broker.vhosts.values()), without=_OF_NO_FILE))
 
 
 def exported_vhost(vhost: VHost) -> AsyncIterator[bytes]:
-    """One virtual host. Its items don't name it, so that the file fits any other."""
+    """One virtual host, as of this moment. Its items don't name it, so that the file fits any
+    other."""
     head: Row = {"rabbit_version": RABBITMQ_VERSION, **_parameters_and_policies([vhost])}
     return _pieces(head, _sections([vhost], without=("vhost", *_OF_NO_FILE)))
 
 
 _OF_NO_FILE = ("properties_key",)
-"""What listings have, and files have not."""
+"""Columns of listings that files do not have."""
 
 
 def _head(broker: Broker) -> Row:
-    """What stands before the large sections."""
+    """The sections before the large ones."""
     users = sorted(broker.users.all(), key=lambda user: user.name)
     return {
         "rabbit_version": RABBITMQ_VERSION,
@@ -74,7 +76,7 @@ def _head(broker: Broker) -> Row:
 
 
 def _vhost_row(vhost: VHost) -> Row:
-    """Labels are written where there are some, in the words of RabbitMQ 4."""
+    """A virtual host. Labels are written where there are some, in the words of RabbitMQ 4."""
     info = vhost.info
     row: Row = {"name": vhost.name}
     if info.description or info.tags:
@@ -90,7 +92,7 @@ def _parameters_and_policies(vhosts: list[VHost]) -> Row:
 
 
 def _limits(vhosts: Iterable[VHost]) -> list[Row]:
-    """Where RabbitMQ has them: among the parameters."""
+    """The limits of virtual hosts, which RabbitMQ has among the parameters."""
     return [
         {
             "component": LIMITS_COMPONENT,
@@ -119,7 +121,7 @@ def _sections(vhosts: list[VHost], *, without: Sequence[str]) -> list[_Section]:
 
 
 def _exchanges(vhost: VHost) -> list[Exchange]:
-    """All but the broker's own: every broker has those."""
+    """All exchanges but the broker's own: every broker has those."""
     return [
         exchange
         for exchange in vhost.exchanges.values()
@@ -132,7 +134,7 @@ def _queues(vhost: VHost) -> list[Queue]:
 
 
 def _bindings(vhost: VHost) -> Iterable[Binding]:
-    """What somebody has bound, as far as both ends are in the file or everywhere."""
+    """The bindings that somebody has made, as far as both ends are in the file or everywhere."""
     for exchange in vhost.exchanges.values():
         for binding in exchange.bindings.values():
             to_queue = binding.destination_is_queue
@@ -141,7 +143,7 @@ def _bindings(vhost: VHost) -> Iterable[Binding]:
 
 
 def _is_exported(queue: Queue) -> bool:
-    """A name that the broker gave is not in a file: nobody may declare it."""
+    """False for a queue whose name the broker gave: nobody may declare such a name."""
     return survives_restart(queue) and not queue.name.startswith(RESERVED_PREFIX)
 
 
@@ -156,7 +158,7 @@ def _queue_row(queue: Queue, vhost: str) -> Row:
 
 
 async def _pieces(head: Row, sections: Iterable[_Section]) -> AsyncIterator[bytes]:
-    """The JSON object. The loop has its turn between slices."""
+    """The JSON object in pieces. The loop has its turn between slices."""
     yield encode(head)[:-1]
     for section in sections:
         before = b"," + encode(section.name) + b":["

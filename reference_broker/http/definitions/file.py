@@ -16,7 +16,7 @@ from reference_broker.core.base.names import RESERVED_PREFIX, cleaned
 from reference_broker.http.request.answer import Row
 
 Faults: TypeAlias = list[str]
-"""What is wrong, a text each that begins with the item's name."""
+"""Faults of a file's items, a text each that begins with the item's name."""
 
 CLASSIC = QueueType.CLASSIC.value
 _TYPE = "x-queue-type"
@@ -25,7 +25,7 @@ _SHOWN_CHARACTERS = 80
 
 
 class ItemFault(Exception):
-    """Why an item can't be imported; whoever reads the section adds the item's name."""
+    """An item can't be imported, and why; the reader of the section adds the item's name."""
 
 
 class ExchangeItem(NamedTuple):
@@ -86,7 +86,8 @@ Item = TypeVar("Item", ExchangeItem, QueueItem, BindingItem)
 
 @dataclass(slots=True)
 class DefinitionsFile:
-    """What a file wants declared, in the file's order, and what could not be read.
+    """Exchanges, queues and bindings that a file wants, in the file's order, and the items that
+    could not be read.
 
     ``skipped`` names the queues that a broker has named, with their bindings: RabbitMQ exports
     them, but nobody may declare such a name, and their clients ask for new ones.
@@ -100,8 +101,8 @@ class DefinitionsFile:
 
     @classmethod
     def parse(cls, body: Row, vhost: str | None) -> DefinitionsFile:
-        """With ``vhost`` everything goes there, whatever the items say (as RabbitMQ does it);
-        without, each item has to name its own."""
+        """Read the sections of a file. With ``vhost`` everything goes there, whatever the items say
+        (as RabbitMQ does it); without, each item has to name its own."""
         faults: Faults = []
         queues = _items(body, "queues", "queue", vhost, _queue, faults)
         bindings = _items(body, "bindings", "binding", vhost, _binding, faults)
@@ -117,8 +118,8 @@ class DefinitionsFile:
 
 
 def rows(body: Row, section: str, faults: Faults) -> Iterator[tuple[int, Row]]:
-    """The objects of a section with their numbers from 1; none where the file has no such
-    section. What is no object is a fault."""
+    """The objects of a section with their numbers from 1; none where the file has no such section.
+    An item that is no object is a fault."""
     found = body.get(section, [])
     if not isinstance(found, list):
         faults.append(f"{section}: {shown(found)} is not a list")
@@ -131,7 +132,7 @@ def rows(body: Row, section: str, faults: Faults) -> Iterator[tuple[int, Row]]:
 
 
 def text_of(row: Row, name: str) -> str:
-    """A text that fits where AMQP has names. Raises :exc:`ItemFault`."""
+    """The text under ``name``, which must fit where AMQP has names. Raises :exc:`ItemFault`."""
     value = row.get(name)
     if not isinstance(value, str):
         raise ItemFault(_unsuitable(row, name, "a text"))
@@ -143,7 +144,7 @@ def text_of(row: Row, name: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value of the file in a message: cut short."""
+    """A value of the file, cut short for a message."""
     return f"{value!r:.{_SHOWN_CHARACTERS}}"
 
 
@@ -228,8 +229,8 @@ def _flag(row: Row, name: str) -> bool:
 
 
 def _arguments(row: Row) -> dict[str, Any]:
-    """The field table that a client would have sent. It goes through the codec here, for what
-    can't be read again at the next start must never get into the log."""
+    """The field table that a client would have sent. It goes through the codec here, for a value
+    that can't be read again at the next start must never get into the log."""
     value = row.get("arguments", {})
     if value == []:  # how some tools write an empty table
         value = {}

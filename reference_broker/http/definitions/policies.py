@@ -28,10 +28,10 @@ from reference_broker.http.policies.policies import policies_of, policy_row, pol
 from reference_broker.http.request.answer import ApiError, Row
 
 SECTIONS = ("policies", "parameters", "global_parameters")
-"""What is read here."""
+"""The sections that are read here."""
 
 INTERNAL = "internal"
-"""Global parameters that begin so say which cluster wrote the file. RabbitMQ 3.10 exports its
+"""Prefix of the global parameters that say which cluster wrote the file. RabbitMQ 3.10 exports its
 ``internal_cluster_id``; later ones leave them out. They are not taken."""
 
 
@@ -42,10 +42,11 @@ class _PolicyItem(NamedTuple):
     wish: PolicyWish
 
 
-class PoliciesOfFile:
-    """What a file has of them: ask for :attr:`faults`, and :meth:`apply` if there are none. Nothing
-    else may happen to the broker in between, but that the file's virtual hosts are made: ``vhosts``
-    has a stand-in for each of these. With ``vhost`` all policies go there."""
+class PolicyDefinitions:
+    """Policies and parameters that a file wants: ask for :attr:`faults`, and call :meth:`apply` if
+    there are none. Nothing else may happen to the broker in between, but that the file's virtual
+    hosts are made: ``vhosts`` has a stand-in for each of these. With ``vhost`` all policies go
+    there."""
 
     def __init__(
         self, body: Row, vhost: str | None, vhosts: Mapping[str, VHost], broker: Broker
@@ -62,7 +63,7 @@ class PoliciesOfFile:
         self.faults += _faults_of_number(self._policies, vhosts)
 
     def apply(self) -> None:
-        """Set everything. Before queues are declared, which costs them no second look."""
+        """Set everything. Call it before queues are declared: then it costs them no second look."""
         for item in self._policies:
             self._broker.vhosts[item.vhost].policies.set(item.kind, item.name, item.wish)
         for name, value in self._values.items():
@@ -72,7 +73,7 @@ class PoliciesOfFile:
         read = _policy_of_row if section == "policies" else _policy_of_parameter
         for number, row in rows(body, section, self.faults):
             if row.get("component") == LIMITS_COMPONENT:
-                continue  # :mod:`definitions_access` reads them
+                continue  # access.py reads them
             label = shown(row["name"]) if isinstance(row.get("name"), str) else f"item {number}"
             try:
                 vhost = text_of(row, "vhost") if self._vhost is None else self._vhost

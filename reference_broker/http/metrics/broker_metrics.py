@@ -32,7 +32,7 @@ _CHURN_TEXTS = {
     "queues_created": "Total number of queues created",
     "queues_deleted": "Total number of queues deleted",
 }
-"""In the order of :data:`measures.CHURN`."""
+"""Help texts in the order of :data:`measures.CHURN`."""
 
 _TO_CONSUMERS = "Total number of messages delivered to consumers using basic."
 _GLOBAL = {
@@ -91,7 +91,8 @@ _GLOBAL = {
         True,
     ),
 }
-"""By the counter's name in ``message_stats``; whether the type of queue is told."""
+"""Metric name, help text, and true where the type of queue is a label, by the counter's name in
+``message_stats``."""
 
 _DEATHS = {
     DeathReason.EXPIRED: "message TTL exceeded",
@@ -104,14 +105,14 @@ _DEATHS = {
 def single(
     name: str, kind: str, text: str, value: float, labels: dict[str, str] | None = None
 ) -> Metric:
-    """A metric of one sample. ``name`` is as it is scraped."""
+    """A metric of one sample. ``name`` is as scrapers see it."""
     metric = Metric(name.removesuffix("_total") if kind == "counter" else name, text, kind)
     metric.add_sample(name, labels or {}, value)
     return metric
 
 
 def churn_metrics(broker: Broker, prefix: str) -> Iterator[Metric]:
-    """``connection_churn_metrics``."""
+    """``connection_churn_metrics``: connections, channels and queues that came and went."""
     counts = measures.churn_of(broker)
     for (name, text), count in zip(_CHURN_TEXTS.items(), counts, strict=True):
         yield single(f"{prefix}{name}_total", "counter", text, count)
@@ -133,7 +134,7 @@ def login_metrics(broker: Broker, prefix: str) -> Iterator[Metric]:
 
 
 def node_coarse_metrics(broker: Broker, node: Node, prefix: str) -> Iterator[Metric]:
-    """What the process uses."""
+    """Memory, sockets and files that the process uses."""
     texts = {
         "mem_used": ("process_resident_memory_bytes", "Memory used in bytes"),
         "fd_used": ("process_open_fds", "Open file descriptors"),
@@ -146,7 +147,7 @@ def node_coarse_metrics(broker: Broker, node: Node, prefix: str) -> Iterator[Met
 
 
 def node_metrics(broker: Broker, node: Node, wall_ms: int, prefix: str) -> Iterator[Metric]:
-    """What the process may use. Dashboards look for the uptime under Erlang's name."""
+    """Limits of the process, and its uptime. Dashboards look for that under Erlang's name."""
     limits = broker.limits
     uptime_s = (wall_ms - node.started_at_ms) / 1000
     for name, text, value in (
@@ -162,13 +163,13 @@ def node_metrics(broker: Broker, node: Node, wall_ms: int, prefix: str) -> Itera
 
 
 def persister_metrics(node: Node, prefix: str) -> Iterator[Metric]:
-    """``node_persister_metrics``."""
+    """``node_persister_metrics``: the store's syncs."""
     text = "Total number of I/O sync operations"
     yield single(f"{prefix}io_sync_ops_total", "counter", text, node.sync_count)
 
 
 def damage_metrics(node: Node) -> Iterator[Metric]:
-    """What the store could not read: ours, so not under RabbitMQ's prefix."""
+    """Records and messages that the store could not read: ours, so not under RabbitMQ's prefix."""
     damage = node.store_damage
     for name, text, value in (
         ("lost_messages", "Messages that are lost, at most", damage.lost_messages),
@@ -180,7 +181,7 @@ def damage_metrics(node: Node) -> Iterator[Metric]:
 
 
 def identity_metrics(broker: Broker, node: Node, version: str) -> Iterator[Metric]:
-    """What dashboards join on: the names of node and cluster, and the versions."""
+    """Labels that dashboards join on: the names of node and cluster, and the versions."""
     yield single(
         "rabbitmq_build_info",
         "untyped",
@@ -207,7 +208,7 @@ def identity_metrics(broker: Broker, node: Node, version: str) -> Iterator[Metri
 
 
 def alarm_metrics(broker: Broker) -> Iterator[Metric]:
-    """The alarms, and since when the process runs."""
+    """The alarms, and the time at which the process began."""
     started = started_at_s()
     if started is not None:
         text = "Start time of the process since unix epoch in seconds."
@@ -222,7 +223,7 @@ def alarm_metrics(broker: Broker) -> Iterator[Metric]:
 
 
 def object_totals(broker: Broker) -> Iterator[Metric]:
-    """How many of each there are."""
+    """Totals of connections, channels, consumers and queues."""
     connections = [each for each in broker.connections.values() if each.vhost is not None]
     queues = [queue for vhost in broker.vhosts.values() for queue in vhost.queues.values()]
     channels = sum(len(each.channels) for each in connections)
@@ -241,7 +242,7 @@ def object_totals(broker: Broker) -> Iterator[Metric]:
 
 
 def global_metrics(broker: Broker) -> Iterator[Metric]:
-    """Everything that ever went through this process."""
+    """Messages that ever went through this process."""
     counts = dict(zip(measures.BROKER, measures.measured_broker(broker), strict=True))
     by_type = measures.measured_by_queue_type(broker)
     for key, (name, text, tells_type) in _GLOBAL.items():

@@ -1,4 +1,4 @@
-"""Which metrics there are: RabbitMQ's names, types and help texts, and where each value comes from.
+"""The table of metrics: RabbitMQ's names, types and help texts, and where each value comes from.
 
 Left out is what only Erlang has: schedulers, Raft, Mnesia, the message store's own files.
 """
@@ -19,7 +19,8 @@ Subject = TypeVar("Subject")
 
 
 class Metric(NamedTuple):
-    """``name`` is without the prefix ``rabbitmq_``; that of a counter ends in ``_total``."""
+    """A metric of the broker. ``name`` is without the prefix ``rabbitmq_``; that of a counter ends
+    in ``_total``."""
 
     name: str
     kind: Kind
@@ -27,8 +28,8 @@ class Metric(NamedTuple):
 
 
 class ObjectMetric(NamedTuple, Generic[Subject]):
-    """A metric with one value for each queue, channel or connection. ``family`` is what
-    ``/metrics/detailed`` calls its group. A sum says nothing where it is not ``summed``."""
+    """A metric with one value for each queue, channel or connection. ``family`` is the name of its
+    group in ``/metrics/detailed``. A sum says nothing where it is not ``summed``."""
 
     metric: Metric
     family: str

@@ -53,7 +53,7 @@ _CLUSTER = "rabbitmq_cluster_"
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 
-class MetricsDoor:
+class LoopbackMetrics:
     """Lets this machine's scrapers through to ``metrics``, and everything else to ``app``."""
 
     def __init__(self, app: ASGIApp, metrics: ASGIApp) -> None:
@@ -89,7 +89,7 @@ class _Kind(NamedTuple):
 
 
 class Metrics:
-    """The answers. Objects are listed at once and read in slices."""
+    """The answers to scrapers. Objects are listed at once and read in slices."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -140,7 +140,8 @@ class Metrics:
         yield from broker_metrics.damage_metrics(node)
 
     def _families(self, families: Sequence[str], vhosts: list[str] | None) -> Iterator[Metric]:
-        """What is no queue's, channel's or connection's."""
+        """Metrics of the broker and of virtual hosts: those that belong to no queue, channel or
+        connection."""
         broker, node = self._host.broker, self._host.node()
         shown = [each for each in broker.vhosts.values() if vhosts is None or each.name in vhosts]
         if "connection_churn_metrics" in families:
@@ -210,12 +211,13 @@ def _channel_labels(channel: Channel) -> dict[str, str]:
 
 
 def _connection_labels(connection: Connection) -> dict[str, str]:
-    """RabbitMQ has the process here, under the same label as a channel's."""
+    """Labels of a connection. RabbitMQ has the process here, under the same label as a
+    channel's."""
     return {"channel": str(connection.peer)}
 
 
 def _summed(kind: _Kind) -> Iterator[Metric | None]:
-    """``None`` between slices: the loop may have its turn."""
+    """The sums of one kind of object, with ``None`` between slices: the loop may have its turn."""
     sums = [0.0] * len(kind.metrics)
     for number, subject in enumerate(kind.subjects):
         for place, each in enumerate(kind.metrics):

@@ -1,4 +1,4 @@
-"""``/api/bindings``: what is bound to what, binding and unbinding.
+"""``/api/bindings``: listing, binding and unbinding.
 
 The default exchange has a binding to every queue, which nobody declared. In a list each is made
 when it is rendered, from the queue's name: ten thousand at once would stop the loop.
@@ -32,7 +32,7 @@ Listable: TypeAlias = Binding | str
 
 
 class Bindings:
-    """``/api/bindings`` and what is below. A path names one source and one destination:
+    """``/api/bindings`` and the paths below. A path names one source and one destination:
     ``e/SOURCE/q/QUEUE`` or ``e/SOURCE/e/EXCHANGE``."""
 
     def __init__(self, host: Host) -> None:
@@ -46,7 +46,8 @@ class Bindings:
         )
 
     async def between(self, request: Request) -> Response:
-        """Every binding between the two; none where one of them is not there, as RabbitMQ."""
+        """Every binding between source and destination; none where one of them is not there, as
+        RabbitMQ."""
         vhost = self._host.broker.vhosts.get(request.path_params["vhost"])
         if vhost is None:
             return await listed(request, [], _no_row)
@@ -54,7 +55,7 @@ class Bindings:
         return await listed(request, bindings, lambda binding: binding_row(binding, vhost.name))
 
     async def show(self, request: Request) -> Response:
-        """The one with these properties (see :attr:`Binding.properties_key`)."""
+        """The binding with the properties in the path (see :attr:`Binding.properties_key`)."""
         vhost = vhost_of(self._host.broker, request)
         return shown_columns(request, binding_row(_binding(vhost, request), vhost.name))
 
@@ -77,7 +78,7 @@ class Bindings:
         return Response(status_code=HTTPStatus.CREATED, headers={"location": location})
 
     async def delete(self, request: Request) -> Response:
-        """Unbind the one with these properties."""
+        """Unbind the binding with the properties in the path."""
         source, destination, is_queue = _ends(request)
         with self._inputs.begin(request) as broker, refusals():
             vhost = vhost_of(broker, request)
@@ -96,14 +97,14 @@ class Bindings:
 
 
 def bindings_from(vhost: VHost, source: str) -> list[Listable]:
-    """What is bound from an exchange, oldest first; nothing for one that is not there."""
+    """The bindings from an exchange, oldest first; none for an exchange that is not there."""
     if source == DEFAULT_EXCHANGE:
         return list(vhost.queues)
     return list(vhost.bindings_from(source))
 
 
 def listable_row(binding: Listable, vhost: str) -> Row:
-    """The row of either kind."""
+    """The row of a binding, declared or implicit."""
     if isinstance(binding, str):
         binding = Binding(DEFAULT_EXCHANGE, binding, binding)
     return binding_row(binding, vhost)
@@ -114,7 +115,7 @@ def _no_row(_: Any) -> Row:
 
 
 def _order(each: Placed[Listable]) -> tuple[str, str, bool, str, str]:
-    """RabbitMQ's: by virtual host, source, kind of destination, destination and key."""
+    """RabbitMQ's order: by virtual host, source, kind of destination, destination and key."""
     binding = each.item
     if isinstance(binding, str):
         return (each.vhost.name, DEFAULT_EXCHANGE, True, binding, binding)
@@ -123,12 +124,12 @@ def _order(each: Placed[Listable]) -> tuple[str, str, bool, str, str]:
 
 
 def _every(vhost: VHost) -> list[Listable]:
-    """The implicit ones first, then exchange by exchange."""
+    """Every binding of a virtual host: the implicit ones first, then exchange by exchange."""
     return [binding for source in vhost.exchanges for binding in bindings_from(vhost, source)]
 
 
 def _ends(request: Request) -> tuple[str, str, bool]:
-    """Source, destination, and whether that is a queue."""
+    """Source, destination, and true if that is a queue."""
     source = exchange_name(request, "source")
     if "queue" in request.path_params:
         return source, request.path_params["queue"], True
@@ -136,7 +137,8 @@ def _ends(request: Request) -> tuple[str, str, bool]:
 
 
 def _between(vhost: VHost, request: Request) -> list[Binding]:
-    """Looks at the destination's bindings only: an exchange may have very many."""
+    """The bindings between two ends. Looks at the destination's only: an exchange may have very
+    many."""
     source, destination, is_queue = _ends(request)
     to = vhost.bindings_to(destination, is_queue=is_queue)
     return [binding for binding in to if binding.source == source]

@@ -1,5 +1,5 @@
-"""Which listening sockets have a certificate that runs out soon. The units and the texts are
-RabbitMQ's; it looks only at AMQP's sockets, and here those of the management API count as well."""
+"""Listening sockets whose certificate runs out soon. The units and the texts are RabbitMQ's; it
+looks only at AMQP's sockets, and here those of the management API count as well."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reference_broker.http.request.host import Listening, Node
 _DAYS = {"days": 1.0, "weeks": 7.0, "months": 365 / 12, "years": 365.0}
 
 DIGITS_MAX = 9
-"""Python takes its time to read a number of thousands of digits."""
+"""Digits of a number in the path: Python takes its time to read thousands of them."""
 
 
 def horizon(within: str, unit: str, wall_ms: int) -> datetime:

@@ -1,4 +1,5 @@
-"""What RabbitMQ's clusters and plugins answer, where there is one node and no plugin. Tools ask."""
+"""Paths of RabbitMQ's clusters and plugins, answered for one node without plugins: tools ask for
+them."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ from reference_broker.http.request.host import Host, Node
 
 
 def cluster_name(broker: Broker, node: Node) -> str:
-    """The node's, until somebody sets another."""
+    """The cluster's name: the node's, until somebody sets another."""
     return broker.global_parameters.cluster_name(node.name)
 
 
 class Cluster:
-    """Names of things there is one of, and lists of things there are none of."""
+    """Names of the node and the cluster, and empty lists for plugins."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -32,7 +33,7 @@ class Cluster:
         return json_response({"name": cluster_name(self._host.broker, self._host.node())})
 
     async def set_name(self, request: Request) -> Response:
-        """Name the cluster; answered when it is on disk. It is the global parameter
+        """Name the cluster; answered when the name is on disk. It is the global parameter
         ``cluster_name``: whoever deletes that has the node's name back."""
         body = await read_object(request, ("name",), bytes_max=MIB)
         with self._inputs.begin(request) as broker:
@@ -44,16 +45,17 @@ class Cluster:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def auth(self, request: Request) -> Response:
-        """How to log in: with a password, and not by OAuth. The only path that needs no login."""
+        """The ways to log in: with a password, and not by OAuth. The only path that needs no
+        login."""
         return json_response({"enable_uaa": False, "uaa_client_id": "", "uaa_location": ""})
 
     async def extensions(self, request: Request) -> Response:
-        """The management web page's parts."""
+        """The scripts of RabbitMQ's management page."""
         return json_response([{"javascript": "dispatcher.js"}])
 
     async def nothing(self, request: Request) -> Response:
-        """Shovels, federation links, feature flags: none. Raises :exc:`ApiError` 404 for a virtual
-        host that is not there."""
+        """An empty list of shovels, federation links or feature flags. Raises :exc:`ApiError` 404
+        for a virtual host that is not there."""
         vhost = request.path_params.get("vhost")
         if vhost is not None and vhost not in self._host.broker.vhosts:
             raise not_found()
@@ -63,5 +65,5 @@ class Cluster:
         raise bad_request("unsupported")
 
     async def rebalance(self, request: Request) -> Response:
-        """Every queue is on the one node already."""
+        """Do nothing: every queue is on the one node already."""
         return Response(status_code=HTTPStatus.NO_CONTENT)

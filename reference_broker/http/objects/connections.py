@@ -1,4 +1,5 @@
-"""``/api/connections``, ``/api/channels`` and ``/api/consumers``: who is there, and closing one."""
+"""``/api/connections``, ``/api/channels`` and ``/api/consumers``: listing them, and closing a
+connection."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ _CLOSED_BY = "Closed via management plugin"
 
 
 class Connections:
-    """Who is connected. A connection is shown once it has chosen a virtual host."""
+    """Connections, channels and consumers. A connection is shown once it has chosen a virtual
+    host."""
 
     def __init__(self, host: Host, statistics: Statistics) -> None:
         self._host = host
@@ -46,7 +48,7 @@ class Connections:
         self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
-        """All, or those of one virtual host."""
+        """All connections, or those of one virtual host."""
         node = self._host.node().name
         spans = Spans.parse(request.query_params)
 
@@ -70,14 +72,14 @@ class Connections:
         return shown_columns(request, self._statistics.of_connection(row, connection, spans))
 
     async def close(self, request: Request) -> Response:
-        """Close a connection (320). ``X-Reason`` is what its client is told. It is listed until
-        the client has answered, which the request waits for a moment."""
+        """Close a connection (320). ``X-Reason`` is the text for its client. The connection is
+        listed until the client has answered, which the request waits for a moment."""
         connection = self._connection(request)
         await self._close([connection], request)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def of_user(self, request: Request) -> Response:
-        """Those of a user: one's own, or anybody's for whoever is monitoring."""
+        """The connections of a user: one's own, or anybody's for whoever is monitoring."""
         user, node = user_of(request), self._host.node().name
         if not is_monitoring(user) and user.name != request.path_params["user"]:
             raise not_authorised(NOT_THE_OBJECT)
@@ -96,7 +98,7 @@ class Connections:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def channels(self, request: Request) -> Response:
-        """All, or those of one virtual host or one connection."""
+        """All channels, or those of one virtual host or one connection."""
         _need_stats(request)
         node = self._host.node().name
         if "connection" in request.path_params:
@@ -140,12 +142,13 @@ class Connections:
         )
 
     def _open(self, request: Request) -> list[Connection]:
-        """Those that the user may see: whose they are decides, and not their virtual host."""
+        """The connections that the user may see: their owner decides, and not their virtual
+        host."""
         user = user_of(request)
         return [each for each in self._named(request) if may_see(user, each)]
 
     def _named(self, request: Request) -> list[Connection]:
-        """Everybody's, in the virtual host that the request names, or in all."""
+        """Everybody's connections, in the virtual host that the request names, or in all."""
         vhosts = named_vhosts(self._host.broker, request)
         connections = self._host.broker.connections.values()
         return [connection for connection in connections if connection.vhost in vhosts]
@@ -167,7 +170,8 @@ class Connections:
         return [each for each in self._named(request) if each.user_name == name]
 
     async def _close(self, connections: Sequence[Connection], request: Request) -> None:
-        """Raises :exc:`ApiError` 401 for somebody else's, unless an administrator asks."""
+        """Close these connections. Raises :exc:`ApiError` 401 for somebody else's, unless an
+        administrator asks."""
         user = user_of(request)
         for connection in connections:
             if connection.user_name != user.name and not is_administrator(user):
@@ -192,7 +196,7 @@ def _channels_of(connections: Sequence[Connection]) -> list[Channel]:
 
 
 def _must_see(request: Request, connection: Connection) -> None:
-    """Raises :exc:`ApiError` 401 for what is somebody else's."""
+    """Raises :exc:`ApiError` 401 for a connection that is somebody else's."""
     if not may_see(user_of(request), connection):
         raise not_authorised(NOT_THE_OBJECT)
 

@@ -1,6 +1,5 @@
-"""What requests that declare and delete have in common: their bodies, and how the broker's
-refusals are worded to them (rabbit_mgmt_util: a scope of its own, without reply codes).
-"""
+"""Bodies of requests that declare and delete, and the core's refusals in the words of the
+management API (rabbit_mgmt_util: a scope of its own, without reply codes)."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from reference_broker.http.request.authentication import not_authorised, user_of
 from reference_broker.http.request.authorization import ACCESS_REFUSED
 
 _FLAGS = {"true": True, "false": False}
-"""rabbitmqadmin sends texts."""
+"""Booleans as rabbitmqadmin sends them."""
 
 
 def flag(body: Mapping[str, Any], name: str) -> bool:
@@ -47,7 +46,7 @@ def arguments_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def has_null(value: Any) -> bool:
-    """Whether there is a JSON null anywhere in it."""
+    """True if there is a JSON null anywhere in ``value``."""
     if isinstance(value, dict):
         return any(has_null(inner) for inner in value.values())
     if isinstance(value, list):
@@ -56,8 +55,8 @@ def has_null(value: Any) -> bool:
 
 
 def vhost_to_change(broker: Broker, request: Request) -> VHost:
-    """The virtual host in the path of a PUT or POST, which the user has a permission in: that takes
-    one, which an administrator needs too. Raises :exc:`ApiError` 404."""
+    """The virtual host in the path of a PUT or POST, in which the user must have a permission: an
+    administrator needs one too. Raises :exc:`ApiError` 404."""
     vhost = broker.vhosts.get(request.path_params["vhost"])
     if vhost is None or broker.access.permission(user_of(request).name, vhost.name) is None:
         raise ApiError(HTTPStatus.NOT_FOUND, "not_found", "vhost_not_found")
@@ -66,7 +65,7 @@ def vhost_to_change(broker: Broker, request: Request) -> VHost:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turns what the core refuses inside into the answers of the management API's own."""
+    """Turn the core's refusals inside the block into answers in the management API's own words."""
     try:
         yield
     except AmqpError as error:
@@ -90,10 +89,10 @@ def check_name(kind: str, name: str) -> None:
 
 
 def put_answer(*, existed: bool) -> Response:
-    """To a PUT: 201 for what is new, 204 for what was there."""
+    """The answer to a PUT: 201 for a new object, 204 for one that was there."""
     return Response(status_code=HTTPStatus.NO_CONTENT if existed else HTTPStatus.CREATED)
 
 
 def wants(request: Request, condition: str) -> bool:
-    """A condition of the query: ``if-empty=true``."""
+    """True if the query sets a condition: ``if-empty=true``."""
     return request.query_params.get(condition) == "true"

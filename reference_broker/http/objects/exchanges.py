@@ -1,4 +1,4 @@
-"""``/api/exchanges``: what exchanges there are, and publishing to one."""
+"""``/api/exchanges``: listing, declaring and deleting exchanges, and publishing to one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PublishRequest(NamedTuple):
 
     @classmethod
     def parse(cls, body: dict[str, Any]) -> PublishRequest:
-        """Raises :exc:`ApiError` 400."""
+        """The publish request in a JSON object. Raises :exc:`ApiError` 400."""
         if not isinstance(body["routing_key"], str):
             raise bad_request(["not_string", "routing_key"])
         try:
@@ -68,7 +68,7 @@ class PublishRequest(NamedTuple):
 
 
 class Exchanges:
-    """``/api/exchanges`` and what is below."""
+    """``/api/exchanges`` and the paths below."""
 
     def __init__(self, host: Host, statistics: Statistics) -> None:
         self._host = host
@@ -146,14 +146,14 @@ class Exchanges:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def bindings_from(self, request: Request) -> Response:
-        """Where the exchange is the source; none for one that is not there."""
+        """Bindings whose source is the exchange; none for an exchange that is not there."""
         name = request.path_params["vhost"]
         vhost = self._host.broker.vhosts.get(name)
         found = [] if vhost is None else bindings_from(vhost, exchange_name(request, "exchange"))
         return await listed(request, found, lambda binding: listable_row(binding, name))
 
     async def bindings_to(self, request: Request) -> Response:
-        """Where the exchange is the destination; none for one that is not there."""
+        """Bindings whose destination is the exchange; none for an exchange that is not there."""
         name, exchange = request.path_params["vhost"], exchange_name(request, "exchange")
         vhost = self._host.broker.vhosts.get(name)
         found = [] if vhost is None else vhost.bindings_to(exchange, is_queue=False)
@@ -190,7 +190,8 @@ class Exchanges:
 def _publish(
     vhost: VHost, exchange_name: str, message: PublishRequest, access: Access
 ) -> tuple[bool, bool]:
-    """Whether the message was routed to a queue, and whether every such queue took it."""
+    """Publish in an input of the core. True if the message was routed to a queue, and true if every
+    such queue took it."""
     access.require_publish(exchange_name)
     exchange = vhost.exchange_for_publish(exchange_name)
     routing_key = message.routing_key[1:].decode()

@@ -1,4 +1,4 @@
-"""``/api/health/checks``, and the two older ways of asking whether the broker is well.
+"""``/api/health/checks``, and RabbitMQ's two older checks of a node.
 
 200 with ``{"status": "ok"}``, or 503 with why not.
 """
@@ -38,14 +38,14 @@ _ALIASES = {
     "clustering": "clustering cli distribution",
 }
 _PROTOCOLS = {name: protocol for protocol, names in _ALIASES.items() for name in names.split()}
-"""What a listener may be called (rabbit_networking:protocol aliases)."""
+"""Protocols of listeners, by each of their names (rabbit_networking:protocol aliases)."""
 
 ALIVENESS_QUEUE = "aliveness-test"
 _ALIVENESS_BODY = b"test_message"
 
 
 class Health:
-    """The checks. Each looks; only the aliveness test changes anything."""
+    """The health checks. Each looks; only the aliveness test changes anything."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -65,15 +65,16 @@ class Health:
         return _failed(reason, alarms=alarms) if alarms else _ok()
 
     async def virtual_hosts(self, request: Request) -> Response:
-        """A virtual host of this broker is never down by itself."""
+        """Always ok: a virtual host of this broker is never down by itself."""
         return _ok()
 
     async def quorum_critical(self, request: Request) -> Response:
-        """Also for mirrors out of step: there is one node, which nobody waits for."""
+        """Always ok, also for mirrors out of step: there is one node, which nobody waits for."""
         return _ok(reason="single node cluster")
 
     async def certificates(self, request: Request) -> Response:
-        """Of every socket with TLS: the server's own with its chain, and its authorities."""
+        """Certificates of every socket with TLS: the server's own with its chain, and its
+        authorities."""
         within, unit = request.path_params["within"], request.path_params["unit"]
         expired = expiring(self._host.node(), horizon(within, unit, self._host.now()[1]))
         return _failed("Certificates expiring", expired=expired) if expired else _ok()
@@ -97,7 +98,7 @@ class Health:
         )
 
     async def node(self, request: Request) -> Response:
-        """RabbitMQ's older check of a node: its alarms."""
+        """The alarms: RabbitMQ's older check of a node."""
         node = self._host.node().name
         if request.path_params.get("node", node) != node:
             raise not_found()

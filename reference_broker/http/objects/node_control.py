@@ -1,4 +1,5 @@
-"""What an operator may have the node do: pause, other watermarks until it ends, and an alarm.
+"""Control of the node: pause and resume, memory and disk limits until it ends, and alarms set by
+hand.
 
 RabbitMQ's management API has none of it (``rabbitmqctl`` asks the Erlang node), so the paths are
 our own; ``mqkit ctl`` speaks to them.
@@ -25,7 +26,7 @@ from reference_broker.http.rows.process import resident_bytes
 BODY_BYTES_MAX = 64 * 1024
 
 ALARMS = {"memory": Alarm.MEMORY, "disk": Alarm.DISK}
-"""By RabbitMQ's names of what a node may be short of."""
+"""Alarms by RabbitMQ's names of the resources that a node may be short of."""
 
 
 class NodeControl:
@@ -52,7 +53,8 @@ class NodeControl:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def set_watermark(self, request: Request) -> Response:
-        """``{"relative": 0.4}`` of the machine's memory, or ``{"absolute": bytes}``."""
+        """Set the memory watermark: ``{"relative": 0.4}`` of the machine's memory, or
+        ``{"absolute": bytes}``."""
         document = await self._document(request)
         if "absolute" in document:
             watermark_bytes = _bytes(document["absolute"])
@@ -68,14 +70,14 @@ class NodeControl:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def set_disk_free_limit(self, request: Request) -> Response:
-        """``{"absolute": bytes}``"""
+        """Set the disk free limit: ``{"absolute": bytes}``."""
         document = await self._document(request, "absolute")
         self._node_host.set_disk_free_limit(_bytes(document["absolute"]))
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def set_alarms(self, request: Request) -> Response:
-        """``{"memory": true}`` has the alarm on until ``{"memory": false}``, whatever is measured;
-        the same for ``disk``."""
+        """Set alarms by hand: ``{"memory": true}`` has the alarm on until ``{"memory": false}``,
+        whatever is measured; the same for ``disk``."""
         document = await self._document(request)
         wanted = {alarm: document[name] for name, alarm in ALARMS.items() if name in document}
         if not wanted or not all(isinstance(on, bool) for on in wanted.values()):
@@ -100,5 +102,5 @@ def _bytes(value: object) -> int:
 
 
 def machine_bytes() -> int:
-    """Memory of the machine."""
+    """Bytes of the machine's memory."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

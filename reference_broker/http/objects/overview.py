@@ -40,7 +40,7 @@ _FOR_MONITORING = ("listeners", "contexts", "node")
 
 
 class Sight(NamedTuple):
-    """What somebody's totals are of."""
+    """The objects that somebody's totals are of."""
 
     vhosts: list[VHost]
     connections: list[Connection]
@@ -63,7 +63,8 @@ class Overview:
         self._sampler = sampler
 
     async def overview(self, request: Request) -> Response:
-        """Of everything for whoever is monitoring, else of what the user may see."""
+        """Totals of everything for whoever is monitoring, else of the objects that the user may
+        see."""
         broker, node = self._host.broker, self._host.node()
         user, spans = user_of(request), Spans.parse(request.query_params)
         sight = Sight.of(broker, user)
@@ -111,7 +112,7 @@ class Overview:
 
 
 def plain_overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
-    """The broker without what has to be counted."""
+    """The broker without the columns that have to be counted."""
     return {
         **_about(broker, node),
         "disable_stats": True,
@@ -124,7 +125,7 @@ def plain_overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
 
 
 def overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
-    """Totals over what is in sight."""
+    """The broker, with totals over the objects in sight."""
     queues = [queue for vhost in sight.vhosts for queue in vhost.queues.values()]
     return {
         **_about(broker, node),
@@ -151,7 +152,8 @@ def overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
 
 
 def _about(broker: Broker, node: Node) -> Row:
-    """There is no Erlang; but its version is a text that typed clients can't do without."""
+    """Names and versions. There is no Erlang; but its version is a text that typed clients can't do
+    without."""
     return {
         "product_name": PRODUCT,
         "product_version": broker.version,
@@ -171,7 +173,7 @@ def _about(broker: Broker, node: Node) -> Row:
 
 
 def _contexts(node: Node) -> list[Row]:
-    """Where the management API is."""
+    """The listening sockets of the management API."""
     return [
         {
             "node": node.name,

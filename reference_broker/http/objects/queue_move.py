@@ -27,8 +27,8 @@ from reference_broker.http.request.host import Host
 
 MOVE_MESSAGES_MAX = 5_000
 MOVE_BYTES_MAX = 16 * MIB
-"""What one request moves at most (and the message that goes over it): the loop stands still while
-they are moved, and they are copied in the log. Whoever wants more asks again."""
+"""Bytes that one request moves at most (and the message that goes over it): the loop stands still
+while messages are moved, and they are copied in the log. Whoever wants more asks again."""
 
 
 class MoveRequest(NamedTuple):
@@ -36,11 +36,11 @@ class MoveRequest(NamedTuple):
 
     destination: str
     limit: int | None
-    """``None`` is as many as are ready when the request comes."""
+    """Messages to move; ``None`` is as many as are ready when the request comes."""
 
     @classmethod
     def parse(cls, body: dict[str, Any]) -> MoveRequest:
-        """Raises :exc:`ApiError` 400."""
+        """The move request in a JSON object. Raises :exc:`ApiError` 400."""
         destination, count = body["destination"], body.get("count")
         if not isinstance(destination, str):
             raise bad_request(["not_string", "destination"])
@@ -86,7 +86,8 @@ class QueueMove:
         return json_response(row)
 
     def _queues(self, request: Request, destination: str) -> tuple[Queue, Queue]:
-        """The user reads the one, and writes to the default exchange, as a shovel would."""
+        """Source and destination. The user must be able to read the one, and to write to the
+        default exchange, as a shovel would."""
         vhost = vhost_of(self._host.broker, request)
         name = request.path_params["queue"]
         access = entered(self._host.broker, request, vhost)

@@ -1,4 +1,5 @@
-"""``/api/queues``: what queues there are, reading messages out of one, purging it."""
+"""``/api/queues``: listing, declaring and deleting queues, getting messages out of one, purging
+it."""
 
 from __future__ import annotations
 
@@ -42,12 +43,12 @@ from reference_broker.http.rows.statistics import Spans, Statistics
 
 GET_MESSAGES_MAX = 5_000
 GET_BYTES_MAX = 16 * MIB
-"""What one request gets at most (and the message that goes over it), whatever it asks for: the
-answer is made in memory, and the loop stands still while messages are taken out."""
+"""Bytes that one request gets at most (and the message that goes over it), whatever it asks for:
+the answer is made in memory, and the loop stands still while messages are taken out."""
 
 
 class AckMode(NamedTuple):
-    """What becomes of the messages that were shown."""
+    """Settlement of the messages that were shown."""
 
     requeue: bool
     reject: bool
@@ -71,7 +72,8 @@ class GetRequest(NamedTuple):
 
     @classmethod
     def parse(cls, body: dict[str, Any]) -> GetRequest:
-        """Raises :exc:`ApiError` 400, in RabbitMQ's words where it has some."""
+        """The get request in a JSON object. Raises :exc:`ApiError` 400, in RabbitMQ's words where
+        it has some."""
         limit = _integer(body["count"])
         ack_mode = ACK_MODES.get(str(body["ackmode"]))
         if ack_mode is None:
@@ -88,7 +90,7 @@ class GetRequest(NamedTuple):
 
 
 class Queues:
-    """``/api/queues`` and what is below."""
+    """``/api/queues`` and the paths below."""
 
     def __init__(self, host: Host, statistics: Statistics) -> None:
         self._host = host
@@ -149,7 +151,7 @@ class Queues:
         return put_answer(existed=existed)
 
     async def delete(self, request: Request) -> Response:
-        """Delete a queue; with ``if-empty=true`` or ``if-unused=true`` only then."""
+        """Delete a queue; with ``if-empty=true`` or ``if-unused=true`` only where that is so."""
         with self._inputs.begin(request) as broker, refusals():
             queue = self._queue(request)
             vhost = vhost_of(broker, request)
@@ -164,7 +166,8 @@ class Queues:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def act(self, request: Request) -> Response:
-        """RabbitMQ's actions on mirrored queues. There are no mirrors: nothing is out of step."""
+        """Do nothing for RabbitMQ's actions on mirrored queues: there are no mirrors, so nothing is
+        out of step."""
         body = await read_object(request, ("action",), bytes_max=BESIDE_THE_MESSAGE_BYTES)
         self._queue(request)
         if body["action"] not in ("sync", "cancel_sync"):
@@ -172,15 +175,15 @@ class Queues:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def bindings(self, request: Request) -> Response:
-        """What is bound to the queue; nothing for one that is not there."""
+        """The bindings to the queue; none for a queue that is not there."""
         name = request.path_params["vhost"]
         vhost = self._host.broker.vhosts.get(name)
         to = [] if vhost is None else vhost.bindings_to(request.path_params["queue"], is_queue=True)
         return await listed(request, to, lambda binding: binding_row(binding, name))
 
     async def get(self, request: Request) -> Response:
-        """Show messages from the head. Those that are removed are answered when that is on disk:
-        what was shown does not come back."""
+        """Show messages from the head. An answer with messages that are removed leaves when that is
+        on disk: a message that was shown does not come back."""
         body = await read_object(
             request, ("ackmode", "count", "encoding"), bytes_max=BESIDE_THE_MESSAGE_BYTES
         )
@@ -196,7 +199,7 @@ class Queues:
         )
 
     def _count(self, request: Request, got: list[tuple[Lease, int]]) -> None:
-        """A request has no channel that would count what it got."""
+        """Count the messages that were got: a request has no channel that would."""
         vhost = self._host.broker.vhosts.get(request.path_params["vhost"])
         if vhost is not None:  # it may be gone by now
             counted = Traffic(get=len(got), redeliver=sum(lease.redelivered for lease, _ in got))
@@ -264,7 +267,8 @@ class _Getting:
         self._size = 0
         self.got: list[tuple[Lease, int]] = []
         self.complete = False
-        """There are as many as the request gets; otherwise the next has to be read first."""
+        """True when there are as many messages as the request gets; otherwise the next has to be
+        read first."""
 
     def take(self) -> None:
         queue, got = self._queue, self.got
@@ -278,7 +282,7 @@ class _Getting:
         self.complete = True
 
     def settle(self, mode: AckMode) -> None:
-        """Nothing is left with the request, whatever becomes of its socket."""
+        """Settle every message: none is left with the request, whatever becomes of its socket."""
         leases = [lease for lease, _ in self.got]
         if mode.requeue:
             self._queue.requeue(leases)
@@ -291,7 +295,7 @@ class _Getting:
 
 
 def _integer(value: Any) -> int:
-    """A number; RabbitMQ takes one in a text too."""
+    """A whole number, which RabbitMQ takes in a text too."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise bad_request(["not_integer", str(value)])
     try:

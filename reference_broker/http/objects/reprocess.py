@@ -34,7 +34,7 @@ SLICE_MESSAGES = 100
 
 
 class Reprocessing:
-    """The endpoint."""
+    """The endpoint that reprocesses dead letters."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -42,7 +42,8 @@ class Reprocessing:
 
     async def post(self, request: Request) -> Response:
         """Move ``count`` messages from the head, or all (:data:`REPROCESS_MAX` at most). Answered
-        when that is on disk. What is no dead letter, or has no queue to go to, keeps its place.
+        when that is on disk. A message that is no dead letter, or has no queue to go to, keeps its
+        place.
 
         The user reads the queue, and writes to the default exchange: that is how a queue is
         reached past its own. Raises :exc:`ApiError` 401 otherwise, 503 while an alarm is on."""
@@ -95,7 +96,7 @@ class _Returning:
         self.kept: list[Lease] = []
         self.complete = False
         self.starved = False
-        """The next message has to be read first."""
+        """True when the next message has to be read first."""
 
     def slice(self) -> None:
         self.starved = False

@@ -18,7 +18,7 @@ from reference_broker.http.request.listing import listed, shown_columns
 
 
 class GlobalParameterPages:
-    """``/api/global-parameters`` and what is below."""
+    """``/api/global-parameters`` and the paths below."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -35,7 +35,7 @@ class GlobalParameterPages:
         return shown_columns(request, global_parameter_row((name, parameters.get(name))))
 
     async def put(self, request: Request) -> Response:
-        """Set one; answered when it is on disk."""
+        """Set a global parameter; answered when it is on disk."""
         body = await read_object(request, ("value",), bytes_max=MIB)
         with self._inputs.begin(request) as broker:
             try:
@@ -46,7 +46,7 @@ class GlobalParameterPages:
         return Response(status_code=HTTPStatus.CREATED if is_new else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
-        """Remove one; answered when that is on disk."""
+        """Remove a global parameter; answered when that is on disk."""
         with self._inputs.begin(request) as broker:
             if not broker.global_parameters.remove(request.path_params["name"]):
                 raise not_found()

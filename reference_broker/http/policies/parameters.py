@@ -1,4 +1,4 @@
-"""``/api/parameters``: what RabbitMQ keeps by component, virtual host and name.
+"""``/api/parameters``: RabbitMQ's settings by component, virtual host and name.
 
 Of its components this broker has the policies. Those of users may be read here, and are set at
 their own page, as in RabbitMQ.
@@ -34,7 +34,7 @@ from reference_broker.http.request.listing import listed, shown_columns
 NOT_THIS_WAY = "policies may not be set using this method"
 
 _KEYS = ("definition", "pattern", "priority")
-"""What a policy must have here. At its own page some may be left out."""
+"""Keys that a policy must have here. At its own page some may be left out."""
 
 
 class _Parameter(NamedTuple):
@@ -52,14 +52,15 @@ class _Parameter(NamedTuple):
 
 
 class Parameters:
-    """``/api/parameters`` and what is below."""
+    """``/api/parameters`` and the paths below."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
-        """All but user policies, or those of one component, or of one virtual host in that."""
+        """All parameters but user policies, or those of one component, or of one virtual host in
+        that."""
         component = request.path_params.get("component", PolicyKind.OPERATOR)
         vhosts = vhosts_of(self._host.broker, request)
         parameters = [
@@ -108,7 +109,7 @@ class Parameters:
 
 def operator_policy_value(component: str, name: str, value: Any) -> Row:
     """The value of a parameter, if an operator policy's. Raises :exc:`ApiError` 400 for a user
-    policy, and :exc:`PolicyRefused` for what else it may be."""
+    policy, and :exc:`PolicyRefused` for any other component."""
     if component == PolicyKind.USER:
         raise bad_request(NOT_THIS_WAY)
     if component != PolicyKind.OPERATOR:
@@ -122,8 +123,9 @@ def operator_policy_value(component: str, name: str, value: Any) -> Row:
 
 
 def _require_administrator(request: Request) -> None:
-    """Operator policies are there to bound those who make policies, so it is not theirs to change
-    them here either. (RabbitMQ guards their own page only.) Raises :exc:`ApiError` 401."""
+    """Let administrators pass only: operator policies are there to bound those who make policies,
+    so it is not theirs to change them here either. (RabbitMQ guards their own page only.) Raises
+    :exc:`ApiError` 401."""
     is_operators = request.path_params["component"] == PolicyKind.OPERATOR
     if is_operators and not is_administrator(user_of(request)):
         raise not_authorised(NOT_ADMINISTRATOR)

@@ -1,4 +1,4 @@
-"""``/api/policies`` and ``/api/operator-policies``: alike but for who may, one for each kind."""
+"""``/api/policies`` and ``/api/operator-policies``: alike, but for the tag that a user needs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns
 
 POLICY_BYTES_MAX = MIB // 4
-"""Of a body that sets one: its pattern and its names are far smaller, and it is kept in memory."""
+"""Bytes of a body that sets a policy: its pattern and its names are far smaller, and it is kept in
+memory."""
 
 REQUIRED_KEYS = ("pattern", "definition")
 
 
 class PolicyPages:
-    """The pages of one kind."""
+    """The pages of one kind of policy."""
 
     def __init__(self, host: Host, kind: PolicyKind) -> None:
         self._host = host
@@ -36,7 +37,8 @@ class PolicyPages:
         self._kind = kind
 
     async def index(self, request: Request) -> Response:
-        """All, or those of one virtual host: RabbitMQ's order, the least important first."""
+        """All policies, or those of one virtual host: RabbitMQ's order, the least important
+        first."""
         policies = policies_of(vhosts_of(self._host.broker, request), self._kind)
         return await listed(request, policies, lambda each: policy_row(each.item, each.vhost.name))
 
@@ -48,7 +50,7 @@ class PolicyPages:
         return shown_columns(request, policy_row(policy, vhost.name))
 
     async def put(self, request: Request) -> Response:
-        """Set or change one; answered when it is on disk. Most objects have it then, and in a
+        """Set or change a policy; answered when it is on disk. Most objects have it then, and in a
         virtual host of thousands the rest soon."""
         body = await read_object(request, REQUIRED_KEYS, bytes_max=POLICY_BYTES_MAX)
         with self._inputs.begin(request) as broker:
@@ -63,7 +65,7 @@ class PolicyPages:
         return Response(status_code=HTTPStatus.CREATED if is_new else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
-        """Remove one; answered when that is on disk."""
+        """Remove a policy; answered when that is on disk."""
         with self._inputs.begin(request) as broker:
             vhost = vhost_of(broker, request)
             if not vhost.policies.remove(self._kind, request.path_params["policy"]):
@@ -73,7 +75,8 @@ class PolicyPages:
 
 
 def policies_of(vhosts: Iterable[VHost], kind: PolicyKind) -> list[Placed[Policy]]:
-    """Sorted by priority, from the lowest, and by name: RabbitMQ's order."""
+    """The policies of virtual hosts, sorted by priority, from the lowest, and by name: RabbitMQ's
+    order."""
     found = placed(vhosts, lambda vhost: vhost.policies.of(kind))
     return sorted(found, key=lambda each: (each.item.priority, each.vhost.name, each.item.name))
 
@@ -83,7 +86,7 @@ def policy_row(policy: Policy, vhost: str) -> Row:
 
 
 def policy_value(policy: Policy) -> Row:
-    """What a policy is, without where."""
+    """A policy's columns but its name and virtual host."""
     return {
         "pattern": policy.pattern.text,
         "apply-to": policy.apply_to.value,
@@ -101,7 +104,8 @@ def writable_vhost(broker: Broker, request: Request) -> VHost:
 
 
 def refusal_text(refusal: PolicyRefused, kind: PolicyKind) -> str:
-    """RabbitMQ escapes what it shows of a user policy for HTML, and not of an operator policy."""
+    """The text of a refusal. RabbitMQ escapes the text of a user policy for HTML, and not that of
+    an operator policy."""
     lines = "".join(f"{fault}\n" for fault in refusal.faults)
     shown = html.escape(lines, quote=False) if kind is PolicyKind.USER else lines
     return f"Validation failed\n\n{shown}"

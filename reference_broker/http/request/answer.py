@@ -17,7 +17,7 @@ Row: TypeAlias = dict[str, Any]
 """One object of an answer."""
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
-"""What a path leads to."""
+"""The handler of a path."""
 
 MEDIA_TYPE = "application/json"
 NO_CACHE = {"cache-control": "no-cache"}
@@ -77,13 +77,14 @@ async def answer_api_error(request: Request, error: Exception) -> Response:
 
 
 async def answer_amqp_error(request: Request, error: Exception) -> Response:
-    """The core refused something: the code and text that an AMQP client would have got."""
+    """The answer to a refusal of the core: the code and text that an AMQP client would have got."""
     assert isinstance(error, AmqpError)
     return bad_request(f"{error.code.value} {error.reply_text}").response()
 
 
 async def answer_http_exception(request: Request, error: Exception) -> Response:
-    """What Starlette refuses by itself: unknown paths, and methods that a path doesn't have."""
+    """The answer to a refusal of Starlette's: unknown paths, and methods that a path doesn't
+    have."""
     assert isinstance(error, HTTPException)
     status = HTTPStatus(error.status_code)
     if status is HTTPStatus.NOT_FOUND:
@@ -92,6 +93,7 @@ async def answer_http_exception(request: Request, error: Exception) -> Response:
 
 
 async def answer_mistake(request: Request, error: Exception) -> Response:
-    """A mistake of ours: Starlette raises it again after this, so that it is logged."""
+    """The answer to a mistake of ours: Starlette raises it again after this, so that it is
+    logged."""
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     return ApiError(status, "internal_server_error", "see the broker's log").response()

@@ -1,4 +1,4 @@
-"""Who may use the management API: HTTP Basic, the same users as over AMQP.
+"""The login of a request: HTTP Basic, for the same users as over AMQP.
 
 Whether somebody is on this machine is judged by the socket's own address, never by a header that
 the client sends (RabbitMQ's CVE-2026-57216): the listener must not rewrite ``scope["client"]``.
@@ -23,7 +23,7 @@ from reference_broker.http.request.answer import ApiError
 CHALLENGE = {"www-authenticate": 'Basic realm="RabbitMQ Management"'}
 
 CHECK_TIMEOUT_S = 30.0
-"""How long a request waits for its password to be checked."""
+"""Seconds that a request waits for its password to be checked."""
 
 
 class NoCredentials(Exception):
@@ -59,7 +59,7 @@ def credentials(authorization: str) -> tuple[str, bytes]:
 
 
 def user_of(request: Request) -> User:
-    """Who sent a request that :mod:`authorization` let through."""
+    """The user of a request that was let in (``authorization.py``)."""
     return cast(User, request.scope["user"])
 
 
@@ -77,12 +77,12 @@ async def authenticated(users: UserStore, request: Request, name: str, password:
 
 
 def login_failed() -> ApiError:
-    """Whatever it was that was wrong."""
+    """The answer to a login that is wrong, whatever was wrong with it."""
     return ApiError(HTTPStatus.UNAUTHORIZED, "not_authorized", "Login failed", CHALLENGE)
 
 
 def not_authorised(reason: str) -> ApiError:
-    """A right login that may not do this. Another one is not asked for."""
+    """The answer to a right login that may not do this. Another one is not asked for."""
     return ApiError(HTTPStatus.UNAUTHORIZED, "not_authorised", reason)
 
 
@@ -101,7 +101,7 @@ async def _checked(users: UserStore, name: str, password: bytes, peer: Peer) -> 
 
 
 def _peer_of(request: Request) -> Peer:
-    """The socket's two ends; an address that isn't known is on no machine of ours."""
+    """The socket's two ends; an unknown address is on no machine of ours."""
     host, port = request.scope.get("client") or ("", 0)
     local_host, local_port = request.scope.get("server") or ("", 0)
     return Peer(host, port, local_host, local_port or 0)

@@ -1,4 +1,4 @@
-"""What a request may do: which tag, or which virtual host, its path asks for. One table.
+"""The rights that a request needs: which tag, or which virtual host, its path asks for. One table.
 
 The order is RabbitMQ's: the path and its method are known (404, 405) before anybody is asked for a
 login, and the login is judged (401) before objects are looked for. It is always 401, never 403. A
@@ -37,7 +37,7 @@ ADMINISTRATOR = "administrator"
 MONITORING = "monitoring"
 POLICYMAKER = "policymaker"
 MANAGEMENT_TAGS = ("management", POLICYMAKER, MONITORING, ADMINISTRATOR)
-"""A user needs one of them (rabbitmq.com/docs/management#permissions)."""
+"""Tags of which a user needs one (rabbitmq.com/docs/management#permissions)."""
 
 NOT_MANAGEMENT = "Not management user"
 NOT_ADMINISTRATOR = "Not administrator user"
@@ -49,7 +49,7 @@ ACCESS_REFUSED = "Access refused."
 
 @unique
 class Needs(Enum):
-    """What the user of a request has to be."""
+    """Rights that the user of a request must have."""
 
     NOTHING = "not even a login"
     MANAGEMENT = "any of the management tags"
@@ -61,7 +61,8 @@ class Needs(Enum):
 
 
 class _Row(NamedTuple):
-    """``path`` is what comes after ``/api/``: ``*`` is one segment, a last ``**`` any number."""
+    """One line of the table. ``path`` is what comes after ``/api/``: ``*`` is one segment, a last
+    ``**`` any number."""
 
     methods: str
     path: str
@@ -115,7 +116,7 @@ _TABLE = (
 
 
 def needs(method: str, route: str) -> Needs:
-    """What the table says about a route's path, whose parameters are in braces."""
+    """The rights that the table asks for at a route's path, whose parameters are in braces."""
     segments = ["*" if "{" in part else part for part in route.removeprefix("/api/").split("/")]
     for row in _TABLE:
         if method in row.methods.split() and _fits(row.path.split("/"), segments):
@@ -138,12 +139,13 @@ def is_administrator(user: User) -> bool:
 
 
 def is_monitoring(user: User) -> bool:
-    """May see what belongs to others."""
+    """True if the user may see other users' connections and all virtual hosts."""
     return ADMINISTRATOR in user.tags or MONITORING in user.tags
 
 
 def may_enter(broker: Broker, user: User, vhost: str) -> bool:
-    """Administrators see every virtual host; one that doesn't exist is nobody's secret."""
+    """True if the user may see the virtual host. Administrators see every one; one that doesn't
+    exist is nobody's secret."""
     return (
         is_administrator(user)
         or vhost not in broker.vhosts
@@ -152,23 +154,23 @@ def may_enter(broker: Broker, user: User, vhost: str) -> bool:
 
 
 def may_see(user: User, connection: Connection) -> bool:
-    """The user's own, or everybody's for whoever is monitoring."""
+    """True if the connection is the user's own, or the user is monitoring."""
     return is_monitoring(user) or connection.user_name == user.name
 
 
 def visible_vhosts(broker: Broker, user: User) -> list[VHost]:
-    """Those whose objects the user is shown in lists."""
+    """The virtual hosts whose objects the user is shown in lists."""
     return [vhost for vhost in broker.vhosts.values() if may_enter(broker, user, vhost.name)]
 
 
 def access_of(broker: Broker, request: Request, vhost: VHost) -> Access:
-    """What the user of a request may do to objects, as over AMQP: ask it before the core is."""
+    """The permissions of a request's user on objects, as over AMQP: ask it before the core is."""
     return Access(broker.access, user_of(request).name, vhost.name)
 
 
 def entered(broker: Broker, request: Request, vhost: VHost) -> Access:
-    """The same, for what opens a channel: that takes a permission in the virtual host, which an
-    administrator needs too. Raises :exc:`ApiError` 401."""
+    """The permissions of a request's user, for an operation that opens a channel: that takes a
+    permission in the virtual host, which an administrator needs too. Raises :exc:`ApiError` 401."""
     if broker.access.permission(user_of(request).name, vhost.name) is None:
         raise not_authorised(ACCESS_REFUSED)
     return access_of(broker, request, vhost)
@@ -177,7 +179,8 @@ def entered(broker: Broker, request: Request, vhost: VHost) -> Access:
 def require_access(
     broker: Broker, request: Request, vhost: VHost, action: Action, queue: str
 ) -> None:
-    """For what is done to a queue without a channel. Raises :exc:`ApiError` 401."""
+    """Check a permission for an operation on a queue without a channel. Raises :exc:`ApiError`
+    401."""
     try:
         access_of(broker, request, vhost).require(action, "queue", queue)
     except ChannelException:
@@ -185,7 +188,8 @@ def require_access(
 
 
 def reason_against(wanted: Needs, broker: Broker, user: User, vhost: str | None) -> str | None:
-    """Why the user may not; ``None`` if the user may. ``vhost`` is the one in the path."""
+    """The reason for which the user may not; ``None`` if the user may. ``vhost`` is the one in the
+    path."""
     if not any(tag in MANAGEMENT_TAGS for tag in user.tags):
         return NOT_MANAGEMENT
     enters = vhost is None or may_enter(broker, user, vhost)
@@ -209,7 +213,8 @@ def reason_against(wanted: Needs, broker: Broker, user: User, vhost: str | None)
 
 
 def guarded(routes: Sequence[Route], broker: Callable[[], Broker]) -> list[Route]:
-    """The routes, each behind what the table says. The user is in the request's scope after it."""
+    """The routes, each behind the rights that the table asks for. The user is in the request's
+    scope after it."""
     return [
         Route(
             route.path,
@@ -240,9 +245,9 @@ def _guarded(endpoint: Endpoint, broker: Callable[[], Broker], path: str) -> End
 async def admitted(
     broker: Broker, request: Request, wanted: Needs, login: tuple[str, bytes]
 ) -> User:
-    """The user of a login, by name and password, who may do what is wanted. It counts as an
-    attempt to log in, as a failed one where the user may not (RabbitMQ). Raises
-    :exc:`ApiError` 401, and 503 where too many are being checked."""
+    """The user of a login, by name and password, who must have the wanted rights. It counts as an
+    attempt to log in, as a failed one where the user has not (RabbitMQ). Raises :exc:`ApiError`
+    401, and 503 where too many are being checked."""
     succeeded = False
     try:
         user = await authenticated(broker.users, request, *login)

@@ -19,11 +19,11 @@ from reference_broker.core.base.limits import MIB
 from reference_broker.http.request.answer import ApiError, bad_request
 
 BESIDE_THE_MESSAGE_BYTES = 1 * MIB
-"""For what stands around a message in a body: properties, headers, the JSON itself."""
+"""Bytes for the JSON around a message in a body: properties, headers, the JSON itself."""
 
 BODY_TIMEOUT_S = 60.0
-"""From a request's headers to the end of its body: 16 MiB over a slow line, and no longer, since
-an unfinished body holds memory."""
+"""Seconds from a request's headers to the end of its body: 16 MiB over a slow line, and no longer,
+since an unfinished body holds memory."""
 
 _TERM_COLUMNS = 80
 
@@ -68,8 +68,9 @@ def decoded(body: bytes) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    """Raises :exc:`ValueError` for what is no JSON, half of a surrogate pair included: no answer
-    that shows it could be written, and none that lists others beside it."""
+    """The JSON value of ``text``. Raises :exc:`ValueError` for a text that is no JSON, half of a
+    surrogate pair included: no answer that shows it could be written, and none that lists others
+    beside it."""
     value = json.loads(text, parse_constant=_finite, parse_float=_finite)
     if "\\ud" in text.lower():
         json.dumps(value, ensure_ascii=False).encode()
@@ -77,8 +78,8 @@ def _parsed(text: str) -> Any:
 
 
 def _finite(text: str) -> float:
-    """JSON has no ``NaN`` and no ``Infinity``, nor a number that large: whoever lists them later
-    could not read the answer. Raises :exc:`ValueError`."""
+    """A float of JSON, which has no ``NaN``, no ``Infinity``, and no number that large: whoever
+    lists them later could not read the answer. Raises :exc:`ValueError`."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text} is no number of JSON")

@@ -1,4 +1,4 @@
-"""How a request changes something: as one input of the core, answered when it is on disk (law 3).
+"""A request's change as one input of the core, answered when the change is on disk.
 
 async handler:   with inputs.begin(request) as broker: ...change...
                  await inputs.on_disk()
@@ -28,17 +28,17 @@ from reference_broker.http.request.authorization import judge_again
 from reference_broker.http.request.host import Host
 
 DISK_TIMEOUT_S = 30.0
-"""How long an answer waits for the disk. A full disk may take hours; the client should know
+"""Seconds that an answer waits for the disk. A full disk may take hours; the client should know
 before that, and its request must not be held for so long."""
 
 END_TIMEOUT_S = 0.5
-"""How long the answer to a request that closed a connection waits for its client, which may never
-answer. Most do so in a millisecond."""
+"""Seconds that the answer to a request that closed a connection waits for its client, which may
+never answer. Most do so in a millisecond."""
 
 
 def refuse_while_short(broker: Broker) -> None:
-    """For what writes messages, moved ones too: an AMQP publisher is not read while an alarm is on;
-    a request is told (law 7). Raises :exc:`ApiError` 503."""
+    """Refuse a request that writes messages, or moves them, while an alarm is on: an AMQP publisher
+    is not read then; a request is told. Raises :exc:`ApiError` 503."""
     if broker.alarms.on:
         raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "resource_alarm", broker.alarms.on[0].value)
 
@@ -98,8 +98,8 @@ class CoreInputs:
             )
 
     async def ended(self, connections: Sequence[Connection]) -> None:
-        """Wait until these connections are closed, but no longer than :data:`END_TIMEOUT_S`. Who
-        closed them by a request may then count on their clients to know, and sees them no more."""
+        """Wait until these connections are closed, but no longer than :data:`END_TIMEOUT_S`. A
+        request that closed them may then count on their clients to know, and sees them no more."""
         loop = asyncio.get_running_loop()
         ends: list[asyncio.Future[None]] = []
         for connection in connections:
@@ -110,8 +110,9 @@ class CoreInputs:
             await asyncio.wait(ends, timeout=END_TIMEOUT_S)
 
     def head_of(self, queue: Queue) -> Awaitable[None]:
-        """To be called within an input in which :meth:`Queue.get` had to leave the head, and to be
-        awaited after it: then the queue can be asked again.
+        """Wait for the head of ``queue`` to be read. Call it within an input in which
+        :meth:`Queue.get` had to leave the head, and await it after: then the queue can be asked
+        again.
 
         Raises :exc:`ApiError` 503 when it takes too long.
         """

@@ -1,6 +1,6 @@
-"""What HTTP decides about a request: before anybody asks who sent it, whether there is such a path
-and it has that method; after that, whether there is an answer in a form that the client takes. The
-order is cowboy_rest's, so that scripts see RabbitMQ's answers:
+"""HTTP's own checks of a request: before its login, that the path is there and has the method;
+after the login, that there is an answer in a form that the client takes. The order is
+cowboy_rest's, so that scripts see RabbitMQ's answers:
 
     unknown path 404 -> unknown method 501 -> method not allowed 405 -> (login 401)
     OPTIONS 200      -> (login 401) -> not acceptable 406 -> not modified 304 -> the path itself
@@ -22,10 +22,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from reference_broker.http.request.answer import Endpoint, not_found
 
 METHODS = ("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-"""Those that are known at all, in the order in which ``allow`` names them."""
+"""The known methods, in the order in which ``allow`` names them."""
 
 _MEDIA_RANGES = ("application/json", "application/*", "*/*", "application/bert")
-"""What an answer in JSON satisfies. BERT is RabbitMQ's alternative: who takes it takes JSON."""
+"""Media ranges that an answer in JSON satisfies. BERT is RabbitMQ's alternative: a client that
+takes it takes JSON."""
 
 
 class Gate:
@@ -69,7 +70,7 @@ class Gate:
 
 
 def negotiated(routes: Sequence[Route]) -> list[Route]:
-    """The routes, each behind what a request may ask of an answer. They belong within the login
+    """The routes, each behind the checks of an answer's form. They belong within the login
     (:func:`~reference_broker.http.request.authorization.guarded`)."""
     return [
         Route(
@@ -90,7 +91,8 @@ def _negotiated(endpoint: Endpoint) -> Endpoint:
 
 
 def _refused(method: str, headers: Headers) -> Response | None:
-    """Only JSON is spoken, and nobody has a copy that is still good."""
+    """The refusal of a request, if any: only JSON is spoken, and nobody has a copy that is still
+    good."""
     if not _acceptable(headers.get("accept", "")):
         return Response(status_code=HTTPStatus.NOT_ACCEPTABLE)
     if method in ("GET", "HEAD") and headers.get("if-none-match") == "*":

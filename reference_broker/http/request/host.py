@@ -1,4 +1,4 @@
-"""What the management API needs of the server that it runs in."""
+"""The server as the management API sees it: its sockets, its store, its process."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ListenerTls(NamedTuple):
     authority: Path | None
     versions: tuple[str, ...]
     verifies: bool
-    """Clients' certificates are verified, where they show one."""
+    """Clients' certificates are verified, where clients show one."""
     requires: bool
-    """They have to show one."""
+    """Clients have to show a certificate."""
     certificate_expiries: tuple[datetime, ...]
     authority_expiries: tuple[datetime, ...]
 
@@ -35,10 +35,12 @@ class Listening(NamedTuple):
 
 
 class StoreDamage(NamedTuple):
-    """What had been synced and could not be read. All zeros: nothing is known to be lost."""
+    """Records that had been synced and could not be read. All zeros: nothing is known to be
+    lost."""
 
     lost_messages: int = 0
-    """Counted at most: where nobody can tell whether a message was acked, it counts."""
+    """Upper bound of the messages that are lost: where nobody can tell whether a message was acked,
+    it counts."""
     quarantined_bytes: int = 0
     quarantined_files: int = 0
     missing_segments: int = 0
@@ -51,7 +53,7 @@ NO_DAMAGE = StoreDamage()
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What the core doesn't know of itself: the process around it.
+    """The process around the core.
 
     ``sync_count`` is how often the store has called fdatasync or fsync since the start.
     ``data_dir`` is ``None`` where nothing is kept on disk.
@@ -66,7 +68,7 @@ class Node:
     store_damage: StoreDamage = NO_DAMAGE
     disk_free_limit_bytes: int = 0
     running: bool = True
-    """It accepts AMQP connections."""
+    """False while the node is paused and accepts no AMQP connection."""
 
 
 class Host(Protocol):
@@ -101,5 +103,6 @@ class NodeHost(Protocol):
         ...
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:
-        """With less free on the disk of the data folder publishers are blocked."""
+        """Put another limit in force: with less free on the disk of the data folder publishers are
+        blocked."""
         ...

@@ -1,4 +1,4 @@
-"""Limits of users and virtual hosts, as JSON has them: names to numbers, a negative one is none."""
+"""Limits of users and virtual hosts in JSON: names to numbers, where a negative one is no limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reference_broker.core.base.field_value import erlang_term
 from reference_broker.http.request.answer import ApiError, bad_request
 
 LIMIT_MAX = (1 << 63) - 1
-"""What a field table can hold."""
+"""The largest integer of a field table."""
 
 
 def limits_of(value: object, known: Collection[str], where: str) -> dict[str, int]:
@@ -31,7 +31,8 @@ def limit_of(name: str, value: Any, known: Collection[str], where: str) -> int:
 
 
 def validation_failed(error: ApiError) -> ApiError:
-    """How RabbitMQ tells it of parameters, which a virtual host's limits are there."""
+    """The refusal of a limit as RabbitMQ words it for parameters, which a virtual host's limits are
+    there."""
     return bad_request(f"Validation failed\n\n{error.reason}\n")
 
 

@@ -36,7 +36,7 @@ SLICE_ROWS = 200
 
 PAGE_SIZE = 100
 PAGE_SIZE_MAX = 500
-"""RabbitMQ's own."""
+"""Rows of a page: RabbitMQ's own limit."""
 
 Subject = TypeVar("Subject")
 _Path = tuple[str, ...]
@@ -45,7 +45,7 @@ _NOTHING = object()
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which part of a list is wanted, of the objects whose names ``shows`` lets through."""
+    """The wanted part of a list, of the objects whose names ``shows`` lets through."""
 
     number: int
     size: int
@@ -53,7 +53,8 @@ class Page:
 
     @classmethod
     def parse(cls, query: QueryParams) -> Page | None:
-        """``None`` where no page is asked for. Raises :exc:`ApiError` 400."""
+        """The page that a query asks for; ``None`` where it asks for none. Raises :exc:`ApiError`
+        400."""
         if "page" not in query:
             return None
         try:
@@ -137,7 +138,7 @@ async def listed(
 
 
 def stats_disabled(request: Request) -> bool:
-    """The request wants objects without what has to be counted for them."""
+    """True if the request wants objects without the columns that have to be counted for them."""
     return request.query_params.get("disable_stats") == "true"
 
 
@@ -147,8 +148,8 @@ def shown_columns(request: Request, row: Row) -> Response:
 
 
 def only(row: Row, columns: Sequence[_Path]) -> Row:
-    """The columns of a row that are wanted; all if none is named. ``a.b`` is b within a. What the
-    row doesn't have leaves no trace."""
+    """The columns of a row that are wanted; all if none is named. ``a.b`` is b within a. A column
+    that the row doesn't have leaves no trace."""
     if not columns:
         return row
     chosen: Row = {}
@@ -181,8 +182,8 @@ def _at(row: Row, path: _Path) -> Any:
 
 
 def _rank(value: Any) -> tuple[int, float, str]:
-    """An order for whatever a column holds: numbers, then truth, then texts. What is not there
-    counts as 0 (rabbit_mgmt_util:sort_key)."""
+    """The rank of any value in a column: numbers, then truth, then texts. A missing value counts as
+    0 (rabbit_mgmt_util:sort_key)."""
     if value is None:
         return (0, 0, "")
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Which names a list is to show: those that contain a text, or match a pattern, in either case.
+"""Filters of a list by name: names that contain a text, or match a pattern, in either case.
 
 Patterns come from outside, so they run on RE2, whose time is linear in the name and whose memory
 is bounded; Python's ``re`` takes exponential time for some.
@@ -14,16 +14,17 @@ import re2
 from reference_broker.http.request.answer import bad_request
 
 PATTERN_BYTES_MAX = 1_000
-"""A pattern's length: four names of the longest kind. Compiling takes time by the length."""
+"""Bytes of a pattern: four names of the longest kind. Compiling takes time by the length."""
 
 PATTERN_MEMORY_BYTES = 1 << 20
-"""What a compiled pattern may take; RE2's own default is 8 MiB, for patterns of its own side."""
+"""Memory of a compiled pattern; RE2's own default is 8 MiB, for patterns of its own side."""
 
 NameFilter: TypeAlias = Callable[[str], bool]
 
 
 def name_filter(name: str, *, is_pattern: bool) -> NameFilter | None:
-    """``None`` where every name is shown. A pattern is looked for anywhere in the name.
+    """A test of names; ``None`` where every name is shown. A pattern is looked for anywhere in the
+    name.
 
     Raises :exc:`ApiError` 400 for a pattern that can't be used, in RabbitMQ's words.
     """

@@ -1,4 +1,4 @@
-"""What is counted of each kind of object, in the order in which a sample has it.
+"""Counters of each kind of object, in the order in which a sample has them.
 
 Reading costs a handful of attributes for an object; a virtual host and the broker add up.
 """
@@ -79,7 +79,8 @@ def measured_broker(broker: Broker) -> Values:
 
 
 def measured_by_queue_type(broker: Broker) -> dict[QueueType, Values]:
-    """What went out of the queues of each type since the start, in the order of :data:`TRAFFIC`."""
+    """Counts of messages that left the queues of each type since the start, in the order of
+    :data:`TRAFFIC`."""
     sums = dict(broker.past.past_by_type)
     for vhost in broker.vhosts.values():
         for queue_type, traffic in vhost.traffic.past_by_type.items():
@@ -102,7 +103,7 @@ def measured_node(broker: Broker, node: Node) -> Values:
 
 
 class VHostTotals(NamedTuple):
-    """The sums of a virtual host: of what is there, and of what is gone."""
+    """The sums of a virtual host: of the objects that are there, and of those that are gone."""
 
     traffic: Traffic
     data: tuple[int, int]
@@ -126,7 +127,7 @@ def totals_of(broker: Broker) -> dict[str, VHostTotals]:
 
 
 def churn_of(broker: Broker) -> Values:
-    """How many came and went since the start, in the order of :data:`CHURN`."""
+    """Counts of objects that came and went since the start, in the order of :data:`CHURN`."""
     counted: list[VHostTraffic] = [broker.past]
     counted += [vhost.traffic for vhost in broker.vhosts.values()]
     return (

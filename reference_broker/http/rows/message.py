@@ -50,7 +50,7 @@ def properties_from_json(value: Any) -> Properties:
 
 
 def header_of(properties: Properties, body: bytes) -> bytes:
-    """The content header of such a message. Raises :exc:`ApiError` 400 when one can't be sent."""
+    """The content header of a message. Raises :exc:`ApiError` 400 when one can't be sent."""
     try:
         return encode_header(len(body), properties)
     except (EncodeError, UnicodeEncodeError) as error:
@@ -75,7 +75,8 @@ def payload_from_json(payload: Any, encoding: Any) -> bytes:
 
 
 def message_row(lease: Lease, message_count: int, *, text: bool, truncate: int | None) -> Row:
-    """A message that was got. ``message_count`` is how many were left in the queue after it.
+    """The row of a message that was got. ``message_count`` is how many were left in the queue after
+    it.
 
     With ``text`` a payload that is UTF-8 is shown as it is, and everything else in base64.
     ``truncate`` cuts the payload, not ``payload_bytes``.
@@ -97,7 +98,7 @@ def message_row(lease: Lease, message_count: int, *, text: bool, truncate: int |
 
 
 def properties_to_json(header: bytes) -> Row | list[Any]:
-    """The properties that are there; ``[]`` for none, as RabbitMQ has it."""
+    """The properties that a content header has; ``[]`` for none, as RabbitMQ has it."""
     _, properties = decode_header(header)
     shown = {
         field.name: json_value(value)

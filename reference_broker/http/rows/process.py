@@ -1,4 +1,4 @@
-"""The process around the broker: what the operating system says of it."""
+"""Figures of the process, as the operating system has them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DESCRIPTORS = Path("/proc/self/fd")
 
 
 def resident_bytes() -> int:
-    """Its resident memory."""
+    """Bytes of resident memory."""
     try:
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:  # no /proc: the peak is the nearest that there is (in KiB on Linux and BSD)
@@ -22,7 +22,7 @@ def resident_bytes() -> int:
 
 
 def descriptors_used() -> int:
-    """Its open files and sockets; 0 where nobody can tell."""
+    """Open files and sockets; 0 where nobody can tell."""
     try:
         return len(os.listdir(_DESCRIPTORS))
     except OSError:
@@ -30,12 +30,12 @@ def descriptors_used() -> int:
 
 
 def descriptors_max() -> int:
-    """How many it may open."""
+    """Upper limit of open files and sockets."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def started_at_s() -> float | None:
-    """Since when it runs, in seconds since 1970; ``None`` where nobody can tell."""
+    """Start of the process, in seconds since 1970; ``None`` where nobody can tell."""
     try:
         ticks = int(_STAT.read_text().rpartition(")")[2].split()[19])
         booted = next(int(line.split()[1]) for line in _KERNEL.open() if line.startswith("btime "))
@@ -45,5 +45,5 @@ def started_at_s() -> float | None:
 
 
 def disk_free(data_dir: Path | None) -> int:
-    """Bytes where the log is, or would be."""
+    """Free bytes of the disk where the log is, or would be."""
     return shutil.disk_usage(data_dir or Path.cwd()).free

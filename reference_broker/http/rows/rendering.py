@@ -1,6 +1,6 @@
 """Core objects as rows of an answer. Pure; the names are RabbitMQ's.
 
-Counters and rates are not here: :mod:`statistics` adds them.
+Counters and rates are not here: ``statistics.py`` adds them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def vhost_row(vhost: VHost, node: str) -> Row:
 
 
 def exchange_row(exchange: Exchange, vhost: str) -> Row:
-    """What a delayed exchange holds is counted under the plugin's name; the other two are ours."""
+    """An exchange. The messages that a delayed exchange holds are counted under the plugin's name;
+    the other two counts are ours."""
     row: Row = {
         "name": exchange.name,
         "vhost": vhost,
@@ -63,9 +64,8 @@ def exchange_row(exchange: Exchange, vhost: str) -> Row:
 
 
 def queue_row(queue: Queue, node: str) -> Row:
-    """What is "paged out" is every message whose body is on disk only. ``messages_lost`` is ours:
-    those that could not be read any more, or were missing at the start (then an upper bound).
-    """
+    """A queue. "Paged out" is every message whose body is on disk only. ``messages_lost`` is ours:
+    messages that could not be read any more, or were missing at the start (then an upper bound)."""
     ready, unacked = queue.ready, queue.unacked
     ready_bytes, unacked_bytes = queue.ready_bytes, queue.unacked_bytes
     absent, absent_bytes = queue.backlog.absent, queue.backlog.absent_bytes
@@ -114,7 +114,8 @@ _LENGTHS = ("state", "messages", "messages_ready", "messages_unacknowledged")
 
 
 def plain_queue_row(queue: Queue, node: str, *, totals: bool) -> Row:
-    """A queue without what has to be counted, but for its lengths where ``totals`` are wanted."""
+    """A queue without the columns that have to be counted, but for its lengths where ``totals`` are
+    wanted."""
     row = queue_row(queue, node)
     policy = {} if row["policy"] is None else {"policy": row["policy"]}
     if totals:
@@ -159,7 +160,7 @@ def binding_row(binding: Binding, vhost: str) -> Row:
 
 
 def tracked_row(connection: Connection, node: str) -> Row:
-    """What is known of a connection without counting anything."""
+    """The columns of a connection that need no counting."""
     assert connection.vhost is not None
     return {
         "name": str(connection.peer),
@@ -239,7 +240,7 @@ def channel_detail_row(channel: Channel, node: str) -> Row:
 
 
 def channel_name(channel: Channel) -> str:
-    """How lists and paths call it."""
+    """The channel's name in lists and paths."""
     return f"{channel.connection.peer} ({channel.number})"
 
 

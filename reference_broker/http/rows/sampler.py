@@ -1,4 +1,4 @@
-"""Reads every counter each five seconds, so that rates can be told.
+"""The task that reads every counter each five seconds, so that rates can be told.
 
 A round goes over the objects in slices, and the loop gets its turn between them: ten thousand
 queues take it about 60 ms in all, of every five seconds. Objects beyond :data:`HISTORIES_MAX` have
@@ -23,11 +23,11 @@ SLICE_OBJECTS = 250
 """Objects that are read before the loop has its turn: about 2 ms of queues."""
 
 NODE = "node"
-"""What the process as a whole is known by."""
+"""The key of the series of the process as a whole."""
 
 
 class Sampler:
-    """The series of everything that is there. ``run`` it as a task, or call ``round``."""
+    """The series of all objects. ``run`` it as a task, or call ``round``."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -41,7 +41,7 @@ class Sampler:
         return self._series.get(subject)
 
     def forget(self) -> None:
-        """Begin anew, as if nothing had been sampled."""
+        """Forget all samples: rates begin anew."""
         self._series.clear()
 
     async def run(self) -> None:
@@ -52,8 +52,8 @@ class Sampler:
             await self.round()
 
     async def round(self) -> None:
-        """Take a sample of everything, and forget what is gone. Does nothing when the last one is
-        not five seconds old."""
+        """Take a sample of every object, and forget objects that are gone. Does nothing when the
+        last round is not five seconds old."""
         _, wall_ms = self._host.now()
         at_ms = wall_ms // STEP_MS * STEP_MS
         if at_ms <= self._at_ms:
@@ -76,8 +76,8 @@ class Sampler:
         }
 
     def _measured(self) -> Iterator[tuple[object, measures.Values, tuple[Level, ...]]]:
-        """The few that everybody looks at come first. What is there is listed at once for each
-        virtual host, and read when its turn comes."""
+        """Every object with its counters. The few that everybody looks at come first; the others
+        are listed at once for each virtual host, and read when their turn comes."""
         broker = self._host.broker
         yield broker, measures.measured_broker(broker), GLOBAL
         yield NODE, measures.measured_node(broker, self._host.node()), GLOBAL

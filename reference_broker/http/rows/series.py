@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 STEP_MS = 5_000
-"""Between two samples (RabbitMQ's ``collect_statistics_interval``)."""
+"""Milliseconds between two samples (RabbitMQ's ``collect_statistics_interval``)."""
 
 
 class Level(NamedTuple):
-    """How far back samples of one step are kept."""
+    """The age up to which samples of one step are kept."""
 
     step_ms: int
     length: int
@@ -25,10 +25,10 @@ BASIC = (Level(STEP_MS, 120), Level(60_000, 60))
 """RabbitMQ's retention for most objects: ten minutes, and an hour at a minute's step."""
 
 GLOBAL = (*BASIC, Level(600_000, 48), Level(1_800_000, 48))
-"""For the broker as a whole: eight hours and a day as well."""
+"""Retention for the broker as a whole: eight hours and a day as well."""
 
 RATE_ONLY = (Level(STEP_MS, 2),)
-"""Where there are too many objects to keep a history of each."""
+"""Retention where there are too many objects to keep a history of each."""
 
 Values: TypeAlias = tuple[int, ...]
 
@@ -51,7 +51,7 @@ class Series:
         self.round = 0
 
     def add(self, at_ms: int, values: Values) -> None:
-        """A sample, which is later than the last one."""
+        """Add a sample, which is later than the last one."""
         self.first_ms = self.first_ms or at_ms
         self.last_ms = at_ms
         for level, samples in zip(self._levels, self._samples, strict=True):
@@ -77,12 +77,12 @@ class Series:
 
     @property
     def changed_ms(self) -> int:
-        """Since when nothing has moved."""
+        """The time since when nothing has moved, in wall-clock milliseconds."""
         samples = self._samples[0]
         return samples[-1][0] if samples else 0
 
     def rate(self, place: int) -> float:
-        """Per second, between the last two samples; 0 until there are two."""
+        """Change of a counter per second, between the last two samples; 0 until there are two."""
         before_ms = self.last_ms - STEP_MS
         if before_ms < self.first_ms:
             return 0.0

@@ -26,21 +26,22 @@ from reference_broker.http.rows.sampler import NODE, Sampler
 from reference_broker.http.rows.series import Series, SeriesSum
 
 SAMPLES_MAX = 500
-"""RabbitMQ's own: in one answer, for each counter."""
+"""Samples in one answer, for each counter: RabbitMQ's own limit."""
 
 _FAMILIES = (("publish_in", "publish_out"), measures.PUBLISHERS, measures.CONSUMERS)
-"""Counters that are shown when any of theirs has moved."""
+"""Families of counters, which are shown when any of theirs has moved."""
 
 
 class Span(NamedTuple):
-    """How far back a history goes, and how far apart its samples are, in seconds."""
+    """The age and the step of a history, in seconds."""
 
     age_s: int
     incr_s: int
 
     @classmethod
     def parse(cls, query: QueryParams, prefix: str) -> Span | None:
-        """``None`` where none is asked for. Raises :exc:`ApiError` 400."""
+        """The span that a query asks for; ``None`` where it asks for none. Raises :exc:`ApiError`
+        400."""
         try:
             age_s, incr_s = int(query[f"{prefix}_age"]), int(query[f"{prefix}_incr"])
         except (KeyError, ValueError):
@@ -60,7 +61,7 @@ class Spans(NamedTuple):
 
     @classmethod
     def parse(cls, query: QueryParams) -> Spans:
-        """Raises :exc:`ApiError` 400."""
+        """The spans that a query asks for. Raises :exc:`ApiError` 400."""
         return cls(
             Span.parse(query, "msg_rates"),
             Span.parse(query, "lengths"),
@@ -70,7 +71,7 @@ class Spans(NamedTuple):
 
 
 class Statistics:
-    """Adds to the rows of objects what the sampler knows of them. Values are those of now; only
+    """Adds the sampler's rates and histories to the rows of objects. Values are those of now; only
     rates and histories are of the last sample."""
 
     def __init__(self, sampler: Sampler) -> None:
@@ -101,7 +102,8 @@ class Statistics:
         return _added(row, self._sampler.series_of(vhost), measures.VHOST, values, spans)
 
     def of_node(self, row: Row, broker: Broker, node: Node, spans: Spans) -> Row:
-        """The process's figures, and how many came and went."""
+        """The row of the node, with the process's figures, and with counts of what came and
+        went."""
         series = self._sampler.series_of(NODE)
         values = measures.measured_node(broker, node)
         for place, (name, value) in enumerate(zip(measures.NODE, values, strict=True)):
@@ -110,14 +112,14 @@ class Statistics:
         return row
 
     def of_broker(self, row: Row, broker: Broker, spans: Spans) -> Row:
-        """``message_stats``, ``queue_totals`` and ``churn_rates``."""
+        """The row of the broker, with ``message_stats``, ``queue_totals`` and ``churn_rates``."""
         values = measures.measured_broker(broker)
         flat = _added({}, self._sampler.series_of(broker), measures.BROKER, values, spans)
         return _with_totals(row, flat, flat)
 
     def of_vhosts(self, row: Row, broker: Broker, vhosts: Sequence[VHost], spans: Spans) -> Row:
-        """The same for somebody who sees these virtual hosts only. How many came and went is told
-        of the whole broker, as RabbitMQ does."""
+        """The row of the broker for somebody who sees these virtual hosts only. ``churn_rates`` are
+        of the whole broker, as RabbitMQ has them."""
         totals = measures.totals_of(broker)
         values = [0] * len(measures.VHOST)
         for vhost in vhosts:
@@ -178,7 +180,7 @@ def _added(
 
 
 def details(series: Series | SeriesSum | None, place: int, span: Span | None) -> Row:
-    """How fast one counter moves, and its history over ``span``."""
+    """The rate of one counter, and its history over ``span``."""
     if series is None:
         return {"rate": 0.0}
     shown: Row = {"rate": series.rate(place)}

@@ -1,5 +1,4 @@
-"""What the management API shows of TLS: of a connection, and of a listening socket. The names are
-RabbitMQ's."""
+"""TLS columns of a connection, and the TLS options of a listening socket, in RabbitMQ's names."""
 
 from __future__ import annotations
 
@@ -9,8 +8,8 @@ from reference_broker.http.request.host import ListenerTls
 
 
 def tls_columns(tls: TlsSession | None) -> Row:
-    """Those of a connection without TLS are there as well, and so are those of a certificate that
-    was not shown: null, as RabbitMQ has them."""
+    """The TLS columns of a connection. All are there also without TLS, and those of a certificate
+    that was not shown: null, as RabbitMQ has them."""
     certificate = None if tls is None else tls.certificate
     return {
         "ssl": tls is not None,
@@ -25,7 +24,7 @@ def tls_columns(tls: TlsSession | None) -> Row:
 
 
 def tls_options(tls: ListenerTls | None) -> Row:
-    """How a listening socket is set up; nothing for one without TLS."""
+    """The TLS options of a listening socket; nothing for one without TLS."""
     if tls is None:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""The application: which path leads where. One line per path, one file per noun.
+"""The table of paths: one line per path, one file per noun.
 
 Paths are matched as they were sent: a name may have a slash in it, as ``%2F``, which is the name
 of the default virtual host.
@@ -20,7 +20,7 @@ from reference_broker.http.access.access_routes import access_routes
 from reference_broker.http.access.logins import Logins
 from reference_broker.http.access.vhosts import VHosts
 from reference_broker.http.definitions.definitions import Definitions
-from reference_broker.http.metrics.metrics import MetricsDoor, build_metrics_app
+from reference_broker.http.metrics.metrics import LoopbackMetrics, build_metrics_app
 from reference_broker.http.objects.bindings import Bindings
 from reference_broker.http.objects.cluster import Cluster
 from reference_broker.http.objects.connections import Connections
@@ -78,7 +78,7 @@ def build_app(
     app = Starlette(
         routes=routes,
         middleware=[
-            Middleware(MetricsDoor, metrics=build_metrics_app(host)),
+            Middleware(LoopbackMetrics, metrics=build_metrics_app(host)),
             Middleware(Page),
             Middleware(Gate, routes=routes),
             Middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM, compresslevel=1),

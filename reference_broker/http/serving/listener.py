@@ -23,10 +23,10 @@ HEADERS_BYTES_MAX = 64 * 1024
 """A request's line and headers: room for a path of three names of 255 bytes, percent-encoded."""
 
 KEEP_ALIVE_S = 30
-"""How long a connection may be idle between requests."""
+"""Seconds that a connection may be idle between requests."""
 
 CLOSE_TIMEOUT_S = 2
-"""How long a stop waits for requests that are being answered."""
+"""Seconds that a stop waits for requests that are being answered."""
 
 _BACKLOG = 128
 
@@ -78,12 +78,13 @@ class HttpServer:
         await self._server.up.wait()
 
     def protocol(self) -> asyncio.Protocol:
-        """What one accepted socket speaks. The server must be started."""
+        """A protocol for one accepted socket. The server must be started."""
         server = self._server
         return TimedProtocol(server.config, server.server_state, server.lifespan.state)
 
     async def stop(self) -> None:
-        """Answer what is being asked, and close. Idempotent; fine if it was never started."""
+        """Finish the answers that are being made, and close. Idempotent; fine if it was never
+        started."""
         serving, self._serving = self._serving, None
         if serving is not None:
             self._server.should_exit = True
@@ -108,5 +109,6 @@ class HttpListener:
         await self._server.start(listening)
 
     async def stop(self) -> None:
-        """Answer what is being asked, and close. Idempotent; fine if it was never started."""
+        """Finish the answers that are being made, and close. Idempotent; fine if it was never
+        started."""
         await self._server.stop()

@@ -26,7 +26,7 @@ MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-"""What the page is made of. A file of another kind is not served."""
+"""Media types by the suffix of a file of the page. A file of another kind is not served."""
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -106,6 +106,7 @@ def _suffix(name: str) -> str:
 
 
 def _knows(if_none_match: str, etag: str) -> bool:
-    """RFC 9110, 13.1.2: a list of tags, weak ones too, or ``*``."""
+    """True if a client's copy with ``etag`` is still good (RFC 9110, 13.1.2: a list of tags, weak
+    ones too, or ``*``)."""
     tags = (tag.strip().removeprefix("W/") for tag in if_none_match.split(","))
     return any(tag in (etag, "*") for tag in tags)

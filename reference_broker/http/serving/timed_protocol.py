@@ -1,4 +1,4 @@
-"""A socket of the HTTP server, with a limit on how long a request may take to arrive.
+"""A socket of the HTTP server, with a time limit for the arrival of a request.
 
 uvicorn bounds the time between requests only. Without this, a few hundred sockets that say nothing,
 or one octet a minute, would hold every place that there is, and need no password for it.
@@ -12,7 +12,8 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_TIMEOUT_S = 30
-"""From the accepted socket, or the end of the last answer, to the end of the request's body."""
+"""Seconds from the accepted socket, or the end of the last answer, to the end of the request's
+body."""
 
 _ARRIVING = (h11.IDLE, h11.SEND_BODY)
 
@@ -39,7 +40,7 @@ class TimedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _limit_time(self) -> None:
-        """The time goes on while a request is arriving, and begins anew with the next one."""
+        """Start the timer when a request begins to arrive, and stop it when it is there."""
         if self.conn.their_state not in _ARRIVING:
             self._stop_timer()
         elif self._timer is None:

@@ -1,4 +1,4 @@
-"""Messages that are not in memory: what the queues want to read, and what they want to page.
+"""Messages that are not in memory: those that queues want to read back, and those that they page.
 
 One thread does both, first in, first out, so that a page is read after it was written and deleted
 after it was read. The event loop never waits for either.
@@ -28,10 +28,12 @@ from reference_broker.store.log.reading import (
 )
 
 PAGE_RETRY_S = 10.0
-"""After a page could not be written: nothing is paged until then, the memory alarm has to do."""
+"""Seconds after a page could not be written: nothing is paged until then, the memory alarm has to
+do."""
 
 READ_RETRY_S = 1.0
-"""After messages could not be read for the time being: there are too many open files, mostly."""
+"""Seconds after messages could not be read for the time being: mostly there are too many open
+files."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ class BacklogEvents(Protocol):
     """The server, as the backlog sees it."""
 
     def fetched(self, answers: list[Fetched]) -> None:
-        """What queues asked for."""
+        """Messages that queues have asked for were read."""
 
     def disk_failed(self, error: DiskFailed) -> None:
         """Reading has met an error that nobody foresaw: a queue would wait for ever."""
@@ -68,7 +70,7 @@ class Backlog:
         self._worker = Worker("backlog", loop.call_soon_threadsafe)
 
     def kick(self) -> None:
-        """There may be something to read or to page. Cheap."""
+        """Begin what there is to read or to page. Cheap; call it after each input."""
         for job in take_reads(self._log):
             self._submit(job)
         batch = self._pages.take_batch()

@@ -34,7 +34,7 @@ from reference_broker.store.disk.ports import (
 LOCK_FILE = "lock"
 
 WRITE_BYTES = 128 * 1024
-"""What one call writes at most; smaller pieces are joined up to it, so that calls are few and there
+"""Most bytes of one write call; smaller pieces are joined up to it, so that calls are few and there
 is no second copy of a large batch in memory. Not more, since Linux takes the page cache's memory in
 blocks as large as the write: in a virtual machine that gives its free blocks of such a size back to
 the host, each write of more made the host find new memory, 2 ms a MiB where 0.2 are usual."""
@@ -43,7 +43,7 @@ _FALLOCATE_UNSUPPORTED = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
 
 class FolderAccess:
-    """One thread's way to the files of ``directory``."""
+    """One thread's access to the files of ``directory``."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -79,7 +79,7 @@ class FolderAccess:
         return (self.directory / file).stat().st_size
 
     def free_bytes(self) -> int:
-        """What an ordinary user may still write."""
+        """Bytes that an ordinary user may still write."""
         found = os.statvfs(self.directory)
         return found.f_bavail * found.f_frsize
 
@@ -187,8 +187,8 @@ def _write_all(descriptor: int, offset: int, pieces: list[Piece]) -> None:
 
 
 def _reserve(descriptor: int, size_bytes: int) -> None:
-    """A file system that can't reserve space gives a sparse file instead: a full disk then shows
-    as a failed write."""
+    """Reserve space for a file. A file system that can't do it gives a sparse file instead: a full
+    disk then shows as a failed write."""
     if hasattr(os, "posix_fallocate"):
         try:
             os.posix_fallocate(descriptor, 0, size_bytes)
@@ -199,7 +199,7 @@ def _reserve(descriptor: int, size_bytes: int) -> None:
 
 
 def _sync_file(descriptor: int) -> None:
-    """To the medium, not only to the drive's cache (which is all that fsync does on macOS)."""
+    """Sync to the medium, not only to the drive's cache (which is all that fsync does on macOS)."""
     if hasattr(fcntl, "F_FULLFSYNC"):
         fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
     else:

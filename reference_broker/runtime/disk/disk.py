@@ -21,7 +21,7 @@ from reference_broker.store.log.pages import discard_pages
 
 
 class DiskState(Enum):
-    """What the disk thread is able to do."""
+    """States of the disk thread."""
 
     IDLE = auto()
     WRITING = auto()
@@ -41,7 +41,7 @@ TRANSITIONS: dict[DiskState, tuple[DiskState, ...]] = {
 
 
 class OpenedStore(NamedTuple):
-    """What :func:`open_store` gives: hand ``log`` and ``folder`` to a :class:`DiskThread`."""
+    """A recovered store: hand ``log`` and ``folder`` to a :class:`DiskThread`."""
 
     log: Log
     recovered: RecoveredLog
@@ -70,8 +70,8 @@ def open_store(directory: Path) -> OpenedStore:
 
 
 class _Outcome(NamedTuple):
-    """``unperformed`` begins with the operation that raised ``error``. ``spare_missing``: there
-    was no room for a spare segment, which is no error."""
+    """Outcome of one batch. ``unperformed`` begins with the operation that raised ``error``.
+    ``spare_missing``: there was no room for a spare segment, which is no error."""
 
     unperformed: list[Operation]
     error: OSError | MemoryError | None
@@ -103,7 +103,7 @@ class DiskThread:
     ) -> None:
         self.state = DiskState.IDLE
         self.batches = 0
-        """How many batches were synced."""
+        """Batches that were synced."""
         self._log = log
         self._disk = disk
         self._call_soon_threadsafe = call_soon_threadsafe
@@ -120,8 +120,8 @@ class DiskThread:
         self._thread.start()
 
     def kick(self) -> None:
-        """There may be pending records: have them written, unless a batch is on its way (then they
-        follow it). Cheap, and harmless in every state."""
+        """Have pending records written, unless a batch is on its way (then they follow it). Cheap,
+        and harmless in every state."""
         if self.state is DiskState.IDLE:
             self._batch = self._log.take_batch()
             if self._batch is not None:
@@ -162,7 +162,8 @@ class DiskThread:
             self._settle(self._outcomes.get())
 
     def _collect(self) -> None:
-        """Called on the loop for each outcome; :meth:`close` may have been faster."""
+        """Take the outcomes that there are: called on the loop for each, and :meth:`close` may have
+        been faster."""
         if self.state is DiskState.WRITING and not self._outcomes.empty():
             self._settle(self._outcomes.get())
 

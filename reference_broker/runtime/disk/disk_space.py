@@ -1,4 +1,4 @@
-"""Is the disk getting full? The watch over what is free, and over the log's spare segment.
+"""The watch over the disk's free space, and over the log's spare segment.
 
 As RabbitMQ's ``disk_free_limit``: publishers are blocked while less is free, and nothing is nacked.
 It is looked at more often the nearer it is, so that a fast publisher can't use it up between two
@@ -11,24 +11,18 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+from reference_broker.runtime.process.timers import CallLater, Timer
+
 INTERVAL_MAX_S = 10.0
 INTERVAL_MIN_S = 1.0
-"""Between two looks: RabbitMQ's own bounds are 10 s and 0.1 s, but each new segment looks too."""
+"""Seconds between two looks: RabbitMQ's own bounds are 10 s and 0.1 s, but each new segment looks
+too."""
 
 FILL_BYTES_PER_S = 250 * 1024 * 1024
-"""How fast the disk is thought to fill at worst: what is free above the limit lasts that long."""
+"""Fastest growth of the files that is reckoned with: the free space above the limit lasts that
+long."""
 
 _log = logging.getLogger(__name__)
-
-
-class Timer(Protocol):
-    """What the event loop's ``call_later`` gives."""
-
-    def cancel(self) -> None:
-        """Call no more. Idempotent."""
-
-
-CallLater = Callable[[float, Callable[[], None]], Timer]
 
 
 class DiskSpaceEvents(Protocol):
@@ -42,7 +36,7 @@ class DiskSpaceEvents(Protocol):
 
 
 class DiskSpace:
-    """Looks at once when it is made, and then by itself until :meth:`close`.
+    """Looks at the free space when it is made, and then by itself until :meth:`close`.
 
     ``free_bytes`` asks the file system; when that fails, what was known last is gone by.
     """
@@ -70,7 +64,7 @@ class DiskSpace:
             self._timer.cancel()
 
     def limit(self, limit_bytes: int) -> None:
-        """There is another limit from now on."""
+        """Put another limit in force, and look at once."""
         self._limit_bytes = limit_bytes
         self.look()
 

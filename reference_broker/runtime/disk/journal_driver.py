@@ -1,4 +1,5 @@
-"""What moves the core's journal to the disk: nothing, or the threads of the segment store.
+"""Drivers of the core's journal: the one that keeps it in memory, and the one that moves it to the
+disk by the threads of the segment store.
 
 The server calls ``start`` once, before it listens, ``kick`` after each input that may have left
 records or reads pending, and ``close`` at the end. What the disk has to say comes back through
@@ -35,7 +36,7 @@ class JournalEvents(Protocol):
         """Everything below ``position`` is on disk."""
 
     def fetched(self, answers: list[Fetched]) -> None:
-        """What queues asked the journal for."""
+        """Messages that queues have asked the journal for were read."""
 
     def disk_full(self) -> None:
         """The log can't grow. A later ``synced`` says that it can again."""
@@ -51,7 +52,7 @@ class JournalEvents(Protocol):
 
 
 class JournalDriver(Protocol):
-    """The journal of a broker, and what performs its batches."""
+    """The journal of a broker, and the performer of its batches."""
 
     journal: Journal
 
@@ -61,22 +62,23 @@ class JournalDriver(Protocol):
 
     @property
     def damage(self) -> StoreDamage:
-        """What was found unreadable at the start, and since."""
+        """Damage of the store that was found at the start, and since."""
 
     def restore_into(self, broker: Broker) -> None:
         """Rebuild definitions and messages in a broker that is empty. Once, before ``start``."""
 
     def start(self, loop: asyncio.AbstractEventLoop, events: JournalEvents) -> None:
-        """From now on batches are performed."""
+        """Perform batches from now on, and report to ``events``."""
 
     def kick(self) -> None:
-        """There may be pending records, reads, or pages to write. Cheap."""
+        """Begin what is pending of records, reads, and pages to write. Cheap; call it after each
+        input."""
 
     def retry(self) -> None:
         """Try again what the disk had no room for. Harmless when there is nothing."""
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:
-        """From now on the server hears ``disk_low`` when less is free."""
+        """Put another limit in force: ``disk_low`` is called when less is free."""
 
     def close(self) -> None:
         """Write what is pending, and let go of everything. Blocks. Nothing is logged after it."""
@@ -186,7 +188,8 @@ class DiskDriver:
 
 
 class _Running:
-    """The threads of a store that was started, and what each of them has to tell the others."""
+    """The threads of a store that was started, and the news that each of them has for the
+    others."""
 
     def __init__(
         self,
@@ -219,7 +222,8 @@ class _Running:
         self.backlog.kick()
 
     def close(self) -> None:
-        """Idempotent. What reads and rewrites ends first; then the log is closed."""
+        """Close all of them. Idempotent. The threads that read and rewrite end first; then the log
+        is closed."""
         self._closing = True
         self.space.close()
         self._rewriter.close()

@@ -22,23 +22,23 @@ from reference_broker.store.rewrite.copying import SourceUnreadable
 from reference_broker.store.rewrite.rewrite import build
 
 INTERVAL_S = 0.5
-"""Between two looks whether something is worth rewriting; after a rewrite the next look is at
-once."""
+"""Seconds between two looks for a segment that is worth rewriting; after a rewrite the next look is
+at once."""
 
 LOOKS = 3
-"""So many in a row must find that a segment is worth it. While a queue is drained its segments are
-half empty for a moment only: copying what is about to go would double the work."""
+"""Looks in a row that must find a segment worth it. While a queue is drained its segments are half
+empty for a moment only: copying what is about to go would double the work."""
 
 RETRY_S = 10.0
-"""After a copy could not be written, for a full disk mostly."""
+"""Seconds after a copy could not be written, for a full disk mostly."""
 
 _log = logging.getLogger(__name__)
 
 
 class Rewriter:
-    """Rewrites what ``log`` says, one at a time, with ``disk``, which is nobody else's.
-    ``kick_disk`` is called when the log has a finished copy to put in place. All methods are for
-    the event loop's thread."""
+    """Rewrites the segments that ``log`` plans to, one plan at a time, with ``disk``, which is
+    nobody else's. ``kick_disk`` is called when the log has a finished copy to put in place. All
+    methods are for the event loop's thread."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Rewriter:
         kick_disk: Callable[[], None],
     ) -> None:
         self.rewrites = 0
-        """How many copies were finished."""
+        """Copies that were finished."""
         self._log = log
         self._disk = disk
         self._loop = loop
@@ -60,15 +60,16 @@ class Rewriter:
         self._worker = Worker("rewrite", loop.call_soon_threadsafe)
 
     def synced(self) -> None:
-        """A batch is on disk: what it acked may make something worth rewriting. Cheap."""
+        """Look again: the acks of a batch that is on disk may make a segment worth rewriting.
+        Cheap."""
         if self._timer is None and self._plan is None:
             delay_s = 0.0 if self._following else INTERVAL_S
             self._following = False
             self._timer = self._loop.call_later(delay_s, self._begin)
 
     def close(self) -> None:
-        """Drop what is under way, and begin nothing any more. Blocks while the thread finishes its
-        copy. Idempotent."""
+        """Drop the rewrite that is under way, and begin none any more. Blocks while the thread
+        finishes its copy. Idempotent."""
         if self._timer is not None:
             self._timer.cancel()
         self._worker.close()
@@ -106,7 +107,7 @@ class Rewriter:
 
 
 def _copy(disk: Disk, plan: RewritePlan) -> RewriteResult:
-    """The file is the disk thread's from here on, so it isn't kept open."""
+    """Make the copy. The file is the disk thread's from here on, so it isn't kept open."""
     try:
         return build(plan, disk, partial(time.sleep, 0))
     finally:

@@ -1,4 +1,4 @@
-"""Sockets: listening, reading into the core, and writing what it has for them.
+"""Sockets: listening, reading into the core, and writing the core's output.
 
-Law: one read is one turn of the core. Read ``connection_protocol.py`` first.
+Law: one read is one turn of the core; TLS is not known here. Read ``connection_protocol.py`` first.
 """

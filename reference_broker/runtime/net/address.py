@@ -1,4 +1,4 @@
-"""Where a server listens."""
+"""Address of a listening socket: host and port."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PORT_MAX = 65_535
 
 
 class Address(NamedTuple):
-    """Where to listen. Port 0 takes a free one."""
+    """Host and port to listen on. Port 0 takes a free one."""
 
     host: str
     port: int
@@ -20,7 +20,8 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """``127.0.0.1:5672`` or ``[::1]:5672``. Raises :exc:`BadConfiguration`."""
+        """The address written as ``127.0.0.1:5672`` or ``[::1]:5672``. Raises
+        :exc:`BadConfiguration`."""
         host, separator, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not separator or not host or not port.isascii() or not port.isdigit():

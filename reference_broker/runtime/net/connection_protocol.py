@@ -1,8 +1,9 @@
-"""The socket of one connection: hands bytes to the core, and sends what the core has for it.
+"""The socket of one connection: bytes from the client to the core, and the connection's output
+back.
 
 Nothing is sent while an input is handled. The server flushes once per turn of the loop, so that
 hundreds of deliveries and confirms leave in one write; a large message leaves in portions
-(:mod:`paced_output`).
+(``paced_output.py``).
 """
 
 from __future__ import annotations
@@ -14,30 +15,37 @@ from typing import Protocol, cast
 
 from reference_broker.core.base.limits import DELIVERY_OUTPUT_BYTES_MAX
 from reference_broker.core.base.peer import Peer
+from reference_broker.core.base.tls_session import TlsSession
 from reference_broker.core.connection.connection import Connection
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.runtime.net.paced_output import PacedOutput
-from reference_broker.runtime.tls.client import tls_session
-from reference_broker.runtime.tls.config import LoginFrom
 
 CLOSE_LINGER_S = 5.0
-"""How long a socket may take to send its last bytes to a peer that is slow to read them."""
+"""Seconds for a socket to send its last bytes to a peer that is slow to read them."""
 
 READ_BYTES_PER_TURN = 1 << 18
-"""When a socket has brought so much in a turn of the loop, the others have theirs first. libuv
+"""Bytes that a socket may bring in one turn of the loop; then the others have theirs first. libuv
 would read it up to 32 times, 8 MiB: small messages for a second, and nobody else is served."""
 
+TlsOf = Callable[[asyncio.BaseTransport], TlsSession | None]
+"""Reads the TLS session of a connected socket; ``None`` for a socket without TLS. Raises
+``ValueError`` for a client certificate that can't be read."""
+
 _log = logging.getLogger(__name__)
+
+
+def _no_tls(_: asyncio.BaseTransport) -> None:
+    return None
 
 
 class ConnectionHost(Protocol):
     """The server, as its sockets see it."""
 
     turn: int
-    """Another number after each flush: how often the loop has come round."""
+    """Number of the loop's turn: another one after each flush."""
 
     def connected(self, protocol: ConnectionProtocol, peer: Peer) -> Connection | None:
-        """A socket was accepted; ``None`` if there are too many."""
+        """A socket was accepted. The answer is its connection; ``None`` if there are too many."""
 
     def disconnected(self, protocol: ConnectionProtocol) -> None:
         """The socket is closed, and its connection was told."""
@@ -50,7 +58,8 @@ class ConnectionHost(Protocol):
 
 
 class ConnectionProtocol(asyncio.Protocol):
-    """The glue between one transport and one :class:`Connection`."""
+    """The glue between one transport and one :class:`Connection`. ``tls_of`` is asked once, when
+    the socket is connected."""
 
     connection: Connection
     """Set when the socket is connected, unless it is refused."""
@@ -59,10 +68,10 @@ class ConnectionProtocol(asyncio.Protocol):
         self,
         host: ConnectionHost,
         loop: asyncio.AbstractEventLoop,
-        login_from: LoginFrom = LoginFrom.DISTINGUISHED_NAME,
+        tls_of: TlsOf = _no_tls,
     ) -> None:
         self._host = host
-        self._login_from = login_from
+        self._tls_of = tls_of
         self._loop = loop
         self._refused = False
         self._reading = True
@@ -125,14 +134,16 @@ class ConnectionProtocol(asyncio.Protocol):
             self._read(wanted=self._reading)
 
     def _read(self, *, wanted: bool) -> None:
-        """Not all event loops take a second pause."""
+        """Pause or resume reading, where that is a change: not all event loops take a second
+        pause."""
         if wanted != self._transport.is_reading():
             (self._transport.resume_reading if wanted else self._transport.pause_reading)()
 
     # From the server
 
     def flush(self) -> None:
-        """Send what the connection has, and do with the socket what it says."""
+        """Send the connection's output, then close the socket or pause its reading as the
+        connection says."""
         connection = self.connection
         if connection.output and (connection.closed or self._output.takes_more):
             size = connection.output_size
@@ -146,8 +157,8 @@ class ConnectionProtocol(asyncio.Protocol):
             self._read(wanted=self._reading)
 
     def _close(self) -> None:
-        """Now, if the transport has everything; else the flush after ``resume_writing`` comes here
-        again."""
+        """Close now, if the transport has everything; else the flush after ``resume_writing`` comes
+        here again."""
         if self._linger is None:
             self._linger = self._loop.call_later(CLOSE_LINGER_S, self._transport.abort)
         if self._output.is_empty:
@@ -158,7 +169,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self._transport.abort()
 
     def _guarded(self, step: Callable[[], None]) -> None:
-        """A mistake of ours ends the connection that met it, and no other."""
+        """Run ``step``. A mistake of ours ends the connection that met it, and no other."""
         try:
             step()
         except Exception:  # noqa: BLE001 - whatever it is, the other connections go on
@@ -166,13 +177,13 @@ class ConnectionProtocol(asyncio.Protocol):
             self.connection.fail(ConnectionException(ReplyCode.INTERNAL_ERROR, "see the log"))
 
     def _peer_of(self, transport: asyncio.BaseTransport) -> Peer | None:
-        """``None`` for a client that is gone again already, whose socket knows no address any more,
-        and for one with a certificate that can't be read."""
+        """The peer of the socket; ``None`` for a client that is gone again already, whose socket
+        knows no address any more, and for one with a certificate that can't be read."""
         remote, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         if not remote or not local:
             return None
         try:
-            tls = tls_session(transport, self._login_from)
+            tls = self._tls_of(transport)
         except ValueError as error:
             _log.warning("%s:%s refused: its certificate can't be read: %s", *remote[:2], error)
             return None

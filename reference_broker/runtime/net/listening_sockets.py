@@ -1,4 +1,4 @@
-"""The sockets that connections come in by.
+"""Listening sockets of an address.
 
 ``localhost`` has two addresses. Clients look it up and try them in an order of their own, and some
 only the first, which is ::1 more often than not: a broker on ``localhost`` is there on both.
@@ -15,12 +15,13 @@ from reference_broker.runtime.net.address import Address
 LOCALHOST = "localhost"
 _LOOPBACK, _LOOPBACK_6 = "127.0.0.1", "::1"
 _NO_IPV6 = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
-"""What a machine without IPv6 says."""
+"""Errors of a machine without IPv6."""
 
 
 def listening_sockets(address: Address, backlog: int) -> list[socket.socket]:
-    """One that listens there, or two of the same port for ``localhost``: IPv4 first, and IPv6 where
-    this machine has it. Port 0 takes a free one. Not blocking; the caller closes them.
+    """A socket that listens on ``address``, or two of the same port for ``localhost``: IPv4 first,
+    and IPv6 where this machine has it. Port 0 takes a free one. Not blocking; the caller closes
+    them.
 
     Raises ``OSError`` for an address that can't be had; then none is left open.
     """

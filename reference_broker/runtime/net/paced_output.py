@@ -1,4 +1,4 @@
-"""What one socket is still to be sent: handed to its transport a portion at a time.
+"""Output of one socket, handed to its transport a portion at a time.
 
     connection.output --> write --> unsent --portions, until the transport says pause--> transport
                                       ^------------- resume: go on --------------------------
@@ -19,9 +19,9 @@ from reference_broker.core.base.limits import DELIVERY_OUTPUT_BYTES_MAX
 from reference_broker.core.message.content_frames import Piece
 
 PORTION_BYTES = 262_144
-"""Joined for one write: it stays in the CPU's cache, and its memory is used again and again. So a
-message of 64 MiB costs less than half of the CPU that joining it whole does, and two thirds of a
-write for each piece; larger portions cost the same."""
+"""Bytes that are joined for one write: they stay in the CPU's cache, and their memory is used again
+and again. So a message of 64 MiB costs less than half of the CPU that joining it whole does, and
+two thirds of a write for each piece; larger portions cost the same."""
 
 JOINED_BYTES_MAX = 2 * DELIVERY_OUTPUT_BYTES_MAX
 """An output up to this is joined for one write, as all output of small messages is: deliveries end
@@ -40,13 +40,13 @@ class PacedOutput:
 
     @property
     def takes_more(self) -> bool:
-        """No while anything waits here or the transport is paused: leave it to the connection,
-        which holds back deliveries and requests."""
+        """False while anything waits here or the transport is paused: leave output to the
+        connection, which holds back deliveries and requests."""
         return not (self._paused or self._unsent)
 
     @property
     def is_empty(self) -> bool:
-        """Whether the transport has everything: it may be closed."""
+        """True when the transport has everything: it may be closed."""
         return not self._unsent
 
     def write(self, pieces: list[Piece], size: int) -> None:
@@ -59,20 +59,21 @@ class PacedOutput:
             self._go_on()
 
     def pause(self) -> None:
-        """The transport takes no more."""
+        """Hand over nothing until :meth:`resume`: the transport's buffer is full."""
         self._paused = True
 
     def resume(self) -> None:
-        """The transport takes more again: go on. ``takes_more`` says whether that was all."""
+        """Go on: the transport takes more again. ``takes_more`` says whether that was all."""
         self._paused = False
         self._go_on()
 
     def clear(self) -> None:
-        """The socket is gone: let go of what it was to be sent."""
+        """Let go of the unsent output: the socket is gone."""
         self._unsent.clear()
 
     def _go_on(self) -> None:
-        """A transport that is closing, for an error perhaps, would drop it, and complain."""
+        """Hand portions over until the transport is paused. One that is closing, for an error
+        perhaps, would drop them, and complain."""
         while self._unsent and not (self._paused or self._transport.is_closing()):
             self._transport.write(b"".join(self._portion()))
 

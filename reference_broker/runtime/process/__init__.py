@@ -1,4 +1,4 @@
-"""The broker's process: configuration, memory, the garbage collector, timers, worker threads.
+"""The broker's process: memory, the garbage collector, timers, log lines, and worker threads.
 
-Law: nothing here knows a socket or a data folder. Read ``config.py`` first.
+Law: nothing here knows a socket or a data folder. Read ``worker.py`` first.
 """

@@ -19,8 +19,9 @@ _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
 
 LARGE_BLOCK_BYTES = 4 * MIB
-"""From here on a block has its own pages. Above what is joined for one write (see
-:mod:`paced_output`), so that whoever sends many small messages does not pay for fresh pages."""
+"""Bytes from which on a block has its own pages. Above what is joined for one write (see
+:mod:`reference_broker.runtime.net.paced_output`), so that whoever sends many small messages does
+not pay for fresh pages."""
 
 HEAP_KEPT_BYTES = 2 * LARGE_BLOCK_BYTES
 """Free memory that the heap's end may keep: glibc's own ratio. Its default of 128 KiB, which holds
@@ -28,8 +29,9 @@ as soon as the other is set, would hand back and fetch the buffer of every read.
 
 
 def give_large_blocks_their_own_pages() -> bool:
-    """Whether it could be done: with glibc only. It is for the whole process, so that is the
-    decision of whoever owns it: a command, not a library. Idempotent."""
+    """Have malloc take large blocks from the kernel. True if it could be done: with glibc only. The
+    setting is for the whole process, so it is the decision of whoever owns that: a command, not a
+    library. Idempotent."""
     if sys.platform != "linux":
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 
 class FairQueue(Generic[Item]):
-    """Items in lanes. Within a lane they go in order."""
+    """Items in lanes, which are served in turns. Within a lane items go in order."""
 
     __slots__ = ("_lanes",)
 
@@ -24,11 +24,12 @@ class FairQueue(Generic[Item]):
         return sum(map(len, self._lanes.values()))
 
     def push(self, lane: str, item: Item) -> None:
-        """Behind what waits in its lane. A new lane's turn comes after everybody's."""
+        """Put ``item`` behind those that wait in its lane. A new lane's turn comes after all
+        others."""
         self._lanes.setdefault(lane, deque()).append(item)
 
     def pop(self) -> Item | None:
-        """The next one, of the lane whose turn it is; ``None`` if nothing waits."""
+        """The next item, of the lane whose turn it is; ``None`` if nothing waits."""
         if not self._lanes:
             return None
         lane = next(iter(self._lanes))
@@ -39,8 +40,8 @@ class FairQueue(Generic[Item]):
         return item
 
     def displace(self, lane: str) -> Item | None:
-        """Make room for one more in ``lane``: the newest of the longest lane, which leaves.
-        ``None`` where no lane is longer than this one: then there is no room for it."""
+        """Make room for one more item in ``lane``: the newest of the longest lane leaves, and is
+        returned. ``None`` where no lane is longer than this one: then there is no room."""
         own = len(self._lanes.get(lane, ()))
         longest = max(self._lanes, key=lambda name: len(self._lanes[name]), default=lane)
         items = self._lanes.get(longest, deque())
@@ -52,7 +53,7 @@ class FairQueue(Generic[Item]):
         return item
 
     def drop(self, is_unwanted: Callable[[Item], bool]) -> list[Item]:
-        """Take out all that nobody wants any more; what was taken out."""
+        """Take out the items that nobody wants any more, and return them."""
         dropped = []
         for lane, items in list(self._lanes.items()):
             dropped += [item for item in items if is_unwanted(item)]

@@ -1,4 +1,4 @@
-"""When what malloc keeps of freed messages goes back to the system: at a quiet moment.
+"""Freed memory that malloc keeps, given back to the system at a quiet moment.
 
 glibc gives back only what is free at the heap's end, and one small block that stays there holds all
 before it. So a backlog that is gone is in the process's RSS for good, until somebody asks for it.
@@ -20,30 +20,32 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reference_broker.core.base.limits import MIB
-from reference_broker.runtime.disk.disk_space import CallLater, Timer
+from reference_broker.runtime.process.timers import CallLater, Timer
 
 LOOK_INTERVAL_S = 30.0
-"""A look is 20 us, and on a grown process a count of what is held: 1 us for each queue. A backlog
-that comes and goes more often finds its memory where it was, mostly."""
+"""Seconds between two looks. A look is 20 us, and on a grown process a count of what is held: 1 us
+for each queue. A backlog that comes and goes more often finds its memory where it was, mostly."""
 
 FREE_BYTES_MIN = 64 * MIB
-"""What it is done for. It takes the loop 80 us for each MiB (300 where it is in pieces of 16 KiB),
-and messages that need the memory anew cost 0.4 ms more for each MiB: the kernel's pages."""
+"""Free memory that is worth a trim. A trim takes the loop 80 us for each MiB (300 where it is in
+pieces of 16 KiB), and messages that need the memory anew cost 0.4 ms more for each MiB: the
+kernel's pages."""
 
 QUIET_CPU_RATIO = 0.5
-"""Of one processor, since the last look: a broker that is busier would pay for both."""
+"""Share of one processor since the last look that counts as quiet: a busier broker would pay for
+both."""
 
 _STATM = Path("/proc/self/statm")
 
 
 def own_bytes() -> int:
-    """What the process has in memory for itself alone: RSS without files. Linux only."""
+    """Bytes that only this process has in memory: RSS without files. Linux only."""
     _, resident, shared, *_ = _STATM.read_bytes().split()
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
 
 
 class HeapTrimmer:
-    """Looks by itself from the time that it is made, until :meth:`close`.
+    """Looks at the process's memory from the time that it is made, until :meth:`close`.
 
     ``held_bytes`` is what the broker's accounts say, and ``trim`` gives back what is free.
     """

@@ -34,7 +34,8 @@ from reference_broker.runtime.process.worker import Worker
 TIME_COST = 2
 MEMORY_KIB = 19_456
 PARALLELISM = 1
-"""OWASP's first choice for argon2id: 19 MiB, two passes, one lane. 20 to 40 ms here."""
+"""OWASP's first choice of parameters for argon2id: 19 MiB, two passes, one lane. 20 to 40 ms
+here."""
 
 PENDING_MAX = 256
 """Different logins that wait for the thread, from all hosts: with more, the last ones would run
@@ -45,18 +46,18 @@ REMEMBERED_MAX = 1_024
 
 _KEY_BYTES = 32
 _HASHING = "new passwords"
-"""Where those come from: no address looks like it."""
+"""The origin of new passwords that wait for their hash: no address looks like it."""
 
 _hasher = PasswordHasher(TIME_COST, MEMORY_KIB, PARALLELISM)
 
 
 def argon2id(password: bytes) -> PasswordHash:
-    """A hash with a fresh salt. Takes as long as it has to: not for the event loop."""
+    """Hash ``password`` with a fresh salt. Blocks for 20 to 40 ms: not for the event loop."""
     return PasswordHash(ARGON2ID, _hasher.hash(password).encode())
 
 
 def is_right(stored: PasswordHash, password: bytes) -> bool:
-    """Whether ``password`` is the one that was hashed, by whichever algorithm. Blocks."""
+    """True if ``password`` is the one that was hashed, by whichever algorithm. Blocks."""
     if stored.is_fast:
         return verify_password(stored, password)
     try:
@@ -66,7 +67,7 @@ def is_right(stored: PasswordHash, password: bytes) -> bool:
 
 
 def _hash_of_nothing() -> PasswordHash:
-    """Random octets where a hash has its salt and its digest: no password is known for it."""
+    """A hash that no password is known for: random octets as its salt and its digest."""
     salt, digest = (
         base64.b64encode(os.urandom(size)).decode().rstrip("=")
         for size in (_hasher.salt_len, _hasher.hash_len)
@@ -91,7 +92,7 @@ class _Check:
         return not any(asker.is_there() for _, asker in self.askers)
 
     def work(self) -> bool:
-        """On the thread."""
+        """Check the password, on the thread. False where a right one must not count."""
         return is_right(self._slow, self._password) and self._counts
 
 
@@ -108,7 +109,7 @@ class _Hashing:
         return False
 
     def work(self) -> PasswordHash:
-        """On the thread."""
+        """Make the hash, on the thread."""
         return argon2id(self._password)
 
 
@@ -132,7 +133,7 @@ class PasswordThread:
         self._key = os.urandom(_KEY_BYTES)
         self._right: dict[bytes, None] = {}
         self._checks: dict[bytes, _Check] = {}
-        """Those that wait, and the one that is under way."""
+        """The checks that wait, and the one that is under way, by login."""
         self._queue: FairQueue[_Check | _Hashing] = FairQueue()
         self._is_busy = False
         self.nobody = _hash_of_nothing()
@@ -144,8 +145,9 @@ class PasswordThread:
         answer: Callable[[Verdict], None],
         asker: Asker = ANYBODY,
     ) -> None:
-        """Logins with the same name and password wait for one check. A wrong one costs one, even
-        where the stored hash is a fast one: the time tells nothing about the user."""
+        """Check a login; ``answer`` is called at once, or later as an input of the core. Logins
+        with the same name and password wait for one check. A wrong one costs one, even where the
+        stored hash is a fast one: the time tells nothing about the user."""
         if stored.is_fast and verify_password(stored, password):
             answer(Verdict.RIGHT)
             return
@@ -165,7 +167,8 @@ class PasswordThread:
             self._go_on()
 
     def hash(self, password: bytes, answer: Callable[[PasswordHash | None], None]) -> None:
-        """argon2id."""
+        """Hash a new password with argon2id; ``answer`` gets ``None`` where too many are
+        waiting."""
         if not self._has_room(_HASHING):
             answer(None)
             return
@@ -203,7 +206,7 @@ class PasswordThread:
             self._as_input(partial(job.answer, None))
 
     def _go_on(self) -> None:
-        """Have the next one done that somebody still waits for, unless one is under way."""
+        """Begin the next job that somebody still waits for, unless one is under way."""
         while not self._is_busy and (job := self._queue.pop()) is not None:
             if job.is_unwanted():
                 self._forget(job)

@@ -1,9 +1,21 @@
-"""One timer for the whole broker: it calls ``tick`` when the core says that something is due."""
+"""Timers of the event loop: the type of a pending call, and the one timer that ticks the core."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
+
+
+class Timer(Protocol):
+    """A call that the event loop's ``call_later`` has promised."""
+
+    def cancel(self) -> None:
+        """Call no more. Idempotent."""
+
+
+CallLater = Callable[[float, Callable[[], None]], Timer]
+"""``call_later`` of an event loop: seconds, and the function to call then."""
 
 
 class TickTimer:

@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class Worker:
-    """Owns the thread. All methods are for the event loop's thread; ``call_soon_threadsafe`` is how
+    """Owns one thread. All methods are for the event loop's thread; ``call_soon_threadsafe`` is how
     the worker gets there."""
 
     def __init__(

@@ -16,29 +16,30 @@ from functools import partial
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
-from reference_broker.runtime.disk.paced_log import PacedLog
 from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.tls.handshake_slot import HandshakeSlot
 
 TLS_HANDSHAKE_S = 5.0
-"""From the accepted socket to the end of the TLS handshake (RabbitMQ's ssl_handshake_timeout).
-What is spoken inside has its own time."""
+"""Seconds from the accepted socket to the end of the TLS handshake (RabbitMQ's
+ssl_handshake_timeout). The protocol inside has its own time."""
 
 TLS_SHUTDOWN_S = 5.0
-"""How long a client may take to answer the end of the encryption."""
+"""Seconds for a client to answer the end of the encryption."""
 
 HANDSHAKES_MAX = 1_024
-"""Sockets in a TLS handshake at a time: it costs a millisecond of CPU and some 50 KiB before
+"""Sockets in a TLS handshake at a time: each costs a millisecond of CPU and some 50 KiB before
 anybody has said who it is. More are closed at once."""
 
 HANDSHAKES_PER_ADDRESS_MAX = HANDSHAKES_MAX // 4
-"""Of one address: nobody can keep everybody else out with sockets that say nothing."""
+"""Sockets of one address in a TLS handshake: nobody can keep everybody else out with sockets that
+say nothing."""
 
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
 
 ACCEPT_RETRY_S = 1.0
-"""How long to wait when a socket can't be accepted: the process has no descriptor left."""
+"""Seconds to wait when a socket can't be accepted: the process has no descriptor left."""
 
 _log = logging.getLogger(__name__)
 
@@ -57,8 +58,9 @@ _REASONS = {
 
 
 class TlsAcceptor:
-    """Listens, once it is started. ``name`` is for the log; ``context`` says what the next client
-    gets. ``port`` is known from the start on, and kept over a stop."""
+    """Accepts clients that speak TLS, once it is started. ``name`` is for the log; ``context``
+    gives the settings for the next client. ``port`` is known from the start on, and kept over a
+    stop."""
 
     port: int | None = None
 
@@ -170,7 +172,7 @@ class TlsAcceptor:
 
 
 def _peer_of(accepted: socket.socket) -> Peer | None:
-    """``None`` for a client that is gone again already."""
+    """The addresses of an accepted socket; ``None`` for a client that is gone again already."""
     try:
         remote, local = accepted.getpeername(), accepted.getsockname()
     except OSError:
@@ -179,7 +181,7 @@ def _peer_of(accepted: socket.socket) -> Peer | None:
 
 
 def _reason(error: OSError) -> str:
-    """In words, for somebody who looks for why a client can't connect."""
+    """An error of the handshake in words, for somebody who looks for why a client can't connect."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):

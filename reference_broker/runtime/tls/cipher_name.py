@@ -1,4 +1,4 @@
-"""OpenSSL's name of a cipher suite, taken apart into what RabbitMQ calls its parts."""
+"""Parts of a cipher suite in RabbitMQ's terms, from OpenSSL's name of the suite."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class CipherParts(NamedTuple):
 
 
 def cipher_parts(name: str) -> CipherParts:
-    """``TLS_AES_256_GCM_SHA384`` has no key exchange of its own (``any``) and no hash beside its
-    cipher (``aead``); ``ECDHE-RSA-AES256-SHA384`` has both. A suite of another form stays whole."""
+    """The parts of the suite called ``name``. ``TLS_AES_256_GCM_SHA384`` has no key exchange of its
+    own (``any``) and no hash beside its cipher (``aead``); ``ECDHE-RSA-AES256-SHA384`` has both. A
+    suite of another form stays whole."""
     match = _TLS_1_3.fullmatch(name)
     if match is not None:
         return CipherParts("any", match["cipher"].lower(), "aead")

@@ -1,4 +1,4 @@
-"""What a socket's TLS says of its client, read once when the handshake is over.
+"""The TLS session of a socket and its client's certificate, read once when the handshake is over.
 
 Every socket is asked, and most have no TLS. What reads certificates is six megabytes of code, which
 a broker without TLS never loads; one with TLS has, to check its own.
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def tls_session(transport: asyncio.BaseTransport, login_from: LoginFrom) -> TlsSession | None:
-    """``None`` for a socket without TLS. Raises ``ValueError`` for a certificate that OpenSSL
-    accepts, and that can't be read nevertheless."""
+    """The TLS session of a socket; ``None`` for one without TLS. Raises ``ValueError`` for a
+    certificate that OpenSSL accepts, and that can't be read nevertheless."""
     tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
     if tls is None:
         return None
@@ -38,9 +38,9 @@ def tls_session(transport: asyncio.BaseTransport, login_from: LoginFrom) -> TlsS
 
 
 def check_client(transport: asyncio.BaseTransport) -> None:
-    """To be called of every socket with TLS, whatever is spoken inside. A certificate was verified
-    at the handshake that began its session, which may have been resumed since (Python can't turn
-    that off for TLS 1.2). So its end is looked at again.
+    """Check that the client's certificate has not expired. Call it for every socket with TLS,
+    whatever is spoken inside: the certificate was verified at the handshake that began its session,
+    which may have been resumed since (Python can't turn that off for TLS 1.2).
 
     Raises ``ValueError`` for one that has expired, or can't be read.
     """
@@ -56,7 +56,8 @@ def _peer(certificate: Certificate, login_from: LoginFrom) -> PeerCertificate:
 
 
 def _certificate(tls: ssl.SSLObject) -> Certificate | None:
-    """A server without verification asks for none, so what is there was verified."""
+    """The client's certificate, or ``None``. A server without verification asks for none, so one
+    that is there was verified."""
     if tls.context.verify_mode is ssl.CERT_NONE:
         return None
     from cryptography.x509 import load_der_x509_certificate

@@ -1,5 +1,5 @@
-"""A client's certificate, as TLS has verified it: what the management API shows of it, and which
-user it stands for."""
+"""A client's verified certificate: its fields for the management API, and the user that it stands
+for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from reference_broker.runtime.tls.distinguished_name import distinguished_name
 
 
 def peer_certificate(certificate: Certificate, login_from: LoginFrom) -> PeerCertificate:
-    """``certificate`` must have been verified: nothing of it is checked here."""
+    """The fields of ``certificate``, which must have been verified: nothing of it is checked
+    here."""
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     return PeerCertificate(
         subject=distinguished_name(certificate.subject),
@@ -35,7 +36,7 @@ def peer_certificate(certificate: Certificate, login_from: LoginFrom) -> PeerCer
 
 
 def login_name(certificate: Certificate, login_from: LoginFrom) -> str | None:
-    """The user name in it; ``None`` for a certificate without that part, or with an empty one."""
+    """The user name in ``certificate``; ``None`` where it has no such part, or an empty one."""
     if login_from is LoginFrom.DISTINGUISHED_NAME:
         return distinguished_name(certificate.subject) or None
     if login_from is LoginFrom.COMMON_NAME:

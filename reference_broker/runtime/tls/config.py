@@ -1,5 +1,5 @@
-"""How TLS is set up: files, whom to ask for a certificate, and what a certificate says about its
-owner. Values only, as everything that a server is started with."""
+"""The TLS configuration: files, verification of clients, and the part of a certificate that is a
+user name. Values only."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from reference_broker.runtime.net.address import Address
 
 @unique
 class Verify(StrEnum):
-    """What is asked of a client. The second and third verify what it shows against the certificate
-    authority (RabbitMQ's ``verify_peer``, and ``fail_if_no_peer_cert`` with the third)."""
+    """Verification of a client's certificate. ``PEER`` and ``REQUIRED`` verify one that is shown
+    against the certificate authority (RabbitMQ's ``verify_peer``, and ``fail_if_no_peer_cert`` with
+    the last)."""
 
     NONE = "none"
     PEER = "peer"
@@ -22,7 +23,7 @@ class Verify(StrEnum):
 
 @unique
 class LoginFrom(StrEnum):
-    """Which part of a client's certificate is its user name (``ssl_cert_login_from``). Of the
+    """The part of a client's certificate that is its user name (``ssl_cert_login_from``). Of the
     alternative names it is the first one of its kind."""
 
     DISTINGUISHED_NAME = "distinguished_name"
@@ -35,7 +36,7 @@ class LoginFrom(StrEnum):
 
 @unique
 class TlsVersion(StrEnum):
-    """The oldest that is spoken. What is older than 1.2 has known holes."""
+    """The oldest version of TLS that is spoken. Versions before 1.2 have known holes."""
 
     TLS_1_2 = "tlsv1.2"
     TLS_1_3 = "tlsv1.3"

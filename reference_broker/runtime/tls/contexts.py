@@ -21,7 +21,7 @@ from reference_broker.runtime.tls.files import TlsFiles, read_tls_files
 _log = logging.getLogger(__name__)
 
 _Stamp = tuple[tuple[int, int, int], ...]
-"""Of each file: when it was written, its size, and its inode (a rename may keep the time)."""
+"""Of each file: modification time in ns, size, and inode (a rename may keep the time)."""
 
 _OLDEST = {
     TlsVersion.TLS_1_2: ssl.TLSVersion.TLSv1_2,
@@ -35,11 +35,11 @@ _MODES = {
 
 
 class TlsContexts:
-    """Made once, when the server starts. Raises :exc:`BadConfiguration` for files that can't be
-    used, and for clients that would have to be verified against nothing."""
+    """The TLS settings in use. Made once, when the server starts. Raises :exc:`BadConfiguration`
+    for files that can't be used, and for clients that would have to be verified against nothing."""
 
     files: TlsFiles
-    """Those in use."""
+    """The files in use."""
 
     def __init__(self, config: TlsConfig, now: Callable[[], datetime] = utc_now) -> None:
         self.config = config
@@ -49,12 +49,12 @@ class TlsContexts:
         self._load()
 
     def for_amqp(self) -> ssl.SSLContext:
-        """What the next AMQP client gets."""
+        """The settings for the next AMQP client."""
         self._renew()
         return self._amqp
 
     def for_https(self) -> ssl.SSLContext:
-        """What the next client of the management API gets."""
+        """The settings for the next client of the management API."""
         self._renew()
         return self._https
 
@@ -86,7 +86,8 @@ class TlsContexts:
 
 
 def _stamp_of(path: Path) -> tuple[int, int, int]:
-    """Zeros for a file that is not there: renewing may take it away for a moment."""
+    """The stamp of one file. Zeros for one that is not there: renewing may take it away for a
+    moment."""
     try:
         found = path.stat()
     except OSError:

@@ -28,13 +28,13 @@ _TYPES = {
     "0.9.2342.19200300.100.1.25": "DC",
     "1.2.840.113549.1.9.1": "EMAILADDRESS",
 }
-"""Those that RabbitMQ knows by name; any other stands there by its number."""
+"""Attribute types that RabbitMQ knows by name; any other is written by its number."""
 
 _ESCAPED = b',+"\\<>;'
 
 
 def distinguished_name(name: Name) -> str:
-    """The whole name, the last part first."""
+    """The whole name as RabbitMQ writes it, the last part first."""
     return ",".join(_part(each) for each in reversed(list(name.rdns)))
 
 
@@ -48,7 +48,8 @@ def _attribute(number: str, value: str | bytes) -> str:
 
 
 def escaped(value: str) -> str:
-    """A value, with a backslash before what would mean something else."""
+    """The value of an attribute, with a backslash before each character that would mean something
+    else."""
     octets = value.encode()
     last = len(octets) - 1
     return "".join(_escaped(octet, index, last) for index, octet in enumerate(octets))

@@ -32,10 +32,10 @@ _UNSUPPORTED = "an algorithm or a curve that is not supported (RSA, P-256, P-384
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """What the files hold: when each certificate in them runs out."""
+    """Expiry of each certificate in the TLS files."""
 
     certificate_expiries: tuple[datetime, ...]
-    """The server's own first, then its chain."""
+    """Of the server's own certificate first, then of its chain."""
     authority_expiries: tuple[datetime, ...]
 
 
@@ -77,7 +77,7 @@ def _certificates(path: Path) -> list[Certificate]:
 
 
 def _key(config: TlsConfig) -> PrivateKeyTypes:
-    """No error shows what was read: it may be a key."""
+    """The private key. No error shows what was read: it may be a key."""
     password = None if config.key_password is None else config.key_password.encode()
     content = _content(config.key, "key")
     try:

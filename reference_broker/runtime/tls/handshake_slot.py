@@ -1,4 +1,4 @@
-"""The place of a socket in its TLS handshake, among those that its address may have at the door."""
+"""A socket's slot among the open handshakes of its address, held until TLS stands."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from reference_broker.runtime.tls.client import check_client
 
 
 class HandshakeSlot(asyncio.Protocol):
-    """What a transport has as its protocol until TLS stands. ``peer`` must have entered
-    ``handshakes``; call :meth:`leave` when the handshake is over, however it ended.
+    """The protocol of a transport until TLS stands. ``peer`` must have entered ``handshakes``; call
+    :meth:`leave` when the handshake is over, however it ended.
 
-    The place is given back just before the protocol inside learns of its transport: it may take one
+    The slot is given back just before the protocol inside learns of its transport: it may take one
     itself in that step, and a socket never has two. A client whose certificate is no good any more
     comes no further: ``refused`` is called with the reason.
     """
@@ -34,7 +34,7 @@ class HandshakeSlot(asyncio.Protocol):
         self._is_counted = True
 
     def leave(self) -> None:
-        """Give the place back. Idempotent."""
+        """Give the slot back. Idempotent."""
         if self._is_counted:
             self._is_counted = False
             self._handshakes.leave(self._peer)

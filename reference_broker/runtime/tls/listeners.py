@@ -18,7 +18,8 @@ _VERSIONS = {TlsVersion.TLS_1_2: ("tlsv1.3", "tlsv1.2"), TlsVersion.TLS_1_3: ("t
 
 
 class TlsListeners:
-    """Made before anything listens: raises :exc:`BadConfiguration` for files that can't be used.
+    """The TLS listeners of a server. Made before anything listens: raises :exc:`BadConfiguration`
+    for files that can't be used.
 
     ``amqp_port`` and ``https_port`` are known once they listen; ``None`` where they don't."""
 
@@ -63,7 +64,7 @@ class TlsListeners:
             await self._http.stop()
 
     def listening(self) -> list[Listening]:
-        """What is listened on, as the management API shows it."""
+        """The listening sockets with TLS, as the management API shows them."""
         config = self.config
         return [
             Listening(protocol, address.host, port, self._tls(verify))
@@ -75,7 +76,7 @@ class TlsListeners:
         ]
 
     def addresses(self) -> list[tuple[str, Address]]:
-        """By the names in the line that says the server is ready."""
+        """Their addresses, by the names in the line that says the server is ready."""
         names = {"amqp/ssl": "amqps", "https": "https"}
         return [(names[each.protocol], Address(each.host, each.port)) for each in self.listening()]
 

@@ -90,11 +90,12 @@ class Session:
 
     @property
     def ready(self) -> bool:
-        """Was everything answered that its first channel has asked for?"""
+        """True when every request of the first channel was answered."""
         return self.channels[0] in self.ready_channels()
 
     def ready_channels(self) -> list[ClientChannel]:
-        """Those that may publish and settle. An eager client may as soon as the first is open."""
+        """Channels that may publish and settle. An eager client may as soon as the first is
+        open."""
         if self.over:
             return []
         return [
@@ -106,18 +107,18 @@ class Session:
 
     @property
     def holds(self) -> bool:
-        """Is there a delivery that it has not settled?"""
+        """True while there is a delivery that the client has not settled."""
         return any(channel.held for channel in self.channels)
 
     # The network
 
     def begin(self) -> None:
-        """Connected: say hello."""
+        """Send the protocol header: the link is up."""
         self._send(PROTOCOL_HEADER)
 
     def receive_data(self, data: bytes, sent: int) -> None:
-        """Bytes from the broker, and the stamp of their sending. Raises :exc:`Violation` for what
-        it may not send."""
+        """Take bytes from the broker, with the stamp of their sending. Raises :exc:`Violation` for
+        bytes that the broker may not send."""
         self._parser.receive_data(data)
         while not self.over and (frame := self._parser.next_frame()) is not None:
             if frame.type is FrameType.HEARTBEAT:
@@ -134,7 +135,7 @@ class Session:
                 handler(command.method)
 
     def end(self) -> None:
-        """The connection is gone, or given up. Idempotent."""
+        """End the session: its connection is gone, or given up. Idempotent."""
         if not self.over:
             self.over = True
             for channel in self.channels:
@@ -178,7 +179,7 @@ class Session:
         self.end()
 
     def _ignore(self, method: Method) -> None:
-        """The network blocks a publisher by itself."""
+        """Do nothing: the network blocks a publisher by itself."""
 
     def _say(self, channel: int, *methods: Method) -> None:
         self._send(b"".join(method_frame(channel, method) for method in methods))

@@ -1,4 +1,4 @@
-"""One channel of a client: it publishes, takes, settles and removes, and remembers all of it.
+"""One channel of a client: it publishes, takes, settles and removes, and remembers all of that.
 
 It knows what a client can know: what it sent, what it was told. All of that goes to the history.
 """
@@ -72,9 +72,9 @@ class ClientChannel:
         self.held: dict[int, Delivery] = {}
         self.unconfirmed: dict[int, Message] = {}
         self.consumers: dict[str, Consume] = {}
-        """Every one that this channel ever began, by tag."""
+        """Every consumer that this channel ever began, by tag."""
         self.active: dict[str, str] = {}
-        """The tags of those that were not cancelled, by queue."""
+        """The tags of consumers that were not cancelled, by queue."""
         self.gets: list[Consume] = []
         """Every basic.get, in order."""
         self._history = history
@@ -100,12 +100,12 @@ class ClientChannel:
 
     @property
     def answered(self) -> bool:
-        """Was everything answered that it had asked for?"""
+        """True when every request of the channel was answered."""
         return self._answers >= self._asked
 
     def receive(self, command: Command, sent: int) -> None:
-        """What the broker says on this channel, and the stamp of its sending. Raises
-        :exc:`Violation` for what it may not say."""
+        """Take a command of the broker on this channel, with the stamp of its sending. Raises
+        :exc:`Violation` for one that the broker may not send."""
         handler = self._handlers.get(type(command.method))
         if handler is None:
             raise Violation("protocol", f"a client got {command.method}")
@@ -114,12 +114,12 @@ class ClientChannel:
     # What a client does
 
     def ask(self, methods: Sequence[Method]) -> bytes:
-        """Methods with one answer each."""
+        """Ask with methods that have one answer each."""
         self._asked += len(methods)
         return b"".join(method_frame(self.number, method) for method in methods)
 
     def begin(self, topology: Sequence[Method]) -> bytes:
-        """Everything that comes first: what is declared, what is set, what is consumed."""
+        """Send everything that comes first: declarations, settings, consumers."""
         frames = self.ask([*topology, *self.plan.setup()])
         return frames + b"".join(self.consume(each) for each in self.plan.consumes)
 
@@ -130,7 +130,7 @@ class ClientChannel:
         return self.ask([consume(plan, tag)])
 
     def cancel(self, queue: str) -> bytes:
-        """End the consumer of that queue. What it holds stays unsettled."""
+        """End the consumer of ``queue``. Its unsettled messages stay unsettled."""
         return self.ask([BasicCancel(consumer_tag=self.active.pop(queue))])
 
     def get(self, plan: Consume) -> bytes:
@@ -183,7 +183,8 @@ class ClientChannel:
         return method_frame(self.number, BasicReject(delivery_tag, requeue))
 
     def remove(self, kind: RemovalKind, queue: QueuePlan) -> bytes:
-        """Empty a queue. What is deleted is declared again, and consumed again if it was."""
+        """Purge a queue or delete it. A deleted one is declared again, and consumed again if it
+        was."""
         removal = self._history.removal_sent(kind, queue.name, self.session)
         removal.held += [each.entry for each in self.held.values() if each.queue == queue.name]
         self._removals.append(removal)

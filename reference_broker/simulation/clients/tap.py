@@ -1,4 +1,4 @@
-"""Listens to what the broker sends on a connection that takes messages without acks.
+"""A tap on a connection that takes messages without acks: it hears what the broker sends.
 
 The broker is done with such a message when it has sent it, and it may be lost on its way: only who
 stands at the broker's end knows which ones were. Others have to be acked, so the client's own
@@ -16,7 +16,8 @@ from reference_broker.simulation.watch.history import History
 
 
 class Tap:
-    """One connection, from its first byte on. The session's memory tells what is blind."""
+    """A tap on one connection, from its first byte on. The session's memory tells which consumers
+    are blind."""
 
     def __init__(self, session: Session, history: History) -> None:
         self._channels = {channel.number: channel for channel in session.channels}
@@ -26,7 +27,7 @@ class Tap:
         self._answered_gets = dict.fromkeys(self._channels, 0)
 
     def broker_sent(self, data: bytes) -> None:
-        """The next bytes, in the order of their sending."""
+        """Take the next bytes, in the order of their sending."""
         self._parser.receive_data(data)
         while (frame := self._parser.next_frame()) is not None:
             if frame.type is FrameType.HEARTBEAT:

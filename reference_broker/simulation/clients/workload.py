@@ -1,4 +1,4 @@
-"""What a client does and when: connect, publish, take, settle, remove, and connect again."""
+"""The workload of a client: connect, publish, take, settle, remove, and connect again."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ RECONNECT_US = (5_000, 500_000)
 
 SIZES = (0, 0, 10, 100, 100, 500, 1_000, 6_000)
 LARGE_SEGMENTS = (0.5, 1.0, 1.5, 3.0)
-"""What a large message takes, in segments: several frames, and files of its own."""
+"""Sizes of large messages, in segments: several frames, and files of their own."""
 _LARGE_CHANCE = 0.01
 _MULTIPLE_CHANCE = 0.2
 _EXPIRATIONS_MS = (0, 50, 500, 5_000)
 RUN_MESSAGES = (3, 40)
-"""Published to one place, or acked, one after another and in one piece."""
+"""Messages of a run, from and to: published to one place, or acked, one after another and in one
+piece."""
 _PRIORITY_ABOVE = 2
 """Priorities go up to this much above what any queue has: there they count as its highest."""
 
 UNCONFIRMED_MAX = 200
-"""A channel with more than this waits: nobody publishes into a broker that says nothing."""
+"""Unconfirmed messages above which a channel waits: nobody publishes into a broker that says
+nothing."""
 
 Connected = Callable[[Link, Session], None]
-"""Told of each connection before anything was sent on it."""
+"""Called with each connection before anything was sent on it."""
 
 
 class Actor:
@@ -72,7 +74,7 @@ class Actor:
         self._later(self._plan.pause_us, self._act)
 
     def leave(self) -> None:
-        """The client's process ends."""
+        """End the client's process."""
         self._left = True
         self._drop_session()
 
@@ -125,7 +127,8 @@ class Actor:
         return channel.publish(route, size, persistent, priority, expiration_ms)
 
     def _publish_run(self, channel: ClientChannel) -> bytes:
-        """Messages that are alike, but for their numbers, and here and there a size or mode."""
+        """Publish messages that are alike, but for their numbers, and here and there a size or
+        mode."""
         if len(channel.unconfirmed) >= UNCONFIRMED_MAX:
             return b""
         random = self._random
@@ -138,7 +141,7 @@ class Actor:
         return frames
 
     def _ack_run(self, channel: ClientChannel) -> bytes:
-        """Of what came first, each by a frame of its own."""
+        """Ack the oldest deliveries, each by a frame of its own."""
         tags = list(channel.held)[: self._random.randint(*RUN_MESSAGES)]
         return b"".join(channel.settle(tag, Settlement.ACK) for tag in tags)
 
@@ -161,7 +164,7 @@ class Actor:
         return Settlement.ACK
 
     def _rarely(self, channel: ClientChannel) -> bytes:
-        """What a client does now and then, if it is its turn."""
+        """Do one of the rare actions, if it is its turn: remove, cancel, or consume again."""
         if not channel.answered:
             return b""
         chance = self._random.random()

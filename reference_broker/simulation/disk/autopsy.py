@@ -1,4 +1,4 @@
-"""What stands in the files of the log: to know what a flipped bit may cost."""
+"""Records in the files of the log, looked up by place: they tell what a flipped bit may cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reference_broker.store.format.segment import HEADER_BYTES, SegmentHeader, S
 
 
 class Record(NamedTuple):
-    """What stands in a place of the log; as in
+    """A record in a place of the log; fields as in
     :class:`~reference_broker.simulation.events.events.BitRot`."""
 
     numbers: tuple[int, ...] = ()

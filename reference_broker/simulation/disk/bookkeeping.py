@@ -1,4 +1,4 @@
-"""What the log's books say, and what the broker accounts for: read inside, for one checker.
+"""The log's books and the broker's accounts, read inside, for one checker.
 
 As :mod:`reference_broker.simulation.disk.inspection`, this knows how the broker keeps it.
 """
@@ -17,12 +17,12 @@ _EVERYWHERE = 1 << 62
 
 
 def all_queues(broker: Broker) -> list[Queue]:
-    """Of all virtual hosts, and those that nobody can name: windows, delayed exchanges."""
+    """The queues of all virtual hosts, inner queues (of windows and delayed exchanges) included."""
     return [queue for vhost in broker.vhosts.values() for queue in vhost.queues_by_id.values()]
 
 
 def has_nothing_to_give(vhost: VHost) -> bool:
-    """Is every queue empty, those of delayed exchanges included? Windows need not be."""
+    """True when every queue is empty, those of delayed exchanges included. Windows need not be."""
     windows = [
         queue.deduplication.queue
         for queue in vhost.queues.values()
@@ -36,12 +36,12 @@ def has_nothing_to_give(vhost: VHost) -> bool:
 
 
 def is_damaged(log: Log) -> bool:
-    """Is a segment damaged? Its books are closed then: what is in it cannot be told."""
+    """True when a segment is damaged. Its books are closed then: nobody can tell what is in it."""
     return any(use.damaged for use in log._liveness)
 
 
 def books_of(log: Log, broker: Broker) -> Books:
-    """Its books, between two inputs."""
+    """The log's books, between two inputs."""
     uses = list(log._liveness)
     bases = [use.base for use in uses]
     shares = dict.fromkeys(bases, 0)
@@ -63,7 +63,7 @@ def books_of(log: Log, broker: Broker) -> Books:
 
 
 def held_for_clients(broker: Broker) -> dict[str, int]:
-    """What a broker has for its clients: nothing, when it has none."""
+    """Everything that a broker holds for its clients, by name: nothing, when it has none."""
     queues = all_queues(broker)
     return {
         "leases": sum(len(queue.leases) for queue in queues),
@@ -73,8 +73,9 @@ def held_for_clients(broker: Broker) -> dict[str, int]:
 
 
 def held_for_messages(broker: Broker) -> dict[str, int]:
-    """What queues are accounted for: nothing, when they are empty. What a quorum queue has counted
-    may outlive its messages until the next sweep, and a window outlives them by design."""
+    """Everything that is accounted to queues, by name: nothing, when they are empty. Counts of a
+    quorum queue may outlive its messages until the next sweep, and a window outlives them by
+    design."""
     return {
         f"bytes of '{queue.name}'": _message_bytes(queue)
         for vhost in broker.vhosts.values()

@@ -26,25 +26,25 @@ from reference_broker.store.disk.ports import (
 )
 
 SECTOR_BYTES = 512
-"""What a disk writes in one piece."""
+"""Bytes that a disk writes in one piece."""
 
 FREE_BYTES = 1 << 40
-"""Of a disk that is never full by itself: the faults say when it is."""
+"""Free bytes of a disk that is never full by itself: the faults fill it."""
 
 
 class Crash(Enum):
-    """What becomes of everything that was not synced."""
+    """Fate of everything that was not synced."""
 
     DROP = "drop"
     KEEP = "keep"
     TEAR_LAST = "tear last"
-    """All is kept but the last write, of which a prefix is: cut at any byte."""
+    """Everything is kept but the last write, of which a prefix is: cut at any byte."""
     SUBSET = "subset"
-    """Any sectors of any writes, and any of the creations, renamings and deletions."""
+    """Any sectors of any writes are kept, and any of the creations, renamings and deletions."""
 
 
 class _File:
-    """``written`` is what the process sees; ``durable`` what the medium has of it."""
+    """A file. ``written`` is what the process sees; ``durable`` what the medium has of it."""
 
     __slots__ = ("durable", "flipped", "reserved_bytes", "unsynced", "written")
 
@@ -93,12 +93,12 @@ class SimulatedDisk:
 
     @property
     def operations(self) -> int:
-        """How many operations were asked for, those that failed included."""
+        """Operations that were asked for, those that failed included."""
         return self._count
 
     @property
     def size_bytes(self) -> int:
-        """What all files together take."""
+        """Bytes of all files together."""
         return sum(len(file.written) for file in self._files.values())
 
     def fail_at(self, operation: int, error: int = errno.EIO) -> None:
@@ -124,12 +124,12 @@ class SimulatedDisk:
         return FREE_BYTES
 
     def flip(self, file: str, bit: int) -> None:
-        """Bit rot, on the medium and in the cache."""
+        """Flip a bit, on the medium and in the cache."""
         self._files[file].flip(bit)
 
     @property
     def rotten(self) -> bool:
-        """A bit of a file that is still here was flipped."""
+        """True when a bit of a file that is still here was flipped."""
         return any(file.flipped for file in self._files.values())
 
     def perform(self, operation: Operation) -> None:
@@ -158,12 +158,12 @@ class SimulatedDisk:
                 self._rename({file: None})
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is held."""
 
     def copy(self, *, healed: bool = False) -> SimulatedDisk:
         """Another disk with the same files, all of them as a crash that keeps nothing unsynced
-        would leave them. What happens to one of the two is nothing to the other. If it is
-        ``healed`` no bit is flipped there."""
+        would leave them. A change of one disk is none of the other. If it is ``healed`` no bit is
+        flipped there."""
         other = SimulatedDisk()
         for name, file in self._durable_names.items():
             twin = other._files[name] = _File(0)
@@ -196,7 +196,7 @@ class SimulatedDisk:
         raise OSError(error, f"simulated failure of {operation}")
 
     def _rename(self, change: dict[str, _File | None]) -> None:
-        """One change of the directory; it survives a crash as a whole or not at all."""
+        """Change the directory; the change survives a crash as a whole or not at all."""
         self._name_changes.append(change)
         _apply(change, self._files)
 

@@ -1,4 +1,5 @@
-"""What the simulator reads inside the broker and its log: nobody else here knows how they keep it.
+"""Reading inside the broker and its log, for the simulator: nobody else here knows how they keep
+it.
 
 Everything else here looks at the broker from outside. A change of a queue's insides is a change of
 this module; the files of the log are for :mod:`reference_broker.simulation.disk.autopsy`.
@@ -31,10 +32,11 @@ _EVERYWHERE = 1 << 62
 
 
 class Found(NamedTuple):
-    """What a start found, before anything came of it: what expired meanwhile is still here."""
+    """Messages that a start found, before anything came of it: those that expired meanwhile are
+    still here."""
 
     copies: Mapping[int, Sequence[Copy]]
-    """By queue id, in order of sequence."""
+    """Messages by queue id, in order of sequence."""
     damage: DamageReport
 
 
@@ -46,17 +48,17 @@ def queues_of(broker: Broker) -> list[Queue]:
 
 
 def is_empty(broker: Broker) -> bool:
-    """Is nothing ready, and nothing handed out?"""
+    """True when no message is ready, and none handed out."""
     return not any(queue.ready or queue.unacked for queue in queues_of(broker))
 
 
 def is_synced(broker: Broker) -> bool:
-    """Is everything that the broker has logged on its disk?"""
+    """True when everything that the broker has logged is on its disk."""
     return broker.journal.synced == broker.journal.tail
 
 
 def ready_numbers(queue: Queue, log: Log, disk: Disk) -> list[int]:
-    """The messages that are ready, in order of sequence."""
+    """Numbers of the ready messages, in order of sequence."""
     absent = array("Q")
     positions = array("q")
     for index in queue.indexes():
@@ -69,7 +71,7 @@ def ready_numbers(queue: Queue, log: Log, disk: Disk) -> list[int]:
 
 
 def losses_of(broker: Broker) -> Losses:
-    """What its queues say that they have removed by themselves, or for an operator; or lost."""
+    """Messages that the queues say they have removed by themselves, or for an operator; or lost."""
     return {
         queue.name: Counter(
             expired=queue.expired, maxlen=queue.dropped, purged=queue.purged, damaged=queue.lost
@@ -82,16 +84,16 @@ def losses_of(broker: Broker) -> Losses:
 
 
 def index_of(broker: Broker) -> dict[str, list[Indexed]]:
-    """What its queues have that is in the log, in order of sequence: those of all virtual hosts,
-    and those that nobody can name. By id and name, as names repeat."""
+    """The logged messages of the broker's queues, in order of sequence: queues of all virtual
+    hosts, and inner ones. By id and name, as names repeat."""
     return _index(broker, broker)
 
 
 def rebuilt_index(
     broker: Broker, disk: SimulatedDisk, *, trust_footers: bool
 ) -> dict[str, list[Indexed]]:
-    """What a new broker would find in the same queues, if the power failed now. Entries of deleted
-    queues may still be in the log; nobody will see them."""
+    """The logged messages that a new broker would find in the same queues, if the power failed now.
+    Entries of deleted queues may still be in the log; nobody will see them."""
     return _index(broker, recover(disk.copy(), trust_footers=trust_footers))
 
 
@@ -121,7 +123,7 @@ def _index(broker: Broker, source: EntrySource) -> dict[str, list[Indexed]]:
 
 
 def found_in(log: Log, recovered: RecoveredLog, disk: SimulatedDisk) -> Found:
-    """What the clients' queues have, which are those of the default virtual host. To be called
+    """The messages of the clients' queues, which are those of the default virtual host. Call it
     before ``recovered`` is used up."""
     names = queue_names(recovered.definitions)
     theirs = [
@@ -148,7 +150,7 @@ def copies_of(
 
 
 def start_of(broker: Broker, found: Found, stamp: int, wall_ms: int) -> Start:
-    """What a start is to those outside."""
+    """The start of a broker, as those outside see it."""
     names = {queue.id: queue.name for queue in queues_of(broker)}
     lost = found.damage.lost
     return Start(
@@ -187,7 +189,7 @@ def _copy(content: Content) -> Copy:
 
 
 def disk_use_of(log: Log, broker: Broker, disk: SimulatedDisk) -> DiskUse:
-    """What the log takes of its disk, and what it needs of that."""
+    """The log's use of its disk, and the bytes that it needs."""
     books = list(log._liveness)
     known = {use.name.file for use in books} | {SPARE_FILE}
     pages = {page.file for page in log.pages._pages}

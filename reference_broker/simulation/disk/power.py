@@ -25,7 +25,7 @@ class PoweredDisk(SimulatedDisk):
         self._power_until: int | None = None
 
     def cut_power_at(self, operation: int) -> None:
-        """The ``operation``-th from now (1 is the next) does not happen."""
+        """Have the power fail instead of the ``operation``-th from now (1 is the next)."""
         self._power_until = self.operations + operation
 
     def keep_power(self) -> None:

@@ -1,4 +1,4 @@
-"""Virtual time: nothing happens between two events, so a minute takes as long as what it holds."""
+"""Virtual time: nothing happens between two events, so a minute takes as long as its events do."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import heapq
 from collections.abc import Callable
 
 START_S = 1_000
-"""What the monotonic clock shows at the start of a run."""
+"""The monotonic clock at the start of a run, in seconds."""
 
 START_WALL_MS = 1_700_000_000_000
-"""What the wall clock shows then."""
+"""The wall clock at the start of a run."""
 
 _US_PER_S = 1_000_000
 
 
 class SimulatedClock:
-    """Events in order of their time, and of their making where that is equal: the only queue of a
-    run, so the only place that says what happens next. Times are whole microseconds."""
+    """The clock and the queue of a run's events, in order of their time, and of their making where
+    that is equal: the only place that says what happens next. Times are whole microseconds."""
 
     def __init__(self) -> None:
         self.now_us = 0
@@ -30,17 +30,17 @@ class SimulatedClock:
         return len(self._stamped_us)
 
     def wall_ms(self, stamp: int | None = None) -> int:
-        """What the wall clock shows; or showed, when that stamp was given."""
+        """The wall clock now; or at the time of ``stamp``, if one is given."""
         now_us = self.now_us if stamp is None else self._stamped_us[stamp - 1]
         return START_WALL_MS + now_us // 1_000
 
     def now(self) -> tuple[float, int]:
-        """Monotonic seconds, and wall-clock milliseconds: what every input of the broker takes."""
+        """Monotonic seconds, and wall-clock milliseconds: the time of an input of the broker."""
         return START_S + self.now_us / _US_PER_S, self.wall_ms()
 
     def after(self, delay_us: int, callback: Callable[[], None]) -> None:
-        """Call ``callback`` once, ``delay_us`` from now. There is no way to take it back: it looks
-        itself whether it is still wanted."""
+        """Call ``callback`` once, ``delay_us`` from now. The call can't be taken back: ``callback``
+        looks itself whether it is still wanted."""
         self._made += 1
         heapq.heappush(self._events, (self.now_us + max(delay_us, 0), self._made, callback))
 
@@ -50,7 +50,8 @@ class SimulatedClock:
         self.after(-int((START_S - mono_s) * _US_PER_S) + 1 - self.now_us, callback)
 
     def run(self, until_us: int, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Do what is due up to ``until_us``, or until ``stop`` says so, and whether it did."""
+        """Run the events that are due up to ``until_us``, or until ``stop`` says so. Returns true
+        if ``stop`` did."""
         while self._events and self._events[0][0] <= until_us:
             if stop():
                 return True

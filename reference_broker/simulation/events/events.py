@@ -1,4 +1,4 @@
-"""What happens in a run, as the clients see it: the values that checkers are told.
+"""Events of a run, as the clients see it: the values that checkers are told.
 
 A message is a number, rising in the order of publishing. A *session* is one channel of one
 connection of one client: what is sent in it has one order. An entry is a message in one queue, and
@@ -39,8 +39,8 @@ class Copy(NamedTuple):
 
 
 class Indexed(NamedTuple):
-    """A logged message in a queue, ready or handed out: its place there, and in the log. What
-    stands at a position of the log never changes."""
+    """A logged message in a queue, ready or handed out: its place there, and in the log. A record
+    at a position of the log never changes."""
 
     sequence: int
     position: int
@@ -50,14 +50,14 @@ class Indexed(NamedTuple):
 
 
 class DiskUse(NamedTuple):
-    """What the log takes of its disk, when nothing has happened for a while."""
+    """The log's use of its disk, when nothing has happened for a while."""
 
     size_bytes: int
-    """Of its segments, and of the spare one."""
+    """Bytes of the log's segments, and of the spare one."""
     live_bytes: int
-    """Of the records of messages that are in queues."""
+    """Bytes of the records of messages that are in queues."""
     foreign_bytes: int
-    """Of acks and requeues that are needed still."""
+    """Bytes of acks and requeues that are needed still."""
     entries: int
     files: int
     queues: int
@@ -69,11 +69,11 @@ class DiskUse(NamedTuple):
 
 
 class Books(NamedTuple):
-    """What the log believes to be live, beside what the queues have."""
+    """Live bytes of the log's books, beside the shares of the queues' entries."""
 
     segments: tuple[tuple[int, int, int], ...]
-    """Of each: its base, the live bytes that it is booked with, and the shares of the entries whose
-    message stands in it."""
+    """Of each segment: its base, its booked live bytes, and the shares of the entries whose message
+    stands in it."""
     astray: tuple[tuple[str, int], ...]
     """Entries whose message stands in no segment: queue and position."""
 
@@ -101,7 +101,7 @@ class Message:
 
     @property
     def body(self) -> bytes:
-        """Its own bytes: a piece of another message's would be seen."""
+        """The message's own bytes: a piece of another message's would be seen."""
         mark = b"%010d." % self.number
         return (mark * (self.size // len(mark) + 1))[: self.size]
 
@@ -127,7 +127,7 @@ class Delivery:
     no_ack: bool = False
     sent_ms: int = 0
     history: tuple[DeathNote, ...] = ()
-    """Newest first."""
+    """The ``x-death`` tables, newest first."""
     first_death: tuple[str, str] | None = None
     last_death: tuple[str, str] | None = None
     """Queue and reason, as the ``x-first-death`` and ``x-last-death`` headers have them."""
@@ -142,18 +142,18 @@ class Delivery:
 
 
 class Settlement(Enum):
-    """What a client answers to a delivery."""
+    """A client's answer to a delivery."""
 
     ACK = "ack"
     REQUEUE = "requeue"
     REJECT = "reject"
-    """Without requeue: dropped, or dead-lettered where the queue says so."""
+    """Reject without requeue: dropped, or dead-lettered where the queue says so."""
     AUTO = "auto-ack"
-    """Nothing: the broker took it as done when it sent it."""
+    """No answer: the broker took the delivery as done when it sent it."""
 
 
 class RemovalKind(Enum):
-    """How a client empties a queue."""
+    """Ways in which a client empties a queue."""
 
     PURGE = "purge"
     DELETE = "delete"
@@ -162,27 +162,28 @@ class RemovalKind(Enum):
 
 @dataclass(slots=True, eq=False)
 class Removal:
-    """A client asked for it; ``done`` is the stamp of the answer, ``None`` while there is none."""
+    """A client's request to empty a queue; ``done`` is the stamp of the answer, ``None`` while
+    there is none."""
 
     kind: RemovalKind
     queue: str
     session: int
     sent: int
     held: list[Entry] = field(default_factory=list)
-    """What its session held of that queue then, or was handed before the answer: a purge leaves
-    that."""
+    """Entries of that queue that the session held then, or was handed before the answer: a purge
+    leaves those."""
     done: int | None = None
 
 
 Losses = Mapping[str, Counter[str]]
-"""By queue and by reason, what one life of the broker says it removed from there by itself."""
+"""Entries that one life of the broker says it removed by itself, by queue and by reason."""
 
 
 @dataclass(slots=True, eq=False)
 class Start:
-    """The broker started, and this is what its log had. ``damaged``: it says that something was
-    lost which had been synced; how many messages at most is in ``lost`` by queue, and ``orphans``
-    are those of queues that it doesn't know."""
+    """A start of the broker, with the messages that its log had. ``damaged``: the broker says that
+    something was lost which had been synced; how many messages at most is in ``lost`` by queue, and
+    ``orphans`` are those of queues that it doesn't know."""
 
     queues: Mapping[str, Sequence[Copy]]
     stamp: int
@@ -195,7 +196,7 @@ class Start:
 @dataclass(slots=True, eq=False)
 class BitRot:
     """A bit was flipped in a sealed file. ``numbers`` are the messages whose bytes it was in; it
-    ``speaks`` if something may have stood there about messages elsewhere (that one is acked, or
+    ``speaks`` if a record may have stood there about messages elsewhere (that one is acked, or
     moved), and ``defines`` if it was about queues and bindings."""
 
     file: str

@@ -1,4 +1,5 @@
-"""What a message carries so that it is known again: its number, and what the broker added to it."""
+"""Marks of a message by which it is known again: its number, and the headers that the broker
+added."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from mqkit.wire import PERSISTENT, Properties, decode_header
 from reference_broker.simulation.events.events import DeathNote, Message
 
 NUMBER_DIGITS = 10
-"""Of the number in ``message_id``: the body may be empty."""
+"""Digits of the number in ``message_id``: the body may be empty."""
 
 
 class Marks(NamedTuple):
-    """What a content header says about a message of a simulated client."""
+    """The marks in a content header of a message of a simulated client."""
 
     number: int
     properties: Properties
@@ -26,7 +27,8 @@ class Marks(NamedTuple):
 
 
 def properties_of(message: Message, *, dead: bool = False) -> Properties:
-    """What it is published with; or what is left of that once it was ``dead``."""
+    """The properties that a message is published with; or those that are left once it was
+    ``dead``."""
     expires = message.expiration_ms is not None and not dead
     return Properties(
         delivery_mode=PERSISTENT if message.persistent else None,
@@ -37,7 +39,8 @@ def properties_of(message: Message, *, dead: bool = False) -> Properties:
 
 
 def marks_of(header: bytes) -> Marks:
-    """Raises :exc:`ValueError` for a header that no simulated client has made."""
+    """The marks of a content header. Raises :exc:`ValueError` for one that no simulated client has
+    made."""
     properties = decode_header(header)[1]
     headers = properties.headers or {}
     properties.headers = None

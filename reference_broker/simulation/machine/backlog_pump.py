@@ -27,24 +27,24 @@ JOB_US = (50, 5_000)
 SLOW_JOB_US = (20_000, 400_000)
 SLOW_JOB_CHANCE = 0.03
 ANSWER_US = 200
-"""From the thread to the loop: whatever is done meanwhile, the answer knows nothing of it. The same
-for all, as they come in the order of the jobs."""
+"""Microseconds from the thread to the loop: the answer knows nothing of what is done meanwhile. The
+same for all, as they come in the order of the jobs."""
 
 PAGE_RETRY_US = 10_000_000
 
 _Job = Callable[[], Callable[[], None]]
-"""Does the work, and gives what is to be done about it on the loop."""
+"""Does the work, and gives the step to take with its result on the loop."""
 
 
 class BacklogEvents(Protocol):
     """The process, as its backlog sees it."""
 
     def fetched(self, answers: list[Fetched]) -> None:
-        """What queues asked for."""
+        """Messages that queues have asked for were read."""
 
 
 class BacklogPump:
-    """Takes work from ``log`` and its pages at each :meth:`kick`. ``counts`` says what was done."""
+    """Takes work from ``log`` and its pages at each :meth:`kick`. ``counts`` are of jobs done."""
 
     def __init__(
         self, clock: SimulatedClock, random: Random, log: Log, disk: Disk, events: BacklogEvents
@@ -59,7 +59,7 @@ class BacklogPump:
         self._stopped = False
 
     def kick(self) -> None:
-        """There may be something to read or to page. Cheap."""
+        """Begin what there is to read or to page. Cheap."""
         if self._stopped:
             return
         for job in take_reads(self._log):
@@ -69,7 +69,7 @@ class BacklogPump:
             self._submit(partial(self._write, batch))
 
     def stop(self) -> None:
-        """The process is gone, or reads and pages no more."""
+        """Read and page no more: the process is gone, or stops."""
         self._stopped = True
 
     def _submit(self, job: _Job) -> None:

@@ -61,7 +61,7 @@ class DiskPump:
         self._ticket = 0
 
     def kick(self) -> None:
-        """There may be pending records. Cheap."""
+        """Begin the next batch, if there is one. Cheap."""
         if self._stopped:
             return
         if self._full:
@@ -74,11 +74,12 @@ class DiskPump:
                 self._schedule()
 
     def stop(self) -> None:
-        """The process is gone: what was not performed never will be."""
+        """Perform nothing any more: the process is gone."""
         self._stopped = True
 
     def drain(self) -> bool:
-        """A clean stop: perform everything now, and the mark of it; whether that worked."""
+        """Stop cleanly: perform everything now, and the mark of a clean stop. Returns true if that
+        worked."""
         if not self._full:
             self._run_batch()
             self.kick()
@@ -125,7 +126,7 @@ class DiskPump:
             self._complete()
 
     def _may_fail(self, operation: Operation, error: OSError) -> bool:
-        """Whether the batch goes on without it."""
+        """True if the batch goes on without the operation that failed."""
         full = error.errno in DISK_FULL
         if full and isinstance(operation, CreateSpare):
             assert self._batch is not None

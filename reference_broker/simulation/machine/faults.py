@@ -1,4 +1,4 @@
-"""What goes wrong in a run, and when."""
+"""Faults of a run: power losses, kills, disk errors, cut links and the like, at random times."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class FaultInjector:
         self._clock.after(self._random.randint(*self._pause_us), self._strike)
 
     def stop(self) -> None:
-        """No more of it; a full disk has room again."""
+        """Strike no more; a full disk has room again."""
         self._stopped = True
         self._room()
 
@@ -110,7 +110,7 @@ class FaultInjector:
         self._machine.disk.full = False
 
     def _flip(self, files: list[str], bit_flipped: Callable[[BitRot], None]) -> None:
-        """Any bit that was written, of any file."""
+        """Flip any bit that was written, of any of ``files``."""
         self._bit_flipped = None
         disk = self._machine.disk
         file = self._random.choice(files)

@@ -22,21 +22,21 @@ _TORN_MAX_BYTES = 4_096
 
 
 class ProcessEvents(Protocol):
-    """Who watches the processes come and go."""
+    """The watcher of processes that come and go."""
 
     def started(self, node: Node, found: Found) -> None:
-        """A process runs, with what it found on its disk."""
+        """A process runs, with the messages that it found on its disk."""
 
     def ended(self, node: Node) -> None:
-        """It is gone, whatever ended it."""
+        """The process is gone, whatever ended it."""
 
     def stopped_cleanly(self, node: Node) -> None:
-        """It stopped on purpose and everything is on its disk. :meth:`ended` follows."""
+        """The process stopped on purpose and everything is on its disk. :meth:`ended` follows."""
 
 
 class Machine:
-    """``node`` is the process that runs, ``None`` while there is none. After whatever ended one,
-    the next starts by itself."""
+    """The machine. ``node`` is the process that runs, ``None`` while there is none. After whatever
+    ended one, the next starts by itself."""
 
     def __init__(
         self,
@@ -50,10 +50,10 @@ class Machine:
         self.node: Node | None = None
         self.disk = disk
         self.links: list[Link] = []
-        """Those that were made and not cut since."""
+        """Links that were made and not cut since."""
         self.cuts_in_recovery = 0
         self.recoveries_cut_short = True
-        """Whether the power may fail again while the broker starts."""
+        """True while the power may fail again when the broker starts."""
         self._clock = clock
         self._random = random
         self._plan = plan
@@ -84,7 +84,7 @@ class Machine:
     # The process and its ends
 
     def start(self) -> None:
-        """Recover what the disk holds, and listen. If that fails it is tried again later."""
+        """Recover from the disk, and listen. If that fails it is tried again later."""
         self._starting = False
         if self.recoveries_cut_short and self._random.random() < CUT_IN_RECOVERY_CHANCE:
             self.disk.cut_power_at(self._random.randint(1, 12))
@@ -117,7 +117,7 @@ class Machine:
         self._events.started(node, found)
 
     def kill(self) -> None:
-        """The process ends at once. What it wrote, synced or not, is there for the next one."""
+        """Kill the process. Its writes, synced or not, are there for the next one."""
         node, self.node = self.node, None
         if node is not None:
             node.crash()
@@ -126,8 +126,8 @@ class Machine:
             self._restart()
 
     def lose_power(self, how: Crash | None = None, torn_at: int | None = None) -> None:
-        """The machine stops at once: what wasn't synced is dropped, kept or torn; in any way that
-        there is, unless it is said which."""
+        """Stop the machine at once: writes that weren't synced are dropped, kept or torn; in any
+        way that there is, unless ``how`` names one."""
         self.kill()
         self.crash_disk(how, torn_at)
 
@@ -154,13 +154,13 @@ class Machine:
         return clean
 
     def crash_disk(self, how: Crash | None = None, torn_at: int | None = None) -> None:
-        """Lose power; in any way that there is, unless it is said which."""
+        """Lose power; in any way that there is, unless ``how`` names one."""
         any_way = self._random.choice(list(Crash))
         anywhere = self._random.randint(0, _TORN_MAX_BYTES)
         self.disk.crash(how or any_way, anywhere if torn_at is None else torn_at)
 
     def _disk_failed(self) -> None:
-        """The process says so to its clients, and ends."""
+        """Let the process tell its clients that the disk failed, and end it."""
         node = self.node
         self._clock.after(1_000, lambda: self.kill() if self.node is node else None)
 

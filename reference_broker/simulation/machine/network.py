@@ -16,10 +16,11 @@ from reference_broker.simulation.events.clock import SimulatedClock
 
 LATENCY_US = (100, 3_000)
 SPLIT_CHANCE = 0.2
-"""How often what is sent in one piece arrives in several, cut anywhere."""
+"""Chance that bytes sent in one piece arrive in several, cut anywhere."""
 
 NOTICED_US = 20_000_000
-"""Who doesn't read doesn't see the end of a link either, but that nobody takes its heartbeats."""
+"""Microseconds after which an end that doesn't read notices that the link is cut: nobody takes its
+heartbeats."""
 
 _PIECES_MAX = 4
 
@@ -160,16 +161,16 @@ class Link:
         self.to_client = to_client
 
     def cut(self) -> None:
-        """The network drops it; both ends learn it sooner or later."""
+        """Drop the link; both ends learn of it sooner or later."""
         self.to_broker.cut()
         self.to_client.cut()
 
     def broker_gone(self) -> None:
-        """The broker's process ended: what it had sent may still arrive."""
+        """The broker's process ended: bytes that it had sent may still arrive."""
         self.to_broker.close()
         self.to_client.cut()
 
     def client_gone(self) -> None:
-        """The client's process ended: what it had sent may still arrive."""
+        """The client's process ended: bytes that it had sent may still arrive."""
         self.to_client.close()
         self.to_broker.cut()

@@ -28,15 +28,16 @@ from reference_broker.store import Disk, Log, RecoveredLog
 from reference_broker.store.start.restore import restore, resume
 
 SOCKET_BUFFER_BYTES = 16 * 1024
-"""What a socket takes before it asks the broker to wait: little, so that slow readers matter."""
+"""Bytes that a socket takes before it asks the broker to wait: little, so that slow readers
+matter."""
 
 DISK_RETRY_US = 1_000_000
-"""Between two tries of what the disk had no room for."""
+"""Microseconds between two tries of a full disk."""
 
 USER = "guest"
 
 Wiretap = Callable[[Link, bytes], None]
-"""Called with what the broker sends, at the end of the input that made it do so."""
+"""Called with the bytes that the broker sends, at the end of the input that made it do so."""
 
 
 def establish(broker: Broker, vhosts: Sequence[str]) -> None:
@@ -73,7 +74,7 @@ class _Socket:
 
 class Node:
     """A running broker; ``full`` while it waits for room on its disk. ``failed`` is called when the
-    disk did: the process promises nothing any more, and is to be crashed."""
+    disk did: the process promises nothing any more, and has to be crashed."""
 
     def __init__(
         self,
@@ -120,7 +121,7 @@ class Node:
 
     @property
     def counts(self) -> Counter[str]:
-        """What the store did beside logging, and what it was short of."""
+        """Counts of the store's work beside logging, and of its shortages."""
         return self._counts + self._backlog.counts + self._rewriter.counts
 
     # From the network
@@ -149,7 +150,7 @@ class Node:
             self._turn()
 
     def administer(self, act: Callable[[Broker], None]) -> None:
-        """An operator does something, as over HTTP."""
+        """Have an operator do something, as over HTTP."""
         self.broker.begin(*self._clock.now())
         act(self.broker)
         self.broker.finish()
@@ -210,7 +211,7 @@ class Node:
     # The end
 
     def crash(self) -> None:
-        """The process is gone, from one moment to the next."""
+        """End the process, from one moment to the next."""
         self._alive = False
         for pump in (self._rewriter, self._backlog, self._pump):
             pump.stop()
@@ -218,7 +219,8 @@ class Node:
             socket.link.broker_gone()
 
     def stop(self) -> bool:
-        """Stop on purpose: close every connection, write what is pending; whether that worked."""
+        """Stop on purpose: close every connection, write what is pending. Returns true if that
+        worked."""
         self.broker.close("shutdown", *self._clock.now())
         self._turn()
         self._rewriter.stop()

@@ -19,15 +19,16 @@ from reference_broker.store.rewrite.rewrite import build
 
 INTERVAL_US = 100_000
 LOOKS = (1, 3)
-"""Of one life: how often in a row something has to be found worth it."""
+"""Looks in a row that must find a segment worth rewriting: one of these for each life of the
+broker."""
 
 RETRY_US = 10_000_000
 OPERATION_US = (100, 30_000)
 
 
 class RewritePump:
-    """Rewrites what ``log`` says, one at a time. ``kick_disk`` is called when a finished copy is to
-    be put in its place. ``counts`` says what came of it."""
+    """Rewrites the segments that ``log`` plans to, one plan at a time. ``kick_disk`` is called when
+    a finished copy has to be put in its place. ``counts`` are of outcomes."""
 
     def __init__(
         self,
@@ -52,12 +53,12 @@ class RewritePump:
         self.synced()
 
     def synced(self) -> None:
-        """Something may be worth rewriting now, or soon. Cheap."""
+        """Look now, or soon, for a segment that is worth rewriting. Cheap."""
         if not self._armed and self._plan is None:
             self._begin_in(INTERVAL_US)
 
     def stop(self) -> None:
-        """The process is gone, or stops: what is under way is dropped."""
+        """Drop the rewrite that is under way: the process is gone, or stops."""
         self._stopped = True
         if self._plan is not None:
             self._log.abandon_rewrite(self._plan)
@@ -121,7 +122,7 @@ class RewritePump:
 
 
 class _Rehearsal(DiskView):
-    """A disk on which nothing happens yet: ``operations`` are what was asked for."""
+    """A disk that performs nothing: ``operations`` are those that were asked for."""
 
     def __init__(self, disk: Disk) -> None:
         super().__init__(disk)
@@ -131,4 +132,4 @@ class _Rehearsal(DiskView):
         self.operations.append(operation)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is held."""

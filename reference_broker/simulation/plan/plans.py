@@ -1,4 +1,4 @@
-"""What a scenario is made of: the queues, and how each client behaves."""
+"""Parts of a scenario: the queues, the clients' behaviour, the broker's settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Route = tuple[str, str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class QueuePlan:
-    """A queue. ``owner`` is the client that takes from it alone; ``None`` for anybody."""
+    """A queue. ``owner`` is the only client that takes from it; ``None`` lets anybody."""
 
     name: str
     owner: int | None = None
@@ -37,10 +37,10 @@ class QueuePlan:
     overflow: str = "drop-head"
     max_priority: int = 0
     waits: bool = False
-    """Rejected messages wait here until they expire, and go back to where they came from. Nobody
+    """Rejected messages of another queue wait here until they expire, and go back to it. Nobody
     consumes or publishes here."""
     retries: bool = False
-    """Its rejected messages come back, from a queue that ``waits``."""
+    """Rejected messages of this queue come back, from a queue that ``waits``."""
     purged: bool = False
     """Its owner purges it now and then."""
     disposable: bool = False
@@ -48,12 +48,12 @@ class QueuePlan:
 
     @property
     def takes_expirations(self) -> bool:
-        """May messages with an expiration go here? Where they are retried they would die of being
-        in a cycle, which is another story."""
+        """True if messages with an expiration may go here. In a queue that ``retries`` they would
+        be dropped as a cycle."""
         return not (self.retries or self.waits)
 
     def declaration(self) -> QueueDeclare:
-        """How every client declares it."""
+        """The method by which every client declares the queue."""
         arguments: dict[str, Any] = {}
         if self.dead_letters_to is not None:
             arguments["x-dead-letter-exchange"] = ""
@@ -70,7 +70,7 @@ class QueuePlan:
 
 @dataclass(frozen=True, slots=True)
 class Consume:
-    """How a channel takes from a queue, by basic.consume and by basic.get alike."""
+    """A channel's way to take from a queue, by basic.consume and by basic.get alike."""
 
     queue: str
     alone: bool = False
@@ -88,11 +88,11 @@ class ChannelPlan:
 
     @property
     def takes(self) -> tuple[Consume, ...]:
-        """Every way in which it takes messages."""
+        """Every queue that the channel takes from, with the way."""
         return self.consumes + self.gets
 
     def setup(self) -> list[Method]:
-        """What the client says first on this channel. Each method has one answer."""
+        """The methods that the client sends first on this channel. Each has one answer."""
         methods: list[Method] = [ConfirmSelect(), BasicQos(prefetch_count=self.prefetch)]
         if self.channel_prefetch:
             methods.append(BasicQos(prefetch_count=self.channel_prefetch, global_=True))
@@ -101,7 +101,7 @@ class ChannelPlan:
 
 @dataclass(frozen=True, slots=True)
 class ClientPlan:
-    """How a client behaves. Chances are per action, of which there is one every ``pause_us``."""
+    """Behaviour of a client. Chances are per action, of which there is one every ``pause_us``."""
 
     index: int
     channels: tuple[ChannelPlan, ...]
@@ -114,14 +114,16 @@ class ClientPlan:
     reject_chance: float = 0.0
     get_chance: float = 0.0
     renew_chance: float = 0.0
-    """Cancels a consumer, or begins a cancelled one again."""
+    """Chance to cancel a consumer, or to begin a cancelled one again."""
     run_chance: float = 0.0
-    """That a publish is a run of messages to one place, and a settlement one of acks in order."""
+    """Chance that a publish is a run of messages to one place, and a settlement one of acks in
+    order."""
     removal_chance: float = 0.0
-    """Purges, or deletes and declares again, one of its own queues that are meant for it."""
+    """Chance to purge, or to delete and declare again, one of its own queues that are meant for
+    it."""
     frame_max: int = 131_072
     eager: bool = False
-    """Publishes behind its declarations, without waiting for their answers."""
+    """The client publishes behind its declarations, without waiting for their answers."""
 
 
 def consume(plan: Consume, tag: str) -> BasicConsume:
@@ -133,12 +135,12 @@ def consume(plan: Consume, tag: str) -> BasicConsume:
 
 @dataclass(frozen=True, slots=True)
 class BrokerPlan:
-    """How the broker is set up: everything small, so that little traffic makes it do all it can."""
+    """Settings of the broker: everything small, so that little traffic makes it do all it can."""
 
     segment_bytes: int
-    """Of a segment of the log, and of a page."""
+    """Bytes of a segment of the log, and of a page."""
     window_bytes: int = 8 * MIB
-    """What a queue keeps in memory of its ready messages; the rest has to be read again."""
+    """Bytes of ready messages that a queue keeps in memory; the rest has to be read again."""
     memory_bytes: int = 1_024 * MIB
     """The memory watermark: messages that are not in the log go to pages from half of it on."""
     vhosts: tuple[str, ...] = ()
@@ -147,7 +149,8 @@ class BrokerPlan:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One run. Dead letters of two queues never meet, so each queue has a way of its own."""
+    """One run. Dead letters of two queues never meet, so each queue has a dead-letter queue of its
+    own."""
 
     seed: int
     queues: tuple[QueuePlan, ...]
@@ -157,12 +160,12 @@ class Scenario:
     duration_us: int
     bit_rot: bool = False
     features: tuple[str, ...] = ()
-    """What is at work beside the clients (:mod:`reference_broker.simulation.clients.features`), by
-    name."""
+    """Names of the features at work beside the clients
+    (:mod:`~reference_broker.simulation.plan.feature_names`)."""
 
     @property
     def dead_letters(self) -> dict[str, str]:
-        """Where dead messages go, by queue; a queue that isn't here drops them."""
+        """The dead-letter queue of each queue; a queue that isn't here drops dead messages."""
         return {
             queue.name: queue.dead_letters_to
             for queue in self.queues
@@ -182,7 +185,7 @@ class Scenario:
                 yield queue
 
     def topology(self, client: ClientPlan) -> list[Method]:
-        """What a client declares before anything else. Each method has one answer."""
+        """The methods by which a client declares everything. Each has one answer."""
         methods: list[Method] = [ExchangeDeclare(FANOUT, "fanout", durable=True)]
         for queue in self.known_to(client):
             methods.append(queue.declaration())
@@ -191,8 +194,8 @@ class Scenario:
         return methods
 
     def routes(self, client: ClientPlan, channel: int) -> Sequence[Route]:
-        """Where a client publishes on its ``channel``-th channel (0 is the first): a disposable
-        queue has to be deleted, declared and published to in one order."""
+        """The routes by which a client publishes on its ``channel``-th channel (0 is the first): a
+        disposable queue has to be deleted, declared and published to in one order."""
         routes: list[Route] = [
             ("", queue.name, (queue.name,))
             for queue in self.known_to(client)

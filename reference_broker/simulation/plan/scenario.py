@@ -1,4 +1,4 @@
-"""What a seed decides about a run before it begins: the queues, the clients and the faults."""
+"""Drawing a scenario from a seed: the queues, the clients and the faults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from reference_broker.core.base.limits import MIB
-from reference_broker.simulation.clients.features import FEATURES, vhost_of
+from reference_broker.simulation.plan.feature_names import FEATURE_NAMES, vhost_of
 from reference_broker.simulation.plan.plans import (
     BrokerPlan,
     ChannelPlan,
@@ -18,10 +18,10 @@ from reference_broker.simulation.plan.plans import (
 )
 
 DURATION_US = 60_000_000
-"""How long faults and clients go on, in virtual time."""
+"""Microseconds of virtual time in which faults and clients are at work."""
 
 BIT_ROT_CHANCE = 0.25
-"""How many of the seeds have a bit flipped."""
+"""Share of the seeds that have a bit flipped."""
 
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
@@ -70,11 +70,11 @@ def with_runs(scenario: Scenario, chances: Sequence[float] = _RUN_CHANCES) -> Sc
 
 def _features(seed: int) -> list[str]:
     random = Random(f"features/{seed}")
-    return random.sample(list(FEATURES), random.choice(_FEATURES))
+    return random.sample(FEATURE_NAMES, random.choice(_FEATURES))
 
 
 def _broker(random: Random) -> BrokerPlan:
-    """Windows of one to a dozen small messages."""
+    """Settings of the broker, with windows of one to a dozen small messages."""
     return BrokerPlan(
         segment_bytes=random.choice((8_192, 16_384, 65_536)),
         window_bytes=random.choice((600, 2_000, 8_000)),
@@ -137,8 +137,8 @@ def _client(random: Random, index: int, queues: list[QueuePlan]) -> ClientPlan:
 
 
 def _channels(random: Random, index: int, queues: list[QueuePlan]) -> tuple[ChannelPlan, ...]:
-    """One to three channels. What the client takes from alone is all on the first: nobody else,
-    and none of its own channels, may come in between."""
+    """One to three channels. The queues that only this client takes from are all on the first:
+    nobody else, and none of its own channels, may come in between."""
     solo = [queue.name for queue in queues if queue.owner == index]
     shared = [queue.name for queue in queues if queue.owner is None and not queue.waits]
     channels = []

@@ -1,4 +1,4 @@
-"""What happened in a run: told to every checker, counted, and folded into one hash.
+"""The history of a run: each event is told to every checker, counted, and folded into one hash.
 
 Two runs of a seed are the same when their hashes are.
 """
@@ -43,12 +43,12 @@ class History:
 
     @property
     def trace_hash(self) -> str:
-        """Of everything that was noted so far."""
+        """The hash of everything that was noted so far."""
         return self._digest.hexdigest()
 
     @property
     def life(self) -> int:
-        """How often the broker has started."""
+        """The number of the broker's starts so far."""
         return self.counts["starts"]
 
     def note(self, *what: object) -> None:
@@ -56,19 +56,19 @@ class History:
         self._digest.update(repr(_plain(what)).encode())
 
     def message(self, number: int) -> Message:
-        """Raises :exc:`Violation` for a number that no message has."""
+        """The message with that number. Raises :exc:`Violation` where there is none."""
         if not 0 < number <= len(self._messages):
             raise Violation("content", f"a message came with the number {number}")
         return self._messages[number - 1]
 
     def wall_ms(self, stamp: int | None = None) -> int:
-        """The wall clock's milliseconds now; or then, when that stamp was given."""
+        """The wall clock's milliseconds now; or at the time of ``stamp``, if one is given."""
         return self._clock.wall_ms(stamp)
 
     # What clients do, and are told
 
     def begin_session(self) -> int:
-        """A client is about to open a channel: the number of that session."""
+        """Number a session of a client that is about to open a channel."""
         self.counts["sessions"] += 1
         return self.counts["sessions"]
 
@@ -78,7 +78,7 @@ class History:
             checker.session_ended(session)
 
     def publish(self, message: Message) -> Message:
-        """A client is about to publish: gives the message its number and its time."""
+        """Give a message that a client is about to publish its number and its time."""
         self.counts["published"] += 1
         message.number = self.counts["published"]
         message.stamp = self._clock.stamp()
@@ -96,7 +96,7 @@ class History:
             checker.confirmed(message, self._clock.wall_ms())
 
     def nacked(self, message: Message) -> None:
-        """The broker nacked it: it may be in some of its queues, and nothing is promised."""
+        """The broker nacked a message: it may be in some of its queues, and nothing is promised."""
         self.counts["nacked"] += 1
         self.note("nacked", message.number)
 
@@ -129,7 +129,7 @@ class History:
         return removal
 
     def removed(self, removal: Removal) -> None:
-        """It was answered."""
+        """A removal was answered."""
         removal.done = self._clock.stamp()
         self.note("removed", removal.kind.value, removal.queue)
         for checker in self._checkers:
@@ -178,12 +178,13 @@ class History:
             checker.counted(books)
 
     def left_over(self, held: Mapping[str, int]) -> None:
-        """Nobody is there, or nothing is left, for whom it could be ``held``."""
+        """Resources are still ``held`` though the clients or messages that they were for are
+        gone."""
         for checker in self._checkers:
             checker.left_over(held)
 
     def life_ended(self, losses: Losses, counts: Counter[str]) -> None:
-        """The broker's process is gone; ``counts`` is what it did that nobody outside sees."""
+        """The broker's process is gone; ``counts`` are of its work that nobody outside sees."""
         self.counts += counts
         self.note("life ended", sorted(counts.items()))
         for checker in self._checkers:
@@ -203,8 +204,8 @@ class History:
 
 
 def _plain(value: object) -> object:
-    """``value`` with plain tuples for named ones and lists: what a class and its fields are called
-    is not part of a trace, so that a rename leaves every seed its hash."""
+    """``value`` with plain tuples for named ones and lists: names of a class and its fields are not
+    part of a trace, so that a rename leaves every seed its hash."""
     if isinstance(value, tuple | list):
         return tuple(_plain(item) for item in value)
     return value

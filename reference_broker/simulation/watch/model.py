@@ -29,7 +29,7 @@ from reference_broker.simulation.plan.plans import QueuePlan
 
 
 class Fate(Enum):
-    """Why a message is gone."""
+    """Reasons for which a message is gone."""
 
     SETTLED = "settled"
     AUTO_ACKED = "auto-acked"
@@ -38,25 +38,29 @@ class Fate(Enum):
     PURGED = "purged"
     DELETED = "deleted"
     TRANSIENT = "transient"
-    """Not for the disk, and the broker was started again."""
+    """The message was not for the disk, and the broker was started again."""
     DAMAGED = "damaged"
-    """It, or its queue's definition, stood where a bit was flipped, and the broker counts it."""
+    """The message, or its queue's definition, stood where a bit was flipped, and the broker counts
+    it."""
 
 
 COUNTED = (Fate.AUTO_ACKED, Fate.EXPIRED, Fate.MAXLEN, Fate.PURGED, Fate.DAMAGED)
-"""Those whose number is known: not more can have gone that way than the broker has counted."""
+"""Fates whose number is known: not more messages can have gone that way than the broker has
+counted."""
 
 
 def lifetime_ms(message: Message, plan: QueuePlan) -> int | None:
-    """How long it may stay in the queue that it was published to; ``None`` is for ever."""
+    """Milliseconds that a message may stay in the queue that it was published to; ``None`` is for
+    ever."""
     limits = [each for each in (plan.ttl_ms, message.expiration_ms) if each is not None]
     return min(limits, default=None)
 
 
 @dataclass(slots=True, eq=False)
 class Life:
-    """``confirmed_before`` counts what was confirmed for that queue when this was published: that
-    is before it in the queue, whatever else is."""
+    """A message in the queue that it was published to, or in those that its dead letters lead to.
+    ``confirmed_before`` counts the messages that were confirmed for that queue when this was
+    published: they are before it in the queue, whatever else is."""
 
     message: Message
     plan: QueuePlan
@@ -65,13 +69,13 @@ class Life:
 
     @property
     def lasts(self) -> bool:
-        """Does it survive a restart?"""
+        """True if the message survives a restart."""
         return self.message.persistent and self.plan.durable
 
 
 @dataclass(slots=True)
 class Account:
-    """What became of confirmed messages: ``gone`` by fate, and ``lost`` without one."""
+    """The fates of confirmed messages: ``gone`` by fate, and ``lost`` without one."""
 
     gone: Counter[Fate] = field(default_factory=Counter)
     lost: int = 0
@@ -92,17 +96,17 @@ class ReferenceModel:
         self._confirmed: Counter[str] = Counter()
         self._counted: Counter[tuple[str, Fate]] = Counter()
         self._blind_gets: Counter[str] = Counter()
-        """Those without an answer: each may have taken one message."""
+        """Basic.gets without an answer, by queue: each may have taken one message."""
         self._removals: dict[str, list[Removal]] = {}
         self._broker_life = 0
         self._broker_life_ended: dict[Removal, int] = {}
         self._rot: BitRot | None = None
         self._rot_found: float = float("inf")
-        """The stamp of the first start after it: until then the broker knew better."""
+        """The stamp of the first start after the flipped bit: until then the broker knew better."""
         self._found_lost: Counter[str] = Counter()
-        """By queue: what the start of this life has counted."""
+        """Losses that the start of this life has counted, by queue."""
         self._orphans = 0
-        """Of queues that were lost with their definitions."""
+        """Lost messages of queues that were lost with their definitions."""
 
     # What happens
 
@@ -119,22 +123,23 @@ class ReferenceModel:
             self._owed[queue, message.number] = self._lives[queue, message.number]
 
     def settled(self, queue: str, number: int, fate: Fate) -> None:
-        """Somebody took it out of ``queue`` for good, or may have: a settlement counts when it was
-        sent, as nobody knows whether it arrived before a crash."""
+        """A client took the message out of ``queue`` for good, or may have: a settlement counts
+        when it was sent, as nobody knows whether it arrived before a crash."""
         life = self._lives.get((queue, number))
         if life is None:
             life = self._lives[self._sources[queue], number]
         life.fate = fate
 
     def blind_get(self, queue: str, change: int) -> None:
-        """One more, or one less, is waiting for its answer."""
+        """One more basic.get, or one less, is waiting for its answer."""
         self._blind_gets[queue] += change
 
     def removal(self, removal: Removal) -> None:
         self._removals.setdefault(removal.queue, []).append(removal)
 
     def started(self, start: Start, broker_life: int) -> None:
-        """The ``broker_life``-th start. What isn't for the disk is gone with the life before."""
+        """The broker has started for the ``broker_life``-th time. Messages that aren't for the disk
+        are gone with the life before."""
         self._broker_life = broker_life
         if self._rot is not None:
             self._rot_found = min(self._rot_found, start.stamp)
@@ -145,8 +150,8 @@ class ReferenceModel:
                 self._broker_life_ended.setdefault(removal, start.stamp)
 
     def life_ended(self, losses: Losses) -> None:
-        """What a life of the broker has counted. A crash may undo a part of it, and then that is
-        counted again: so these are upper bounds."""
+        """A life of the broker has ended, with its counts of removals. A crash may undo a part of
+        them, and then that is counted again: so these are upper bounds."""
         self._found_lost = Counter()  # The queues have counted it too.
         for queue, counts in losses.items():
             for reason, count in counts.items():
@@ -158,7 +163,7 @@ class ReferenceModel:
     # The account
 
     def account(self, present: Callable[[str, int], bool], wall_ms: int) -> Account:
-        """Everything that was confirmed and is not ``present``, at that time."""
+        """The fate of every message that was confirmed and is not ``present`` at that time."""
         account = Account()
         unclear: dict[str, list[tuple[Life, tuple[Fate, ...]]]] = {}
         for (queue, number), life in self._owed.items():
@@ -194,8 +199,8 @@ class ReferenceModel:
         return None
 
     def _may(self, life: Life, fate: Fate, wall_ms: int) -> bool:
-        """Could it have gone that way? Dead letters go on living, so the last two are only for
-        where there are none."""
+        """True if the message could have gone by that fate. Dead letters go on living, so the last
+        two are only for where there are none."""
         message, plan = life.message, life.plan
         if fate is Fate.AUTO_ACKED:
             return True
@@ -215,22 +220,22 @@ class ReferenceModel:
         return plan.max_length is not None and self._behind(life) >= plan.max_length
 
     def _was_hit(self, message: Message) -> bool:
-        """Did the flipped bit concern it? Without its definition a queue is lost with all that is
-        in it."""
+        """True if the flipped bit concerned the message. Without its definition a queue is lost
+        with all that is in it."""
         rot = self._rot
         if rot is None:
             return False
         return message.number in rot.numbers or (rot.defines and message.stamp < self._rot_found)
 
     def _handled_by(self, removal: Removal) -> float:
-        """The stamp by which it was handled, if it was."""
+        """The stamp by which the broker had handled the removal, if it had."""
         if removal.done is not None:
             return removal.done
         return self._broker_life_ended.get(removal, float("inf"))
 
     def _behind(self, life: Life) -> int:
-        """How many may have been in the queue when it was dropped: all others but those that are
-        known to have come before it. (Where there are priorities, those too.)"""
+        """Messages that may have been in the queue when this one was dropped: all others but those
+        that are known to have come before it. (Where there are priorities, those too.)"""
         before = 0 if life.plan.max_priority else life.confirmed_before
         return self._routed[life.plan.name] - before - 1
 

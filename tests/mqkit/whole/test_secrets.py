@@ -17,7 +17,7 @@ from mqkit.transport.blocking_choice import BlockingChoice
 from mqkit.transport.choice import TRANSPORTS, chosen
 from mqkit.url import parse
 from mqkit_spark.options import SinkOptions
-from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

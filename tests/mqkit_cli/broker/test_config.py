@@ -8,7 +8,7 @@ import pytest
 
 from mqkit_cli.broker.config import load_config
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, TlsVersion, Verify
 
 

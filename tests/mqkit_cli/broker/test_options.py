@@ -10,7 +10,7 @@ import pytest
 from mqkit_cli.broker.options import with_tls
 from mqkit_cli.errors import CommandError
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, Verify
 
 NOTHING: dict[str, Any] = {

@@ -11,7 +11,7 @@ import anyio
 import httpx
 import pytest
 
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
 LOGIN = ("guest", "guest")

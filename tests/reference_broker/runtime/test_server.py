@@ -21,9 +21,9 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.connection import control_frames
 from reference_broker.errors import DataDirectoryLocked
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.disk import data_folder
 from reference_broker.runtime.net.listening_sockets import LOCALHOST
-from reference_broker.runtime.process.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.store.format.segment import SEGMENT_BYTES
 

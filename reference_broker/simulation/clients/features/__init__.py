@@ -1,4 +1,4 @@
-"""What the broker can do beyond queues, acks and dead letters: a workload for each, with its laws.
+"""Features of the broker beyond queues, acks and dead letters: a workload for each, with its laws.
 
 A seed has none to two of them. Each has a virtual host of its own in the same broker, on the same
 log, under the same faults as everything else.
@@ -6,7 +6,7 @@ log, under the same faults as everything else.
 
 from reference_broker.simulation.clients.features.actor import FeatureActor
 from reference_broker.simulation.clients.features.delayed import Delayed
-from reference_broker.simulation.clients.features.feature import Feature, vhost_of
+from reference_broker.simulation.clients.features.feature import Feature
 from reference_broker.simulation.clients.features.policies import PoliciesAtWork
 from reference_broker.simulation.clients.features.quorum import Quorum
 from reference_broker.simulation.clients.features.requeues import Requeues
@@ -19,4 +19,4 @@ FEATURES: dict[str, type[Feature]] = {
     for feature in (Quorum, Delayed, Windows, Transactions, Requeues, PoliciesAtWork, VHosts)
 }
 
-__all__ = ["FEATURES", "Feature", "FeatureActor", "vhost_of"]
+__all__ = ["FEATURES", "Feature", "FeatureActor"]

@@ -1,4 +1,4 @@
-"""A feature's client over its whole life: line after line, and an operator beside it."""
+"""A feature's client over its whole life: one line after another, and an operator beside it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ RECONNECT_US = (5_000, 500_000)
 
 
 class FeatureActor:
-    """Acts from :meth:`begin` to :meth:`leave`; then from :meth:`drain` until ``done``."""
+    """A feature's client. Acts from :meth:`begin` to :meth:`leave`; then from :meth:`drain` until
+    ``done``."""
 
     def __init__(
         self, clock: SimulatedClock, random: Random, machine: Machine, feature: Feature
@@ -42,20 +43,20 @@ class FeatureActor:
         self._later(PAUSE_US, self._act)
 
     def leave(self) -> None:
-        """The client's process ends."""
+        """End the client's process."""
         self._present = False
         self._drop_line()
 
     def drain(self) -> None:
-        """Come back, and take all there is for good. Call it when what was set going by
-        :meth:`begin` has ended."""
+        """Come back, and take all messages for good. Call it when everything that :meth:`begin` has
+        set going has ended."""
         self.feature.draining = True
         self._present = True
         self._connect()
         self._later(DRAIN_PAUSE_US, self._drain)
 
     def came_to_rest(self, broker: Broker) -> None:
-        """After the last restart: nothing may have come back. Raises :exc:`Violation`."""
+        """Check, after the last restart, that no message has come back. Raises :exc:`Violation`."""
         if not bookkeeping.has_nothing_to_give(broker.vhosts[self.feature.vhost]):
             raise self.feature.fail("messages are back whose acks were synced")
 

@@ -1,5 +1,5 @@
-"""What a feature of the broker is to the simulator: a virtual host, a topology, and a client that
-uses it; with the laws that it is held to, beside those of :class:`Ledger`."""
+"""A feature of the broker in the simulator: a virtual host, a topology, and a client that uses it;
+with the feature's laws, beside those of :class:`Ledger`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from reference_broker.errors import ReplyCode
 from reference_broker.simulation.clients.features.ledger import Ledger, Post
 from reference_broker.simulation.clients.features.line import Line, Taken
 from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.plan.feature_names import vhost_of
 from reference_broker.simulation.watch.checkers import Violation
 
 UNCONFIRMED_MAX = 100
@@ -20,21 +21,21 @@ _BATCH_MAX = 4
 
 class Feature:
     """One feature over a whole run. ``life`` counts the starts of the broker, and ``draining`` says
-    that all there is has to be taken for good. This one declares and publishes nothing: a feature
-    overrides that, and what its laws speak about."""
+    that all messages have to be taken for good. This class declares and publishes nothing: a
+    feature overrides that, and the events that its laws speak about."""
 
     name = ""
     queues: tuple[str, ...] = ()
-    """Those that are consumed."""
+    """Queues that are consumed."""
     dead_lettering: tuple[str, ...] = ()
-    """Those of them whose rejected messages go to another one."""
+    """Consumed queues whose rejected messages go to another queue."""
     publish_chance = 0.5
     requeue_chance = 0.2
     reject_chance = 0.0
     operator_chance = 0.0
-    """That :meth:`administer` is called where the client would have acted."""
+    """Chance that :meth:`administer` is called where the client would have acted."""
     synced_by_confirms = True
-    """Whether every confirm waits for the disk."""
+    """True if every confirm waits for the disk."""
     expected_closes: tuple[int, ...] = (ReplyCode.CONNECTION_FORCED, ReplyCode.INTERNAL_ERROR)
 
     def __init__(self, random: Random, clock: SimulatedClock) -> None:
@@ -52,17 +53,17 @@ class Feature:
     # What its client does
 
     def declarations(self) -> list[Method]:
-        """Exchanges, queues and bindings. Each has one answer."""
+        """Methods that declare exchanges, queues and bindings. Each has one answer."""
         return []
 
     def topology(self) -> list[Method]:
-        """All that is said first on a line. Each has one answer."""
+        """Methods that are sent first on a line. Each has one answer."""
         consumes = [BasicConsume(queue=queue, consumer_tag=f"{queue}/0") for queue in self.queues]
         prefetch = BasicQos(prefetch_count=self.prefetch)
         return [*self.declarations(), ConfirmSelect(), prefetch, *consumes]
 
     def act(self, line: Line) -> None:
-        """Do one thing or another; the line is ready."""
+        """Publish or settle; the line is ready."""
         may_publish = not self.draining and len(line.unconfirmed) < UNCONFIRMED_MAX
         if may_publish and self.random.random() < self.publish_chance:
             for _ in range(self.random.randint(1, _BATCH_MAX)):
@@ -71,10 +72,10 @@ class Feature:
             self.settle_some(line)
 
     def publish(self, line: Line) -> None:
-        """Post a message, and send it."""
+        """Post a message in the ledger, and send it."""
 
     def settle_some(self, line: Line) -> None:
-        """Some of what is held; all of it at the end."""
+        """Settle some of the held messages; all of them while draining."""
         if self.draining:
             for tag in list(line.held):
                 self.ack(line, tag)
@@ -84,7 +85,7 @@ class Feature:
                 self.settle(line, self.random.choice(list(line.held)[:5]))
 
     def settle(self, line: Line, tag: int) -> None:
-        """One of them, in one way or another."""
+        """Ack, requeue or reject one message."""
         chance = self.random.random()
         if chance < self.requeue_chance:
             self.requeued(line, line.give_back(tag, requeue=True))
@@ -98,38 +99,39 @@ class Feature:
         self.ledger.settled(line.number, taken.queue, taken.number)
 
     def post(self, line: Line, places: Iterable[Iterable[str]], key: str = "") -> Post:
-        """A new message for the ledger."""
+        """Enter a new message in the ledger."""
         return self.ledger.post(line.number, places, self.clock.wall_ms(), self.life, key)
 
     def administer(self, broker: Broker) -> None:
-        """What an operator does now and then: within an input of the broker, while clients are at
+        """Act as an operator does now and then: within an input of the broker, while clients are at
         work."""
 
     # What it is told
 
     def looked_at(self, broker: Broker) -> None:
-        """The broker as it is between two inputs: which of what was asked is on its disk?"""
+        """Look at the broker between two inputs: which changes are on its disk by now?"""
 
     def started(self, broker: Broker) -> None:
         """The broker has started, and nobody is connected yet. Raises :exc:`Violation`."""
 
     def answered(self, line: Line, method: Method) -> None:
-        """An answer to what was asked."""
+        """The broker has answered a method."""
 
     def confirmed(self, line: Line, post: Post) -> None:
         self.ledger.confirmed(post, self.clock.wall_ms(), synced=self.synced_by_confirms)
 
     def nacked(self, line: Line, post: Post) -> None:
-        """It may be in some of its queues."""
+        """The broker has nacked a message: it may be in some of its queues."""
 
     def delivered(self, line: Line, taken: Taken) -> None:
-        """The ledger knows already. Raises :exc:`Violation`."""
+        """The broker has delivered a message, and the ledger knows. Raises :exc:`Violation`."""
 
     def requeued(self, line: Line, taken: Taken) -> None:
-        """It was given back."""
+        """The client has given a message back."""
 
     def rejected(self, line: Line, taken: Taken) -> None:
-        """It was given up: where its queue has no other for dead letters that is for good."""
+        """The client has rejected a message: for good, where its queue has no other for dead
+        letters."""
         if taken.queue not in self.dead_lettering:
             self.ledger.settled(line.number, taken.queue, taken.number)
 
@@ -137,14 +139,9 @@ class Feature:
         """The line is gone."""
 
     def drained(self) -> None:
-        """All there is was taken for good. Raises :exc:`Violation`."""
+        """All messages were taken for good. Raises :exc:`Violation`."""
         self.ledger.drained()
 
     def fail(self, text: str) -> Violation:
-        """The violation to raise."""
+        """The violation of a law, to be raised."""
         return self.ledger.fail(text)
-
-
-def vhost_of(name: str) -> str:
-    """The virtual host of a feature."""
-    return f"feature-{name}"

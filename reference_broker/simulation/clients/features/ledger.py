@@ -1,4 +1,4 @@
-"""What one feature's client knows of its messages, and the laws that hold for any of them.
+"""The messages of one feature's client, and the laws that hold for any of them.
 
 - A confirmed message is handed out in the end, from one of the queues where it may be by then.
 - A queue never has two of it: not while one is held, and none once its ack is known to be synced.
@@ -21,7 +21,7 @@ Place = frozenset[str]
 @dataclass(slots=True, eq=False)
 class Post:
     """A message that was sent. ``line`` is the number of its connection, ``wall_ms`` and ``life``
-    say when, and ``settled_before`` how much its line had settled by then."""
+    tell the time of its sending, and ``settled_before`` how much its line had settled by then."""
 
     number: int
     places: tuple[Place, ...]
@@ -32,7 +32,7 @@ class Post:
     key: str = ""
     confirmed_ms: int | None = None
     settled_in: set[str] = field(default_factory=set)
-    """Queues from which a client took it for good."""
+    """Queues from which a client took the message for good."""
 
     @property
     def body(self) -> bytes:
@@ -46,15 +46,15 @@ class Ledger:
         self.posts: dict[int, Post] = {}
         self._name = name
         self._settled: dict[int, list[tuple[str, int]]] = {}
-        """By line: what it settled for good, in order."""
+        """Settlements for good, by line, in order."""
         self._known_synced: dict[int, int] = {}
-        """By line: so many of them."""
+        """Number of settlements that are known to be synced, by line."""
         self._gone: set[tuple[str, int]] = set()
 
     def post(
         self, line: int, places: Iterable[Iterable[str]], wall_ms: int, life: int, key: str = ""
     ) -> Post:
-        """A message is about to be sent."""
+        """Enter a message that is about to be sent."""
         number = len(self.posts) + 1
         settled = len(self._settled.get(line, ()))
         where = tuple(frozenset(place) for place in places)
@@ -63,13 +63,13 @@ class Ledger:
         return post
 
     def confirmed(self, post: Post, wall_ms: int, *, synced: bool) -> None:
-        """The broker's word for it has come; ``synced`` if it had to be on disk for that."""
+        """The broker has confirmed the message; ``synced`` if it had to be on disk for that."""
         post.confirmed_ms = wall_ms
         if synced:
             self.synced_up_to(post.line, post.settled_before)
 
     def synced_up_to(self, line: int, count: int) -> None:
-        """So many settlements of the line are on disk."""
+        """The first ``count`` settlements of the line are on disk."""
         known = self._known_synced.get(line, 0)
         if count > known:
             self._gone.update(self._settled[line][known:count])
@@ -80,7 +80,7 @@ class Ledger:
         self.synced_up_to(line, len(self._settled.get(line, ())))
 
     def delivered(self, queue: str, number: int, held: Iterable[tuple[str, int]]) -> Post:
-        """A line that holds those was handed another one."""
+        """A line that holds ``held`` was handed another message. Raises :exc:`Violation`."""
         post = self.posts.get(number)
         if post is None:
             raise self.fail(f"message {number} of '{queue}' was never sent")
@@ -91,12 +91,14 @@ class Ledger:
         return post
 
     def settled(self, line: int, queue: str, number: int) -> None:
-        """It was taken for good; whether the broker learns that is another matter."""
+        """A client took the message for good; whether the broker learns of that is another
+        matter."""
         self.posts[number].settled_in.add(queue)
         self._settled.setdefault(line, []).append((queue, number))
 
     def drained(self) -> None:
-        """Faults are over, and all there is was taken for good."""
+        """Check, after the faults, that every confirmed message was handed out. Raises
+        :exc:`Violation`."""
         missing = [
             post.number
             for post in self.posts.values()
@@ -110,5 +112,5 @@ class Ledger:
             )
 
     def fail(self, text: str, lost: int = 0) -> Violation:
-        """The violation to raise."""
+        """The violation of a law, to be raised."""
         return Violation(self._name, text, lost)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from mqkit.wire import (
     PERSISTENT,
@@ -42,12 +42,9 @@ from mqkit.wire.methods import (
     ConnectionUnblocked,
     Method,
 )
-from reference_broker.simulation.clients.features.ledger import Post
+from reference_broker.simulation.clients.features.ledger import Ledger, Post
 from reference_broker.simulation.machine.node import USER
 from reference_broker.simulation.watch.checkers import Violation
-
-if TYPE_CHECKING:
-    from reference_broker.simulation.clients.features.feature import Feature
 
 _FRAME_MAX = 131_072
 _CAPABILITIES = {
@@ -71,14 +68,41 @@ class Taken(NamedTuple):
     sent_ms: int
 
 
+class LineHost(Protocol):
+    """The feature whose client uses the line, as the line sees it."""
+
+    expected_closes: tuple[int, ...]
+    """Reply codes with which the broker may close the line; any other is a :exc:`Violation`."""
+    ledger: Ledger
+
+    @property
+    def vhost(self) -> str:
+        """The virtual host to open."""
+
+    def topology(self) -> list[Method]:
+        """All that is said first on a line. Each has one answer."""
+
+    def answered(self, line: Line, method: Method) -> None:
+        """The broker has answered a method that was sent by :meth:`Line.ask`, or a first one."""
+
+    def confirmed(self, line: Line, post: Post) -> None:
+        """The broker has confirmed a message."""
+
+    def nacked(self, line: Line, post: Post) -> None:
+        """The broker has nacked a message: it may be in some of its queues."""
+
+    def delivered(self, line: Line, taken: Taken) -> None:
+        """The broker has delivered a message, and the ledger knows. Raises :exc:`Violation`."""
+
+
 class Line:
-    """From its first byte to :attr:`over`. ``number`` tells it from others; ``settled`` counts what
-    it has settled for good. What has bytes to say has sent them when it returns."""
+    """A connection from its first byte to :attr:`over`. ``number`` tells it from others. Methods
+    that have bytes to send have sent them when they return."""
 
     def __init__(
         self,
         number: int,
-        feature: Feature,
+        feature: LineHost,
         send: Callable[[bytes], None],
         wall_ms: Callable[[int], int],
     ) -> None:
@@ -109,15 +133,15 @@ class Line:
 
     @property
     def ready(self) -> bool:
-        """Was everything answered?"""
+        """True when every method was answered."""
         return not self.over and self._answers == self._asked
 
     def begin(self) -> None:
-        """Connected: say hello."""
+        """Send the protocol header: the link is up."""
         self._send(PROTOCOL_HEADER)
 
     def receive_data(self, data: bytes, sent: int) -> None:
-        """Bytes from the broker, and the stamp of their sending. Raises :exc:`Violation`."""
+        """Take bytes from the broker, with the stamp of their sending. Raises :exc:`Violation`."""
         self._parser.receive_data(data)
         while not self.over and (frame := self._parser.next_frame()) is not None:
             if frame.type is FrameType.HEARTBEAT:
@@ -129,7 +153,7 @@ class Line:
     # What a client does
 
     def ask(self, *methods: Method) -> None:
-        """Methods with one answer each, which is no news to anybody but :attr:`ready`."""
+        """Send methods with one answer each; :attr:`ready` is true when all are answered."""
         self._asked += len(methods)
         self._say(_CHANNEL, *methods)
 
@@ -143,7 +167,7 @@ class Line:
         message_id: str | None = None,
         headers: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Send what was posted."""
+        """Send a message that was posted in the ledger."""
         self._published += 1
         self.unconfirmed[self._published] = post
         properties = Properties(

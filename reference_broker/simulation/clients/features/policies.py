@@ -1,6 +1,6 @@
-"""A queue whose policies change while it is used. Its laws: nothing is lost by that, as all of them
-send what they cut off to another queue; and a policy whose setting is on disk is there after any
-restart, or a later one is."""
+"""A queue whose policies change while it is used. Its laws: nothing is lost by that, as every
+policy sends the messages that it cuts off to another queue; and a policy whose setting is on disk
+is there after any restart, or a later one is."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class PoliciesAtWork(Feature):
         return [each for _, each in self._set]
 
     def _note_synced(self, broker: Broker) -> None:
-        """Forget those before the newest that is on disk."""
+        """Forget definitions before the newest that is on disk."""
         synced = [
             place for place, (tail, _) in enumerate(self._set) if tail <= broker.journal.synced
         ]

@@ -31,11 +31,11 @@ class Quorum(Feature):
         super().__init__(*given)  # type: ignore[arg-type]
         self.limit = self.random.randint(2, 6)
         self._counted: dict[int, int] = {}
-        """By message: failed deliveries that are on disk."""
+        """Failed deliveries that are on disk, by message."""
         self._returns: dict[int, deque[tuple[int, int]]] = {}
-        """By line: message and count of each return, until a later publish is confirmed."""
+        """Message and count of each return, by line, until a later publish is confirmed."""
         self._before: dict[int, int] = {}
-        """By message: how many returns its line had sent before it."""
+        """Returns that its line had sent before a message, by message."""
         self._done: dict[int, int] = {}
 
     def declarations(self) -> list[Method]:

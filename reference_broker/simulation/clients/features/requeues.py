@@ -1,5 +1,5 @@
-"""Queues where what comes back goes to the front, to the end, or there after a while. Its law
-beside the ledger's: what has to wait does, as long as the broker lives."""
+"""Queues where requeued messages go to the front, to the end, or there after a delay. The law
+beside the ledger's: a message that has to wait does, as long as the broker lives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class Requeues(Feature):
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
         self._waits: dict[tuple[str, int], tuple[int, int]] = {}
-        """Until when a message has to wait, and in which life of the broker it came back."""
+        """By queue and message: the time until which it has to wait, and the life of the broker in
+        which it came back."""
 
     def declarations(self) -> list[Method]:
         arguments: dict[str, dict[str, object]] = {

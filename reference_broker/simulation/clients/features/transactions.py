@@ -1,6 +1,6 @@
-"""Transactions. Their laws: what was committed is there, all of it, and what was not never shows;
-acks too: one that was committed is for good, and a message whose ack was rolled back comes again.
-"""
+"""Transactions. Their laws: everything that was committed is there, and nothing else ever shows;
+acks too: one that was committed is for good, and a message whose ack was rolled back comes
+again."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from reference_broker.simulation.clients.features.line import Line, Taken
 
 _ROLLBACK_CHANCE = 0.3
 _OPEN_CHANCE = 0.2
-"""Of a transaction that goes on when the client acts again."""
+"""Chance that a transaction goes on when the client acts again."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """What a line has done since its last commit or rollback."""
+    """Work of a line since its last commit or rollback."""
 
     posts: list[Post] = field(default_factory=list)
     acks: dict[int, Taken] = field(default_factory=dict)
     committing: bool = False
     settled: int = 0
-    """What the line has settled for good, with this commit."""
+    """Settlements of the line that are for good, with this commit."""
 
 
 class Transactions(Feature):
     name = "transactions"
     queues = ("left", "right")
     expected_closes = (*Feature.expected_closes, ReplyCode.PRECONDITION_FAILED)
-    """Where memory is short a transaction may be too large."""
+    """A transaction may be too large where memory is short."""
 
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
-"""Virtual hosts that come and go, with clients in them. Its law: what a deletion that is on disk
-took away never comes back, not to a virtual host of the same name; and what was confirmed in one
-that stays is there."""
+"""Virtual hosts that come and go, with clients in them. The law: a message that went with a
+deletion that is on disk never comes back, not to a virtual host of the same name; and one that was
+confirmed in a virtual host that stays is there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class VHosts(Feature):
     queues = ("plain", "quorum", "once")
     operator_chance = 0.05
     expected_closes = (*Feature.expected_closes, ReplyCode.NOT_ALLOWED)
-    """It may be gone when the client comes."""
+    """The virtual host may be gone when the client comes."""
 
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
@@ -28,7 +28,7 @@ class VHosts(Feature):
         self._doomed: set[int] = set()
         self._deleted_ms = 0
         self._gone: dict[int, int] = {}
-        """By message, when it went."""
+        """The time at which a message went, by message."""
 
     def declarations(self) -> list[Method]:
         return [

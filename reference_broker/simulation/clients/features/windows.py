@@ -15,7 +15,7 @@ from reference_broker.simulation.clients.features.line import Line, Taken
 WINDOW_MS = 6_000
 WINDOW_KEYS = 40
 _RECENT_KEYS = 12
-"""Fewer than the window has: repetitions are of keys that are in it by their number."""
+"""Keys that may be repeated: fewer than the window has, so that each of them is in it."""
 _NEW_KEY_CHANCE = 0.4
 
 
@@ -30,7 +30,7 @@ class Windows(Feature):
         self._keys: list[str] = []
         self._by_key: dict[str, list[Post]] = {}
         self._came: dict[str, list[Post]] = {}
-        """By key: those that were handed out."""
+        """The messages that were handed out, by key."""
 
     def declarations(self) -> list[Method]:
         window = {"x-message-id-window": WINDOW_KEYS, "x-message-id-window-ms": WINDOW_MS}
@@ -56,7 +56,7 @@ class Windows(Feature):
             came.append(post)
 
     def _judge(self, first: Post, second: Post) -> None:
-        """Both got in: were they far enough from each other?"""
+        """Judge two messages that both got in: were they far enough from each other?"""
         if first is second or first.confirmed_ms is None or second.wall_ms < first.confirmed_ms:
             return
         until_ms = second.confirmed_ms

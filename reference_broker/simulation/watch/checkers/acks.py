@@ -1,5 +1,5 @@
-"""What is known to be gone never comes back: a message whose ack was synced, one that was purged,
-one whose queue was deleted.
+"""The law that a message that is known to be gone never comes back: one whose ack was synced, one
+that was purged, one whose queue was deleted.
 
 An ack is known to be synced when a persistent message that was published after it on the same
 channel is confirmed: there is one log, and it has one order. The answers to queue.purge and
@@ -37,7 +37,7 @@ class AckChecker(Checker):
         self._sent: dict[int, list[tuple[Delivery, Settlement]]] = {}
         self._synced: dict[int, int] = {}
         self._confirmed: dict[str, dict[int, Message]] = {}
-        """By queue: what a removal of all of it would take."""
+        """Confirmed messages by queue: a removal would take all of them."""
         self._taken: dict[Removal, list[Message]] = {}
         self._rotten_until = 0
 
@@ -59,12 +59,14 @@ class AckChecker(Checker):
         self._synced[message.session] = max(start, message.settled_before)
 
     def removal_sent(self, removal: Removal) -> None:
-        """What was confirmed by now will be in the queue then, or in the hands of its owner."""
+        """Every message that was confirmed by now will be in the queue then, or in the hands of its
+        owner."""
         self._taken[removal] = list(self._confirmed.get(removal.queue, {}).values())
 
     def removed(self, removal: Removal) -> None:
-        """A purge leaves what is handed out. Nobody but the one who purges takes from that queue:
-        so that is what it holds, as what was sent before the answer has arrived before it."""
+        """The answer to a removal came. A purge leaves messages that are handed out. Nobody but the
+        client that purges takes from that queue: so it holds them all, as deliveries that were sent
+        before the answer have arrived before it."""
         assert removal.done is not None
         purged = removal.kind is RemovalKind.PURGE
         for message in self._taken.pop(removal):
@@ -78,7 +80,7 @@ class AckChecker(Checker):
         self._synced.pop(session, None)
 
     def bit_flipped(self, rot: BitRot) -> None:
-        """The end of anything so far may have stood there."""
+        """The record of the end of any message so far may have stood at the flipped bit."""
         if rot.speaks or rot.defines:
             self.gone.clear()
             self._rotten_until = rot.stamp

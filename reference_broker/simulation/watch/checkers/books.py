@@ -1,4 +1,5 @@
-"""The log's books are the sum of what the queues have, and nothing is held for what is gone.
+"""The law that the log's books are the sum of the queues' entries, and that nothing is held for
+objects that are gone.
 
 For each segment: the live bytes that it is booked with are the shares of the entries whose message
 stands in it, in all indexes of all virtual hosts, those of delayed exchanges and windows included.

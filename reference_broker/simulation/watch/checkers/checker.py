@@ -1,4 +1,5 @@
-"""What every checker is: told of each event, it raises :exc:`Violation` when its law is broken."""
+"""The interface of checkers: told of each event, one raises :exc:`Violation` when its law is
+broken."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class Violation(Exception):
 
 
 class Checker:
-    """Does nothing at each event; a checker overrides those that its law speaks about."""
+    """A checker that does nothing at each event; a real one overrides those that its law speaks
+    about."""
 
     name = ""
 
@@ -38,23 +40,24 @@ class Checker:
         """A client sent a message."""
 
     def confirmed(self, message: Message, wall_ms: int) -> None:
-        """It saw the broker's ack for it, now. Called in the order of publishing."""
+        """The client saw the broker's confirm of the message, now. Called in the order of
+        publishing."""
 
     def delivered(self, delivery: Delivery) -> None:
         """A client was handed a message."""
 
     def settled(self, delivery: Delivery, how: Settlement) -> None:
-        """It sent an ack, nack or reject for it; whether that arrives is another matter. Where no
-        ack is asked for, this is when it was handed out."""
+        """The client sent an ack, nack or reject; whether that arrives is another matter. Where no
+        ack is asked for, this is when the message was handed out."""
 
     def blind_get_sent(self, queue: str) -> None:
-        """It asked for a message that it won't ack."""
+        """The client asked with basic.get for a message that it won't ack."""
 
     def removal_sent(self, removal: Removal) -> None:
-        """It asked for a queue to be purged, or deleted."""
+        """The client asked for a queue to be purged, or deleted."""
 
     def removed(self, removal: Removal) -> None:
-        """It saw the answer to that."""
+        """The client saw the answer to a removal."""
 
     def session_ended(self, session: int) -> None:
         """A client's connection is gone; it sees nothing more of that session."""
@@ -62,13 +65,14 @@ class Checker:
     # What happens at the broker
 
     def sent_blindly(self, queue: str, number: int) -> None:
-        """It sent a message that nobody acks; it may be lost on its way."""
+        """The broker sent a message that nobody acks; it may be lost on its way."""
 
     def blind_get_answered(self, queue: str) -> None:
-        """It sent the answer to what :meth:`blind_get_sent` told of, with a message or without."""
+        """The broker sent the answer to a basic.get that :meth:`blind_get_sent` told of, with a
+        message or without."""
 
     def started(self, start: Start) -> None:
-        """It started again, and this is what its log had."""
+        """The broker started again; ``start`` has the messages that its log had."""
 
     def compared(
         self,
@@ -76,20 +80,22 @@ class Checker:
         rebuilt: Mapping[str, Sequence[Indexed]],
         source: str,
     ) -> None:
-        """Its logged messages by queue, and those that a new one would find on its disk, if it
-        looked at that ``source``."""
+        """The broker's logged messages by queue, and those that a new one would find on its disk,
+        if it looked at that ``source``."""
 
     def rested(self, use: DiskUse) -> None:
-        """Nothing has happened for so long that its log has to be tidy, and takes this."""
+        """Nothing has happened for so long that the broker's log has to be tidy; ``use`` is what it
+        takes."""
 
     def counted(self, books: Books) -> None:
-        """This is what its log believes to be live, and what its queues have, at one moment."""
+        """The broker's books are looked at, with the entries of its queues at the same moment."""
 
     def left_over(self, held: Mapping[str, int]) -> None:
-        """What these were for is gone, and this is what is still held of each."""
+        """The clients, or the messages, are gone, and this is still held for them, by name."""
 
     def life_ended(self, losses: Losses) -> None:
-        """Its process is gone, and this is what it says it had removed by itself."""
+        """The broker's process is gone; ``losses`` are the messages that it says it removed by
+        itself."""
 
     def bit_flipped(self, rot: BitRot) -> None:
         """A bit of a sealed file is another one now."""
@@ -99,5 +105,5 @@ class Checker:
         those of the life that goes on."""
 
     def fail(self, text: str, lost: int = 0) -> Violation:
-        """The violation to raise."""
+        """The violation of the checker's law, to be raised."""
         return Violation(self.name, text, lost)

@@ -1,4 +1,5 @@
-"""What the log takes of its disk once nothing happens any more, and that no file is left behind.
+"""The law of disk use: a bound for the log's files once nothing happens any more, and that none is
+left behind.
 
 The law: twice the live bytes, and two segments (the one in use and the spare one) of the usual size
 or of the largest message with its reserve (:mod:`reference_broker.store.log.free_space`). It is
@@ -38,10 +39,11 @@ ENTRY_BYTES = (
 )
 FILE_BYTES = HEADER_BYTES + END_ROOM + 4 * RANGES_HEAD_BYTES + FOREIGN_RANGES_ROOM + _ORIGIN_BYTES
 SNAPSHOTS = 4
-"""The newest, what may wait to be set free, and the one that is not worth replacing."""
+"""Snapshots that there may be: the newest, one that may wait to be set free, and one that is not
+worth replacing."""
 
 RECORD_BYTES = 1_024
-"""What a message takes at most beside its body, its place in the footer included."""
+"""Bytes that a message takes at most beside its body, its place in the footer included."""
 
 
 class DiskUseChecker(Checker):

@@ -1,6 +1,5 @@
-"""A confirmed message is in each of its queues until it is gone from there by a way that the
-reference model knows of, and each such way takes only what it may.
-"""
+"""The law that a confirmed message is in each of its queues until it is gone from there by a way
+that the reference model knows of, and that each such way takes only messages that it may."""
 
 from __future__ import annotations
 

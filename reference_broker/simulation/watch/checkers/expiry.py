@@ -1,4 +1,4 @@
-"""What has expired is not handed out.
+"""The law that an expired message is not handed out.
 
 Nobody but the broker knows when a message came to it, but it was there when it was confirmed, and
 when it was handed out: its time ran from then on at the latest.
@@ -24,7 +24,7 @@ class ExpiryChecker(Checker):
         self._queues = queues
         self._messages: dict[int, Message] = {}
         self._there_ms: dict[int, int] = {}
-        """By message: a time at which the broker had it for certain."""
+        """A time at which the broker had a message for certain, by message."""
 
     def published(self, message: Message) -> None:
         self._messages[message.number] = message

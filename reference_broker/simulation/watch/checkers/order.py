@@ -1,4 +1,5 @@
-"""A queue hands out in the order of publishing, and what is requeued goes back to its place.
+"""The law of order: a queue hands out in the order of publishing, and a requeued message goes back
+to its place.
 
 What one session published into one priority level has one order, by number: a *lane*. Clients see
 a queue through their own consumers only, so the law is what each of them can know:
@@ -21,7 +22,7 @@ from reference_broker.simulation.watch.checkers.checker import Checker, Violatio
 _NEVER = 1 << 62
 
 Lane = tuple[int, int]
-"""The session that published, and the priority level."""
+"""A session that published, and a priority level."""
 
 
 class _View:
@@ -33,22 +34,24 @@ class _View:
         self.newest: dict[Lane, int] = {}
         self.highest: dict[Lane, int] = {}
         self.requeued: dict[int, int] = {}
-        """By message: the number of settlements that its session had sent, this one included."""
+        """By message: the number of settlements that its session had sent, the requeue included."""
         self.due: dict[int, None] = {}
         """Requeued messages that are known to be ready again."""
         self.removals = 0
-        """Those that were asked for, and not answered yet."""
+        """Removals that were asked for, and not answered yet."""
         self.stale: set[int] = set()
-        """What was held while the queue was emptied: if it was deleted, that never comes back."""
+        """Messages that were held while the queue was emptied: if it was deleted, they never come
+        back."""
 
     def forget_due(self) -> None:
-        """The queue is being emptied: what was requeued may come, or not."""
+        """Expect requeued messages no more: the queue is being emptied, so they may come, or
+        not."""
         self.due.clear()
         self.requeued = dict.fromkeys(self.requeued, _NEVER)
 
 
 class OrderChecker(Checker):
-    """Dead letters come in the order of deaths, which this doesn't look at."""
+    """The checker of order. It doesn't look at dead letters, which come in the order of deaths."""
 
     name = "order"
 
@@ -112,7 +115,7 @@ class OrderChecker(Checker):
         return message.session, min(message.priority or 0, self._queues[queue].max_priority)
 
     def _stays(self, queue: str, number: int) -> bool:
-        """Does it leave the queue only when a client takes it?"""
+        """True if the message leaves the queue only when a client takes it."""
         plan = self._queues[queue]
         return (
             plan.ttl_ms is None

@@ -1,4 +1,5 @@
-"""A consumer never holds more unsettled messages than its prefetch, nor a channel than its own."""
+"""The law that a consumer never holds more unsettled messages than its prefetch, nor a channel than
+its own."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from reference_broker.simulation.watch.checkers.checker import Checker
 
 
 class PrefetchChecker(Checker):
-    """Counts what a client was handed, less what it has sent a settlement for: the broker can't
-    know of more settlements than were sent, so this is never above what it counts itself.
+    """Counts deliveries to a client, less the settlements that it has sent: the broker can't know
+    of more settlements than were sent, so this is never above its own count.
 
     What basic.get gave counts against no prefetch, nor does what needs no ack.
     """

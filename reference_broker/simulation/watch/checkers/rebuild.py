@@ -1,5 +1,5 @@
-"""What the broker has in its queues is what a new one would find there: same places, same messages;
-by the footers of the log, and by its records alone.
+"""The law that a new broker would find the same messages in the same places of the queues; by the
+footers of the log, and by its records alone.
 
 Whether a message was handed out before is not compared: after a crash all of them count as that.
 """

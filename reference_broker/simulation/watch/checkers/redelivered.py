@@ -1,4 +1,4 @@
-"""What a client was handed before is marked ``redelivered`` when it comes again."""
+"""The law that a message is marked ``redelivered`` when a client is handed it again."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class RedeliveredChecker(Checker):
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._first_sent: dict[Entry, int] = {}
-        """The stamp of the first hand-out that is known."""
+        """The stamp of an entry's first hand-out that is known."""
         self._sent_as_new: dict[Entry, int] = {}
-        """The stamp of the last one without the mark."""
+        """The stamp of an entry's last hand-out without the mark."""
 
     def started(self, start: Start) -> None:
         self._starts.append(start.stamp)

@@ -1,4 +1,5 @@
-"""A dead letter says where it died, of what and how often, and it says the truth.
+"""The law of ``x-death``: a dead letter says where it died, of what and how often, and it says the
+truth.
 
 The history is newest first, one table per queue and reason. It follows the way that the scenario
 laid out: out of the queue that it was published to, into the one for its dead letters, and from
@@ -96,7 +97,7 @@ class XDeathChecker(Checker):
             )
 
     def bit_flipped(self, rot: BitRot) -> None:
-        """It may have been the record of the way from one queue to the other."""
+        """The flipped bit may have been in the record of the way from one queue to the other."""
         self._rotten = True
 
     def started(self, start: Start) -> None:
@@ -157,8 +158,8 @@ class XDeathChecker(Checker):
             )
 
     def _check_it_rises(self, delivery: Delivery) -> None:
-        """What comes as new after it was rejected has died once more; but a crash may have undone
-        the rejection and what followed it."""
+        """Check that a message that comes as new after it was rejected has died once more; but a
+        crash may have undone the rejection and what followed it."""
         rejects = self._rejects.get((delivery.queue, delivery.number), {})
         rejected = rejects.get(delivery.deaths, self._last_start)
         if self._last_start < rejected < delivery.sent and not delivery.redelivered:
@@ -166,8 +167,8 @@ class XDeathChecker(Checker):
             raise self._wrong(delivery.queue, delivery.number, delivery.history, why)
 
     def _miscounted(self, queue: str, history: tuple[DeathNote, ...]) -> str:
-        """What is wrong with the counts, if anything. Where it goes round, each rejection but the
-        last was followed by the end of a wait."""
+        """The mistake in the counts, if there is one. In a cycle, each rejection but the last was
+        followed by the end of a wait."""
         here = self._queues[queue]
         if not history:
             return ""

@@ -1,4 +1,4 @@
-"""What a PUT of a user says; the rest of it is in test_access_api, on both brokers."""
+"""The body of a PUT of a user; the rest of it is in test_access_api, on both brokers."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.broker import Broker
 from reference_broker.http import Node, build_app
 from reference_broker.http.definitions.definitions import DEFINITIONS_BYTES_MAX, FAULTS_SHOWN_MAX
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.store import Log
 

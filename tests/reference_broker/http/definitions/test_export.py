@@ -1,4 +1,4 @@
-"""What a file of definitions has of a broker, and what it has not."""
+"""The definitions file of a broker: its sections, and the objects that are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a definitions file wants, and what is wrong with it, item by item."""
+"""Reading a definitions file: its items, and the fault of each that can't be read."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from reference_broker.core.policy.global_parameters import MAX_GLOBAL_PARAMETERS
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.vhost.policies import MAX_POLICIES
 from reference_broker.http.definitions.policies import (
-    PoliciesOfFile,
+    PolicyDefinitions,
     exported_global_parameters,
     exported_policies,
 )
@@ -51,13 +51,13 @@ def out(broker: Broker) -> dict[str, Any]:
 
 
 def test_they_come_out_as_they_went_in(broker: Broker) -> None:
-    file = PoliciesOfFile(FILE, None, broker.vhosts, broker)
+    file = PolicyDefinitions(FILE, None, broker.vhosts, broker)
     assert file.faults == []
     assert not broker.vhosts["/"].policies.of(PolicyKind.USER)
     file.apply()
     assert out(broker) == FILE
     tail = broker.journal.tail
-    again = PoliciesOfFile(
+    again = PolicyDefinitions(
         {"policies": [POLICY], "parameters": [OPERATOR]}, None, broker.vhosts, broker
     )
     again.apply()
@@ -65,9 +65,9 @@ def test_they_come_out_as_they_went_in(broker: Broker) -> None:
 
 
 def test_what_is_there_is_overwritten(broker: Broker) -> None:
-    PoliciesOfFile(FILE, None, broker.vhosts, broker).apply()
+    PolicyDefinitions(FILE, None, broker.vhosts, broker).apply()
     changed = {**POLICY, "priority": 9}
-    PoliciesOfFile(
+    PolicyDefinitions(
         {"policies": [changed], "global_parameters": []}, None, broker.vhosts, broker
     ).apply()
     assert out(broker) == {**FILE, "policies": [changed]}
@@ -75,7 +75,7 @@ def test_what_is_there_is_overwritten(broker: Broker) -> None:
 
 def test_a_file_of_one_virtual_host_goes_into_any(broker: Broker) -> None:
     broker.add_vhost("other")
-    file = PoliciesOfFile(FILE, "other", broker.vhosts, broker)
+    file = PolicyDefinitions(FILE, "other", broker.vhosts, broker)
     file.apply()
     assert not broker.vhosts["/"].policies.of(PolicyKind.USER)
     assert [row["vhost"] for row in exported_policies([broker.vhosts["other"]])["policies"]] == [
@@ -86,7 +86,7 @@ def test_a_file_of_one_virtual_host_goes_into_any(broker: Broker) -> None:
 def test_what_says_which_cluster_it_was_is_not_taken(broker: Broker) -> None:
     names = ("internal_cluster_id", "cluster_name")
     rows = [{"name": name, "value": "x"} for name in names]
-    file = PoliciesOfFile({"global_parameters": rows}, None, broker.vhosts, broker)
+    file = PolicyDefinitions({"global_parameters": rows}, None, broker.vhosts, broker)
     assert file.faults == []
     file.apply()
     assert broker.global_parameters.items() == [("cluster_name", "x")]
@@ -133,7 +133,7 @@ def test_what_says_which_cluster_it_was_is_not_taken(broker: Broker) -> None:
     ],
 )
 def test_faults_have_names(broker: Broker, file: Any, fault: str) -> None:
-    (found,) = PoliciesOfFile(file, None, broker.vhosts, broker).faults
+    (found,) = PolicyDefinitions(file, None, broker.vhosts, broker).faults
     assert found.startswith(fault)
 
 

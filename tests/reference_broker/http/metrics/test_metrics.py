@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.responses import PlainTextResponse
 
 from reference_broker.http.metrics import metrics
-from reference_broker.http.metrics.metrics import MetricsDoor
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.http.metrics.metrics import LoopbackMetrics
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ DASHBOARDS = (
     "rabbitmq_process_max_fds", "rabbitmq_process_open_tcp_sockets",
     "rabbitmq_alarms_memory_used_watermark", "rabbitmq_alarms_free_disk_space_watermark",
 )  # fmt: skip
-"""What RabbitMQ's own Grafana dashboard (RabbitMQ-Overview) asks for."""
+"""Metrics that RabbitMQ's own Grafana dashboard (RabbitMQ-Overview) asks for."""
 
 
 async def scrape(api: httpx.AsyncClient, path: str = "/metrics") -> dict[str, Metric]:
@@ -180,7 +180,7 @@ async def test_details_of_the_families_that_are_asked_for(
 
 
 async def answered(client: str, headers: dict[str, str], path: str = "/metrics") -> str:
-    door = MetricsDoor(PlainTextResponse("the app"), PlainTextResponse("metrics"))
+    door = LoopbackMetrics(PlainTextResponse("the app"), PlainTextResponse("metrics"))
     transport = httpx.ASGITransport(door, client=(client, 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://test") as caller:
         return (await caller.get(path, headers=headers)).text

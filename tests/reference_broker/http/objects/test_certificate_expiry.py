@@ -13,7 +13,7 @@ import pytest
 from mqkit.testing.certificates import Authority
 from reference_broker.http.objects.certificate_expiry import horizon
 from reference_broker.http.request.answer import ApiError
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.runtime.tls.config import TlsConfig
 

@@ -1,4 +1,4 @@
-"""What tools ask of a cluster and its plugins."""
+"""Paths by which tools ask for a cluster and its plugins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
 FREE = Address("127.0.0.1", 0)

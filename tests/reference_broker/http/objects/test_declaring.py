@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reference_broker.runtime.process.config import ServerConfig
+from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

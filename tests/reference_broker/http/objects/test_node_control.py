@@ -1,4 +1,4 @@
-"""What an operator steers over HTTP, against a server on the network."""
+"""Control of the node over HTTP, against a server on the network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import MIB
 from reference_broker.http.objects.node_control import machine_bytes
-from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

@@ -16,7 +16,7 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.http import build_app
 from reference_broker.http.objects import queue_move
 from reference_broker.http.request.host import Node
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.recording_journal import RecordingJournal

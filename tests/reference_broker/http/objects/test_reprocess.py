@@ -15,7 +15,7 @@ from reference_broker.core.message.header import read_facts
 from reference_broker.core.queue.death import DeathReason
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.http.objects import reprocess
-from reference_broker.runtime.process.config import ServerConfig
+from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ import pytest
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyRefused
 from reference_broker.http.policies.policies import POLICY_BYTES_MAX, refusal_text
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

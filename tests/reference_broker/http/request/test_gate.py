@@ -1,4 +1,4 @@
-"""What is answered before anybody asks who sent a request, alike by both brokers."""
+"""Answers that are given before anybody asks who sent a request, alike by both brokers."""
 
 from __future__ import annotations
 

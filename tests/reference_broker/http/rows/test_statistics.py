@@ -142,7 +142,7 @@ async def test_counters_of_an_exchange_and_a_channel(
 
 @pytest.mark.anyio
 async def test_sums_only_rise(server: Server, api: httpx.AsyncClient) -> None:
-    """What went through channels, queues and connections that are gone stays counted."""
+    """Messages that went through channels, queues and connections that are gone stay counted."""
     url = f"amqp://guest:guest@127.0.0.1:{server.amqp_port}/"
     for _ in range(2):
         async with await aio_pika.connect(url) as connection:

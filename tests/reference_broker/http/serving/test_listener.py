@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from reference_broker.http.serving import listener
 from reference_broker.http.serving.listener import HEADERS_BYTES_MAX, HttpListener
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

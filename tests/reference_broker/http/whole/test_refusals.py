@@ -1,4 +1,4 @@
-"""What is refused is refused alike by both brokers: status, error and reason."""
+"""Requests that both brokers refuse, alike: status, error and reason."""
 
 from __future__ import annotations
 

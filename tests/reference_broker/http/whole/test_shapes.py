@@ -1,4 +1,4 @@
-"""What tools read is named and valued alike by both brokers, after the same declarations."""
+"""Columns that tools read, named and valued alike by both brokers, after the same declarations."""
 
 from __future__ import annotations
 

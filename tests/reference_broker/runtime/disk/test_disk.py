@@ -90,7 +90,7 @@ class Loop:
 
 
 def sequences(recovered: RecoveredLog) -> list[int]:
-    """What is alive in queue 7."""
+    """The live entries of queue 7."""
     return [s for columns in recovered.live_entries(7, 0, 1 << 62) for s in columns.sequences]
 
 

@@ -78,7 +78,7 @@ class Rig:
             )
 
     def sync(self) -> None:
-        """What the disk thread does, at once."""
+        """Do the disk thread's work, at once."""
         while (batch := self.log.take_batch()) is not None:
             for operation in batch.operations:
                 self.folder.perform(operation)

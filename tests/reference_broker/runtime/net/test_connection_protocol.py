@@ -124,7 +124,7 @@ class Side:
         self.loop.run_forever()
 
     def flush(self) -> None:
-        """What the server does at the end of a turn, until there is nothing to do."""
+        """Do as the server does at the end of a turn, until there is nothing to do."""
         while self.lone.broker.take_dirty_connections():
             self.protocol.flush()
 
@@ -233,3 +233,21 @@ def test_a_socket_that_was_closed_meanwhile_is_left_alone(side: Side) -> None:
     side.socket.abort()
     side.turn()
     assert not side.socket.reading
+
+
+def test_a_socket_whose_certificate_can_not_be_read_is_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def unreadable(transport: asyncio.BaseTransport) -> None:
+        raise ValueError("no name in it")
+
+    loop = asyncio.new_event_loop()
+    lone = LoneBroker()
+    protocol = ConnectionProtocol(Host(lone), loop, unreadable)
+    socket = Socket(protocol)
+    protocol.connection_made(socket)
+    assert socket.closed
+    assert not lone.broker.connections
+    expected = "127.0.0.1:5 refused: its certificate can't be read: no name in it"
+    assert caplog.messages == [expected]
+    loop.close()

@@ -1,4 +1,4 @@
-"""What malloc is told. (What comes of it is measured in test_large_messages.)"""
+"""Settings of malloc. (Their effect is measured in test_large_messages.)"""
 
 from __future__ import annotations
 

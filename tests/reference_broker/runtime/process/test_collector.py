@@ -1,4 +1,4 @@
-"""What the garbage collector is told, and that it still takes what only it can take."""
+"""Settings of the garbage collector, which still collects cycles."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from mqkit.wire import PROTOCOL_HEADER, FrameParser, decode_method
 from mqkit.wire.methods import ConnectionStart
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
-from reference_broker.runtime.process.config import Address, ServerConfig
+from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.runtime.tls import acceptor
 from reference_broker.runtime.tls import client as tls_client
@@ -250,7 +250,7 @@ async def test_a_stop_gives_up_handshakes(tls: TlsConfig) -> None:
 def answer_over_https(
     port: int, context: ssl.SSLContext, session: ssl.SSLSession | None
 ) -> tuple[bool | None, bytes, ssl.SSLSession | None]:
-    """Whether the session was resumed, what came back, and the session."""
+    """True if the session was resumed, the answer, and the session."""
     with (
         socket.create_connection(("127.0.0.1", port), WAIT_S) as plain,
         context.wrap_socket(plain, server_hostname="localhost", session=session) as secured,

@@ -54,7 +54,7 @@ FRAME_MAX_BYTES = 131_072
 SOCKET_TIMEOUT_S = 30
 
 PIECE = bytes(range(256)) * (FRAME_MAX_BYTES // 256)
-"""What a body repeats. No frame's payload is a whole number of it."""
+"""A piece that a body repeats. No frame's payload is a whole number of it."""
 
 
 class Session:

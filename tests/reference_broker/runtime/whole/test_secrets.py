@@ -14,7 +14,7 @@ import pytest
 from reference_broker.core.access.passwords import hash_password
 from reference_broker.http.access import user_request
 from reference_broker.http.access.user_request import UserRequest
-from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio

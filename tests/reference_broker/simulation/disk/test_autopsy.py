@@ -13,7 +13,7 @@ from reference_broker.store.disk.ports import CreateFile
 from reference_broker.store.format.segment import HEADER_BYTES, SegmentName
 
 NUMBER = b"%010d."
-"""How the body of a message begins, if it has one."""
+"""The first bytes of a message's body, if it has one."""
 
 
 @pytest.fixture(scope="module")

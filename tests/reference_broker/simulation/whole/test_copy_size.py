@@ -16,7 +16,7 @@ from reference_broker.store.rewrite.rewrite import build
 
 
 def run(seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many copies there were. Raises :exc:`Violation` for one that is too large."""
+    """The number of copies in a run. Raises :exc:`Violation` for one that is too large."""
     world = world_of(seed)
     copies = []
 
@@ -44,5 +44,5 @@ def test_a_copy_is_no_larger_than_a_segment(seed: int, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("seed", [45, 385])
 def test_a_copy_of_what_went_to_many_queues(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one of several queues has left of a message is copied whole, and counts in part."""
+    """A message that one of several queues still has is copied whole, and counts in part."""
     run(seed, monkeypatch)

@@ -1,4 +1,4 @@
-"""Law 3: for every confirm, the fdatasync that covers its record returned before the ack reached
+"""For every confirm, the fdatasync that covers its record returned before the ack reached
 the output buffer.
 
 A kill doesn't show that: the page cache survives it. So the disk records what each sync covered,

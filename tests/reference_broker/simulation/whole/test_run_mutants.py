@@ -1,6 +1,6 @@
 """Bugs planted in what goes in runs: the clients that publish and ack so must find each.
 
-As in :mod:`test_mutants`, which has those of everything else.
+As in ``test_store_mutants.py``, a bug is made here and nowhere else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from reference_broker.core.queue.backlog import Backlog
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.simulation.plan.scenario import draw, with_runs
-from reference_broker.simulation.report import run_seed
+from reference_broker.simulation.report import SeedResult, WorldFactory, run_seed
 from reference_broker.simulation.world import World
 from reference_broker.store import Log
 from reference_broker.store.log.foreign_ranges_by_segment import AckRow
@@ -32,6 +32,7 @@ SEEDS = range(100)
 DURATION_US = 20_000_000
 
 Plant = Callable[[pytest.MonkeyPatch], None]
+Find = Callable[[str, Sequence[int], WorldFactory | None], SeedResult]
 
 
 def running(seed: int) -> World:
@@ -68,7 +69,7 @@ def last_not_booked(patch: pytest.MonkeyPatch) -> None:
 
 
 def same_sequence_twice(patch: pytest.MonkeyPatch) -> None:
-    """What the log takes of a run begins at the entry of the first message again."""
+    """The part of a run that the log takes begins at the entry of the first message again."""
     append_run = publish_run._append_stored
 
     def again(queue: Queue, contents: list[Content]) -> int:
@@ -92,7 +93,7 @@ def backwards(patch: pytest.MonkeyPatch) -> None:
 
 
 def any_header_is_alike(patch: pytest.MonkeyPatch) -> None:
-    """Whether a message is persistent is looked at in the first of a run alone."""
+    """Only the first message of a run is asked whether it is persistent."""
     patch.setattr(publish_run, "shape_of", lambda header: header[:PROPERTIES])
     add = PublishRun.add
 
@@ -164,7 +165,7 @@ def prefetch_ignored(patch: pytest.MonkeyPatch) -> None:
 
 
 def redelivered_as_new(patch: pytest.MonkeyPatch) -> None:
-    """What came back is taken for what was never handed out."""
+    """Requeued messages are taken for messages that were never handed out."""
     fresh_run = QueueIndex.fresh_run
 
     def anything(self: QueueIndex) -> tuple[int, int]:
@@ -267,16 +268,10 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_a_planted_bug_is_found(
-    plant: Plant, checker: str, monkeypatch: pytest.MonkeyPatch
+    plant: Plant, checker: str, monkeypatch: pytest.MonkeyPatch, find: Find
 ) -> None:
     plant(monkeypatch)
-    failures = []
-    for seed in SEEDS:
-        failures.append(run_seed(seed, running).failure)
-        if failures[-1] and failures[-1].startswith(checker):
-            print(f"seed {seed}: {failures[-1]}")
-            return
-    pytest.fail(f"{checker} didn't see it: {failures}")
+    find(checker, SEEDS, running)
 
 
 def test_the_clients_bring_runs_about(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ KILL_US = 1_200_000
 DURATION_US = 1_500_000
 
 TORN_AT = (1, 30, 200)
-"""How much of the last write is kept: a part of a frame, of a head, of a message."""
+"""Bytes of the last write that are kept: a part of a frame, of a head, of a message."""
 
 
 def workload() -> Scenario:

@@ -1,4 +1,5 @@
-"""What a server is started with. Values only: where they come from is the command line's business.
+"""The configuration of a server: values only. Reading them from a file or from options is the
+command line's business.
 
 Secrets are not shown in a repr.
 """
@@ -100,7 +101,8 @@ def parse_mechanisms(names: Iterable[str]) -> frozenset[str]:
 
 
 def check_mechanisms(mechanisms: frozenset[str], tls: TlsConfig | None) -> None:
-    """Raises :exc:`BadConfiguration` for mechanisms with which nobody could log in."""
+    """Check that somebody could log in. Raises :exc:`BadConfiguration` for mechanisms with which
+    nobody could."""
     parse_mechanisms(mechanisms)
     verifies = tls is not None and tls.amqp is not None and tls.verify is not Verify.NONE
     if EXTERNAL in mechanisms and not verifies:

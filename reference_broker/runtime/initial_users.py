@@ -15,13 +15,14 @@ from reference_broker.core.access.passwords import SALT_BYTES, PasswordHash, has
 from reference_broker.core.access.users import User
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
-from reference_broker.runtime.process.config import GUEST, UserConfig
+from reference_broker.runtime.config import GUEST, UserConfig
 from reference_broker.runtime.process.password_thread import argon2id, is_right
 
 
 def establish_users(broker: Broker, configured: tuple[UserConfig, ...]) -> None:
-    """To be called once, after the broker was restored and before anybody can connect. Blocks for
-    some 40 ms for each configured user."""
+    """Make the users of the first start, and those that the configuration names. Call it once,
+    after the broker was restored and before anybody can connect. Blocks for some 40 ms for each
+    configured user."""
     broker.access.loopback_users = frozenset(user.name for user in configured if user.loopback_only)
     first_start = broker.is_new
     broker.note_set_up()
@@ -52,8 +53,8 @@ def _establish(broker: Broker, wanted: UserConfig) -> None:
 
 
 def _hashed(user: UserConfig) -> PasswordHash:
-    """Everybody knows guest's password, so a slow hash would protect nothing; and a RabbitMQ that
-    imports this one goes on to let guest in."""
+    """The hash to store for a configured user: a fast one for guest, since everybody knows that
+    password, and a RabbitMQ that imports it goes on to let guest in."""
     password = user.password.encode()
     if user == GUEST:
         return hash_password(password, os.urandom(SALT_BYTES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_broker.runtime.disk.paced_log import LINE_INTERVAL_S, PacedLog
+from reference_broker.runtime.process.paced_log import LINE_INTERVAL_S, PacedLog
 
 
 def test_a_line_a_second() -> None:

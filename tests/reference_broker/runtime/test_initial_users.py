@@ -8,7 +8,7 @@ import pytest
 
 from reference_broker.core.access.passwords import ARGON2ID, SHA256, hash_password
 from reference_broker.core.access.users import User
-from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.config import Address, ServerConfig, UserConfig
 from reference_broker.runtime.process.password_thread import is_right
 from reference_broker.runtime.server import Server
 

@@ -13,7 +13,7 @@ from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.definitions.file import DefinitionsFile
-from reference_broker.http.definitions.importing import DefinitionsImport
+from reference_broker.http.definitions.topology_import import TopologyImport
 
 
 def exchange(name: str, type: str = "topic", **other: Any) -> dict[str, Any]:
@@ -45,9 +45,9 @@ def loading(
     exchanges: Any = (),
     queues: Any = (),
     bindings: Any = (),
-) -> DefinitionsImport:
+) -> TopologyImport:
     body = {"exchanges": [*exchanges], "queues": [*queues], "bindings": [*bindings]}
-    return DefinitionsImport(DefinitionsFile.parse(body, None), broker.vhosts)
+    return TopologyImport(DefinitionsFile.parse(body, None), broker.vhosts)
 
 
 def bound(vhost: VHost) -> list[tuple[str, str, str]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 LINE_INTERVAL_S = 1.0
-"""Between two lines. A flood of sockets must not become a flood of lines, which fills the disk."""
+"""Seconds between two lines. A flood of sockets must not become a flood of lines, which fills the
+disk."""
 
 
 class PacedLog:
-    """Writes a line, and leaves out those that follow within :data:`LINE_INTERVAL_S`; the next one
-    after that says how many there were. ``clock`` is monotonic seconds."""
+    """Writes log lines, and leaves out those that follow within :data:`LINE_INTERVAL_S`; the next
+    line after that says how many there were. ``clock`` is monotonic seconds."""
 
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float]) -> None:
         self._write = write
@@ -19,7 +20,7 @@ class PacedLog:
         self._left_out = 0
 
     def line(self, text: str) -> None:
-        """Something happened that somebody may look for."""
+        """Write ``text``, or count it among those that are left out."""
         now = self._clock()
         if self._silent_until is not None and now < self._silent_until:
             self._left_out += 1

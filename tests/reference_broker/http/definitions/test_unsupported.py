@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.http.definitions.beside import faults_beside
+from reference_broker.http.definitions.unsupported import unsupported_faults
 
 
 def test_what_rabbitmq_exports_of_a_plain_node() -> None:
@@ -25,7 +25,7 @@ def test_what_rabbitmq_exports_of_a_plain_node() -> None:
         "policies": [],
         "queues": [{"read": "elsewhere"}],
     }
-    assert faults_beside(body) == []
+    assert unsupported_faults(body) == []
 
 
 def test_what_later_versions_write() -> None:
@@ -35,7 +35,7 @@ def test_what_later_versions_write() -> None:
         "limits": [],
         "explanation": "Definitions of virtual host '/'",
     }
-    assert faults_beside(body) == []
+    assert unsupported_faults(body) == []
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_what_later_versions_write() -> None:
     ],
 )
 def test_the_rest_is_refused_by_name(body: dict[str, Any], fault: str) -> None:
-    (found,) = faults_beside(body)
+    (found,) = unsupported_faults(body)
     assert found.startswith(fault)
 
 
 def test_every_item_is_named() -> None:
-    assert len(faults_beside({"shovels": [{"name": "a"}, {"name": "b"}]})) == 2
+    assert len(unsupported_faults({"shovels": [{"name": "a"}, {"name": "b"}]})) == 2

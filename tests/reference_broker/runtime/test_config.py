@@ -1,4 +1,4 @@
-"""What a server is started with: addresses are read, secrets are not shown."""
+"""The configuration of a server: addresses are read, secrets are not shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.process.config import Address, ServerConfig, UserConfig, parse_size
+from reference_broker.runtime.config import Address, ServerConfig, UserConfig, parse_size
 
 
 @pytest.mark.parametrize(

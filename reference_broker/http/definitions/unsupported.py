@@ -1,4 +1,5 @@
-"""What a definitions file holds that this broker has nothing of. Pure.
+"""Parts of a definitions file that this broker does not support: shovels, federation and the like.
+Pure.
 
 An import takes what is the same here anyway, and refuses the rest by name: nothing is left out
 without a word.
@@ -16,8 +17,8 @@ READ_ELSEWHERE = ("exchanges", "queues", "bindings", *ACCESS_SECTIONS, *POLICY_S
 _DEFAULT_QUEUE_TYPES = (None, "", "undefined", CLASSIC)
 
 
-def faults_beside(body: Row) -> Faults:
-    """A text for everything in a file that this broker does not have."""
+def unsupported_faults(body: Row) -> Faults:
+    """A text for everything in a file that this broker does not support."""
     faults: Faults = []
     for section, value in body.items():
         if section in READ_ELSEWHERE:
@@ -30,7 +31,8 @@ def faults_beside(body: Row) -> Faults:
 
 
 def _faults_of_metadata(section: str, value: object) -> Faults:
-    """A description and tags are labels; the default queue type is what queues will be."""
+    """Faults of a virtual host's metadata. A description and tags are labels; the default queue
+    type is what queues will be."""
     queue_type = _object(value).get("default_queue_type")
     if queue_type in _DEFAULT_QUEUE_TYPES:
         return []
@@ -42,7 +44,7 @@ def _object(value: object) -> Row:
 
 
 def _refused(section: str, value: list[object] | Row) -> Faults:
-    """Everything in a section of which this broker has nothing."""
+    """A fault for everything in an unsupported section."""
     faults = []
     for number, item in enumerate(value, 1):
         name = _object(item).get("name", _object(item).get("user", item))

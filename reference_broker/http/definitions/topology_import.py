@@ -1,4 +1,4 @@
-"""Importing a definitions file: all of it is checked, then all of it is declared.
+"""Import of a file's exchanges, queues and bindings: all are checked, then all are declared.
 
 The check is a rehearsal. Everything is declared first in a virtual host that nobody sees, beside
 copies of the objects that the file speaks about, by the very code that declares it in the real one
@@ -31,16 +31,16 @@ from reference_broker.http.definitions.file import (
 from reference_broker.http.request.json_value import json_value
 
 _BindingForm: TypeAlias = tuple[str, bool, str, str, str]
-"""A binding as a file can tell it: JSON does not keep all types of its arguments."""
+"""A binding in the form that a file has: JSON does not keep all types of its arguments."""
 
 _UNBOUNDED = TopologyBounds(sys.maxsize, sys.maxsize, sys.maxsize)
 
 _Item = TypeVar("_Item", ExchangeItem, QueueItem, BindingItem)
 
 
-class DefinitionsImport:
-    """One file on its way into ``vhosts``: ask for :attr:`faults`, and :meth:`apply` if there are
-    none. Nothing else may happen to the virtual hosts in between."""
+class TopologyImport:
+    """One file on its way into ``vhosts``: ask for :attr:`faults`, and call :meth:`apply` if there
+    are none. Nothing else may happen to the virtual hosts in between."""
 
     def __init__(self, file: DefinitionsFile, vhosts: Mapping[str, VHost]) -> None:
         self._file = file
@@ -53,8 +53,9 @@ class DefinitionsImport:
             self.faults += stage.faults_of_size()
 
     def apply(self, vhosts: Mapping[str, VHost]) -> None:
-        """Declare everything: exchanges, queues, bindings. What is there already stays as it is.
-        ``vhosts`` are those of before, and in place of stand-ins those that were made since."""
+        """Declare everything: exchanges, queues, bindings. Objects that are there already stay as
+        they are. ``vhosts`` are those of before, and in place of stand-ins those that were made
+        since."""
         for exchange in self._file.exchanges:
             _declare_exchange(vhosts[exchange.vhost], exchange)
         for queue in self._file.queues:
@@ -114,12 +115,12 @@ class _Stage:
             _bind(self._stand_in, item)
 
     def has_in_other_types(self, item: BindingItem) -> bool:
-        """The binding is there, but for types of arguments that JSON doesn't have: an export of
-        this broker must not double it."""
+        """True if the binding is there, but for types of arguments that JSON doesn't have: an
+        export of this broker must not double it."""
         return bool(item.arguments) and _form(item) in self._forms
 
     def faults_of_size(self) -> Faults:
-        """One for each bound of the virtual host that what is new would cross."""
+        """A fault for each bound of the virtual host that the new objects would cross."""
         real, bounds = self.real, self.real.bounds
         bindings = sum(len(exchange.bindings) for exchange in real.exchanges.values())
         for exchange in self._stand_in.exchanges.values():

@@ -1,0 +1,14 @@
+"""Names of the features that a scenario may have at work, and of their virtual hosts."""
+
+from __future__ import annotations
+
+FEATURE_NAMES = (
+    "quorum", "delayed", "windows", "transactions", "requeues", "policies", "vhosts",
+)  # fmt: skip
+"""In the order that seeds draw from: another order is another scenario for each seed. Each has a
+workload in :mod:`reference_broker.simulation.clients.features`."""
+
+
+def vhost_of(name: str) -> str:
+    """The virtual host of the feature called ``name``."""
+    return f"feature-{name}"

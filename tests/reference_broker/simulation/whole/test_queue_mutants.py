@@ -1,0 +1,227 @@
+"""Bugs planted in queues, consumers and dead-lettering: the simulator must find each.
+
+As in ``test_store_mutants.py``, a bug is made here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.dead_letter import dead_letters, x_death
+from reference_broker.core.index.index import QueueIndex
+from reference_broker.core.index.priority import PriorityLevels
+from reference_broker.core.journal.journal import Entry
+from reference_broker.core.message.content import Content
+from reference_broker.core.queue import expiry
+from reference_broker.core.queue.backlog import Backlog
+from reference_broker.core.queue.death import Death
+from reference_broker.core.queue.expiry import MessageExpiry
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.length_limit import LengthLimit
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost import queue_declaration
+from reference_broker.core.vhost.vhost import VHost
+from reference_broker.simulation.report import SeedResult, WorldFactory
+
+SEEDS = range(150)
+
+Plant = Callable[[pytest.MonkeyPatch], WorldFactory | None]
+"""Plants one bug, and gives the worlds in which it shows; ``None`` where it does in small ones."""
+Find = Callable[[str, Sequence[int], WorldFactory | None], SeedResult]
+
+
+# The queue
+
+
+def redelivered_forgotten_by_recovery(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(QueueIndex, "mark_redelivered_below", lambda self, position: None)
+
+
+def requeue_at_the_tail(patch: pytest.MonkeyPatch) -> None:
+    def at_the_tail(self: Queue, leases: Iterable[Lease]) -> None:
+        journal = self.env.journal
+        for lease in leases:
+            if self.leases.pop(lease.sequence, None) is not lease:
+                continue
+            content = lease.content
+            index = self.index_of(lease.sequence)
+            expires_at_ms = index.expires_at(lease.sequence)
+            sequence = index.tail
+            again = Content(content.route, content.header, content.body)
+            if content.position >= 0:
+                journal.publish([Entry(self.id, sequence, expires_at_ms)], again)
+            size, at, stored = len(content.body), again.position, again.stored
+            index.restore(sequence, at, size, stored, True, expires_at_ms)
+            if content.position >= 0:
+                journal.ack(self.id, lease.sequence, content.position, content.stored)
+            index.settle(lease.sequence)
+            self.contents[sequence] = again
+        self.env.mark_dirty(self)
+
+    patch.setattr(Queue, "requeue", at_the_tail)
+
+
+def priorities_ignored(patch: pytest.MonkeyPatch) -> None:
+    """The lowest level comes first."""
+    levels = PriorityLevels.index_for
+
+    def upside_down(self: PriorityLevels, priority: int) -> Any:
+        index = levels(self, priority)
+        self._levels.sort()
+        return index
+
+    patch.setattr(PriorityLevels, "index_for", upside_down)
+
+
+def purge_not_logged(patch: pytest.MonkeyPatch) -> None:
+    def purge(self: Queue) -> int:
+        self.dispatch()
+        count = sum(1 for index in self.indexes() for _ in index.purge())
+        self.contents.clear()
+        self.backlog.all_gone()
+        self.purged += count
+        return count
+
+    patch.setattr(Queue, "purge", purge)
+
+
+def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
+    """It doesn't look at who has it, and doesn't count it."""
+    purge = Queue.purge
+
+    def purge_all(self: Queue) -> int:
+        count = purge(self)
+        for lease in list(self.leases.values()):
+            self.ack(lease)
+        return count
+
+    patch.setattr(Queue, "purge", purge_all)
+
+
+def queue_id_reused(patch: pytest.MonkeyPatch) -> None:
+    """A queue that is declared again has its old id, so that what was deleted has to be acked one
+    by one; and that isn't done."""
+    queue_of = queue_declaration._queue_of
+
+    def by_name(vhost: VHost, wanted: Any, *rest: Any) -> Queue:
+        return queue_of(vhost, wanted._replace(id=zlib.crc32(wanted.name.encode())), *rest)
+
+    def forget(self: Queue) -> None:
+        self.contents.clear()
+        self.leases.clear()
+        self.deleted = True
+        self.expiry.cancel()
+
+    patch.setattr(queue_declaration, "_queue_of", by_name)
+    patch.setattr(Queue, "delete", forget)
+
+
+def blind_messages_dropped(patch: pytest.MonkeyPatch) -> None:
+    """One in ten of those that nobody acks is taken, and not sent."""
+    deliver = Consumer.deliver
+
+    def deliver_most(self: Consumer, lease: Lease) -> None:
+        if not self.no_ack or lease.sequence % 10:
+            deliver(self, lease)
+
+    patch.setattr(Consumer, "deliver", deliver_most)
+
+
+def bodies_mixed_up(patch: pytest.MonkeyPatch) -> None:
+    """Two messages of one size have the body of the first when they are read."""
+    arrived = Backlog.arrived
+    bodies: dict[int, Any] = {}
+
+    def with_any_body(self: Backlog, answers: Iterable[tuple[int, Content | None]]) -> None:
+        for _, content in answers:
+            if content is not None:
+                content.body = bodies.setdefault(len(content.body), content.body)
+        arrived(self, answers)
+
+    patch.setattr(Backlog, "arrived", with_any_body)
+
+
+def prefetch_ignored(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Consumer, "capacity", lambda self: True)
+
+
+# Messages that leave by themselves
+
+
+def expired_too_early(patch: pytest.MonkeyPatch) -> None:
+    early = expiry.expires_at_ms
+
+    def half(wall_ms: int, queue_ttl_ms: int | None, message_ttl_ms: int | None) -> int:
+        at_ms = early(wall_ms, queue_ttl_ms, message_ttl_ms)
+        return wall_ms + (at_ms - wall_ms) // 2 if at_ms else 0
+
+    patch.setattr(expiry, "expires_at_ms", half)
+
+
+def expired_handed_out(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(MessageExpiry, "drop_overdue", lambda self: None)
+    patch.setattr(MessageExpiry, "drop_due", lambda self: None)
+
+
+def limit_of_a_quarter(patch: pytest.MonkeyPatch) -> None:
+    init = LengthLimit.__init__
+
+    def a_quarter(self: LengthLimit, max_length: int | None, *rest: Any) -> None:
+        init(self, max_length and max_length // 4, *rest)
+
+    patch.setattr(LengthLimit, "__init__", a_quarter)
+
+
+def dead_letters_dropped(patch: pytest.MonkeyPatch) -> None:
+    """One in three, after its source was acked."""
+    send = dead_letters.DeadLetters._send
+
+    def send_most(self: dead_letters.DeadLetters, death: Death) -> None:
+        if death.sequence % 3 or not death.is_logged:
+            send(self, death)
+        else:
+            journal, content = death.queue.env.journal, death.content
+            journal.ack(death.queue.id, death.sequence, content.position, content.stored)
+            death.queue.buried(death)
+
+    patch.setattr(dead_letters.DeadLetters, "_send", send_most)
+
+
+def deaths_not_counted(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(x_death, "_count", lambda value: 0)
+
+
+def deaths_counted_twice(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(x_death, "_count", lambda value: 2)
+
+
+FOUND_BY: dict[str, tuple[Plant, ...]] = {
+    "durability": (expired_too_early, limit_of_a_quarter, dead_letters_dropped,
+        purge_takes_what_is_held, blind_messages_dropped),
+    "acks": (purge_not_logged,),
+    "books": (queue_id_reused,),
+    "redelivered": (redelivered_forgotten_by_recovery,),
+    "content": (bodies_mixed_up,),
+    "order": (requeue_at_the_tail, priorities_ignored),
+    "prefetch": (prefetch_ignored,),
+    "expiry": (expired_handed_out,),
+    "x-death": (deaths_not_counted, deaths_counted_twice),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plant", "checker"),
+    [(plant, checker) for checker, plants in FOUND_BY.items() for plant in plants],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_planted_bug_is_found_by_its_checker(
+    plant: Plant, checker: str, monkeypatch: pytest.MonkeyPatch, find: Find
+) -> None:
+    result = find(checker, SEEDS, plant(monkeypatch))
+    assert (result.lost > 0) == (checker == "durability")

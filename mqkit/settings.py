@@ -38,7 +38,7 @@ MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 
 class Settings(BaseSettings):
-    """How a client connects and publishes. Make one with :meth:`load`."""
+    """Settings for connecting and publishing. Make one with :meth:`load`."""
 
     model_config = SettingsConfigDict(
         env_prefix="MQKIT_",
@@ -64,7 +64,7 @@ class Settings(BaseSettings):
     """The name in the broker's certificate, where it is not the host."""
     tls_verify: bool = True
     transport: str = DEFAULT
-    """What speaks AMQP: one of :data:`mqkit.transport.choice.TRANSPORTS` by its name."""
+    """The AMQP library: one of :data:`mqkit.transport.choice.TRANSPORTS` by its name."""
     connection_name: str = "mqkit"
     """Shown in the broker's list of connections."""
     connect_timeout_s: PositiveFloat = 10.0
@@ -80,7 +80,7 @@ class Settings(BaseSettings):
     """Size of the pool of confirm channels."""
     borrow_timeout_s: PositiveFloat = 15.0
     publish_lanes: PositiveInt = 2
-    """How many of these channels the publisher holds."""
+    """The number of these channels that the publisher holds."""
     publish_window: PositiveInt = 1000
     """Publishes in flight per lane. A confirm costs a disk sync, which this many share."""
     publish_deadline_s: PositiveFloat = 30.0
@@ -108,7 +108,7 @@ class Settings(BaseSettings):
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """Where to connect, in order."""
+        """The brokers to connect to, in order."""
         own = self._tls_options
         found = []
         for url in self.urls:

@@ -57,7 +57,7 @@ class RabbitMQUnavailable(Unreachable):
 
 
 class Source(StrEnum):
-    """Where a RabbitMQ came from."""
+    """The origin of a RabbitMQ."""
 
     ENVIRONMENT = "environment"
     CONTAINER = "container"

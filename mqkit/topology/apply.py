@@ -23,7 +23,7 @@ from mqkit.transport.seam import Channel
 
 
 class StepState(StrEnum):
-    """What became of a step."""
+    """The results that a step can have."""
 
     KEPT = "kept"
     """Nothing was to be done, or a deletion was not allowed."""
@@ -53,7 +53,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What an apply came to."""
+    """The result of an apply, step by step."""
 
     vhost: str
     results: tuple[StepResult, ...]
@@ -64,7 +64,7 @@ class Applied:
         return tuple(item for item in self.results if item.state is StepState.QUARANTINED)
 
     def count(self, state: StepState) -> int:
-        """How many steps came to that."""
+        """The number of steps in ``state``."""
         return sum(item.state is state for item in self.results)
 
     def to_dict(self) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def connection_loss(cause: BaseException | None, close: spec.Connection.Close | 
 
 
 def lost_channel(error: MqkitError | None) -> TransportError:
-    """What a channel reports when its connection went: the broker's refusal, as a lost link."""
+    """The error of a channel whose connection is gone; the broker's refusal becomes a lost link."""
     if isinstance(error, TransportError):
         return error
     return ConnectionLost(f"the connection is gone: {error}")

@@ -1,4 +1,4 @@
-"""What pika raises, as mqkit's errors.
+"""pika's exceptions as mqkit's errors.
 
 Pure functions. pika reports a refused login as text only (``ProbableAuthenticationError`` holds
 the repr of the broker's close), so code and words are read out of that text.

@@ -48,8 +48,8 @@ ENCODING_ERRORS = (
     ValueError,
     struct.error,
 )
-"""What pika raises for values that AMQP has no place for. It encodes the whole message before it
-writes any of it, so nothing was sent then."""
+"""The exceptions of pika for values that AMQP has no place for. It encodes the whole message before
+it writes any of it, so nothing was sent then."""
 
 
 @dataclass(frozen=True, slots=True)

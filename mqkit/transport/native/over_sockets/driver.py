@@ -42,7 +42,7 @@ _Told: TypeAlias = tuple[Callable[[Any], None], Any]
 _LOG = logging.getLogger(__name__)
 
 LINGER_S = 5.0
-"""How long a closed connection's last octets may take; a peer that reads nothing gets none."""
+"""The time for a closed connection's last octets; a peer that reads nothing gets none."""
 
 LAST_READS_MAX = 16
 """So many reads of what is there already before a broken connection is given up: a broker's reason

@@ -21,14 +21,15 @@ class Stream:
 
     @property
     def waits_to_write(self) -> bool:
-        """Whether the last send, or receive, was kept back until the socket can be written."""
+        """True if the last send, or receive, was kept back until the socket can be written."""
         return self._sending_waits or self._receiving_waits
 
     def fileno(self) -> int:
         return self._socket.fileno()
 
     def receive(self) -> bytes | None:
-        """What has arrived; nothing (``b""``) at the end of the stream, ``None`` for not yet.
+        """The octets that have arrived; none (``b""``) at the end of the stream, ``None`` for not
+        yet.
 
         Raises :exc:`OSError`.
         """

@@ -230,7 +230,7 @@ def test_what_was_returned_is_rejected_even_if_the_ack_never_came() -> None:
 
 @dataclass
 class Model:
-    """What a broker may answer, tried at random against the ledger."""
+    """A broker's possible answers, tried at random against the ledger."""
 
     ledger: ConfirmLedger[int] = field(default_factory=ConfirmLedger)
     outcomes: dict[int, Outcome] = field(default_factory=dict)

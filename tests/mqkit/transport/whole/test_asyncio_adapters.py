@@ -1,4 +1,4 @@
-"""What only the asyncio adapters promise: quiescence, cancellation, and waiting for the socket."""
+"""Promises of the asyncio adapters alone: quiescence, cancellation, and waiting for the socket."""
 
 from __future__ import annotations
 

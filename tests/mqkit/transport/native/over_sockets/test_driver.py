@@ -265,7 +265,7 @@ def test_a_signal_handler_can_not_come_in_between_a_turn(broker: Broker) -> None
     refused: list[str] = []
 
     class Interrupted(list[Message]):
-        """What a signal handler would do, as soon as one of them is looked at under the lock."""
+        """A signal handler that publishes, called when an item is looked at under the lock."""
 
         def __getitem__(self, index: Any) -> Any:
             try:

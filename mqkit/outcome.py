@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 
 class RejectReason(StrEnum):
-    """Why a broker would not take a message, or could not be given it."""
+    """The reasons for a rejected message: the broker refused it, or could not be given it."""
 
     UNROUTABLE = "unroutable"
     """No queue is bound for the routing key (``basic.return``, reply code 312)."""

@@ -59,7 +59,7 @@ class Settings(BaseSettings):
     tls_certfile: str | None = None
     """The certificate (PEM) to show to the broker."""
     tls_keyfile: str | None = None
-    """Its private key, where it is not in the same file."""
+    """The client certificate's private key, where it is not in the same file."""
     tls_server_name: str | None = None
     """The name in the broker's certificate, where it is not the host."""
     tls_verify: bool = True
@@ -68,11 +68,11 @@ class Settings(BaseSettings):
     connection_name: str = "mqkit"
     """Shown in the broker's list of connections."""
     connect_timeout_s: PositiveFloat = 10.0
-    """For one host: TCP, TLS, login and opening the vhost together."""
+    """The time for one host: TCP, TLS, login and opening the vhost together."""
     heartbeat_s: NonNegativeInt = 20
     """RabbitMQ's guide advises 5 to 20 seconds; 0 turns heartbeats off."""
     setup_timeout_s: PositiveFloat = 60.0
-    """For declaring the topology and starting the consumers after a connect."""
+    """The time for declaring the topology and starting the consumers after a connect."""
     reconnect_first_s: PositiveFloat = 0.5
     reconnect_max_s: PositiveFloat = 30.0
     """Waits between attempts lie between zero and a ceiling that grows from the first to this."""
@@ -84,7 +84,7 @@ class Settings(BaseSettings):
     publish_window: PositiveInt = 1000
     """Publishes in flight per lane. A confirm costs a disk sync, which this many share."""
     publish_deadline_s: PositiveFloat = 30.0
-    """For connecting, publishing, confirm and retries together, unless a call says otherwise."""
+    """The time for a publish: connecting, confirm and retries together; a call may give another."""
     max_message_bytes: PositiveInt = MESSAGE_BYTES_MAX
 
     @classmethod

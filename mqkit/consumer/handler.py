@@ -30,7 +30,7 @@ HandlerFunction: TypeAlias = Callable[..., object]
 Decode: TypeAlias = Callable[[Delivery], Any]
 
 _FAULTS_SHOWN = 5
-"""Of a body with many faults the first few tell what is wrong with it."""
+"""Faults of a body that an error names: the first few tell what is wrong with it."""
 
 
 class BodyMisfit(MqkitError):

@@ -1,4 +1,4 @@
-"""Counters of what became of deliveries, for logs, metrics and tests."""
+"""Counters of settled deliveries, for logs, metrics and tests."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ MAX_ATTEMPTS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a handler failed, and when (``at`` is aware)."""
+    """A handler's failure: the error, and the time (``at`` is aware)."""
 
     error_type: str
     error_message: str
@@ -161,7 +161,7 @@ def _kept(headers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _message(delivery: Delivery, queue: str, headers: dict[str, Any]) -> Message:
-    """To exactly one queue, over the default exchange; returned if that queue is not there."""
+    """A message to one queue, over the default exchange; returned if that queue is not there."""
     properties = replace(delivery.properties, headers=headers, expiration_ms=None, user_id=None)
     return Message("", queue, delivery.body, properties, mandatory=True)
 

@@ -71,7 +71,7 @@ class ParkedMessage:
         return self.delivery.message_id
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``: plain values; the body's beginning as text."""
+        """The message as plain values, for ``--json``; the body's beginning as text."""
         body = self.delivery.body
         return {
             "message_id": self.message_id,

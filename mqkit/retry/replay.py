@@ -75,7 +75,7 @@ class ReplayReport:
     dry_run: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """The counts as plain values, for ``--json``."""
         return {
             "lot": self.lot,
             "to": self.to,

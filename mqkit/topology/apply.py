@@ -42,7 +42,7 @@ class StepResult:
     differences: tuple[Difference, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """The step as plain values, for ``--json``."""
         return {
             **self.step.to_dict(),
             "state": str(self.state),
@@ -68,7 +68,7 @@ class Applied:
         return sum(item.state is state for item in self.results)
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``; the names in it are stable."""
+        """All steps as plain values, for ``--json``; the names in it are stable."""
         return {
             "vhost": self.vhost,
             "summary": {str(state): self.count(state) for state in StepState},

@@ -36,7 +36,7 @@ class Difference:
         return f"{self.field}: is {_show(self.actual)}, wanted {_show(self.desired)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """The difference as plain values, for ``--json``."""
         return {"field": self.field, "desired": self.desired, "actual": self.actual}
 
 

@@ -48,7 +48,7 @@ class Step:
     consumers: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """The step as plain values, for ``--json``."""
         return {
             "verdict": str(self.verdict),
             "action": str(self.action),
@@ -77,7 +77,7 @@ class Plan:
         return sum(step.verdict is verdict for step in self.steps)
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``; the names in it are stable."""
+        """The plan as plain values, for ``--json``; the names in it are stable."""
         return {
             "vhost": self.vhost,
             "summary": {str(verdict): self.count(verdict) for verdict in Verdict},

@@ -42,7 +42,7 @@ class Tally:
         return self.total - self.confirmed
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``; the names in it are stable."""
+        """The counts as plain values, for ``--json``; the names in it are stable."""
         return {
             "total": self.total,
             "confirmed": self.confirmed,

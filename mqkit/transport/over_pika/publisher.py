@@ -35,7 +35,7 @@ from mqkit.transport.over_pika.window import Window
 from mqkit.transport.window_size import MESSAGE_OVERHEAD_BYTES, WindowSize
 
 WRITES_PER_TURN = 256
-"""After so many messages the thread looks at its socket again: confirms are read in between."""
+"""Messages after which the thread looks at its socket again: confirms are read in between."""
 
 ROUND_TRIP_EXCHANGE = "amq.direct"
 

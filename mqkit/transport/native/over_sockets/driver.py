@@ -45,8 +45,8 @@ LINGER_S = 5.0
 """The time for a closed connection's last octets; a peer that reads nothing gets none."""
 
 LAST_READS_MAX = 16
-"""So many reads of what is there already before a broken connection is given up: a broker's reason
-for closing it is in the first, unless many deliveries came before."""
+"""Reads of octets that have arrived already, before a broken connection is given up: a broker's
+reason for closing it is in the first, unless many deliveries came before."""
 
 BELL_OCTETS = 64
 """More than have ever been rung before the thread looks up."""

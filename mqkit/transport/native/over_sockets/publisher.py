@@ -24,7 +24,7 @@ from mqkit.transport.native.over_sockets.driver import SocketDriver
 from mqkit.transport.window_size import MESSAGE_OVERHEAD_BYTES, WindowSize
 
 OUTPUT_OCTETS_MAX = 256 * 1024
-"""After so many octets of publishes the turn ends: confirms are read in between."""
+"""Octets of publishes after which a turn ends: confirms are read in between."""
 
 _Slot: TypeAlias = tuple[Future[Outcome], int]
 """The future of the outcome, and the bytes that the message takes of the window."""

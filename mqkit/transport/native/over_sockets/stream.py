@@ -6,8 +6,8 @@ import socket
 import ssl
 
 READ_OCTETS = 64 * 1024
-"""At most this at a time: more than a TLS record, so nothing stays behind in the TLS layer where
-no poll would see it; and below what the allocator asks the system for each time."""
+"""Octets read at a time, at most: more than a TLS record, so nothing stays behind in the TLS layer
+where no poll would see it; and below what the allocator asks the system for each time."""
 
 
 class Stream:
@@ -63,7 +63,8 @@ class Stream:
             pass
 
     def close(self) -> None:
-        """With TLS, its end is announced first, without waiting for the other side's."""
+        """Close the socket. With TLS, its end is announced first, without waiting for the
+        peer's."""
         if isinstance(self._socket, ssl.SSLSocket):
             try:
                 self._socket.setblocking(False)

@@ -1,4 +1,4 @@
-"""What a target is: a function that takes any bytes, and the bytes to begin with."""
+"""A fuzz target: a function that takes any bytes, and the bytes to begin with."""
 
 from __future__ import annotations
 

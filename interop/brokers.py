@@ -17,12 +17,13 @@ from mqkit.url import parse
 from mqkit_bench.server import end_somehow
 
 MESSAGE_SIZE_MAX = "128MiB"
-"""What RabbitMQ 3.10 takes; the reference broker takes as much as RabbitMQ 4 unless it is told."""
+"""RabbitMQ 3.10's largest message; the reference broker takes as much as RabbitMQ 4 unless it is
+told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """One of them. ``management_url`` is its HTTP API (``http://host:port``)."""
+    """One of the two brokers. ``management_url`` is its HTTP API (``http://host:port``)."""
 
     endpoint: Endpoint
     management_url: str
@@ -38,7 +39,7 @@ class Brokers:
 
 @contextmanager
 def both_brokers() -> Iterator[Brokers]:
-    """Both for the time of the block, with data folders of their own.
+    """The two brokers for the time of the block, with data folders of their own.
 
     Raises :exc:`~mqkit.testing.RabbitMQUnavailable` when there is no RabbitMQ to be had, and
     ``RuntimeError`` when the reference broker doesn't start.

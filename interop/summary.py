@@ -12,15 +12,15 @@ SEQUENCES = "generated sequences"
 
 
 def summary(verdicts: Iterable[Verdict], tally: Tally | None = None) -> str:
-    """What was compared, as a table. A sequence passes there, since RabbitMQ is the measure, and
-    here when it has the same results; those that differ on purpose are named."""
+    """The comparison as a table. A sequence passes there, since RabbitMQ is the measure, and here
+    when it has the same results; those that differ on purpose are named."""
     rows = [HEAD, *([] if tally is None else [_of_sequences(tally)]), *map(_of_suite, verdicts)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(_line(row, widths) for row in rows)
 
 
 def on_purpose(tally: Tally) -> str:
-    """How many sequences ended at each known difference."""
+    """The number of sequences that ended at each known difference."""
     return ", ".join(f"{name} {count}" for name, count in sorted(tally.on_purpose.items()))
 
 

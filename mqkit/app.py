@@ -91,7 +91,7 @@ class App:
             else load(os.fspath(topology))
         )
         self.stats = Stats()
-        """What became of deliveries so far."""
+        """Counters of settled deliveries, over all consumers of this app."""
         self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")
         self._transport = chosen(self.settings.transport if transport is None else transport)
         self._consumers: list[tuple[str, MakeConsumer]] = []
@@ -211,7 +211,7 @@ class App:
 
     @property
     def state(self) -> State:
-        """What the app is doing about its connections; closed while it is not entered."""
+        """The state of the app's connections; ``CLOSED`` while the app is not entered."""
         return State.CLOSED if self._client is None else self._client.state
 
     async def wait_ready(self, deadline: Span | None = None) -> None:

@@ -1,4 +1,4 @@
-"""How long to wait before trying again: tenacity's exponential wait, with full jitter.
+"""Backoff: growing waits between attempts, tenacity's exponential wait with full jitter.
 
 Full jitter - anything between zero and the ceiling - spreads the clients of a restarted broker best
 (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). tenacity's own jitter
@@ -30,5 +30,5 @@ class Backoff:
         return ceiling_s * self._rng()
 
     def reset(self) -> None:
-        """It worked: the next failure starts over."""
+        """Start over from ``first_s``: an attempt has succeeded."""
         self._attempts.attempt_number = 1

@@ -140,7 +140,7 @@ class Client:
         return self._supervisor.consuming_connection()
 
     def current_name(self, queue: str) -> str:
-        """What the broker calls the queue now."""
+        """The name that the broker has for ``queue`` now."""
         return self._cache.current_name(queue)
 
     async def declare(self, connection: Connection) -> None:

@@ -51,7 +51,7 @@ Declaration: TypeAlias = Exchange | Queue | Binding
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """What a broker answers to ``queue.declare``: the real name, ready messages, consumers."""
+    """A broker's answer to ``queue.declare``: the real name, ready messages, consumers."""
 
     name: str
     message_count: int

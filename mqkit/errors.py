@@ -39,7 +39,8 @@ class TopologyError(ConfigurationError):
 
 
 class Scope(StrEnum):
-    """What a broker closes when it reports an error (AMQP 0-9-1, section 1.2 "reply codes")."""
+    """The reach of a broker's error: the channel or the connection that it closes (AMQP 0-9-1,
+    section 1.2 "reply codes")."""
 
     CHANNEL = "channel"
     CONNECTION = "connection"

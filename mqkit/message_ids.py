@@ -15,7 +15,7 @@ _VERSION = bytes(octet & 0x0F | 0x40 for octet in range(256))
 _VARIANT = bytes(octet & 0x3F | 0x80 for octet in range(256))
 
 _made: list[str] = []
-"""For whoever comes next. Taking one from a list is atomic: threads may."""
+"""Ids made ahead. Taking one from a list is atomic: threads may."""
 
 
 def new_message_id() -> str:

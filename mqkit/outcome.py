@@ -1,4 +1,4 @@
-"""What a publish came to: a value with three states, not an exception.
+"""The outcome of a publish: a value with three states, not an exception.
 
 ``Confirmed`` - the broker has taken responsibility for the message in every queue it was routed to.
 ``Rejected`` - the broker has said no, and why. A nack means "not in every queue": some may have it.
@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 
 class RejectReason(StrEnum):
-    """Why a broker would not take a message, or could not be given it."""
+    """The reasons for a rejected message: the broker refused it, or could not be given it."""
 
     UNROUTABLE = "unroutable"
     """No queue is bound for the routing key (``basic.return``, reply code 312)."""
@@ -63,4 +63,4 @@ class Unknown:
 
 
 Outcome: TypeAlias = Confirmed | Rejected | Unknown
-"""What :meth:`mqkit.App.publish` gives; ``match`` on it. Truthy only when confirmed."""
+"""The result of :meth:`mqkit.App.publish`; ``match`` on it. Truthy only when confirmed."""

@@ -1,4 +1,4 @@
-"""What a caller publishes, as a message: the body in bytes, with the content type that says so.
+"""Python values as messages: the body in bytes, with the content type that says so.
 
 bytes, bytearray, memoryview    as they are     application/octet-stream
 str                             UTF-8           text/plain; charset=utf-8

@@ -38,7 +38,7 @@ MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 
 class Settings(BaseSettings):
-    """How a client connects and publishes. Make one with :meth:`load`."""
+    """Settings for connecting and publishing. Make one with :meth:`load`."""
 
     model_config = SettingsConfigDict(
         env_prefix="MQKIT_",
@@ -59,20 +59,20 @@ class Settings(BaseSettings):
     tls_certfile: str | None = None
     """The certificate (PEM) to show to the broker."""
     tls_keyfile: str | None = None
-    """Its private key, where it is not in the same file."""
+    """The client certificate's private key, where it is not in the same file."""
     tls_server_name: str | None = None
     """The name in the broker's certificate, where it is not the host."""
     tls_verify: bool = True
     transport: str = DEFAULT
-    """What speaks AMQP: one of :data:`mqkit.transport.choice.TRANSPORTS` by its name."""
+    """The AMQP library: one of :data:`mqkit.transport.choice.TRANSPORTS` by its name."""
     connection_name: str = "mqkit"
     """Shown in the broker's list of connections."""
     connect_timeout_s: PositiveFloat = 10.0
-    """For one host: TCP, TLS, login and opening the vhost together."""
+    """The time for one host: TCP, TLS, login and opening the vhost together."""
     heartbeat_s: NonNegativeInt = 20
     """RabbitMQ's guide advises 5 to 20 seconds; 0 turns heartbeats off."""
     setup_timeout_s: PositiveFloat = 60.0
-    """For declaring the topology and starting the consumers after a connect."""
+    """The time for declaring the topology and starting the consumers after a connect."""
     reconnect_first_s: PositiveFloat = 0.5
     reconnect_max_s: PositiveFloat = 30.0
     """Waits between attempts lie between zero and a ceiling that grows from the first to this."""
@@ -80,11 +80,11 @@ class Settings(BaseSettings):
     """Size of the pool of confirm channels."""
     borrow_timeout_s: PositiveFloat = 15.0
     publish_lanes: PositiveInt = 2
-    """How many of these channels the publisher holds."""
+    """The number of these channels that the publisher holds."""
     publish_window: PositiveInt = 1000
     """Publishes in flight per lane. A confirm costs a disk sync, which this many share."""
     publish_deadline_s: PositiveFloat = 30.0
-    """For connecting, publishing, confirm and retries together, unless a call says otherwise."""
+    """The time for a publish: connecting, confirm and retries together; a call may give another."""
     max_message_bytes: PositiveInt = MESSAGE_BYTES_MAX
 
     @classmethod
@@ -108,7 +108,7 @@ class Settings(BaseSettings):
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """Where to connect, in order."""
+        """The brokers to connect to, in order."""
         own = self._tls_options
         found = []
         for url in self.urls:

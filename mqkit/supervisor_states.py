@@ -17,7 +17,7 @@ from mqkit.transitions import follow
 
 
 class State(StrEnum):
-    """What the client is doing about its connections."""
+    """The states of the client's connections."""
 
     CONNECTING = "connecting"
     DECLARING = "declaring"
@@ -31,7 +31,7 @@ class State(StrEnum):
 
 
 class Event(StrEnum):
-    """What can happen."""
+    """The events that change the state of the client's connections."""
 
     CONNECTED = "connected"
     DECLARED = "declared"

@@ -49,11 +49,11 @@ class TlsOptions:
         return context
 
     def request_extensions(self) -> dict[str, str]:
-        """What an HTTP request says of it to httpx, beside the context."""
+        """The extensions for an HTTP request of httpx, to be given beside the context."""
         return {} if self.server_name is None else {"sni_hostname": self.server_name}
 
     def query(self) -> str:
-        """As it stands in a URL; empty where everything is as by default."""
+        """The options as a URL's query; empty where all are the defaults."""
         given = {
             "cacertfile": self.cacertfile,
             "certfile": self.certfile,
@@ -76,13 +76,13 @@ _PARAMETERS = ("cacertfile", "certfile", "keyfile", "server_name_indication", "v
 
 
 def said_of_tls(parameters: Mapping[str, str]) -> list[str]:
-    """Those of a URL's parameters that are about TLS."""
+    """Names of the URL parameters about TLS that ``parameters`` has."""
     return [name for name in _PARAMETERS if name in parameters]
 
 
 def tls_options(parameters: Mapping[str, str], is_tls: bool) -> TlsOptions:
-    """What a URL says of TLS, and whether that is what its scheme speaks. Other parameters are
-    somebody else's.
+    """The TLS options of a URL, checked against its scheme. Parameters about other things are
+    ignored.
 
     Raises :exc:`~mqkit.errors.ConfigurationError`.
     """
@@ -107,8 +107,8 @@ def tls_options(parameters: Mapping[str, str], is_tls: bool) -> TlsOptions:
 
 
 def check_tls(options: TlsOptions, named: Callable[[str], str]) -> None:
-    """Whether they can be meant; the files are not looked at. ``named`` says by which name whoever
-    wrote a field of them knows it.
+    """Check that ``options`` make sense together; the files are not looked at. ``named`` gives the
+    name by which the user has written a field.
 
     Raises :exc:`~mqkit.errors.ConfigurationError`.
     """

@@ -24,7 +24,7 @@ from mqkit_bench.session import Session
 WINDOW_MESSAGES = 100_000
 """The publish rate at 100,000 messages and at all of them is each that of so many messages."""
 RECORD_OVERHEAD_BYTES = 200
-"""Of disk space for a message beside its body, generously."""
+"""Bytes of disk space for a message beside its body, generously."""
 HEADER = (
     "broker",
     "messages / queues",
@@ -40,7 +40,7 @@ HEADER = (
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What is filled in."""
+    """A backlog to fill in: messages, the queues that share them, and their size."""
 
     messages: int
     queues: int
@@ -48,7 +48,7 @@ class Backlog:
 
     @property
     def queue_names(self) -> list[str]:
-        """All of one length, so that all frames are."""
+        """Names of one length, so that all frames have one."""
         return [f"bench.backlog.{number:06}" for number in range(self.queues)]
 
     @property
@@ -58,7 +58,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a backlog cost one contestant. Rates are confirmed messages a second."""
+    """The cost of a backlog for one contestant. Rates are confirmed messages a second."""
 
     name: str
     backlog: Backlog

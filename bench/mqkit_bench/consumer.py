@@ -18,7 +18,7 @@ FINISH_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What to consume, and how. ``ack_every`` 0 acks nothing."""
+    """A queue to consume from, with the prefetch and the acks. ``ack_every`` 0 acks nothing."""
 
     queue: str
     body_bytes: int
@@ -85,7 +85,7 @@ class Consumer:
         return self.acked
 
     def _ask(self, method: methods.Method, answer: methods.Method) -> None:
-        """Whatever comes before the answer is deliveries."""
+        """Send ``method`` and wait for ``answer``; the octets before the answer are deliveries."""
         self.socket.sendall(self._unsent + wire.method_frame(1, method))
         self._unsent = b""
         expected = wire.method_frame(1, answer)

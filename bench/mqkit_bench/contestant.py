@@ -52,7 +52,7 @@ class Contestant:
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * PAGE_BYTES / 2**20
 
     def disk_read_mib(self) -> float:
-        """What the process had to fetch from the disk, the page cache left aside."""
+        """MiB that the process had to fetch from the disk, the page cache left aside."""
         lines = Path(f"/proc/{self.pid}/io").read_text().splitlines()
         return int(dict(line.split(": ") for line in lines)["read_bytes"]) / 2**20
 
@@ -67,7 +67,8 @@ class Contestant:
         return [alarm for key, alarm in ALARMS.items() if node.get(key)]
 
     def counts(self, queues: Collection[str]) -> Counts | None:
-        """What these queues hold; ``None`` while one of them has no statistics yet."""
+        """Ready and unacked messages of these queues; ``None`` while one of them has no statistics
+        yet."""
         columns = "name,messages_ready,messages_unacknowledged"
         rows = self._get(f"/api/queues?columns={columns}")
         wanted = frozenset(queues)

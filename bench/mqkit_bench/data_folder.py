@@ -21,7 +21,7 @@ MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 
 
 class Usage(NamedTuple):
-    """What a folder's files take: their lengths, and the blocks that are allocated for them."""
+    """The size of a folder's files: their lengths, and the blocks that are allocated for them."""
 
     files: int
     size_bytes: int

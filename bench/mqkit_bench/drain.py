@@ -55,7 +55,7 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What both kinds have in common. ``publish_rate`` is messages a second."""
+    """The fields common to both kinds of traffic. ``publish_rate`` is messages a second."""
 
     body_bytes: int
     publish_rate: float

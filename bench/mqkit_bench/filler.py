@@ -33,7 +33,7 @@ class Stalled(ConnectionError):
 
 @dataclass(slots=True)
 class Pace:
-    """When how many were confirmed: one mark about every thousand."""
+    """The course of a fill, as (confirmed messages, time): one mark about every thousand."""
 
     marks: list[tuple[int, float]] = field(default_factory=list)
 

@@ -32,7 +32,8 @@ FAILURES = (
     RuntimeError,
     httpx.HTTPError,
 )
-"""What a broker or a machine can do to a run: said in a line, and no result is printed."""
+"""Errors that a broker or a machine can cause in a run: said in a line, and no result is
+printed."""
 
 app = typer.Typer(
     add_completion=False,

@@ -1,4 +1,4 @@
-"""What a scenario says: progress on stderr, a Markdown table on stdout, figures as JSON."""
+"""The report of a scenario: progress on stderr, a Markdown table on stdout, figures as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JsonFile = Annotated[
 
 
 class Discrepancy(Exception):
-    """What was counted does not add up, so the figures mean nothing. The message has the counts."""
+    """Counts that do not add up, so that the figures mean nothing. The message has the counts."""
 
 
 def say(line: str) -> None:

@@ -14,7 +14,7 @@ from mqkit_bench.session import Session
 
 @unique
 class Ending(Enum):
-    """How the broker ended before it was started again."""
+    """The end of the broker before it was started again."""
 
     KILL = "kill -9"
     STOP = "clean"
@@ -59,7 +59,8 @@ def restart(server: Server, ending: Ending, queues: Sequence[str], messages: int
 
 
 def _first_delivery(contestant: Contestant, queue: str) -> float:
-    """When it came. Unacked, and its connection closed: it goes back to its place."""
+    """The moment of the first delivery. It stays unacked, and its connection is closed: it goes
+    back to its place."""
     session = Session(contestant.address)
     try:
         session.consume(queue, prefetch=1)

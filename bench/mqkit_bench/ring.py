@@ -13,7 +13,7 @@ from itertools import accumulate
 from mqkit_bench.message import publish_frames
 
 PIECE_BYTES = 1 << 18
-"""What one send is offered. A ring is at least as long, so that sends stay few."""
+"""The bytes offered to one send. A ring is at least as long, so that sends stay few."""
 
 
 class Ring:
@@ -33,16 +33,16 @@ class Ring:
         return cls([publish_frames(queue, body_bytes) for queue in queues])
 
     def bytes_before(self, message: int) -> int:
-        """Where message number ``message`` (from 0) begins in the stream."""
+        """The place in the stream where message number ``message`` (from 0) begins."""
         turns, rest = divmod(message, len(self._ends))
         return turns * len(self._buffer) + (self._ends[rest - 1] if rest else 0)
 
     def messages_before(self, place: int) -> int:
-        """How many messages end at or before this byte of the stream."""
+        """The number of messages that end at or before this byte of the stream."""
         turns, rest = divmod(place, len(self._buffer))
         return turns * len(self._ends) + bisect_right(self._ends, rest)
 
     def piece(self, place: int, end: int) -> memoryview:
-        """What to send from ``place``, before ``end``: not over the ring's own end at once."""
+        """The bytes to send from ``place``, before ``end``: not over the ring's own end at once."""
         start = place % len(self._buffer)
         return self._buffer[start : start + min(end - place, PIECE_BYTES)]

@@ -35,7 +35,7 @@ class Server(Protocol):
 
     @property
     def contestant(self) -> Contestant:
-        """What runs now; another one after a restart."""
+        """The contestant that runs now; another one after a restart."""
 
     def stop(self) -> None:
         """SIGTERM, and wait for the end. Raises :exc:`RuntimeError` if it doesn't come."""
@@ -93,7 +93,7 @@ class ReferenceServer:
         self._process.wait()
 
     def end(self) -> None:
-        """Whatever state it is in. Idempotent."""
+        """End the process, whatever state it is in. Idempotent."""
         end_somehow(self._process)
         if self._process.stdout is not None:
             self._process.stdout.close()
@@ -161,7 +161,7 @@ class RabbitMQServer:
             os.close(descriptor)
 
     def _identity(self) -> dict[str, Any]:
-        """As whom it ran; only root has to say so."""
+        """The arguments that name the user to run as; only root has to."""
         if os.geteuid() != 0:
             return {}
         return {"user": self._user, "group": self._group, "extra_groups": []}

@@ -22,7 +22,7 @@ Answer = TypeVar("Answer", bound=methods.Method)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a contestant listens for AMQP, with the login that it knows."""
+    """A contestant's AMQP address, with the login for it."""
 
     host: str
     port: int
@@ -69,7 +69,7 @@ class Session:
         self.call(1, methods.QueuePurge(queue=queue), methods.QueuePurgeOk)
 
     def ready(self, queue: str) -> int:
-        """How many messages of the queue could be handed out."""
+        """The number of ready messages in ``queue``."""
         declare = methods.QueueDeclare(queue=queue, passive=True)
         return self.call(1, declare, methods.QueueDeclareOk).message_count
 
@@ -123,7 +123,7 @@ class Session:
 
 
 def receive_some(source: socket.socket) -> bytes:
-    """What has arrived on a detached socket; nothing where there is nothing.
+    """The bytes that have arrived on a detached socket; none where there are none.
 
     Raises :exc:`ConnectionError` when the broker has closed it.
     """

@@ -29,7 +29,7 @@ STATEMENTS = (
     "from kombu import Connection, Consumer, Producer",
     "from faststream.rabbit import RabbitBroker",
 )
-"""What a program has to say before it can begin; the first one loads nothing until it is used."""
+"""The imports that a program begins with; the first one loads nothing until it is used."""
 BROKER_IMPORT = "from reference_broker.runtime.server import Server"
 BROKER_FIRST = "a broker in this process, listening"
 BROKER_AGAIN = "another broker in the same process"
@@ -62,7 +62,8 @@ class Startup:
 
 
 def import_once(statement: str) -> Start:
-    """In an interpreter of its own. Raises :exc:`RuntimeError` when it fails there."""
+    """The time of one import, in an interpreter of its own. Raises :exc:`RuntimeError` when it
+    fails there."""
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, statement],
         capture_output=True,

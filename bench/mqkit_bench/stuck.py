@@ -28,7 +28,7 @@ from reference_broker.store.format.segment import SEGMENT_BYTES
 STUCK_QUEUE = "bench.stuck"
 THROUGH_QUEUE = "bench.through"
 PREFETCH = 65_535
-"""All that the holder may be asked to hold: what basic.qos can say."""
+"""The most messages that the holder may be asked to hold: what basic.qos can say."""
 LIVE_FACTOR = 2
 SEGMENTS_BESIDE = 2
 """The bound: twice the live bytes, and two segments beside."""
@@ -57,7 +57,8 @@ class Pattern:
 
     @property
     def others(self) -> int:
-        """After each stuck one. Their bodies alone fill a segment, so no two are in the same."""
+        """Messages after each stuck one. Their bodies alone fill a segment, so no two stuck ones
+        are in the same."""
         return -(-SEGMENT_BYTES // self.body_bytes)
 
     @property
@@ -183,7 +184,7 @@ def _watch(
 
 
 def _take_back(contestant: Contestant, pattern: Pattern) -> None:
-    """What was held has come back, all of it, and can be acked."""
+    """Check that all held messages have come back, and ack them."""
     contestant.expect([STUCK_QUEUE], Counts(pattern.segments, 0))
     subscription = Subscription(STUCK_QUEUE, pattern.stuck_bytes)
     with Worker(drain, contestant.address, subscription) as drainer:

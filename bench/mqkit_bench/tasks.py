@@ -1,4 +1,4 @@
-"""What workers do: drain a queue, hold its messages, publish at a pace."""
+"""The tasks of workers: drain a queue, hold its messages, publish at a pace."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def publish_at(
 
 
 def _receive(consumer: Consumer, messages: int) -> None:
-    """Until so many have come in all."""
+    """Receive until so many messages have come in all."""
     poll = select.poll()
     poll.register(consumer.socket, select.POLLIN)
     while consumer.received < messages:

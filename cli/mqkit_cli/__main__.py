@@ -27,9 +27,9 @@ def main() -> None:
 
 
 def _program(words: list[str]) -> Callable[[], object]:
-    """What does ``words``. Suites and scripts start ``ctl`` again and again, once for each thing
-    they ask for, so it doesn't wait until all that the other commands need is loaded; and a broker
-    that runs doesn't keep that in memory."""
+    """The function that runs ``words``. Suites and scripts start ``ctl`` again and again, so it
+    doesn't wait until all that the other commands need is loaded; and a running broker doesn't keep
+    that in memory."""
     if words[:1] == ["ctl"]:
         from mqkit_cli.ctl.main import run
 

@@ -1,4 +1,4 @@
-"""What commands speak AMQP with: the transport that an application on this machine would take."""
+"""The AMQP transport of the commands: the one that an application on this machine would take."""
 
 from __future__ import annotations
 

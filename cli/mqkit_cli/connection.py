@@ -1,4 +1,4 @@
-"""Which broker a command speaks to: its options, the environment, and what follows from them."""
+"""The broker that a command speaks to, by its options and the environment."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Target:
     is_derived: bool = False
 
     async def snapshot(self, timeout_s: float) -> Snapshot:
-        """What the broker has, by its management API."""
+        """The broker's objects, by its management API."""
         # Most commands need no topology, and `mqkit ctl` is started often: it is loaded here.
         from mqkit.topology import take_snapshot
 
@@ -88,7 +88,8 @@ def endpoints_of(url: str | None) -> tuple[Endpoint, ...]:
 
 
 def target_of(url: str | None, management_url: str | None) -> Target:
-    """At least one is needed. A management URL without a login gets that of ``url``."""
+    """The broker that one URL names, or both. A management URL without a login gets that of
+    ``url``."""
     if not management_url:
         endpoint = endpoints_of(url)[0]
         return Target(endpoint, _derived(endpoint), is_derived=True)

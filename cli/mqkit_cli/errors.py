@@ -1,4 +1,4 @@
-"""What goes wrong, as a person wants to read it: a line on stderr, and exit code 1.
+"""Errors as a person wants to read them: a line on stderr, and exit code 1.
 
 Never a traceback (``MQKIT_TRACEBACK=1`` asks for one), never a password, and 1 for every error: 2
 is what ``topology plan`` and ``topology diff`` say when something would change.
@@ -21,17 +21,18 @@ EXIT_ERROR = 1
 TRACEBACK_VARIABLE = "MQKIT_TRACEBACK"
 
 _PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
-"""What every error of the command line's parser is. Some versions of typer have a click of their
-own and do not give it a public name, but BadParameter is always a UsageError is always this."""
+"""The base class of all errors of the command line's parser. Some versions of typer have a click of
+their own and do not give it a public name, but BadParameter is always a UsageError is always
+this."""
 
 _ADVICE = {
     403: "check the user name and the password of --url, and that the user may connect from here",
     530: "check the vhost, which is the path of --url; %2F is a slash in its name",
 }
-"""What to do about a connection that was refused, by the broker's reply code."""
+"""Advice for a connection that was refused, by the broker's reply code."""
 
 _INTERRUPTED = 130
-"""What typer makes of Ctrl-C."""
+"""typer's exit code for Ctrl-C."""
 
 _SECRET = re.compile(r"(\w://[^\s/:@]*):[^\s/]*@")
 

@@ -17,7 +17,7 @@ from mqkit_cli.connection import MANAGEMENT_PORT, Target
 from mqkit_cli.errors import CommandError
 
 _REASON_CHARACTERS = 4_000
-"""Of an answer that no broker has written: a proxy's page, for instance."""
+"""Characters shown of an answer that no broker has written: a proxy's page, for instance."""
 
 
 class ManagementApi:
@@ -63,8 +63,8 @@ class ManagementApi:
         headers: Mapping[str, str] | None = None,
         login: tuple[str, str] | None = None,
     ) -> httpx.Response:
-        """Whatever the broker answers, a refusal too. ``login`` is another user and password.
-        Raises :exc:`CommandError` where there is no answer."""
+        """The broker's answer, a refusal too. ``login`` is another user and password. Raises
+        :exc:`CommandError` where there is no answer."""
         kind = {} if body is None else {"content-type": "application/json"}
         # No proxy from the environment: a broker's management port is not on the public web.
         verify = self._tls.context() if self._scheme == "https" else True
@@ -110,7 +110,7 @@ class ManagementApi:
 
 
 def reason_of(body: bytes) -> str:
-    """Why a broker refused a request, on one line."""
+    """The broker's reason for a refusal, on one line."""
     try:
         answer = json.loads(body)
         reason = _plain(answer["reason"])

@@ -1,4 +1,4 @@
-"""What a command shows: tables for people, JSON for programs, and remarks on stderr.
+"""The output of commands: tables for people, JSON for programs, and remarks on stderr.
 
 Names, headers and bodies are other people's: they are shown as text, never as markup, and never
 with control characters that a terminal would obey.
@@ -74,7 +74,8 @@ def write_json(value: object, *, lines: bool = False) -> None:
 
 
 def plain(value: object) -> object:
-    """What JSON has no type for: bytes as text, everything else as Python shows it."""
+    """A JSON value for one that JSON has no type for: bytes as text, everything else as Python
+    shows it."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, Mapping):

@@ -1,4 +1,5 @@
-"""What one channel of a client knows: what it was given, and what it was promised."""
+"""The ledger of one channel: the deliveries that a client was given, and the answers that it was
+promised."""
 
 from __future__ import annotations
 
@@ -56,10 +57,10 @@ class ChannelLedger:
     """Deliveries that tx.commit settles, and whether for good."""
     coming: Publish | None = None
     frames: list[bytes] = field(default_factory=list)
-    """What is not sent yet of the message that is ``coming``."""
+    """The frames of the message that is ``coming`` which are not sent yet."""
 
     def outstanding(self) -> list[Delivery]:
-        """All that it holds, what waits for a commit included."""
+        """All unacked deliveries, those that wait for a commit included."""
         held = [each for settled, _ in self.held_settlements for each in settled.values()]
         return [*self.unacked.values(), *held]
 

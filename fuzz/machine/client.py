@@ -23,7 +23,7 @@ from mqkit.wire.methods import (
 from reference_broker.testing.lone_broker import LoneBroker, Received
 
 HandedOut = dict[Line, list[tuple[int, bool]]]
-"""What went out, with the redelivered flag, by queue."""
+"""Messages sent to consumers, with the redelivered flag, by queue."""
 
 
 class MachineClient:
@@ -42,7 +42,7 @@ class MachineClient:
         return self.broken or self._client.connection.closed
 
     def send(self, data: bytes, cut: int) -> None:
-        """In two pieces, the first of them of ``cut`` bytes at most."""
+        """Send in two pieces, the first of them of ``cut`` bytes at most."""
         self.answers.clear()
         self.returned.clear()
         self._client.send_bytes(data[:cut])
@@ -55,7 +55,7 @@ class MachineClient:
         self.end()
 
     def end(self) -> None:
-        """Nothing is known any more: what it held goes back to the queues."""
+        """The connection is gone: its unacked messages go back to the queues."""
         self.broken = True
         self.channels.clear()
 

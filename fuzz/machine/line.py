@@ -1,4 +1,4 @@
-"""What one queue has to hold, by the numbers of the messages."""
+"""The expected content of one queue, by the numbers of the messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Line:
         self.kept[number] = False
 
     def hand_out(self, delivered: list[tuple[int, bool]]) -> None:
-        """These went out by one input, each with its redelivered flag."""
+        """Note messages that one input has sent out, each with its redelivered flag."""
         for number, redelivered in delivered:
             assert number in self.kept, f"{number} of {self.name} was gone already"
             assert self.kept[number] is redelivered, f"{number} of {self.name}: {redelivered=}"
@@ -43,7 +43,7 @@ class Line:
         self.kept.update(dict.fromkeys(fresh, True))
 
     def settle(self, number: int) -> None:
-        """It is gone for good."""
+        """The message is gone for good."""
         self.kept.pop(number, None)
 
     def check_rest(self, found: list[int]) -> None:

@@ -167,7 +167,7 @@ class ConnectionMachine(RuleBasedStateMachine):
             assert self.lines.pop(name).may_vanish, f"queue {name} is gone"
 
     def ready(self, line: Line) -> set[int]:
-        """What nobody holds."""
+        """The messages of a queue that no consumer holds."""
         out = {
             delivery.number
             for client in self.clients
@@ -433,7 +433,7 @@ class ConnectionMachine(RuleBasedStateMachine):
         kind: type[BasicAck | BasicReject],
         flag: bool,
     ) -> None:
-        """All of it in a row, which seldom comes by chance."""
+        """Publish, settle and commit in a row, which seldom comes by chance."""
         if self.ledger(client, number).confirming or name not in self.lines:
             return
         self.select(client, number, TxSelect)
@@ -447,7 +447,7 @@ class ConnectionMachine(RuleBasedStateMachine):
 
     @rule(client=clients, number=channels, wrong=seldom)
     def flow(self, client: int, number: int, wrong: bool) -> None:
-        """To stop it is not implemented, and the connection ends."""
+        """Stopping the flow is not implemented: the connection ends."""
         self.open(client, number)
         self.tell(client, number, ChannelFlow(active=not wrong))
         assert self.closed(client) is wrong

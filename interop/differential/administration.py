@@ -1,4 +1,4 @@
-"""What an operator does to a broker over its HTTP API: policies, and one user's permissions."""
+"""Operations of an administrator over the HTTP API: policies, and one user's permissions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ClearPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What the user of the last place may do from now on. That place's connection is closed first:
+    """New permissions of the user of the last place. That place's connection is closed first:
     RabbitMQ's channels remember what was granted."""
 
     configure: str

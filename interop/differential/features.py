@@ -1,4 +1,4 @@
-"""What sequences may use beside the plain protocol: a switch for each feature."""
+"""Features that sequences may use beside the plain protocol: a switch for each."""
 
 from __future__ import annotations
 
@@ -20,4 +20,5 @@ class Feature(StrEnum):
 ALL = frozenset(Feature)
 
 PRESENT: frozenset[Feature] = ALL
-"""What the reference broker has too, all of it by now: a new one goes in here when it is there."""
+"""The features that the reference broker has, all of them by now: a new one goes in here when it is
+there."""

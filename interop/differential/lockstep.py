@@ -29,10 +29,10 @@ from interop.differential.subject import Held, Subject
 from mqkit.wire import methods
 
 SETTLE_S = 5.0
-"""What has not become equal by then stays different. RabbitMQ needs some milliseconds, and seconds
-where a machine is very busy."""
+"""The time in which both brokers must come to the same state. RabbitMQ needs some milliseconds, and
+seconds where a machine is very busy."""
 SHORT_SETTLE_S = 1.0
-"""The same where a mistake costs nothing but a detour."""
+"""A shorter time, where a mistake costs nothing but a detour."""
 POLL_S = 0.004
 
 
@@ -118,7 +118,7 @@ class Lockstep:
         return None
 
     def _resolved(self, operation: Operation) -> tuple[Operation, Operation] | None:
-        """What the operation is on either broker; ``None`` when there is nothing to do."""
+        """The operation as each broker gets it; ``None`` when there is nothing to do."""
         if not isinstance(operation, Settle):
             return operation, operation
         there, here = (subject.held(operation.place) for subject in self._subjects)
@@ -152,7 +152,7 @@ def _settlement(operation: Settle, tag: int) -> Call:
 
 
 def _unequal(there: Any, here: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What was answered, and the parts in which the two are different."""
+    """The answers of both brokers, cut to the parts in which they differ."""
     parts = [
         name
         for name in there.__slots__

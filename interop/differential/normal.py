@@ -1,4 +1,4 @@
-"""What a broker sent, in a form in which two brokers can be compared. What is evened out:
+"""The normal form of a broker's answers, in which two brokers can be compared. Evened out are:
 
 * Names that the broker chose (queues, consumer tags, reply-to tokens) become ``<queue 1>`` and so
   on, numbered as they appear; in texts too.

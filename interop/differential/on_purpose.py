@@ -1,4 +1,4 @@
-"""Where the reference broker differs from RabbitMQ 3.10.8 on purpose: the one list.
+"""The one list of intended differences between the reference broker and RabbitMQ 3.10.8.
 
 A sequence that comes to such a place ends there, as equal: what follows has another state on each
 broker. docs/compatibility.md has a row for every entry.
@@ -49,7 +49,7 @@ def _both(
 
 
 def _only_lacks(key: str) -> Callable[[Any, Any, Operations], bool]:
-    """Whether theirs is ours without some of the fields of this name."""
+    """A test that theirs is ours without some of the fields of this name."""
 
     def lacks(theirs: Any, ours: Any) -> bool:
         match theirs, ours:
@@ -68,7 +68,7 @@ def _only_lacks(key: str) -> Callable[[Any, Any, Operations], bool]:
 
 
 def _fewer_after_an_error(theirs: Any, ours: Any, operations: Operations) -> bool:
-    """Whether both ended the connection alike, and queues have fewer messages there since: all of
+    """True if both ended the connection alike, and queues have fewer messages there since: all of
     them queues in which something may have expired."""
     match theirs, ours:
         case {"queues": dict() as there, **more}, {"queues": dict() as here, **same}:
@@ -81,7 +81,7 @@ def _fewer_after_an_error(theirs: Any, ours: Any, operations: Operations) -> boo
 
 
 def may_expire(operations: Operations, queue: str) -> bool:
-    """Whether messages in ``queue`` may have had a time to live: by the queue's arguments, by a
+    """True if messages in ``queue`` may have had a time to live: by the queue's arguments, by a
     policy, or by their own, with which they may have come to any queue."""
     return any(_gives_time(operation, queue) for operation in operations)
 

@@ -1,4 +1,5 @@
-"""What a sequence consists of. An operation names things; it holds no tag that a broker has chosen.
+"""The operations of a sequence. An operation names things; it holds no tag that a broker has
+chosen.
 
 A place is a channel: places 1 and 2 are channels of one connection, place 3 is on another one, and
 place 4 on one of a user whose permissions a sequence may change.
@@ -19,18 +20,19 @@ PLACES = {1: (0, 1), 2: (0, 2), 3: (1, 1), 4: (2, 1)}
 
 USERS_CONNECTION = PLACES[4][0]
 USER = Credentials("narrow", "narrow")
-"""Who is connected there; everybody else is the broker's own user."""
+"""The user at the last place, whose permissions a sequence may change; everybody else is the
+broker's own user."""
 
 TOKEN = "<token>"
-"""As a routing key: the reply address in the newest request that has come. The broker chose it."""
+"""A routing key that stands for the reply address in the newest request. The broker chose that."""
 
 QUEUES = ("q0", "q1", "q2")
 EXCHANGES = ("x0", "x1")
-"""All names that sequences make. They are deleted after each one."""
+"""All names of queues and exchanges that sequences make. They are deleted after each one."""
 
 
 class Outcome(StrEnum):
-    """How a delivery is settled."""
+    """The ways to settle a delivery."""
 
     ACK = "ack"
     NACK = "nack"
@@ -83,7 +85,7 @@ class CloseConnection:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Nothing for some time, in which something is to expire."""
+    """A pause in which something is to expire."""
 
     seconds: float
 
@@ -107,7 +109,7 @@ class Sequence:
 
 
 def shown(value: object) -> str:
-    """As Python would make it, without what is the default."""
+    """``value`` as Python source, without default values."""
     if not hasattr(value, "__dataclass_fields__"):
         return str(value) if isinstance(value, Outcome) else repr(value)
     told = []

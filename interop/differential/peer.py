@@ -36,7 +36,7 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What the broker sent on a channel."""
+    """A method, with its content, that the broker sent on a channel."""
 
     channel: int
     command: wire.Command
@@ -44,7 +44,7 @@ class Event:
 
 @dataclass(slots=True)
 class ChannelInbox:
-    """What is known of one open channel. ``flows`` counts round trips: asked less answered."""
+    """The state of one open channel. ``flows`` counts round trips: asked less answered."""
 
     assembler: wire.ContentAssembler = field(default_factory=wire.ContentAssembler)
     flows: int = 0
@@ -105,7 +105,7 @@ class Peer:
             self.send(channel, methods.ChannelFlow(active=True))
 
     def wait_until_answered(self) -> None:
-        """After :meth:`ask`. Raises :exc:`NoAnswer`."""
+        """Wait for the answers that :meth:`ask` asked for. Raises :exc:`NoAnswer`."""
         self._wait(lambda: all(inbox.flows == 0 for inbox in list(self.channels.values())))
 
     def take(self, channel: int, count: int) -> list[Event]:

@@ -23,7 +23,7 @@ between its processes, and then either outcome is right."""
 
 @dataclass(slots=True)
 class Tally:
-    """What a search has done. ``on_purpose`` counts the sequences that ended at each known
+    """The counts of a search. ``on_purpose`` counts the sequences that ended at each known
     difference, ``races`` those whose difference did not show again, ``differed`` those that were
     raised."""
 

@@ -450,7 +450,7 @@ class _Writer:
         return Call(self.place(), method)
 
     def odd(self) -> Call:
-        """What no careful client sends."""
+        """A method that no careful client sends."""
         found = self._of(
             (
                 methods.BasicAck(77, False),
@@ -471,7 +471,7 @@ class _Writer:
         return Call(self.place(), found)
 
     def _queue(self) -> str:
-        """One that was declared, as a rule."""
+        """A queue's name, as a rule of one that was declared."""
         if self._queues and not self._rarely(10):
             return str(self._of(list(self._queues)))
         return str(self._of(("missing", "", *QUEUES)))
@@ -486,7 +486,7 @@ class _Writer:
         return self._random.choice(values)
 
     def _odd(self, *values: Any) -> tuple[Any, ...]:
-        """These choices too, where the sequence is not to be calm."""
+        """``values``, and none of them where the sequence is to be calm."""
         return () if self._calm else values
 
     def _some(self, values: Any) -> list[Any]:
@@ -494,7 +494,8 @@ class _Writer:
         return found[:3]
 
     def _rarely(self, count: int) -> bool:
-        """What is to be refused, as a rule."""
+        """True once in ``count`` times, and never in a calm sequence: a choice that is refused, as
+        a rule."""
         return not self._calm and self._one_in(count)
 
     def _one_in(self, count: int) -> bool:

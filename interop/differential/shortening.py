@@ -56,7 +56,7 @@ def _shorter(sequence: Sequence, differs: Differs) -> Sequence | None:
 
 
 def _candidates(operation: Operation) -> Iterator[tuple[Operation, ...]]:
-    """What may stand instead of an operation: nothing, or a simpler one."""
+    """Replacements for an operation: nothing, or a simpler one."""
     yield ()
     match operation:
         case Publish():

@@ -51,7 +51,8 @@ class Held:
 
 @dataclass(slots=True)
 class Seen:
-    """What one operation has led to so far. Deliveries are in order per consumer, as promised."""
+    """The visible effects of one operation so far. Deliveries are in order per consumer, as
+    promised."""
 
     replies: dict[Place, list[Reply]] = field(default_factory=dict)
     confirms: dict[Place, list[Reply]] = field(default_factory=dict)
@@ -62,7 +63,7 @@ class Seen:
 
 @dataclass(slots=True)
 class _Channel:
-    """What a client has to remember of a channel."""
+    """The books that a client keeps of a channel."""
 
     held: list[Held] = field(default_factory=list)
     unacked_consumers: set[str] = field(default_factory=set)
@@ -130,7 +131,8 @@ class Subject:
             peer.wait_until_answered()
 
     def refresh(self, wait_s: float = 0.0) -> Seen:
-        """What can be seen now: what has arrived, and how many messages and consumers there are."""
+        """The effects that can be seen now: arrived answers, and the counts of messages and
+        consumers."""
         for peer in self._peers.values():
             peer.pump(wait_s)
         self._absorb()
@@ -140,7 +142,7 @@ class Subject:
 
     @property
     def confirmed(self) -> bool:
-        """Nothing published waits for its confirm."""
+        """True if no published message waits for its confirm."""
         return not any(channel.unconfirmed for channel in self._channels.values())
 
     def held(self, place: int) -> list[Held]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 TOOLS = ("pytest>=8.4,<10", "pytest-timeout", "pytest-rerunfailures")
-"""What every suite is run with."""
+"""The packages that every suite is run with."""
 
 OF_AIORMQ_AND_KOMBU = (
     "aiomisc>=18",
@@ -20,8 +20,9 @@ OF_AIORMQ_AND_KOMBU = (
     "tzdata",
     "packaging",
 )
-"""What four of the suites import beside the client that is tested: that one is taken from its own
-source distribution, whose folder each suite runs in. (aiormq is what aio-pika stands on.)"""
+"""The packages that four of the suites import beside the client under test: that one is taken from
+its own source distribution, whose folder each suite runs in. (aiormq is what aio-pika stands
+on.)"""
 
 OF_PAMQP_4 = ("pamqp>=4,<5", "requests>2", "python-dotenv")
 
@@ -46,7 +47,7 @@ class Suite:
 
     @property
     def folder(self) -> str:
-        """What the source distribution unpacks to."""
+        """The folder that the source distribution unpacks to."""
         return f"{self.name.replace('-', '_')}-{self.version}"
 
 

@@ -13,7 +13,7 @@ PASSED = "passed"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a test ended, and whether it connected to the broker."""
+    """The outcome of a test, and true if it connected to the broker."""
 
     outcome: str
     needs_broker: bool

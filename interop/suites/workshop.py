@@ -1,4 +1,4 @@
-"""Where other people's tests lie and run: a cache folder outside the repository.
+"""The cache folder, outside the repository, where other people's tests lie and run.
 
 ``MQKIT_INTEROP_CACHE``, or ``mqkit/interop`` in the user's cache folder. What is there is used:
 nothing is downloaded twice. The package client is the one of this Python, with its own settings.
@@ -61,7 +61,7 @@ class Workshop:
 
 
 def default_folder() -> Path:
-    """Where the cache is when nobody says."""
+    """The cache folder: as the environment names it, else in the user's own."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named)

@@ -1,4 +1,4 @@
-"""Consuming: handlers, what becomes of each message, batches, and a graceful end."""
+"""Consuming: handlers, the settlement of each delivery, batches, and a graceful end."""
 
 from mqkit.consumer.batch import Batch
 from mqkit.consumer.batch_consumer import BatchConsumer

@@ -1,4 +1,4 @@
-"""What every consumer has: an inbox that its subscription fills, workers that empty it, and an end.
+"""The base of both consumers: an inbox filled by a subscription, workers that empty it, a shutdown.
 
 The order of the end is the point: nothing new is taken, what is not begun is given back, and only
 when the workers are done is the consumer stopped. Closing the channel is a step of its own, for

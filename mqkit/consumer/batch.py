@@ -1,4 +1,5 @@
-"""What a batch handler gets: its items, and an outcome for each of them."""
+"""``Batch``, the argument of a batch handler: items, and a signal (retry, park) for some of
+them."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ class Batch(Sequence[ItemT], Generic[ItemT]):
 
     @property
     def signals(self) -> tuple[Signal | None, ...]:
-        """What was asked for each item; ``None`` means ack."""
+        """The signal raised for each item, in order; ``None`` means ack."""
         return tuple(self._signals)
 
     @overload
@@ -51,7 +52,8 @@ class Batch(Sequence[ItemT], Generic[ItemT]):
 
     @cached_property
     def _places(self) -> dict[int, list[int]]:
-        """Where each object stands. Made at the first word on an item: most batches hear none."""
+        """Positions by ``id()`` of item and delivery. Made at the first mark: most batches have
+        none."""
         places: dict[int, list[int]] = {}
         for index, pair in enumerate(zip(self._items, self.deliveries, strict=True)):
             for key in {id(member): None for member in pair}:

@@ -54,7 +54,7 @@ class BatchConsumer(BaseConsumer):
                 await self._handle(live)
 
     async def _collect(self) -> tuple[list[Arrival], bool]:
-        """One batch, and whether there will be another."""
+        """Collect one batch; false in the second place when no other will come."""
         first = await self._inbox.get()
         if first is None:
             return [], False
@@ -99,7 +99,7 @@ class BatchConsumer(BaseConsumer):
         await self._settle(arrivals, raised)
 
     async def _signals(self, batch: Batch[Any]) -> Sequence[Exception | None]:
-        """What the handler wants for each item; an exception of its own is for all of them."""
+        """A signal for each item; an exception of the handler's own stands for all of them."""
         try:
             await self._handler(batch)
         except HandlerTimeout as error:

@@ -18,18 +18,18 @@ class Window:
     within_s: float
 
     def remaining_s(self, count: int, first_at_s: float, now_s: float) -> float:
-        """How long to wait for one more message; zero when the batch ends here."""
+        """Seconds to wait for one more message; zero when the batch ends here."""
         if count >= self.size:
             return 0.0
         return max(0.0, first_at_s + self.within_s - now_s)
 
 
 class Verb(StrEnum):
-    """How a delivery is settled."""
+    """The ways to settle a delivery."""
 
     ACK = "ack"
     ACK_MULTIPLE = "ack multiple"
-    """This one and all before it that are not settled."""
+    """This delivery and all unsettled ones before it."""
     NACK = "nack"
     """Back to its queue, or to its dead-letter exchange."""
 

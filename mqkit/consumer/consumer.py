@@ -43,7 +43,7 @@ class Consumer(BaseConsumer):
                 await self._settler.settle(arrival, await self._outcome(arrival))
 
     async def _outcome(self, arrival: Arrival) -> Exception | None:
-        """What the handler raised, or ``None``."""
+        """Run the handler; return the exception that it raised, or ``None``."""
         stats = self._settler.stats
         try:
             await self._handler(*self._handler.arguments(arrival.delivery))

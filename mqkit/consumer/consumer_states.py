@@ -17,7 +17,7 @@ from mqkit.transitions import follow
 
 
 class State(StrEnum):
-    """What a subscription is doing."""
+    """The states of a subscription."""
 
     IDLE = "idle"
     """Nothing is delivered: there is no connection, or no queue."""
@@ -29,7 +29,7 @@ class State(StrEnum):
 
 
 class Event(StrEnum):
-    """What can happen."""
+    """The events of a subscription's life."""
 
     SUBSCRIBE = "subscribe"
     SUBSCRIBED = "subscribed"

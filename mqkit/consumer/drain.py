@@ -11,7 +11,7 @@ import anyio
 _LOG = logging.getLogger(__name__)
 
 DRAIN_TIMEOUT_S = 30.0
-"""What an orchestrator commonly gives a process between SIGTERM and SIGKILL."""
+"""The time that orchestrators commonly leave a process between SIGTERM and SIGKILL."""
 
 
 class Stoppable(Protocol):

@@ -30,7 +30,7 @@ HandlerFunction: TypeAlias = Callable[..., object]
 Decode: TypeAlias = Callable[[Delivery], Any]
 
 _FAULTS_SHOWN = 5
-"""Of a body with many faults the first few tell what is wrong with it."""
+"""Faults of a body that an error names: the first few tell what is wrong with it."""
 
 
 class BodyMisfit(MqkitError):
@@ -135,7 +135,7 @@ class MessageHandler(Handler):
         self._wants_delivery = len(annotations) == 2
 
     def arguments(self, delivery: Delivery) -> tuple[object, ...]:
-        """What to call it with. Raises :exc:`BodyMisfit`."""
+        """The arguments to call the handler with. Raises :exc:`BodyMisfit`."""
         content = self._decode(delivery)
         return (content, delivery) if self._wants_delivery else (content,)
 
@@ -180,7 +180,7 @@ def annotations_of(function: HandlerFunction, name: str) -> list[Any]:
 
 
 def decoder_of(annotation: Any, name: str) -> Decode:
-    """How a delivery becomes a value of the type. The decoder raises :exc:`BodyMisfit`."""
+    """A decoder from a delivery to a value of the type. The decoder raises :exc:`BodyMisfit`."""
     if annotation is Delivery:
         return lambda delivery: delivery
     if annotation is bytes:

@@ -1,4 +1,4 @@
-"""How a consumer slows down when its messages have nowhere to go but back.
+"""The pause of a consumer whose failed messages can only go back to their queue.
 
 A message that is requeued comes back at once. Whoever handles it holds it for a while first,
 longer after each failure in a row; a success ends the row.
@@ -37,7 +37,7 @@ class Pause:
             return
 
     def reset(self) -> None:
-        """Something worked: the next pause is short again."""
+        """A message was handled: the next pause is short again."""
         self._backoff.reset()
 
     def end(self) -> None:

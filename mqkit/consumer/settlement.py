@@ -1,4 +1,4 @@
-"""What becomes of a delivery after its handler: a pure decision.
+"""The settlement of a delivery after its handler: a pure decision.
 
 A queue with a retry policy does what the policy says (:mod:`mqkit.retry.policy`). One without has
 no tiers and no parking lot, and still nothing may be lost without a word:
@@ -50,7 +50,7 @@ SCHEMA = "schema"
 
 
 class Destination(StrEnum):
-    """Where a failed message goes on to."""
+    """The queues that a failed message is republished to."""
 
     TIER = "retry tier"
     PARKING_LOT = "parking lot"
@@ -91,14 +91,14 @@ class Requeue:
 
 
 HANDLED = Ack()
-"""One for all: most deliveries come to this."""
+"""One object for all handled deliveries, for they are the most."""
 
 Settlement: TypeAlias = Ack | Discard | Republish | DeadLetter | Requeue
 
 
 @dataclass(frozen=True, slots=True)
 class QueueRules:
-    """What is known of a queue when one of its messages fails."""
+    """The rules of a queue for failed messages: its retry policy, and its dead-lettering."""
 
     queue: str
     policy: RetryPolicy | None = None
@@ -106,7 +106,8 @@ class QueueRules:
 
     @classmethod
     def of(cls, queue: str, model: QueueModel | None) -> QueueRules:
-        """From what the topology says; ``None`` if it says nothing of the queue."""
+        """The rules that the topology gives ``queue``; ``model`` is ``None`` if the queue is not in
+        it."""
         if model is None:
             return cls(queue)
         dead_letters = model.dead_letter is not None or "x-dead-letter-exchange" in model.arguments
@@ -116,7 +117,7 @@ class QueueRules:
 def settlement_of(
     rules: QueueRules, delivery: Delivery, raised: BaseException | None, at: datetime
 ) -> Settlement:
-    """What to do with ``delivery``, whose handler raised ``raised`` (``None``: it returned)."""
+    """The settlement of ``delivery``, whose handler raised ``raised`` (``None``: it returned)."""
     if raised is None:
         return HANDLED
     # A misfit is parked as if the handler had asked for it; the headers keep the true error.

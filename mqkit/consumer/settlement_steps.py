@@ -53,7 +53,7 @@ def utc_now() -> datetime:
 
 
 class Settler:
-    """For one queue. It never raises for what a broker or a handler did."""
+    """Settles the deliveries of one queue. Never raises for what a broker or a handler did."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Settler:
         self._now = now
 
     def decide(self, delivery: Delivery, raised: BaseException | None) -> Settlement:
-        """What becomes of it, and a line in the log where something went wrong."""
+        """The settlement of ``delivery``; logged where the handler raised."""
         if raised is None:
             return HANDLED  # what the clock says does not matter
         settlement = settlement_of(self._rules, delivery, raised, self._now())

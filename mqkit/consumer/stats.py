@@ -1,4 +1,4 @@
-"""Counters of what became of deliveries, for logs, metrics and tests."""
+"""Counters of settled deliveries, for logs, metrics and tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Stats:
-    """Of all consumers of an app since it was made; they only ever grow.
+    """Counters over all consumers of an app since the app was made; they only ever grow.
 
     Every delivery that a handler got ends in exactly one of ``acked``, ``retried``, ``parked``,
     ``dropped``, ``dead_lettered``, ``requeued``, ``stale_acks`` - or in none, if its handler was

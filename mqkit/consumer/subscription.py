@@ -32,7 +32,7 @@ RESUBSCRIBE_MAX_S = 15.0
 
 
 class Link(Protocol):
-    """What a subscription needs of the app that it belongs to."""
+    """The app, as far as a subscription needs it."""
 
     def consuming_connection(self) -> Connection:
         """Raises :exc:`~mqkit.errors.TransportError` while there is none."""
@@ -43,7 +43,7 @@ class Link(Protocol):
         ...
 
     def current_name(self, queue: str) -> str:
-        """What the broker calls the queue now."""
+        """The name that the broker has for ``queue`` now."""
         ...
 
 

@@ -18,7 +18,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class SlotState(StrEnum):
-    """What a place in the pool holds."""
+    """The states of a slot of the pool."""
 
     OPENING = "opening"
     IDLE = "idle"
@@ -40,7 +40,7 @@ SLOT_TRANSITIONS: dict[SlotState, tuple[SlotState, ...]] = {
 
 
 class SlotView(Protocol):
-    """What a decision needs to know of a slot."""
+    """A slot of the pool, as far as the assignment looks at it."""
 
     @property
     def state(self) -> SlotState: ...
@@ -56,7 +56,7 @@ Slot = TypeVar("Slot", bound=SlotView)
 
 @dataclass(frozen=True, slots=True)
 class Assignment(Generic[Waiter, Slot]):
-    """What to do now. Applying it and asking again gives an empty one."""
+    """The moves to make now. After they are made, the next assignment is empty."""
 
     lend: tuple[tuple[Waiter, Slot], ...]
     drop: tuple[Slot, ...]

@@ -1,4 +1,4 @@
-"""One call of ``publish_batch``: its messages, and what has come of each so far."""
+"""One call of ``publish_batch``: its messages, and their outcomes so far."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BatchRun:
 
     @property
     def octets(self) -> int:
-        """Of their bodies."""
+        """The size of the bodies together."""
         return sum(self._batch.body_octets[self._start : self._start + self.count])
 
     def to_write(self) -> Sequence[Message]:
@@ -58,7 +58,7 @@ class Batch:
         self.body_octets = [len(message.body) for message in messages]
         self._outcomes: list[Outcome | None] = [None] * len(messages)
         self.missing = len(messages)
-        """So many have no outcome yet."""
+        """The number of messages without an outcome."""
         self.sent = 0
         """The messages before this one were written once or more: their first time is in order."""
         if not messages:
@@ -115,7 +115,8 @@ class Batch:
             self.done.exception()  # it has been raised, or came too late for anybody to see it
 
     def outcomes(self, why_missing: str) -> list[Outcome]:
-        """All of them, in order; what is not settled by now is ``Unknown``, and says why."""
+        """All outcomes, in order; a message without one is ``Unknown``, and ``why_missing`` says
+        why."""
         if not self.missing:
             return cast("list[Outcome]", self._outcomes)
         return [

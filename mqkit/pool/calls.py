@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from mqkit.clock import Clock
 
 _KEPT = 64
-"""So many deadlines of calls that are over are not worth a tidying."""
+"""Deadlines of ended calls that the heap may keep: so few are not worth a tidying."""
 
 
 class Call(Protocol):

@@ -113,7 +113,7 @@ class ChannelPool:
 
     @property
     def size(self) -> int:
-        """How many channels exist, in whatever state."""
+        """The number of channels, in whatever state."""
         return len(self._slots)
 
     def lent(self) -> tuple[Loan, ...]:

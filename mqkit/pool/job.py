@@ -1,4 +1,4 @@
-"""What a lane carries: messages of one call that follow each other, and who hears of them."""
+"""The job of a publishing lane: messages of one call that follow each other, and their caller."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class Job(Protocol):
     """One message on its way through a lane, or several of one call. Positions count from 0."""
 
     done: asyncio.Future[Any]
-    """Done when the caller waits no more: nothing of this needs to be published then."""
+    """Done when the caller waits no more: then the job needs no publishing."""
     alone: bool
     """To be written with nothing else in flight: the broker may close the channel for it."""
 
     @property
     def count(self) -> int:
-        """How many messages these are."""
+        """The number of messages."""
         ...
 
     @property
     def octets(self) -> int:
-        """Of their bodies."""
+        """The size of their bodies together."""
         ...
 
     def to_write(self) -> Sequence[Message]:
@@ -47,6 +47,6 @@ class Job(Protocol):
 
 
 def unsettled(was_sent: bool, why: str) -> str:
-    """What to say of a message that has no outcome."""
+    """Why a message has no outcome, in words."""
     fate = "was sent, but not confirmed" if was_sent else "was never sent"
     return f"the message {fate} {why}"

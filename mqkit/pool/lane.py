@@ -37,14 +37,14 @@ RETRY_MAX_S = 5.0
 
 
 class Gate(Protocol):
-    """Who knows whether publishing makes sense now: the supervisor."""
+    """The supervisor, as the one that knows whether publishing makes sense now."""
 
     async def wait_writable(self) -> None:
         """Return when it does. Raises when it never will again."""
         ...
 
     def describe(self) -> str:
-        """What is being waited for, in words."""
+        """The thing that publishing waits for, in words."""
         ...
 
 
@@ -79,7 +79,7 @@ class Lane:
 
     @property
     def load(self) -> int:
-        """How many messages it is busy with."""
+        """The number of messages queued or in flight."""
         return self._load
 
     def put(self, jobs: Iterable[Job]) -> None:
@@ -126,7 +126,7 @@ class Lane:
                 await self._sleep()
 
     def _take(self) -> list[Job]:
-        """What may be written now, in one go, within the window and the bound on bytes: jobs of one
+        """Jobs to write now, in one go, within the window and the bound on bytes: jobs of one
         message each, or one of several."""
         jobs: list[Job] = []
         octets = 0

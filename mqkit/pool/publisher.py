@@ -68,7 +68,7 @@ class Publisher:
 
     @property
     def unsettled(self) -> int:
-        """How many calls of publish are waiting for their outcomes."""
+        """The number of calls of publish that wait for their outcomes."""
         return len(self._calls)
 
     async def publish(self, message: Message, *, deadline_s: float | None = None) -> Outcome:

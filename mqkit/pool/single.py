@@ -25,7 +25,7 @@ class Single:
 
     @property
     def octets(self) -> int:
-        """Of its body."""
+        """The size of the body."""
         return len(self.message.body)
 
     def to_write(self) -> Sequence[Message]:
@@ -34,7 +34,7 @@ class Single:
         return (self.message,)
 
     def part(self, start: int, stop: int) -> Single:
-        """It has no smaller ones."""
+        """The job itself: one message has no parts."""
         return self
 
     def settle(self, position: int, outcomes: Sequence[Outcome]) -> None:

@@ -1,4 +1,4 @@
-"""What mqkit writes on a message that failed, and the message that goes on from there. Pure.
+"""The headers that mqkit writes on a failed message, and the message to republish with them. Pure.
 
 mqkit counts attempts in headers of its own: a broker may ignore the ``x-death`` that a client
 sends (RabbitMQ does since 4.0). The count belongs to one queue (``x-mqkit-queue``): headers that
@@ -29,7 +29,7 @@ PREFIX = "x-mqkit-"
 QUEUE = PREFIX + "queue"
 """The queue whose handler failed."""
 ATTEMPT = PREFIX + "attempt"
-"""How many attempts have failed on that queue."""
+"""The number of attempts that have failed on that queue."""
 FIRST_FAILURE = PREFIX + "first-failure"
 LAST_FAILURE = PREFIX + "last-failure"
 ERROR_TYPE = PREFIX + "error-type"
@@ -41,7 +41,7 @@ ORIGINAL_USER_ID = PREFIX + "original-user-id"
 PARKED_REASON = PREFIX + "parked-reason"
 PARKED_AT = PREFIX + "parked-at"
 REPLAYS = PREFIX + "replays"
-"""How often a person has sent the message back from the parking lot."""
+"""The number of times that a person sent the message back from the parking lot."""
 
 BROKER_DEATH_HEADERS = (
     "x-death",
@@ -65,7 +65,7 @@ MAX_ATTEMPTS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a handler failed, and when (``at`` is aware)."""
+    """A handler's failure: the error, and the time (``at`` is aware)."""
 
     error_type: str
     error_message: str
@@ -83,7 +83,7 @@ class Failure:
 
 
 def failures_of(headers: Mapping[str, Any], queue: str) -> int:
-    """How many attempts have failed on ``queue`` already; 0 for a message that is new there."""
+    """The number of attempts that have failed on ``queue`` already; 0 for a message new there."""
     return count_of(headers, ATTEMPT) if headers.get(QUEUE) == queue else 0
 
 
@@ -161,7 +161,7 @@ def _kept(headers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _message(delivery: Delivery, queue: str, headers: dict[str, Any]) -> Message:
-    """To exactly one queue, over the default exchange; returned if that queue is not there."""
+    """A message to one queue, over the default exchange; returned if that queue is not there."""
     properties = replace(delivery.properties, headers=headers, expiration_ms=None, user_id=None)
     return Message("", queue, delivery.body, properties, mandatory=True)
 

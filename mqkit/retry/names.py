@@ -28,7 +28,7 @@ def parking_lot_name(queue: str) -> str:
 
 
 def is_parking_lot(name: str) -> bool:
-    """Whether ``name`` is a parking lot's, by its form."""
+    """True if ``name`` has the form of a parking lot's name."""
     return name.endswith(PARKED) and len(name) > len(PARKED)
 
 

@@ -24,7 +24,7 @@ BROKER_REASONS = {
 """``reason`` of an ``x-death`` entry (RabbitMQ "Dead Letter Exchanges"), in words."""
 
 SHOWN_BODY_BYTES = 256
-"""How much of a body :meth:`ParkedMessage.to_dict` shows: a look, not a download."""
+"""Bytes of a body that :meth:`ParkedMessage.to_dict` shows: a look, not a download."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ParkedMessage:
         return self.delivery.message_id
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``: plain values; the body's beginning as text."""
+        """The message as plain values, for ``--json``; the body's beginning as text."""
         body = self.delivery.body
         return {
             "message_id": self.message_id,
@@ -91,7 +91,8 @@ class ParkedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which parked messages: all conditions that are set must hold; none set means every one.
+    """A selection of parked messages: all conditions that are set must hold; none set means every
+    one.
 
     ``reason`` and ``error`` are looked for as parts of the reason, and of the error's type or
     message, whatever the case of letters. ``headers`` must be equal, by their text.
@@ -103,7 +104,7 @@ class Selection:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def matches(self, message: ParkedMessage) -> bool:
-        """Whether ``message`` is one of those meant."""
+        """True if all conditions hold for ``message``."""
         if self.message_ids and message.message_id not in self.message_ids:
             return False
         if self.reason.lower() not in message.reason.lower():

@@ -31,7 +31,8 @@ NOT_FOUND = 404
 
 @dataclass(frozen=True, slots=True)
 class ParkingLot:
-    """How full a parking lot is. ``exists`` is false if it was not declared on this broker."""
+    """A parking lot on a broker, with its counts. ``exists`` is false if it was not declared
+    there."""
 
     name: str
     queue: str

@@ -21,7 +21,7 @@ MAX_TIERS = 32
 
 
 class Then(StrEnum):
-    """What becomes of a message when all its retries are used up."""
+    """The end of a message that has used up its retries."""
 
     PARK = "park"
     DROP = "drop"
@@ -49,7 +49,7 @@ class DiscardAction:
 
 
 Action: TypeAlias = RetryAction | ParkAction | DiscardAction
-"""What the consumer does with a message whose handler raised."""
+"""The consumer's action on a message whose handler raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class RetryPolicy:
 
     @property
     def parks(self) -> bool:
-        """Whether the queue has a parking lot."""
+        """True if the policy ends in a parking lot."""
         return self.then is Then.PARK
 
     @property
@@ -108,7 +108,7 @@ class RetryPolicy:
         )
 
     def decide(self, failures: int, raised: BaseException) -> Action:
-        """What to do after a handler raised ``raised``; ``failures`` counts the earlier ones.
+        """The action after a handler raised ``raised``; ``failures`` counts the earlier ones.
 
         Raises :exc:`~mqkit.errors.ConfigurationError` for a ``RetryLater`` longer than the last
         tier: the handler is wrong, so the caller parks the message (:meth:`give_up`) and says so.

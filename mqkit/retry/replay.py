@@ -34,7 +34,7 @@ Step = Callable[[str], AbstractAsyncContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
-    """What is to be replayed, where to, and how fast."""
+    """A replay as it is asked for: the messages, the target queue, and the rate."""
 
     lot: str
     to: str
@@ -51,13 +51,13 @@ class ReplayRequest:
 
     @property
     def window(self) -> int:
-        """How many go out together: at most what the rate allows in a second."""
+        """The number of messages sent together: at most what the rate allows in a second."""
         return WINDOW if self.rate_per_s is None else max(1, min(WINDOW, int(self.rate_per_s)))
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """What a replay has come to, so far or at the end.
+    """The counts of a replay, so far or at the end.
 
     ``replayed`` were confirmed and acked (in a dry run: would be sent). ``skipped`` were not
     chosen, ``guarded`` were replayed too often before: both are still in the parking lot.
@@ -75,7 +75,7 @@ class ReplayReport:
     dry_run: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """The counts as plain values, for ``--json``."""
         return {
             "lot": self.lot,
             "to": self.to,

@@ -1,4 +1,4 @@
-"""What a handler raises to say what it wants done with its message.
+"""Exceptions by which a handler asks for a settlement: retry later, park, drop.
 
 These are not errors: they never leave the consumer. Any *other* exception of a handler means "try
 again by the queue's retry policy".

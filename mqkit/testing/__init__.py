@@ -1,4 +1,4 @@
-"""What users of mqkit test with: a real RabbitMQ for the time of a test.
+"""Testing with mqkit: a real RabbitMQ for the time of a test.
 
 The only room of mqkit that may import :mod:`reference_broker`.
 """

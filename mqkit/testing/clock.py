@@ -38,7 +38,7 @@ class FakeClock:
 
     @property
     def waiting(self) -> int:
-        """How many sleeps and timeouts are pending."""
+        """The number of sleeps and timeouts that are pending."""
         return len(self._alarms)
 
     def advance(self, delay_s: float) -> None:

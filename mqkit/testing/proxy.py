@@ -53,7 +53,7 @@ class FaultyProxy:
         self._refusing = False
         self._confirms_left: int | None = None
         self.accepted = 0
-        """How many connections clients have opened so far."""
+        """The number of connections that clients have opened so far."""
         self.host = "127.0.0.1"
         self.port = 0
 
@@ -74,7 +74,7 @@ class FaultyProxy:
 
     @property
     def connections(self) -> int:
-        """How many connections are open through it now."""
+        """The number of connections that are open through the proxy now."""
         return len(self._links)
 
     async def __aenter__(self) -> FaultyProxy:

@@ -57,7 +57,7 @@ class RabbitMQUnavailable(Unreachable):
 
 
 class Source(StrEnum):
-    """Where a RabbitMQ came from."""
+    """The origin of a RabbitMQ."""
 
     ENVIRONMENT = "environment"
     CONTAINER = "container"
@@ -136,7 +136,7 @@ def _local(node: Node) -> RabbitMQ:
 
 
 def _docker_missing() -> str | None:
-    """Why no container can be had, or ``None`` when Docker answers."""
+    """The reason why no container can be had, or ``None`` when Docker answers."""
     try:
         docker = import_module("docker")
         import_module("testcontainers.core.container")

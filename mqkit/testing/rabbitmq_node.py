@@ -25,7 +25,7 @@ from pathlib import Path
 import httpx
 
 PACKAGED_SCRIPTS = ("/usr/lib/rabbitmq/bin/rabbitmq-server",)
-"""Where packages keep the real script; on other systems the one on ``PATH`` is the real one."""
+"""The real script in packages; on other systems the one on ``PATH`` is the real one."""
 
 WRAPPER_FOLDER = "/usr/sbin"
 
@@ -47,7 +47,7 @@ STOP_TIMEOUT_S = 20.0
 """A node that has not gone this long after SIGTERM is killed."""
 
 LOG_TAIL_CHARACTERS = 600
-"""How much of a failed node's output goes into the error."""
+"""Characters of a failed node's output that go into the error."""
 
 
 class NodeFailed(Exception):
@@ -206,7 +206,7 @@ def _wait_until_up(
 
 
 def is_up(host: str, amqp_port: int, management_port: int) -> bool:
-    """Whether a RabbitMQ there accepts connections and its management API answers."""
+    """True if a RabbitMQ at ``host`` accepts connections and its management API answers."""
     with socket.socket() as probe:
         probe.settimeout(1)
         if probe.connect_ex((host, amqp_port)) != 0:

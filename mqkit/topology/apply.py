@@ -23,7 +23,7 @@ from mqkit.transport.seam import Channel
 
 
 class StepState(StrEnum):
-    """What became of a step."""
+    """The results that a step can have."""
 
     KEPT = "kept"
     """Nothing was to be done, or a deletion was not allowed."""
@@ -42,7 +42,7 @@ class StepResult:
     differences: tuple[Difference, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """The step as plain values, for ``--json``."""
         return {
             **self.step.to_dict(),
             "state": str(self.state),
@@ -53,7 +53,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What an apply came to."""
+    """The result of an apply, step by step."""
 
     vhost: str
     results: tuple[StepResult, ...]
@@ -64,11 +64,11 @@ class Applied:
         return tuple(item for item in self.results if item.state is StepState.QUARANTINED)
 
     def count(self, state: StepState) -> int:
-        """How many steps came to that."""
+        """The number of steps in ``state``."""
         return sum(item.state is state for item in self.results)
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``; the names in it are stable."""
+        """All steps as plain values, for ``--json``; the names in it are stable."""
         return {
             "vhost": self.vhost,
             "summary": {str(state): self.count(state) for state in StepState},

@@ -23,7 +23,8 @@ _ORDER = (Exchange, Queue, Binding)
 
 @dataclass(frozen=True, slots=True)
 class Redeclared:
-    """What one pass came to: how many objects are declared now, and which were refused."""
+    """The result of one pass of declaring: how many objects are declared now, and which were
+    refused."""
 
     declared: int
     quarantined: tuple[Quarantined, ...]
@@ -82,8 +83,8 @@ class TopologyCache:
             self._current_names.pop(declaration.name, None)
 
     def current_name(self, queue: str) -> str:
-        """What the broker calls ``queue`` now; the same name but for exclusive and server-named
-        queues."""
+        """The name that the broker has for ``queue`` now; the same name but for exclusive and
+        server-named queues."""
         return self._current_names.get(queue, queue)
 
     @property
@@ -98,7 +99,7 @@ class TopologyCache:
 
     @property
     def quarantined(self) -> tuple[Quarantined, ...]:
-        """What the broker refused when it was declared last."""
+        """The declarations that the broker refused at the last pass."""
         return tuple(self._quarantine.values())
 
     async def declare_all(self, open_channel: OpenChannel) -> Redeclared:
@@ -148,7 +149,7 @@ class TopologyCache:
                 await channel.declare(declaration)
 
     async def _is_there(self, name: str, channel: ThrowAwayChannel) -> bool:
-        """Whether the queue lives on under its current name: the connection is the same, and a
+        """True if the queue lives on under its current name. Then the connection is the same, and a
         fresh queue beside it would fill up with nobody to read it."""
         current = self._current_names.get(name)
         if current is None:
@@ -161,7 +162,7 @@ class TopologyCache:
 
 
 def _hangs_on(key: Key, gone: Key) -> bool:
-    """Whether ``key`` is a binding from or to the object ``gone``."""
+    """True if ``key`` is a binding from or to the object ``gone``."""
     if key[0] != "binding":
         return False
     _, source, kind, destination, *_ = key

@@ -77,12 +77,12 @@ def compile_queues(model: QueueModel) -> tuple[Queue, ...]:
 
 
 def exchange_arguments(model: ExchangeModel) -> dict[str, Any]:
-    """What the model's keys (not its raw arguments) compile to."""
+    """The arguments of ``exchange.declare`` that the model's keys (not its raw arguments) give."""
     return {} if model.alternate is None else {"alternate-exchange": model.alternate}
 
 
 def queue_arguments(model: QueueModel) -> dict[str, Any]:
-    """What the model's keys (not its raw arguments) compile to."""
+    """The arguments of ``queue.declare`` that the model's keys (not its raw arguments) give."""
     said = {
         "x-queue-type": None if model.type is None else str(model.type),
         "x-message-ttl": model.message_ttl_ms,
@@ -105,7 +105,7 @@ def _overflow(model: QueueModel) -> dict[str, Any]:
 
 
 def _dead_lettering(model: QueueModel) -> dict[str, Any]:
-    """Where the broker puts what it would otherwise throw away.
+    """The dead-letter arguments of a queue.
 
     A queue with a parking lot sends it there if the broker throws anything away by itself: an
     overflow, an expiry, or a quorum queue's delivery limit. A queue that says ``overflow:`` has

@@ -177,7 +177,7 @@ def topic_matches(pattern: str, key: str) -> bool:
 def _bindings(
     models: Iterable[ExchangeModel | QueueModel],
 ) -> dict[str, list[tuple[str, str]]]:
-    """For each source: the keys and the names of what is bound to it."""
+    """Binding keys and destination names, by source exchange."""
     bindings: dict[str, list[tuple[str, str]]] = {}
     for model in models:
         for bind in model.bind:

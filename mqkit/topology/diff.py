@@ -1,4 +1,5 @@
-"""How a broker differs from what a file wants. Pure: two sets of declarations in, changes out."""
+"""The differences between a topology file and a broker. Pure: two sets of declarations in, changes
+out."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ Key: TypeAlias = tuple[str, ...]
 
 
 class ChangeKind(StrEnum):
-    """What is the matter with one object."""
+    """The results of comparing one object."""
 
     SAME = "same"
     MISSING = "missing"
@@ -35,7 +36,7 @@ class Difference:
         return f"{self.field}: is {_show(self.actual)}, wanted {_show(self.desired)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """The difference as plain values, for ``--json``."""
         return {"field": self.field, "desired": self.desired, "actual": self.actual}
 
 
@@ -71,7 +72,7 @@ def diff(desired: Sequence[Declaration], actual: Snapshot) -> tuple[Change, ...]
 
 
 def key_of(declaration: Declaration) -> Key:
-    """What makes two declarations speak about the same object."""
+    """The identity of a declared object: equal for two declarations of the same one."""
     match declaration:
         case Exchange(name=name):
             return ("exchange", name)

@@ -214,7 +214,7 @@ MAX_NUMBER_LENGTH = 40
 
 
 def resolve_plain(text: str) -> Scalar:
-    """What an unquoted scalar means (YAML 1.2 core schema, decimal numbers only)."""
+    """The value of an unquoted scalar (YAML 1.2 core schema, decimal numbers only)."""
     if text in _WORDS:
         return _WORDS[text]
     if len(text) <= MAX_NUMBER_LENGTH:

@@ -184,7 +184,8 @@ def _binds(bindings: Iterable[Binding], name: str, *, to_exchange: bool) -> tupl
 
 
 def _with_externals(topology: Topology) -> Topology:
-    """What is referred to and is not there becomes external, so that the file is complete."""
+    """Add exchanges and queues that are referred to and missing, as external ones: the file is
+    complete then."""
     exchanges = {model.name for model in topology.exchanges}
     queues = {part.name for model in topology.queues for part in compile_queues(model)}
     missing_exchanges: dict[str, None] = {}

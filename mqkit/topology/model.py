@@ -43,7 +43,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """Where a queue dead-letters; without ``key`` a message keeps its own routing key."""
+    """The dead-letter target of a queue; without ``key`` a message keeps its own routing key."""
 
     exchange: str
     key: str | None = None
@@ -99,12 +99,12 @@ class QueueModel:
 
     @property
     def has_parking_lot(self) -> bool:
-        """Whether its retry policy ends in a parking lot."""
+        """True if the queue's retry policy ends in a parking lot."""
         return self.retry is not None and self.retry.parks
 
     @property
     def is_limited(self) -> bool:
-        """Whether it has a length limit of the model's (not a raw argument)."""
+        """True if the queue has a length limit of the model's (not a raw argument)."""
         return self.max_length is not None or self.max_length_bytes is not None
 
 

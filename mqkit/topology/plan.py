@@ -1,4 +1,4 @@
-"""What an apply would do, step by step, with a verdict and its reasons for each. Pure."""
+"""The plan of an apply: its steps, with a verdict and reasons for each. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mqkit.topology.snapshot import LiveQueue, Snapshot
 
 
 class Verdict(StrEnum):
-    """How dangerous a step is."""
+    """The danger of a step."""
 
     NO_OP = "no-op"
     """Nothing is done."""
@@ -26,7 +26,7 @@ class Verdict(StrEnum):
 
 
 class StepAction(StrEnum):
-    """What an apply does at a step."""
+    """The action of an apply at a step."""
 
     KEEP = "keep"
     CREATE = "create"
@@ -48,7 +48,7 @@ class Step:
     consumers: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """The step as plain values, for ``--json``."""
         return {
             "verdict": str(self.verdict),
             "action": str(self.action),
@@ -73,11 +73,11 @@ class Plan:
         return tuple(step for step in self.steps if step.verdict is not Verdict.NO_OP)
 
     def count(self, verdict: Verdict) -> int:
-        """How many steps have that verdict."""
+        """The number of steps with ``verdict``."""
         return sum(step.verdict is verdict for step in self.steps)
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``; the names in it are stable."""
+        """The plan as plain values, for ``--json``; the names in it are stable."""
         return {
             "vhost": self.vhost,
             "summary": {str(verdict): self.count(verdict) for verdict in Verdict},

@@ -43,7 +43,7 @@ class Quarantined:
         return cls(declaration, error, differences_in(error.reply_text))
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json`` and logs."""
+        """The refusal as plain values, for ``--json`` and logs."""
         return {
             **describe(self.declaration),
             "reply_code": self.error.reply_code,

@@ -1,4 +1,5 @@
-"""From the tree of a file to the model. Every fault of form is found in one pass."""
+"""The reader of a topology file: from its tree to the model. Every fault of form is found in one
+pass."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ def loads(text: str, file: str = "topology") -> Topology:
 
 
 def check(text: str, file: str = "topology") -> tuple[Topology, list[Fault]]:
-    """What could be read of ``text``, and every fault, sorted by line. Never raises."""
+    """The topology in ``text`` as far as it could be read, and every fault, sorted by line. Never
+    raises."""
     root, faults = parse_document(text)
     if root is None:
         return Topology(file=file), sorted(faults)

@@ -48,7 +48,7 @@ class Section:
         self.faults.append(Fault(line, path, f"{show(node)} is not {expected}"))
 
     def has(self, key: str) -> bool:
-        """Whether the key is there at all, right or wrong."""
+        """True if the section has ``key``, with a right value or a wrong one."""
         return key in self._entries
 
     def lines(self) -> dict[str, int]:
@@ -112,7 +112,7 @@ class Section:
         return None if node is None else self.duration_of(node, self.child(key), least_ms)
 
     def duration_of(self, node: Node, path: str, least_ms: int) -> int | None:
-        """The same, for a node that is not a key's value."""
+        """A duration in milliseconds, of a node that is not a key's value."""
         if not isinstance(node, ScalarNode) or not isinstance(node.value, str):
             self.fault(node.line, path, node, f"a duration (expected something like {EXAMPLES})")
             return None
@@ -195,7 +195,7 @@ def segment(name: str) -> str:
 
 
 def show(node: Node) -> str:
-    """What was found, in few words."""
+    """The node's value, in few words."""
     match node:
         case ScalarNode(value=None):
             return "nothing"

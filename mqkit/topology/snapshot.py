@@ -1,4 +1,4 @@
-"""What a broker really has, read over its management HTTP API.
+"""A snapshot of a broker's objects, read over its management HTTP API.
 
 The paths and names are RabbitMQ's, so that one client reads RabbitMQ and the reference broker.
 Left out is what no file declares: the default exchange and its bindings, and everything named
@@ -51,7 +51,7 @@ class Snapshot:
 
     @property
     def declarations(self) -> tuple[Declaration, ...]:
-        """As they would be declared: exchanges, queues, bindings."""
+        """The declarations of all objects: exchanges, queues, bindings."""
         return (*self.exchanges, *(live.queue for live in self.queues), *self.bindings)
 
     @classmethod

@@ -1,5 +1,5 @@
-"""What a topology means, checked as a whole: every rule here stands for a message that would be
-lost, or for a declaration that the broker would refuse half-way through an apply.
+"""The rules of meaning for a whole topology. Each stands for a message that would be lost, or for a
+declaration that the broker would refuse half-way through an apply.
 
 The rules are functions from a topology to faults; each says what was found, and what to write
 instead.

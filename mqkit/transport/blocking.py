@@ -106,7 +106,7 @@ class BlockingConnection(Protocol):
     def is_open(self) -> bool: ...
     @property
     def server_properties(self) -> dict[str, object]:
-        """What the broker said of itself: ``product``, ``version``, ``capabilities`` ..."""
+        """The broker's own description: ``product``, ``version``, ``capabilities`` ..."""
         ...
 
     @property

@@ -14,7 +14,7 @@ from mqkit.errors import Closed, ConfigurationError
 
 
 class ConnectionThread(ABC):
-    """Who inherits from it says in :meth:`_run` what the thread does, and starts ``_thread``."""
+    """A subclass says in :meth:`_run` what the thread does, and starts ``_thread``."""
 
     def __init__(self, name: str) -> None:
         self._process_id = os.getpid()
@@ -27,7 +27,7 @@ class ConnectionThread(ABC):
         """All that the thread does. It must not raise."""
 
     def is_current(self) -> bool:
-        """Whether this is the connection's own thread: a callback."""
+        """True on the connection's own thread, so in its callbacks."""
         return threading.get_ident() == self._own_ident
 
     def join(self, timeout_s: float) -> None:

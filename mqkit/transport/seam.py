@@ -65,7 +65,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a broker is, and how to log in. Parse one from a URL with :func:`mqkit.url.parse`.
+    """A broker's address, and the login for it. Parse one from a URL with :func:`mqkit.url.parse`.
 
     ``external``: by the client's certificate (EXTERNAL) and not by the credentials.
     """
@@ -96,7 +96,7 @@ class Channel(Protocol):
 
     @property
     def unconfirmed(self) -> int:
-        """How many publishes the broker has not answered yet; 0 without confirms."""
+        """The number of publishes that the broker has not answered; 0 without confirms."""
         ...
 
     async def wait_quiescent(self) -> None:
@@ -190,7 +190,7 @@ class Connection(Protocol):
     def is_open(self) -> bool: ...
     @property
     def server_properties(self) -> dict[str, object]:
-        """What the broker said of itself: ``product``, ``version``, ``capabilities`` ..."""
+        """The broker's own description: ``product``, ``version``, ``capabilities`` ..."""
         ...
 
     async def channel(self, *, confirms: bool = False) -> Channel:

@@ -1,4 +1,4 @@
-"""How much may be unconfirmed on one channel of a blocking adapter: so many messages and bytes.
+"""The bound on unconfirmed publishes of one channel of a blocking adapter, in messages and bytes.
 
 A publisher takes a place before its message is queued, and the place is given back when the
 message is answered. So the window bounds what is queued, what lies in write buffers and what the
@@ -13,10 +13,10 @@ DEFAULT_WINDOW_MESSAGES = 8192
 """RabbitMQ confirms a batch per disk sync; some thousands keep it busy between two of them."""
 
 DEFAULT_WINDOW_BYTES = 32 * 1024 * 1024
-"""What one channel may hold in memory, whatever the size of the messages."""
+"""The memory that one channel may hold, whatever the size of the messages."""
 
 MESSAGE_OVERHEAD_BYTES = 256
-"""What a message costs beside its body: frames, properties, the entry in the ledger."""
+"""The cost of a message beside its body: frames, properties, the entry in the ledger."""
 
 
 @dataclass(frozen=True, slots=True)

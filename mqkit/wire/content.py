@@ -43,7 +43,7 @@ class Command:
 
 
 class _Expecting(Enum):
-    """What the channel's next frame has to be. Any other one is refused."""
+    """The frame type that a channel's next frame must have. Any other one is refused."""
 
     METHOD = FrameType.METHOD
     HEADER = FrameType.HEADER

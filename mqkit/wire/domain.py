@@ -20,7 +20,8 @@ from typing import Annotated, Any
 
 
 class Domain(Enum):
-    """How an argument is put on the wire (spec section 4.2.5). The value is its struct format."""
+    """Domains of arguments, as they are encoded (spec section 4.2.5). A number's value is its
+    struct format."""
 
     OCTET = "B"
     SHORT = "H"

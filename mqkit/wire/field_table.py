@@ -124,7 +124,7 @@ class _TableReader:
         return values, end
 
     def _extent(self, offset: int, limit: int, depth: int) -> tuple[int, int]:
-        """Where the entries start and end, by the length at ``offset``."""
+        """Start and end of the entries of a table or an array, by the length at ``offset``."""
         if depth > MAX_TABLE_DEPTH:
             raise _broken(f"nested deeper than {MAX_TABLE_DEPTH}")
         start = offset + 4

@@ -77,7 +77,7 @@ INTEGERS = {
 }
 
 FLOATS = {"f": struct.Struct(">f"), "d": struct.Struct(">d")}
-"""What they pack and unpack may be no finite number, which is not a value."""
+"""Packed and unpacked floats may be infinite or NaN, which the callers refuse."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,5 +159,6 @@ _FIELDS = tuple(
 
 @lru_cache(maxsize=256)
 def _decoders_of(flags: int) -> tuple[tuple[str, Decoder], ...]:
-    """What to read for these flags. Peers use a few combinations, over and over."""
+    """Names and decoders of the properties that ``flags`` announce. Peers use a few combinations,
+    over and over."""
     return tuple((name, decode) for name, flag, _, decode in _FIELDS if flags & flag)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 PROTOCOL_HEADER = b"AMQP\x00\x00\x09\x01"
-"""What a client sends first; what a server sends back to a client that sent anything else."""
+"""The first octets of a client; a server's answer to a client that began with others."""
 
 FRAME_END = 0xCE
 """The octet after every frame's payload."""
@@ -18,7 +18,8 @@ FRAME_HEADER_SIZE = 7
 """Type, channel and size: what comes before a frame's payload."""
 
 FRAME_OVERHEAD = FRAME_HEADER_SIZE + 1
-"""What a frame adds to its payload; so a body is split at ``frame_max - FRAME_OVERHEAD``."""
+"""The octets that a frame adds to its payload; so a body is split at ``frame_max -
+FRAME_OVERHEAD``."""
 
 FRAME_MIN_SIZE = 4096
 """Every peer must take frames of this size, and none may be larger before tune-ok (4.2.3)."""
@@ -28,7 +29,7 @@ MAX_SHORTSTR_SIZE = 255
 
 
 class FrameType(IntEnum):
-    """What a frame carries (spec section 4.2.3)."""
+    """The frame types (spec section 4.2.3)."""
 
     METHOD = 1
     HEADER = 2

@@ -27,21 +27,21 @@ MESSAGE_BYTES_MAX_DEFAULT = 16 * 1024 * 1024
 
 
 class OnUnroutable(StrEnum):
-    """What to do with a message that no queue takes."""
+    """The treatment of a message that no queue takes."""
 
     FAIL = "fail"
     DROP = "drop"
 
 
 class OnBadRow(StrEnum):
-    """What to do with a row that can't be made a message."""
+    """The treatment of a row that can't be made a message."""
 
     FAIL = "fail"
     DROP = "drop"
 
 
 class MessageIds(StrEnum):
-    """Where message ids come from."""
+    """The source of message ids."""
 
     AUTO = "auto"
     """``{job}/{partition}/{row}``: the same in every attempt of a task."""
@@ -52,7 +52,8 @@ class MessageIds(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkOptions:
-    """What a job was told. Raises :exc:`~mqkit.errors.ConfigurationError` for what can't be.
+    """The options of a job. Raises :exc:`~mqkit.errors.ConfigurationError` for values that can't
+    be.
 
     A value given here wins over the column of the same meaning. ``message_ids`` of ``None`` means
     the column where there is one, else ``auto``. The two timeouts count time without any progress;

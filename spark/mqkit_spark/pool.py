@@ -23,7 +23,7 @@ IDLE_MAX_S = 60.0
 """An idle connection is closed at the next use of the pool after this time."""
 
 IDLE_MAX = 4
-"""So many idle connections are kept; the one idle longest goes first."""
+"""The most idle connections that are kept; the one idle longest goes first."""
 
 _Key = tuple[int, str, BlockingChoice, WindowSize]
 

@@ -1,4 +1,4 @@
-"""What was published, counted: per task, and for a job."""
+"""Reports of publishing, with counts: per task, and for a job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class PublishFailed(MqkitError):
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """What one attempt of one task did.
+    """The counts of one attempt of one task.
 
     ``rows`` is ``confirmed + unroutable + bad_rows``. ``resent`` counts messages sent once more
     because the broker nacked them, or because a lost connection left them in doubt: those may be
@@ -39,7 +39,7 @@ class TaskReport:
     last_id: str | None = None
 
     def to_json(self) -> str:
-        """For the way from an executor to the caller."""
+        """The report as JSON, for the way from an executor to the caller."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -50,7 +50,7 @@ class TaskReport:
 
 @dataclass(frozen=True, slots=True)
 class PublishReport:
-    """What a job did: the sums over its tasks, the attempts that Spark accepted.
+    """The counts of a job: the sums over its tasks, the attempts that Spark accepted.
 
     ``retried_tasks`` counts tasks of which an earlier attempt had failed; what that had published
     before is in the queues as well, under the same ids.

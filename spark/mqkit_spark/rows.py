@@ -99,7 +99,7 @@ class RowReader:
 
 
 def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
-    """Why the row can't be a message; ``None`` when it can."""
+    """The reason why the row can't be a message; ``None`` when it can."""
     body = value["body"]
     if body is None:
         return "body is null"

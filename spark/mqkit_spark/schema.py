@@ -1,4 +1,5 @@
-"""Which columns of a DataFrame become what of a message. Checked before the job starts.
+"""The columns of a DataFrame, and the fields of a message that they become. Checked before the job
+starts.
 
 ===================  =====================  ==========================================
 column               type                   meaning

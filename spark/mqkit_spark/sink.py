@@ -23,16 +23,18 @@ from mqkit_spark.options import OnUnroutable, SinkOptions
 from mqkit_spark.report import PublishFailed
 
 CHUNK_MESSAGES = 500
-"""So many are handed to the transport at a time; between two, finished outcomes are taken off."""
+"""Messages handed to the transport at a time; between two such calls, finished outcomes are taken
+off."""
 
 POLL_INTERVAL_S = 0.25
-"""How often a wait looks whether its time is up."""
+"""Seconds between two looks of a wait at its deadline."""
 
 RETRY_PAUSE_S = 0.2
-"""Before a nacked message is sent again; doubled each time. A full queue needs time to drain."""
+"""The pause before a nacked message is sent again; doubled each time. A full queue needs time to
+drain."""
 
 Borrow = Callable[[SinkOptions], AbstractContextManager[BlockingConnection]]
-"""How a sink gets its connection: :func:`mqkit_spark.pool.borrowed`, or a test's own."""
+"""The source of a sink's connection: :func:`mqkit_spark.pool.borrowed`, or a test's own."""
 
 
 @dataclass(slots=True)
@@ -41,12 +43,13 @@ class _InFlight:
     attempt: int
     future: Future[Outcome]
     channel: BlockingChannel
-    """What it was sent on: the sink may have another by the time that it looks at the outcome."""
+    """The channel of the publish: the sink may have another by the time that it looks at the
+    outcome."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """What a sink has done so far."""
+    """The counts of a sink so far."""
 
     confirmed: int = 0
     unroutable: int = 0

@@ -1,4 +1,4 @@
-"""What one Spark task does: Arrow batches in, confirmed messages out, a report back."""
+"""One Spark task: Arrow batches in, confirmed messages out, a report back."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ LOGGER = logging.getLogger("mqkit.spark")
 
 @dataclass
 class TaskCommitted(WriterCommitMessage):
-    """What a task sends to the commit."""
+    """A task's report on its way to the commit."""
 
     report: TaskReport
 

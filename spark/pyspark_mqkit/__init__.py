@@ -1,4 +1,4 @@
-"""By this Spark finds ``format("amqp")`` by itself.
+"""The shim by which Spark finds ``format("amqp")`` by itself.
 
 Spark imports every top-level module named ``pyspark_*`` and takes its ``DefaultSource``. If one of
 them raises, it finds none at all; so this one never does: where mqkit's Spark part can't be

@@ -46,7 +46,7 @@ class Got:
 
 
 class Inbox(Protocol):
-    """What a consumer has received."""
+    """The messages that a consumer has received."""
 
     tag: str
 

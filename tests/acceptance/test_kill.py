@@ -43,7 +43,7 @@ LOST = (aiormq.exceptions.AMQPError, ConnectionError, asyncio.TimeoutError, Runt
 
 @dataclass
 class Evidence:
-    """What clients saw, over all rounds."""
+    """The observations of clients, over all rounds."""
 
     confirmed: set[str] = field(default_factory=set)
     delivered: set[str] = field(default_factory=set)

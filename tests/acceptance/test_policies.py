@@ -44,7 +44,8 @@ class Policies:
         self.api.delete(f"/api/policies/%2F/{quote(name)}").raise_for_status()
 
     def of_queue(self, name: str) -> tuple[Any, Any, Any]:
-        """What the broker says that applies to a queue."""
+        """A queue's policy, operator policy and effective definition, as the broker reports
+        them."""
         row = self.api.get(f"/api/queues/%2F/{quote(name)}").json()
         keys = ("policy", "operator_policy", "effective_policy_definition")
         policy, operator, effective = (row.get(key) for key in keys)

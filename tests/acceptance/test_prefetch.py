@@ -12,7 +12,7 @@ Names = Callable[[str], str]
 
 
 class Consumption:
-    """What the consumers of one channel receive, by consumer tag and delivery tag."""
+    """The deliveries to the consumers of one channel, by consumer tag and delivery tag."""
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection

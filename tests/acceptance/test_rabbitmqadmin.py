@@ -74,7 +74,7 @@ delete vhost name={v}
 
 
 class Said(NamedTuple):
-    """What one command came to."""
+    """One command with its exit code and output."""
 
     command: str
     code: int

@@ -1,4 +1,4 @@
-"""What a broker refuses, with which code and words, and what it leaves standing."""
+"""Refusals by a broker: code and words, and what is left standing."""
 
 from __future__ import annotations
 

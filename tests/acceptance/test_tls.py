@@ -99,7 +99,8 @@ def _rabbitmq(authority: Authority, files: CertificateFiles) -> Iterator[tuple[i
 
 
 def with_pika(broker: TlsBroker, context: ssl.SSLContext, *, external: bool) -> bytes | None:
-    """What comes back of a message through a queue that the login may declare."""
+    """Send a message through a queue that the login may declare, and return the body that comes
+    back."""
     parameters = pika.ConnectionParameters(
         "localhost", broker.port, ssl_options=pika.SSLOptions(context, "localhost")
     )

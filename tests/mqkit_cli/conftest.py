@@ -18,7 +18,7 @@ from mqkit_cli.errors import run_guarded
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """What a command came to."""
+    """A command's exit code and output."""
 
     returncode: int
     stdout: str

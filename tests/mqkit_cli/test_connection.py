@@ -1,4 +1,4 @@
-"""What follows from --url and --management-url."""
+"""The brokers that follow from --url and --management-url."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a management API answers, in words."""
+"""A management API's answers, in words."""
 
 from __future__ import annotations
 

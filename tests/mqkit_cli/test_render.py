@@ -1,4 +1,4 @@
-"""What is shown."""
+"""The output of commands: tables, JSON, and printable text."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Target:
     name: str = field(default_factory=lambda: f"test-spark-{uuid.uuid4()}")
 
     def count(self) -> int:
-        """How many messages are ready."""
+        """The number of ready messages."""
         return int(self.channel.queue_declare(self.name, passive=True).method.message_count)
 
     def consume_all(self) -> list[tuple[str, bytes, pika.BasicProperties]]:

@@ -186,7 +186,7 @@ class Steps:
         self._queue = queue
 
     def run(self) -> str:
-        """What the sink fails with when it goes on after the break."""
+        """The error of the sink when it goes on after the break."""
         failure = pytest.raises(PublishFailed)
         with failure as error, PartitionSink(self._options, self._lend) as sink:
             sink.send(to(self._queue, 1))

@@ -47,7 +47,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def mistakes() -> list[str]:
-    """What the browser's console calls errors. A test that provokes one takes it out."""
+    """The errors in the browser's console. A test that provokes one takes it out."""
     return []
 
 

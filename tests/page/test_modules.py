@@ -45,7 +45,7 @@ def test_the_scale_of_a_chart(module: Call, largest: float, top: float) -> None:
 
 
 def rates(context: BrowserContext, *answers: Any) -> Any:
-    """What one Rates says of answers, each `[milliseconds, message_stats]`."""
+    """The rates that one Rates gives for answers, each `[milliseconds, message_stats]`."""
     page = context.new_page()
     page.goto("/")
     return page.evaluate(

@@ -1,4 +1,5 @@
-"""What the page's files may not have, read as text. The browser's tests say that it works."""
+"""Mistakes that the page's files may not have, read as text. The browser's tests say that the page
+works."""
 
 from __future__ import annotations
 

@@ -146,4 +146,4 @@ CATALOGUE = {
         Entry("ttl-dlx", f"every message expires after {TTL_MS} ms and is dead-lettered", expiry),
     )
 }
-"""All persistent, confirmed and acked, unless their text says something else."""
+"""All scenarios by name: persistent, confirmed and acked, unless their text says something else."""

@@ -41,12 +41,12 @@ def chosen(names: Sequence[str], bodies: Sequence[int]) -> Iterator[Scenario]:
 
 
 def others(rabbitmq: bool, against: Sequence[str]) -> list[str]:
-    """Who competes with the reference broker."""
+    """The brokers that compete with the reference broker."""
     return list(dict.fromkeys([RABBITMQ, *against] if rabbitmq else against))
 
 
 def modes(entrants: Sequence[Entrant]) -> str:
-    """What each does to the disk before it confirms, in a line each."""
+    """Each entrant's sync before a confirm, in a line each."""
     return "\n".join(
         f"* {entrant.name}: sync before a confirm: {entrant.sync_mode}." for entrant in entrants
     )

@@ -52,7 +52,7 @@ def compete(
 
 
 def play(stage: Stage, seconds: float) -> Round:
-    """One round. The broker's CPU is from before the first publish until all has arrived."""
+    """Play one round. The broker's CPU is from before the first publish until all has arrived."""
     contestant = stage.contestant
     with without_collection():
         before = contestant.cpu_s() if contestant.pid else None
@@ -84,7 +84,8 @@ def without_collection() -> Iterator[None]:
 def _messages_per_sync(
     results: Sequence[Round], before: int | None, after: int | None
 ) -> float | None:
-    """Over all rounds together: RabbitMQ's own count of its syncs lags by seconds."""
+    """Messages per sync over all rounds together: RabbitMQ's own count of its syncs lags by
+    seconds."""
     if before is None or after is None or after <= before:
         return None
     return sum(each.messages for each in results) / (after - before)

@@ -114,7 +114,8 @@ def listener(port: int) -> int:
 
 
 def _open_files(process: Path) -> Iterator[str]:
-    """What its descriptors are; nothing of a process that has ended, or is somebody else's."""
+    """The targets of a process's file descriptors; none of a process that has ended, or is somebody
+    else's."""
     try:
         descriptors = list((process / "fd").iterdir())
     except OSError:
@@ -127,6 +128,7 @@ def _open_files(process: Path) -> Iterator[str]:
 
 
 def allow_many_connections() -> None:
-    """As many file descriptors as the system lets us have; the brokers started here inherit it."""
+    """Allow this process as many file descriptors as the system does; the brokers started here
+    inherit the limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

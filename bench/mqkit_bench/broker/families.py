@@ -39,17 +39,17 @@ def one_queue(
 
 
 def depth(count: int, body_bytes: int) -> Scenario:
-    """Over a standing backlog of ``count`` messages."""
+    """A scenario over a standing backlog of ``count`` messages."""
     return one_queue(f"{count:,} deep", body_bytes, backlog=count)
 
 
 def idle_connections(count: int, body_bytes: int) -> Scenario:
-    """Beside ``count`` connections that do nothing."""
+    """A scenario beside ``count`` connections that do nothing."""
     return one_queue(f"{count:,} idle connections", body_bytes, idle=[Subscription(())] * count)
 
 
 def idle_consumers(count: int, body_bytes: int) -> Scenario:
-    """Beside ``count`` consumers of queues that are empty."""
+    """A scenario beside ``count`` consumers of queues that are empty."""
     return one_queue(f"{count:,} idle consumers", body_bytes, idle=consumer_crowd(count))
 
 

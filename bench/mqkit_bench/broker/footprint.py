@@ -34,7 +34,8 @@ Broker = Callable[[], AbstractContextManager[Contestant]]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many of each are added. Memory is read when a broker was left alone for ``settle_s``."""
+    """The numbers of objects added. Memory is read when a broker was left alone for
+    ``settle_s``."""
 
     queues: int
     connections: int
@@ -44,7 +45,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What something added to a broker's resident memory."""
+    """The resident memory that added objects cost a broker."""
 
     name: str
     what: str
@@ -67,7 +68,7 @@ class _Scales:
         self._weight = 0.0
 
     def weigh(self, what: str, count: int) -> None:
-        """Since the last time, this was added."""
+        """Record the memory added since the last call."""
         time.sleep(self._settle_s)
         before, self._weight = self._weight, self._contestant.rss_mib()
         found = Footprint(self._contestant.name, what, count, before, self._weight)
@@ -96,7 +97,7 @@ def _queues(contestant: Contestant, sizes: Sizes) -> list[Footprint]:
 
 
 def _consumers(contestant: Contestant, sizes: Sizes) -> list[Footprint]:
-    """Each connection has a queue, so that there is something to consume from."""
+    """Consumers on connections, with a queue for each connection to consume from."""
     crowd = consumer_crowd(sizes.consumers, sizes.connections)
     with ExitStack() as stack:
         control = stack.enter_context(closing(Session(contestant.address, SETUP_TIMEOUT_S)))

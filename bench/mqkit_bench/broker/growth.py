@@ -24,19 +24,19 @@ from mqkit_bench.message import BODY_BYTES_MAX
 from mqkit_bench.report import JsonFile, markdown, say, write_json
 
 UNDER_WAY_BYTES = 4 << 20
-"""Of bodies, where their size grows."""
+"""Bytes of bodies under way, where their size grows."""
 
 HEADER = ("more of", "count", "broker", "broker CPU / message (min-max)", "of the first", "RSS")
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Of what there is more, and how much of it at each point."""
+    """A quantity that grows from point to point, with its counts."""
 
     name: str
     what: str
     make: Callable[[int, int], Scenario]
-    """With a count and the bytes of a body."""
+    """Makes the scenario of a count and the bytes of a body."""
     counts: tuple[int, ...]
 
     def scenarios(self, largest: int, body_bytes: int) -> Iterator[tuple[int, Scenario]]:
@@ -68,7 +68,7 @@ AXES = {
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a message costs one broker at one count."""
+    """The cost of a message for one broker at one count."""
 
     axis: str
     what: str

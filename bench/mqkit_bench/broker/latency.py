@@ -77,7 +77,7 @@ class Standing:
 def measure(
     competing: Sequence[Entrant], scenario: Scenario, rate: int, rounds: int, seconds: float
 ) -> list[Standing]:
-    """Each entrant in turn: a warm-up round, and ``rounds`` that count."""
+    """Let each entrant play in turn: a warm-up round, and ``rounds`` that count."""
     playing = [entrant for entrant in competing if entrant.plays(scenario)]
     schedule = Schedule(rate, max(1, int(rate * seconds)))
     seen: list[list[Round]] = [[] for _ in playing]

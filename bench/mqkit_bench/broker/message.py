@@ -28,7 +28,7 @@ class Message:
         return self._content(method)
 
     def delivery_frames(self, consumer_tag: str) -> bytes:
-        """How a broker hands it to that consumer."""
+        """The frames of a delivery to that consumer."""
         deliver = methods.BasicDeliver(
             consumer_tag=consumer_tag,
             delivery_tag=1,

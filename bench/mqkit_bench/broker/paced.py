@@ -15,14 +15,14 @@ from mqkit_bench.broker.sender import Sender
 from mqkit_bench.broker.traffic import Traffic
 
 TICK_S = 0.0005
-"""What is due within so long is due at its beginning: one write for it."""
+"""The length of a tick: all messages due within it are due at its beginning, for one write."""
 LAG_SHARE = 0.05
 """A broker that is this part of the time behind at the end can't hold the rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When which message is due: ``burst`` messages each ``tick_s``, from 0 s on."""
+    """The moments when messages are due: ``burst`` messages each ``tick_s``, from 0 s on."""
 
     rate: float
     messages: int
@@ -37,15 +37,15 @@ class Schedule:
 
     @property
     def end_s(self) -> float:
-        """When the last message's tick is over."""
+        """The end of the last message's tick, in seconds."""
         return -(-self.messages // self.burst) * self.tick_s
 
     def due(self, passed_s: float) -> int:
-        """How many messages are due by then."""
+        """The number of messages due after ``passed_s``."""
         return min(self.messages, (int(passed_s / self.tick_s) + 1) * self.burst)
 
     def due_s(self, message: int) -> float:
-        """When message number ``message`` (from 0) is due."""
+        """The moment when message number ``message`` (from 0) is due."""
         return message // self.burst * self.tick_s
 
 
@@ -153,7 +153,7 @@ class _Pacer:
             sender.resume()
 
     def _wait_s(self, started: float) -> float:
-        """Until the next tick; where nothing can be sent anyway, as long as one."""
+        """Seconds until the next tick; one tick where nothing can be sent anyway."""
         if self._sender.blocked or self._offered == self._schedule.messages:
             return TICK_S
         return max(0.0, started + self._schedule.due_s(self._offered) - time.perf_counter())

@@ -36,7 +36,7 @@ class Receiver:
 
     @property
     def is_whole(self) -> bool:
-        """What came is whole messages, and all acks are written."""
+        """True when only whole messages have come, and all acks are written."""
         return not (self._received_bytes % self.message_bytes or self._unsent)
 
     def learn(self) -> None:

@@ -37,7 +37,7 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Where the relay takes publishers and consumers, and its process."""
+    """The relay's ports for publishers and consumers, and its process."""
 
     publishers: int
     consumers: int
@@ -95,8 +95,8 @@ async def _relay(pipe: Connection, publish_bytes: int, delivery: bytes, confirms
 
 
 class Outlet:
-    """All consumers. A read's deliveries go to one of them; while one has too much, nothing is read
-    from publishers."""
+    """The consumers' sockets. A read's deliveries go to one of them; while one has too much,
+    nothing is read from publishers."""
 
     def __init__(self, delivery: bytes) -> None:
         self._size = len(delivery)

@@ -34,7 +34,7 @@ class Sender:
 
     @property
     def is_idle(self) -> bool:
-        """All that was offered is written."""
+        """True when all offered messages are written."""
         return self._place == self._end
 
     def offer(self, messages: int) -> None:
@@ -43,7 +43,7 @@ class Sender:
         self.resume()
 
     def take_back(self) -> None:
-        """Of what was offered, send no more than what is begun."""
+        """Withdraw the offered messages but for the one that is begun."""
         begun = self._ring.messages_before(self._place)
         self._end = self._ring.bytes_before(begun + (self._ring.bytes_before(begun) < self._place))
 

@@ -11,7 +11,7 @@ from mqkit_bench.broker.scenario import Scenario
 from mqkit_bench.report import markdown
 
 BUSY = 0.9
-"""From this share of its time on, a process is what limits a run."""
+"""A process that is busy for this share of its time is the limit of a run."""
 NOTHING = "-"
 HEADER = (
     "scenario",
@@ -54,8 +54,8 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is printed and written of an entrant in a scenario. The ratios are the first entrant's
-    figure to this one's, round by round; the first has none."""
+    """An entrant's figures in a scenario, as printed and written. The ratios are the first
+    entrant's figure to this one's, round by round; the first has none."""
 
     scenario: str
     body_bytes: int
@@ -73,8 +73,8 @@ class Standing:
 
 
 def bound_by(client_cpu_s: float, broker_cpu_s: float | None, seconds: float) -> str:
-    """What had no time left: the generator, which makes the figure a lower bound; or all of the
-    machine's cores; else nothing that the bench can see from outside."""
+    """The part that had no time left: the generator, which makes the figure a lower bound; or all
+    of the machine's cores; else nothing that the bench can see from outside."""
     if client_cpu_s >= BUSY * seconds:
         return "generator"
     cores = len(os.sched_getaffinity(0))
@@ -91,7 +91,7 @@ def standing(
     first: Sequence[Round] | None,
     messages_per_sync: float | None,
 ) -> Standing:
-    """Of all rounds, with those of the ``first`` entrant beside them."""
+    """An entrant's figures over all rounds, beside those of the ``first`` entrant."""
     bounds = [each.bound_by for each in rounds]
     rss = [each.rss_mib for each in rounds if each.rss_mib is not None]
     return Standing(

@@ -1,4 +1,4 @@
-"""What a scenario needs declared: queues, exchanges, bindings. Thousands of them, so no answer is
+"""The topology of a scenario: queues, exchanges, bindings. Thousands of them, so no answer is
 awaited for each."""
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from mqkit.wire import methods
 from mqkit_bench.session import Session
 
 SETUP_TIMEOUT_S = 600.0
-"""For the session that declares: RabbitMQ takes milliseconds for each durable binding."""
+"""The timeout of the session that declares: RabbitMQ takes milliseconds for each durable
+binding."""
 BATCH = 256
 """Requests that are under way at once: their answers fit into the socket's buffers."""
 
@@ -39,7 +40,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """From an exchange to a queue."""
+    """A binding from an exchange to a queue."""
 
     exchange: str
     queue: str
@@ -55,7 +56,7 @@ class Topology:
     bindings: tuple[Binding, ...] = ()
 
     def declare(self, session: Session) -> None:
-        """All of it, empty: what a run that was broken off has left is deleted first.
+        """Declare all objects, empty: the leftovers of an earlier run are deleted first.
 
         Raises :exc:`ConnectionError` when the broker refuses an object.
         """
@@ -80,7 +81,7 @@ class Topology:
         session.call(1, methods.BasicQos(), methods.BasicQosOk)  # all that is before it is done
 
     def ready(self, session: Session) -> int:
-        """How many messages could be handed out, over all queues."""
+        """The number of ready messages, over all queues."""
         passive = (methods.QueueDeclare(queue=q.name, passive=True) for q in self.queues)
         return sum(a.message_count for a in _ask(session, passive, methods.QueueDeclareOk))
 

@@ -22,7 +22,7 @@ SENDS_PER_WINDOW = 16
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What one run came to: every message was sent, and confirmed, delivered and acked where the
+    """The result of one run: every message was sent, and confirmed, delivered and acked where the
     scenario says so, within ``seconds``, which is what ``rate`` is over."""
 
     messages: int
@@ -70,7 +70,7 @@ class Traffic:
         return Passed(self.sent - before, passed, time.process_time() - cpu)
 
     def learn(self) -> None:
-        """One message, to see what a delivery looks like on this broker."""
+        """Send one message, to see what a delivery looks like on this broker."""
         self.senders[0].offer(1)
         for receiver in self.receivers:
             receiver.learn()
@@ -106,7 +106,7 @@ class Traffic:
         return sum(receiver.acked for receiver in self.receivers)
 
     def _offer(self) -> None:
-        """What the windows allow."""
+        """Offer the senders as many messages as the windows allow."""
         if not self._scenario.confirms:
             under_way = self.sent - self.received // self._scenario.copies
         for sender in self.senders:

@@ -70,7 +70,7 @@ def chosen_names(names: Sequence[str]) -> list[str]:
 
 
 def versions(standings: Sequence[ClientStanding]) -> str:
-    """Of the libraries that played, each once."""
+    """The versions of the libraries that played, each once."""
     found = {BY_NAME[each.name].distribution: each.version for each in standings if each.version}
     return ", ".join(f"{name} {version}" for name, version in found.items())
 

@@ -31,13 +31,14 @@ class ClientContestant:
     name: str
     distribution: str
     plays: str
-    """Its :data:`~mqkit_bench.client.scenario.Play` by scenario, as ``module:name``."""
+    """The contestant's :data:`~mqkit_bench.client.scenario.Play` by scenario, as
+    ``module:name``."""
     enters: frozenset[Scenario] = ALL
-    """Where it has a row."""
+    """The scenarios in which the contestant has a row."""
     lacks: Mapping[Scenario, str] = field(default_factory=dict)
-    """Where that row only says why it can't."""
+    """The reasons, by scenario, that stand in the row instead of figures."""
     notes: Mapping[Scenario, str] = field(default_factory=dict)
-    """What has to be known beside its figures."""
+    """Remarks that belong beside the figures, by scenario."""
 
     @property
     def version(self) -> str | None:
@@ -48,7 +49,7 @@ class ClientContestant:
             return None
 
     def why_not(self, scenario: Scenario) -> str | None:
-        """What keeps it from playing this, if anything does."""
+        """The reason why the contestant can't play ``scenario``, if there is one."""
         if scenario in self.lacks:
             return self.lacks[scenario]
         return "not installed" if self.version is None else None
@@ -65,7 +66,7 @@ BASELINE = ClientContestant(
     "mqkit_bench.client.aio_pika:PLAYS",
     notes=dict.fromkeys(BATCH_CALLERS, "gathered publishes"),
 )
-"""Every ratio is to this one's figure of the same round."""
+"""The contestant that all ratios are to, round by round."""
 
 OURS = ClientContestant("mqkit, native", "mqkit", "mqkit_bench.client.mqkit:NATIVE")
 

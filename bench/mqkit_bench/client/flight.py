@@ -1,4 +1,4 @@
-"""What a body becomes, where a handler asks for a pydantic model."""
+"""The pydantic model of a body, for handlers that ask for one."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One round. ``cpu_s`` is user and system time of the whole process, ``peak_rss_mib`` the most
-    memory it ever had."""
+    """The measurements of one round. ``cpu_s`` is user and system time of the whole process,
+    ``peak_rss_mib`` the most memory it ever had."""
 
     messages: int
     seconds: float
@@ -30,7 +30,7 @@ class Measured:
 
 
 class Meter:
-    """For one round: begin it once, end it once."""
+    """The clocks of one round: begin it once, end it once."""
 
     def __init__(self) -> None:
         gc.collect()  # what other rounds left is not this one's work
@@ -44,7 +44,8 @@ class Meter:
         self._ended = _now()
 
     def measured(self, messages: int) -> Measured:
-        """What ``messages`` took. Raises :exc:`RuntimeError` when it was not begun and ended."""
+        """Time and memory that ``messages`` took. Raises :exc:`RuntimeError` when the meter was not
+        begun and ended."""
         if self._began is None or self._ended is None:
             raise RuntimeError("the meter was not begun and ended")
         seconds, cpu_s = (end - begin for begin, end in zip(self._began, self._ended, strict=True))

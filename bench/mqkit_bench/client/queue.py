@@ -63,8 +63,8 @@ class ClientQueue:
             )
 
     def _settled(self, queue: str, expected: int) -> int:
-        """What it holds, when that is ``expected`` or won't become so: RabbitMQ's queue may answer
-        before it has taken the last publishes that nobody wanted a confirm of."""
+        """The messages in ``queue``, once they are ``expected`` or won't become so: RabbitMQ's
+        queue may answer before it has taken the last publishes that nobody wanted a confirm of."""
         deadline = time.monotonic() + SETTLE_TIMEOUT_S
         with closing(Session(self._address)) as control:
             while (left := control.ready(queue)) != expected and time.monotonic() < deadline:

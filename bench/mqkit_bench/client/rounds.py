@@ -43,7 +43,7 @@ def compete(
     rounds: int,
     say: Callable[[str], None],
 ) -> list[ClientStanding]:
-    """Each scenario with all contestants: a warm-up round that does not count, then ``rounds``
+    """Play each scenario with all contestants: a warm-up round that does not count, then ``rounds``
     alternating ones. Raises :exc:`~mqkit_bench.report.Discrepancy` and
     :exc:`~mqkit_bench.worker.WorkerFailed`."""
     queue = ClientQueue(target.address)

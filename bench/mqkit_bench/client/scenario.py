@@ -1,4 +1,4 @@
-"""What a client is put through: publishing with confirms, and consuming with acks.
+"""The scenarios of clients: publishing with confirms, and consuming with acks.
 
 Light on purpose: a contestant's process loads this, and its memory is a figure.
 """
@@ -61,7 +61,7 @@ class Load:
         return _flight("x" * max(0, self.body_bytes - bare))
 
     def of(self, scenario: Scenario) -> Load:
-        """What one round of the scenario is."""
+        """The load of one round of the scenario."""
         if scenario is not Scenario.PUBLISH_1:
             return self
         return Load(self.queue, max(1, self.messages // SINGLY_SHARE), self.body_bytes)

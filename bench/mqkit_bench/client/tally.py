@@ -17,7 +17,7 @@ class Tally:
         self.counted = 0
 
     def count(self, messages: int = 1) -> None:
-        """These were handed over, and not counted yet."""
+        """Count messages that were handed over, and not counted yet."""
         if not self.counted:
             self._meter.begin()
         self.counted += messages

@@ -1,4 +1,4 @@
-"""What a client's worker does: play one scenario, a round each time it is told to."""
+"""The task of a client's worker: play one scenario, a round each time it is told to."""
 
 from __future__ import annotations
 

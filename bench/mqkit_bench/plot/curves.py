@@ -13,7 +13,7 @@ PANELS = 3
 """Side by side."""
 GAP = 48.0
 AXIS = 34.0
-"""For the numbers at the left of a panel."""
+"""Pixels for the numbers at the left of a panel."""
 HEIGHT = 150.0
 HEAD = 34.0
 FOOT = 38.0
@@ -40,7 +40,7 @@ class Panel:
 
 
 def draw_curves(drawing: Drawing, top: float, title: str, panels: Sequence[Panel]) -> float:
-    """All panels, a few in each line, under one legend. Returns where it ends."""
+    """Draw all panels, a few in each line, under one legend. Returns where the last one ends."""
     drawing.text(0, top + 20, title, "title")
     names = list(dict.fromkeys(name for panel in panels for name in panel.brokers))
     x = 0.0
@@ -79,7 +79,8 @@ def _panel(drawing: Drawing, left: float, top: float, panel: Panel, names: Seque
 
 
 def _places(counts: Sequence[int], left: float) -> dict[int, float]:
-    """Where a count stands: by its logarithm; zero stands a decade before the next one."""
+    """The place of each count on the axis, by its logarithm; zero stands a decade before the next
+    one."""
     positive = [count for count in counts if count]
     logarithms = {count: math.log10(count) for count in positive}
     if 0 in counts:

@@ -25,7 +25,7 @@ class NotFigures(ValueError):
 
 @dataclass(slots=True)
 class Figures:
-    """By title, the bars of each scenario; and the curves of each axis."""
+    """The bars of each scenario, by title; and the curves of each axis."""
 
     bars: dict[str, list[Row]] = field(default_factory=dict)
     panels: list[Panel] = field(default_factory=list)
@@ -99,7 +99,7 @@ def _size(body_bytes: int) -> str:
 
 
 def _panels(points: Sequence[Mapping[str, Any]]) -> list[Panel]:
-    """In the order of their first points; counts ascend."""
+    """The panels in the order of their first points; counts ascend."""
     axes: dict[str, dict[str, list[Mark]]] = {}
     for point in points:
         mark = Mark(point["count"], **point["broker_cpu_us"])

@@ -47,7 +47,7 @@ LIMIT_MAX = 1 << 40
 
 
 def load_config(path: Path) -> ServerConfig:
-    """What the file says, and the defaults for the rest.
+    """The configuration in the file, with defaults for the rest.
 
     Raises :exc:`BadConfiguration` with a line for each fault: file, line, what was expected.
     """

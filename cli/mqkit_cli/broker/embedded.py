@@ -19,7 +19,7 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the options of a command say about the broker, and the file about the vhost."""
+    """The broker that a command's options name, and the vhost that its file names."""
 
     url: str | None
     management_url: str | None

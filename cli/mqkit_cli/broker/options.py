@@ -116,7 +116,7 @@ CertLoginFrom = Annotated[
 def with_addresses(
     settings: ServerConfig, listen: str | None, http: str | None, prometheus: str | None
 ) -> ServerConfig:
-    """With the addresses that options name. Raises :exc:`BadConfiguration`."""
+    """``settings`` with the addresses that options name. Raises :exc:`BadConfiguration`."""
     if listen is not None:
         settings = replace(settings, amqp=Address.parse(listen))
     if http is not None:
@@ -129,7 +129,7 @@ def with_addresses(
 def with_limits(
     settings: ServerConfig, disk_free_limit: str | None, message_size_max: str | None
 ) -> ServerConfig:
-    """With the limits that options set. Raises :exc:`BadConfiguration`."""
+    """``settings`` with the limits that options set. Raises :exc:`BadConfiguration`."""
     limits = settings.limits
     if disk_free_limit is not None:
         limits = replace(limits, disk_free_limit_bytes=parse_size(disk_free_limit))
@@ -150,8 +150,8 @@ def with_tls(
     login_from: LoginFrom | None,
     mechanisms: str | None,
 ) -> ServerConfig:
-    """With the TLS that options set. Raises :exc:`BadConfiguration`, and :exc:`CommandError` for
-    options that need others."""
+    """``settings`` with the TLS that options set. Raises :exc:`BadConfiguration`, and
+    :exc:`CommandError` for options that need others."""
     tls = settings.tls
     given = {
         "amqp": None if listen is None else Address.parse(listen),

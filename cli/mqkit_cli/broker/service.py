@@ -81,7 +81,8 @@ def _trimmer(broker: Broker, loop: asyncio.AbstractEventLoop) -> HeapTrimmer:
 
 
 def ready_line(server: Server) -> str:
-    """What tells a supervisor, a script or a test that connections are accepted, and where."""
+    """The line that tells a supervisor, a script or a test that connections are accepted, and at
+    which addresses."""
     parts = [f"amqp={Address(server.config.amqp.host, server.amqp_port)}"]
     if server.config.http is not None and server.http_port is not None:
         parts.append(f"http={Address(server.config.http.host, server.http_port)}")

@@ -30,7 +30,8 @@ def read_address(section: Section, key: str) -> Address | None:
 
 
 def read_tls(top: Section, folder: Path) -> TlsConfig | None:
-    """What the section says; ``None`` where there is none. Its files are looked at later."""
+    """The TLS configuration in the file's ``tls`` section; ``None`` without one. The files that it
+    names are looked at later."""
     node = top.node("tls")
     if node is None:
         return None

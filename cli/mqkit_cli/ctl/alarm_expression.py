@@ -14,8 +14,8 @@ _CLEAR = re.compile(rf"rabbit_alarm:clear_alarm\({_LIMIT}\)\.?")
 
 
 def alarm_in(expression: str) -> tuple[str, bool] | None:
-    """What the node is short of (``memory`` or ``disk``) and whether the alarm is to be on;
-    ``None`` for any other expression."""
+    """The resource that an Erlang expression sets or clears an alarm for (``memory`` or ``disk``),
+    and true for setting; ``None`` for any other expression."""
     text = re.sub(r"\s+", "", expression)
     for pattern, is_on in ((_SET, True), (_CLEAR, False)):
         match = pattern.fullmatch(text)

@@ -25,7 +25,7 @@ class Api:
         self._api = api
 
     def accepts(self, name: str, password: str) -> bool:
-        """That login is good (for HTTP: the user needs a tag as well)."""
+        """True if the login is good (for HTTP the user needs a tag as well)."""
         return self._api.answer("GET", path("whoami"), login=(name, password)).is_success
 
     def get(self, where: str, refusals: dict[int, CtlError] | None = None) -> Any:

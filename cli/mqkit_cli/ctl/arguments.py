@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from mqkit_cli.ctl.exits import UsageError
 
 FLAG = False
-"""In a table of options: it has no value."""
+"""An option without a value, in a table of options."""
 VALUE = True
 
 GLOBAL_OPTIONS: Mapping[str, bool] = {
@@ -26,7 +26,7 @@ GLOBAL_OPTIONS: Mapping[str, bool] = {
     "--help": FLAG,
     "--dry-run": FLAG,
 }
-"""What every command takes. ``--node`` and ``--longnames`` mean nothing over HTTP."""
+"""The options of every command. ``--node`` and ``--longnames`` mean nothing over HTTP."""
 
 SHORT_OPTIONS = {
     "-n": "--node",
@@ -42,7 +42,7 @@ DEFAULT_VHOST = "/"
 
 @dataclass(slots=True)
 class Line:
-    """What was asked. Options are by their long names; a flag has an empty value."""
+    """A parsed command line. Options are by their long names; a flag has an empty value."""
 
     command: str = ""
     arguments: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""One command of ``ctl``: its name, what it takes, and what it does."""
+"""A command of ``ctl``: its name, its arguments and options, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MANY = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a command: what was asked, whom to ask, and where to print."""
+    """One call of a command: its command line, the management API, and the output."""
 
     line: Line
     api: Api

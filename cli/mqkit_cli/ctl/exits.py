@@ -1,4 +1,4 @@
-"""How a command of ``ctl`` ends other than well: rabbitmqctl's exit codes, which are sysexits'."""
+"""The failures of ``ctl`` commands, with rabbitmqctl's exit codes, which are sysexits'."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ SOFTWARE = 70
 
 
 class CtlError(CommandError):
-    """What goes to stderr, and the exit code. ``prefix`` stands on a line before it."""
+    """A failure: text for stderr, and the exit code. ``prefix`` stands on a line before the
+    text."""
 
     def __init__(self, code: int, text: str, prefix: str = "Error:\n") -> None:
         super().__init__(text)

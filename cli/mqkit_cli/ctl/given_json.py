@@ -17,7 +17,7 @@ def parsed(text: str) -> Any:
 
 
 def parsed_object(text: str) -> dict[str, Any]:
-    """The same, for an object."""
+    """A JSON object given on the command line."""
     value = parsed(text)
     if not isinstance(value, dict):
         raise CtlError(DATA_ERROR, f"expected a JSON object, and got {text}")

@@ -81,7 +81,7 @@ def _run_app(*, running: bool) -> Command:
 
 
 def _await_startup(call: Call) -> None:
-    """It answers: whoever started it waits for its ready line."""
+    """Return at once: the node answers, for whoever started it has waited for its ready line."""
     _name(call)
 
 
@@ -157,7 +157,8 @@ def _cluster_status(call: Call) -> None:
 
 
 def _login_attempts(call: Call) -> None:
-    """By protocol, or with ``--by-source`` those of each address and user, where they are kept."""
+    """Login attempts by protocol; with ``--by-source`` by address and user, where those are
+    kept."""
     name = _name(call)
     call.output.remark(f'Listing authentication\n attempts for node "{name}" ...')
     source = ("source",) if call.line.has("--by-source") else ()

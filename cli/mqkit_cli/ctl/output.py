@@ -1,4 +1,4 @@
-"""What a command of ``ctl`` prints: what it does, and rows, in rabbitmqctl's formats."""
+"""The output of a ``ctl`` command: remarks and rows, in rabbitmqctl's formats."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class Output:
 
     @property
     def is_json(self) -> bool:
-        """Whether :meth:`value` is asked for, where a command has one beside its rows."""
+        """True if the user wants JSON: a command that has one :meth:`value` beside its rows prints
+        that."""
         return self._formatter == "json"
 
     def value(self, value: Any) -> None:

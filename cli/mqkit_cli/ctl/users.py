@@ -112,7 +112,7 @@ def _clear_topic_permissions(call: Call) -> None:
 
 
 def _clear(call: Call, where: str) -> None:
-    """What isn't there needn't be cleared."""
+    """Delete the permissions at ``where``, if there are any."""
     if call.api.exists(where):
         call.api.delete(where)
 

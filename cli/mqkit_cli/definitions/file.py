@@ -31,11 +31,11 @@ SECTIONS = (
 )
 _COUNTED = ("exchange", "queue", "binding")
 _NAMES = ("vhost", "name", "user", "source", "destination")
-"""What the items of a section are ordered by: as far as they have it, one after the other."""
+"""The fields by which the items of a section are sorted, in turn, as far as they have them."""
 
 
 def read(file: str) -> bytes:
-    """What is in a file or comes on stdin."""
+    """The content of a file, or of stdin."""
     if file == STREAM:
         return sys.stdin.buffer.read()
     return Path(file).read_bytes()
@@ -79,7 +79,7 @@ def counted(definitions: Definitions) -> str:
 
 
 def skipped(answer: bytes) -> list[str]:
-    """What a reference broker says that it has skipped. RabbitMQ says nothing."""
+    """The definitions that a reference broker says it has skipped. RabbitMQ names none."""
     if not answer:
         return []
     try:
@@ -89,8 +89,9 @@ def skipped(answer: bytes) -> list[str]:
 
 
 def write(file: str, text: str) -> None:
-    """All of ``text`` or nothing, in place of what was there. Only the owner can read it, for it
-    has the hashes of passwords. Raises ``OSError``, and :exc:`CommandError` for what is no file."""
+    """Write ``text`` as a whole or not at all, in place of an older file. Only the owner can read
+    it, for it has the hashes of passwords. Raises ``OSError``, and :exc:`CommandError` for a path
+    that is no regular file."""
     path = Path(file)
     if path.exists() and not path.is_file():
         raise CommandError(f"{file} is not a regular file (- writes to stdout)")

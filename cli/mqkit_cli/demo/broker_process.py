@@ -41,7 +41,7 @@ class BrokerProcess:
 
     @property
     def url(self) -> str:
-        """Where it listens; does not change when it is started again."""
+        """The AMQP URL of the broker; the same after a restart."""
         return f"amqp://guest:guest@{self._amqp}/"
 
     @property

@@ -1,5 +1,5 @@
-"""What the client logs during a run: into a file of the run's folder, not between the lines of the
-view. Hundreds of handlers fail on purpose here, and each failure is a log line with a traceback."""
+"""The client's log of a run: a file in the run's folder, and no lines between those of the view.
+Hundreds of handlers fail on purpose here, and each failure is a log line with a traceback."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _play(scenario: Scenario, folder: Path, patience_s: float, *, with_spark: bo
 
 
 def _first(error: BaseException) -> BaseException:
-    """What went wrong first, out of the groups that tasks wrap it in."""
+    """The first error in the groups that tasks wrap errors in."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

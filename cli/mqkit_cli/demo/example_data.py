@@ -1,4 +1,5 @@
-"""Where the demo's own records and topology are: in the package, or in the repository around it."""
+"""The folder of the demo's own records and topology: in the package, or in the repository around
+it."""
 
 from __future__ import annotations
 

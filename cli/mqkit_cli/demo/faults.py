@@ -1,4 +1,4 @@
-"""Which messages the demo's handlers fail on, on purpose. Pure: decided by a message's number.
+"""The faults of the demo's handlers, planned by a message's number. Pure.
 
 Of a hundred messages two fail for a while and one for ever; the first two of a run are among them,
 so that ten records show the same as twenty thousand.
@@ -12,20 +12,20 @@ from enum import StrEnum
 from mqkit.retry import RetryPolicy
 
 TRANSIENT_EVERY = 50
-"""Every so many messages one fails, and succeeds when it is tried again."""
+"""One message in so many fails, and succeeds when it is tried again."""
 
 FOREVER_EVERY = 100
-"""Every so many messages one fails until the bug is fixed."""
+"""One message in so many fails until the bug is fixed."""
 
 
 class Verdict(StrEnum):
-    """What a handler does with one delivery."""
+    """The action of a handler on one delivery."""
 
     PROCESS = "process"
     FAIL_AND_RETRY = "fail and retry"
     """Another attempt follows."""
     FAIL_AND_PARK = "fail and park"
-    """It was the last attempt."""
+    """This attempt was the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Faults:
     policy: RetryPolicy | None
 
     def judge(self, number: int, failures: int, *, bug_is_fixed: bool) -> Verdict:
-        """What to do with message ``number``, which has failed ``failures`` times here."""
+        """The verdict on message ``number``, which has failed ``failures`` times on this queue."""
         if self.policy is None:
             return Verdict.PROCESS
         retries = len(self.policy.after)
@@ -52,7 +52,7 @@ class Faults:
         return Verdict.PROCESS
 
     def fails_for_ever(self, number: int) -> bool:
-        """Whether message ``number`` meets the bug."""
+        """True if message ``number`` meets the bug."""
         return self.policy is not None and self.policy.parks and number % FOREVER_EVERY == 1
 
     def _transient_failures(self, number: int) -> int:

@@ -22,7 +22,7 @@ Entry: TypeAlias = tuple[str, str]
 
 
 class Event(StrEnum):
-    """What can happen to a message; the value is the name of the file."""
+    """The events of a message; the value is the name of the file."""
 
     PUBLISHED = "published"
     CONFIRMED = "confirmed"
@@ -32,11 +32,11 @@ class Event(StrEnum):
     PARKED = "parked"
     """A handler failed for the last time."""
     REPLAYED = "replayed"
-    """It came back from the parking lot."""
+    """The message came back from the parking lot."""
     SUNK = "sunk"
     """The Spark job has its confirm."""
     STORED = "stored"
-    """It was read from the queue that the Spark job fills."""
+    """The message was read from the queue that the Spark job fills."""
 
 
 class Journal:
@@ -77,13 +77,13 @@ class Journal:
         self.lines += 1
 
     def messages(self, event: Event) -> int:
-        """How many different messages had ``event``, in whatever queue: for those who watch, not
+        """The number of different messages that had ``event``, in whatever queue: for the view, not
         for the ledger."""
         return len(self._messages[event])
 
 
 def read_journal(folder: Path) -> dict[Event, list[Entry]]:
-    """What the files in ``folder`` say, line by line."""
+    """The entries in the files of ``folder``, line by line."""
     found: dict[Event, list[Entry]] = {}
     for event in Event:
         path = _path(folder, event)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mqkit_cli.demo.journal import Entry, Event
 
 SHOWN_IDS = 5
-"""So many lost ids are named; the rest are in the files."""
+"""The number of lost ids that are named; the rest are in the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Ledger:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing was lost, and everything was confirmed."""
+        """True if nothing was lost, and everything was confirmed."""
         return not self.lost and not self.unconfirmed
 
     def lines(self) -> list[tuple[str, str]]:
@@ -59,7 +59,7 @@ class Ledger:
         return [(words, f"{number:,}") for words, number in rows]
 
     def lost_words(self) -> str:
-        """Which messages are lost, as far as they fit on a line."""
+        """The lost messages by name, as far as they fit on a line."""
         named = ", ".join(f"{identity} ({queue})" for queue, identity in self.lost[:SHOWN_IDS])
         more = len(self.lost) - SHOWN_IDS
         return f"{named} and {more:,} more" if more > 0 else named

@@ -18,12 +18,12 @@ from mqkit_cli.demo.journal import Event, Journal
 POLL_INTERVAL_S = 0.01
 
 WAIT_FOR_CONSUMER_S = 20.0
-"""If nothing has been processed by then, the broker is killed all the same."""
+"""The broker is killed after so long even if nothing has been processed yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """What was going on when the broker was killed, in different messages."""
+    """Messages published, confirmed and processed by the moment when the broker was killed."""
 
     published: int
     confirmed: int

@@ -24,23 +24,23 @@ WINDOW = 250
 """Messages that one call publishes; fewer for few records, so that there is a middle."""
 
 WINDOWS_MIN = 12
-"""So many windows at least, where there are records for them."""
+"""The least number of windows, where there are records for so many."""
 
 DEADLINE_S = 60.0
-"""For one window: the broker's restart and the reconnect lie within it."""
+"""The time for one window: the broker's restart and the reconnect lie within it."""
 
 ROUNDS_MAX = 5
-"""How often one window is published before the demo gives up on it."""
+"""The number of times that one window is published before the demo gives up on it."""
 
 PAUSE_S = 0.5
-"""Before what was nacked is published again: a full queue needs time to drain."""
+"""The pause before nacked messages are published again: a full queue needs time to drain."""
 
 PublishBatch = Callable[[Sequence[Message]], Awaitable[Sequence[Outcome]]]
 """``App.publish_batch``, with a deadline of :data:`DEADLINE_S`."""
 
 
 class Pacer(Protocol):
-    """Who has a say in when the next window goes out."""
+    """The outage, which decides when the next window goes out."""
 
     async def before_window(self, started: int, windows: int) -> None:
         """``started`` of ``windows`` have gone out; return when one more may."""

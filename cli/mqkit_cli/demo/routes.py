@@ -1,4 +1,4 @@
-"""Which queues of a topology a message reaches. Pure.
+"""The routes of a topology: the queues that a message reaches. Pure.
 
 The ledger must know what to expect without asking the broker that it checks; and a record that
 nothing routes is refused before anything starts.
@@ -15,7 +15,7 @@ DEFAULT_EXCHANGE = ""
 """Routes by queue name (AMQP 0-9-1, section 3.1.3.1)."""
 
 EXAMPLE_WORD = "any"
-"""What stands for ``*`` in a key made from a binding."""
+"""The word put for ``*`` in a key made from a binding."""
 
 
 @dataclass(frozen=True, slots=True)

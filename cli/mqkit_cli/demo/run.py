@@ -41,7 +41,8 @@ READY_TIMEOUT_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Where a run writes, who watches, and how long it waits for what does not come."""
+    """The surroundings of a run: folder, journal, view, and seconds to wait for what does not
+    come."""
 
     folder: Path
     journal: Journal
@@ -133,7 +134,7 @@ class Run:
         )
 
     async def _settle(self, broker: BrokerProcess) -> None:
-        """Until each message is processed, or lies in a parking lot."""
+        """Wait until each message is processed, or lies in a parking lot."""
         tools = self._tools(broker)
         journal, expected = self.setting.journal, self.scenario.expected
         processed, parked = journal.seen[Event.PROCESSED], journal.seen[Event.PARKED]
@@ -174,7 +175,7 @@ class Run:
         await self._wait(is_processed)
 
     async def _sink(self, broker: BrokerProcess) -> bool:
-        """Whether a Spark job ran."""
+        """Run the Spark job; false if it can't run here."""
         reason = await why_not()
         if reason is not None:
             self._say("spark", f"skipped: {reason}")

@@ -1,4 +1,5 @@
-"""What a run of the demo sends, where it must arrive, and what fails: decided before it starts.
+"""The scenario of a demo run: messages, the queues that they must reach, and faults. Decided before
+anything starts.
 
 records + topology + exchange + a way to make keys  ->  Scenario, or one line that says why not
 """
@@ -18,7 +19,8 @@ from mqkit_cli.demo.routes import DEFAULT_EXCHANGE, Routes
 from mqkit_cli.errors import CommandError
 
 WAREHOUSE = "warehouse"
-"""What the Spark job fills: the topology's queue of that name, if nothing else comes into it."""
+"""The queue that the Spark job fills: the topology's queue of that name, if nothing else comes into
+it."""
 
 OWN_WAREHOUSE = "mqkit.demo.warehouse"
 """The queue that is added for it otherwise."""
@@ -68,7 +70,7 @@ class Scenario:
 
     @property
     def incurable(self) -> frozenset[Entry]:
-        """Those of them that fail until the bug is fixed."""
+        """The expected messages that fail until the bug is fixed."""
         faults = {queue.name: Faults(queue.retry) for queue in self.queues}
         return frozenset(
             (queue, identity)
@@ -201,7 +203,8 @@ def _check_survival(scenario: Scenario) -> None:
 
 
 def _problem(model: QueueModel | ExchangeModel) -> str | None:
-    """Why the ledger could not vouch for what goes through ``model``."""
+    """The reason why the ledger could not vouch for the messages of ``model``; ``None`` if it
+    can."""
     if model.external:
         return "is external: the demo's broker is its own and has not got it"
     if not model.durable:

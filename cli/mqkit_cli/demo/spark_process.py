@@ -31,7 +31,7 @@ PACKAGES = ("pyspark", "pyarrow", "pandas")
 
 
 async def why_not() -> str | None:
-    """Why a Spark job can't run here; ``None`` if it can."""
+    """The reason why a Spark job can't run here; ``None`` if it can."""
     for package in PACKAGES:
         if importlib.util.find_spec(package) is None:
             return f"{package} is not installed (pip install 'mqkit[spark]')"

@@ -1,4 +1,4 @@
-"""What a person sees while the demo runs: lines that stay, and below them bars that move.
+"""The demo on a terminal: lines that stay, and below them bars that move.
 
 Where nobody watches (a pipe, a CI log) the bars become a plain line every few seconds.
 """
@@ -22,7 +22,7 @@ PLAIN_INTERVAL_S = 5.0
 BAR_WIDTH = 40
 
 FLOW = (Event.PUBLISHED, Event.CONFIRMED, Event.PROCESSED)
-"""What every message goes through: these have bars."""
+"""The events of every message: these have bars."""
 
 FAILURES = (Event.RETRIED, Event.PARKED, Event.REPLAYED)
 

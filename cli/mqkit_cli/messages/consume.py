@@ -88,7 +88,7 @@ def delivery_line(delivery: Delivery) -> str:
 
 
 def delivery_json(delivery: Delivery) -> dict[str, Any]:
-    """For ``--json``; the names in it are stable."""
+    """A delivery as plain values, for ``--json``; the names in it are stable."""
     properties = delivery.properties
     return {
         "exchange": delivery.exchange,

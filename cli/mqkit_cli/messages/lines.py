@@ -16,7 +16,7 @@ JSON_LINES = (".jsonl", ".ndjson")
 
 
 def checked_count(file: Path) -> int:
-    """How many messages the file holds.
+    """The number of messages in the file.
 
     Raises :exc:`CommandError` with the number of the first line that should be JSON and is not.
     """

@@ -27,8 +27,8 @@ HELD_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is to be read, and when it is enough. ``count`` and ``idle_s`` may be ``None``: no end
-    but a signal. ``requeue`` puts every message back at the end, in its place."""
+    """The messages to read, and the end of reading. ``count`` and ``idle_s`` may be ``None``: no
+    end but a signal. ``requeue`` puts every message back at the end, in its place."""
 
     queue: str
     count: int | None
@@ -37,25 +37,25 @@ class Reading:
 
     @property
     def prefetch(self) -> int:
-        """How many may be unacked at a time."""
+        """The number of messages that may be unacked at a time."""
         if self.requeue:
             return self.count or HELD_MAX
         return PREFETCH if self.count is None else min(PREFETCH, self.count)
 
     @property
     def wanted(self) -> int | None:
-        """After how many it ends."""
+        """The number of messages after which reading ends; ``None`` for no such end."""
         return self.prefetch if self.requeue else self.count
 
     def acks_at_once(self, taken: int) -> bool:
-        """Whether the ack of this message, the ``taken``-th, may call for one more."""
+        """True if the ack of this message, the ``taken``-th, may call for one more."""
         if self.requeue:
             return False
         return self.count is None or taken <= self.count - self.prefetch
 
 
 class Arrivals:
-    """What comes from the network, and why nothing more will come, in one order."""
+    """Deliveries from the network, and the reason why no more will come, in one order."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[Delivery | MqkitError | CommandError | None] = asyncio.Queue()

@@ -1,4 +1,4 @@
-"""What became of the messages of one ``mqkit publish``: counts, and the first that failed. Pure."""
+"""The tally of one ``mqkit publish``: counts of outcomes, and the first failure. Pure."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Tally:
 
     @property
     def failed(self) -> int:
-        """How many are not known to be safe with the broker."""
+        """The number of messages that are not known to be safe with the broker."""
         return self.total - self.confirmed
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``; the names in it are stable."""
+        """The counts as plain values, for ``--json``; the names in it are stable."""
         return {
             "total": self.total,
             "confirmed": self.confirmed,

@@ -15,8 +15,8 @@ from reference_broker.runtime.disk.data_folder import LOCK_FILE, DataFolder, Fol
 from reference_broker.store.format.segment import QUARANTINE_SUFFIX, SegmentName
 
 TRIES = 5
-"""How often a folder is read again because a broker took a file away meanwhile. It does so once in
-many seconds, and reading takes less."""
+"""The attempts at reading a folder while a broker takes files away. It does so once in many
+seconds, and reading takes less."""
 
 Read = TypeVar("Read")
 
@@ -26,8 +26,8 @@ class FolderChanged(CommandError):
 
 
 def read_steadily(directory: Path, read: Callable[[FolderAccess], Read]) -> Read:
-    """What ``read`` makes of the folder. It is called again when a file was gone that had been
-    listed: a broker deletes and rewrites segments.
+    """The result of ``read`` for the folder. ``read`` is called again when a listed file was gone:
+    a broker deletes and rewrites segments.
 
     Raises :exc:`CommandError` when the folder is none, can't be read, or changes too fast.
     """
@@ -96,7 +96,7 @@ def is_in_use(directory: Path) -> bool:
 
 
 def in_use(directory: Path) -> CommandError:
-    """What to say of a folder that must not be in use."""
+    """The error for a folder that must not be in use."""
     return CommandError(f"{directory} is in use by a broker: stop it first")
 
 
@@ -116,7 +116,7 @@ def _check(directory: Path) -> None:
 
 
 def _is_segment(file: str) -> bool:
-    """Also one that was put aside: then the log has nothing left, but it is one."""
+    """True for a segment's file, quarantined or not."""
     return SegmentName.parse(file.removesuffix(QUARANTINE_SUFFIX)) is not None
 
 

@@ -1,4 +1,4 @@
-"""What ``mqkit broker store check`` and ``repair`` say, for people and for programs."""
+"""The reports of ``mqkit broker store check`` and ``repair``, for people and for programs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def queue_name(queue: QueueHealth) -> tuple[str, str]:
 
 
 def health_json(health: Health, *, at_rest: bool) -> dict[str, Any]:
-    """All of it; the names are stable."""
+    """The whole report; the names are stable."""
     return {
         "sound": health.sound,
         "in_use": not at_rest,
@@ -79,7 +79,7 @@ def health_json(health: Health, *, at_rest: bool) -> dict[str, Any]:
 
 
 def show_repair(repair: Repair, *, dry_run: bool) -> None:
-    """What was done, or would be."""
+    """Print what a repair did, or would do."""
     health = repair.health
     if not repair.needed:
         line(f"nothing to repair; {verdict(health)}")

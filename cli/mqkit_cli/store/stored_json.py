@@ -1,4 +1,4 @@
-"""What is in a data folder as JSON: a message a line, in RabbitMQ's names, or a record a line.
+"""A data folder's content as JSON: a message a line, in RabbitMQ's names, or a record a line.
 
 A message has the names of the management API's get (``payload``, ``payload_encoding``,
 ``properties``), which are those that its publish takes: a line can be sent back as it is.
@@ -86,8 +86,8 @@ def _message_record(payload: memoryview, *, bodies: bool) -> Row:
 
 
 def _fields(kind: RecordType, payload: memoryview) -> Row:
-    """What the other types say. A FOOTER's content is told by the records before it, and a CHUNK's
-    by the message."""
+    """The fields of a record that has no message. A FOOTER's content is told by the records before
+    it, and a CHUNK's by the message."""
     match kind:
         case RecordType.SYNCED:
             return {"synced": decode_synced(payload)}

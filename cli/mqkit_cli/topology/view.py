@@ -42,7 +42,7 @@ def show_plan(plan: Plan) -> None:
 
 
 def show_changes(changes: Sequence[Change]) -> None:
-    """What differs, and the sum of all."""
+    """Print the differences, and the sum of all."""
     different = [change for change in changes if change.kind is not ChangeKind.SAME]
     rows = [
         (str(change.kind), *_what(change.declaration), "; ".join(map(str, change.differences)))
@@ -56,7 +56,7 @@ def show_changes(changes: Sequence[Change]) -> None:
 
 
 def changes_json(vhost: str, changes: Sequence[Change]) -> dict[str, Any]:
-    """The same for programs; the names in it are stable."""
+    """The differences for programs; the names in the JSON are stable."""
     return {
         "vhost": vhost,
         "summary": {
@@ -79,7 +79,8 @@ def declarations_json(vhost: str, declarations: Iterable[Declaration]) -> dict[s
 
 
 def show_applied(applied: Applied) -> None:
-    """What was declared and what was refused; what was there already is only counted."""
+    """Print what was declared and what was refused; objects that were there already are only
+    counted."""
     rows = [
         (
             str(result.state),

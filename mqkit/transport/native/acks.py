@@ -38,15 +38,15 @@ class Acks:
         self._ahead: set[int] = set()
         """Settled tags above the floor."""
         self._ahead_unsent: dict[int, None] = {}
-        """Those of them whose ack has not been sent, in the order of the acks."""
+        """Tags of ``_ahead`` whose ack has not been sent, in the order of the acks."""
         self._floor_unsent = 0
-        """How many acks below the floor have not been sent."""
+        """The number of acks up to the floor that have not been sent."""
         self._top_acked = 0
-        """The highest of these: a multiple ack must name a delivery that is still unsettled."""
+        """The highest tag of these: a multiple ack must name a delivery that is still unsettled."""
 
     @property
     def is_pending(self) -> bool:
-        """Whether there is anything to :meth:`take`."""
+        """True if :meth:`take` would return frames."""
         return bool(self._floor_unsent or self._ahead_unsent)
 
     def delivered(self, tag: int) -> None:
@@ -54,7 +54,8 @@ class Acks:
         self._highest = tag
 
     def settled(self, tag: int) -> None:
-        """It needs no ack from here: it came without, or a nack was sent for it."""
+        """The delivery needs no ack from here: its consumer is a ``no_ack`` one, or a nack was
+        sent."""
         if tag > self._highest:
             self._highest = tag
         if tag == self._floor + 1:
@@ -89,7 +90,7 @@ class Acks:
             self._raise_floor(tag)
 
     def take(self) -> list[AckFrame]:
-        """What to send now, in order. Nothing is pending afterwards."""
+        """The ack frames to send now, in order. Nothing is pending afterwards."""
         frames = []
         if self._floor_unsent:
             frames.append(AckFrame(self._top_acked, self._floor_unsent > 1))
@@ -100,7 +101,7 @@ class Acks:
         return frames
 
     def _raise_floor(self, floor: int) -> None:
-        """Up to ``floor``, and over all that were settled ahead of it."""
+        """Raise the floor to ``floor``, and over all tags that were settled ahead of it."""
         ahead, unsent = self._ahead, self._ahead_unsent
         while floor + 1 in ahead:
             floor += 1

@@ -15,7 +15,7 @@ from mqkit.drafts import new_delivery
 from mqkit.errors import Closed, ConfigurationError, MqkitError, StaleDelivery
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
-from mqkit.pool.confirms import ConfirmLedger, Settled
+from mqkit.transport.confirms import ConfirmLedger, Settled
 from mqkit.transport.native.acks import Acks
 from mqkit.transport.native.decoding import Content, properties_of
 from mqkit.transport.native.encoding import append_publishes
@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Consumer(NamedTuple):
-    """Who gets the deliveries of one consumer tag."""
+    """The receiver of the deliveries of one consumer tag."""
 
     on_delivery: OnDelivery
     on_cancel: OnCancel | None
@@ -44,7 +44,7 @@ class Link(Protocol):
     def frame_max(self) -> int: ...
     @property
     def answers_cancel(self) -> bool:
-        """Whether the broker wants an answer when it cancels a consumer."""
+        """True if the broker wants an answer when it cancels a consumer."""
         ...
 
     def write(self, octets: bytes) -> None:
@@ -52,7 +52,7 @@ class Link(Protocol):
         ...
 
     def write_publishes(self, parts: list[bytes], octets: int) -> None:
-        """The same, for frames in parts of so many octets in all."""
+        """Send whole frames, given in parts of ``octets`` in all."""
         ...
 
     def flush_later(self, channel: NativeChannel) -> None:
@@ -90,7 +90,7 @@ class NativeChannel:
 
     @property
     def is_over(self) -> bool:
-        """Whether all who wait have been told."""
+        """True once all who wait on the channel have been told of its end."""
         return self.state in (ChannelState.CLOSED, ChannelState.ABANDONED)
 
     @property
@@ -183,7 +183,7 @@ class NativeChannel:
         return tag in self._consumers
 
     def forget_consumer(self, tag: str) -> None:
-        """It was cancelled: the broker has answered, and sends no more for it."""
+        """The consumer was cancelled: the broker has answered, and sends no more for it."""
         self._consumers.pop(tag, None)
 
     def ack(self, tag: int, *, multiple: bool) -> None:

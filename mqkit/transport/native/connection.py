@@ -76,7 +76,7 @@ class NativeConnection:
         self._rest = b""
         self._output: list[bytes] = [PROTOCOL_HEADER]
         self.output_octets = 0
-        """Of publishes, since the output was taken last."""
+        """Octets of publishes written since the output was taken last."""
         self._unflushed: list[NativeChannel] = []
         self._closing: list[Promise] = []
         self._blocked_callbacks: list[OnBlocked] = []
@@ -97,13 +97,14 @@ class NativeConnection:
 
     @property
     def tick_s(self) -> float | None:
-        """How often to call :meth:`tick`; ``None`` for never. Known when ``opened`` is done."""
+        """Seconds between calls of :meth:`tick`; ``None`` for none. Known when ``opened`` is
+        done."""
         return self._heartbeat.tick_s
 
     # -- out ---------------------------------------------------------------------------------
 
     def take_output(self) -> list[bytes]:
-        """What is to be written now."""
+        """The octets to be written now."""
         if self._unflushed:
             unflushed, self._unflushed = self._unflushed, []
             for channel in unflushed:
@@ -121,7 +122,7 @@ class NativeConnection:
         self._output.append(octets)
 
     def write_publishes(self, parts: list[bytes], octets: int) -> None:
-        """The same, for frames in parts of so many octets in all."""
+        """Send whole frames, given in parts of ``octets`` in all."""
         if not self._output:
             self._on_output()
         self._output += parts

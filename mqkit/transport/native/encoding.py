@@ -39,9 +39,9 @@ _HEADER, _BODY, _BASIC = int(FrameType.HEADER), int(FrameType.BODY), int(ClassId
 _header_start = struct.Struct(">BHLHHQH").pack
 """A header frame's start: type, channel, size; class id, weight, body size, flags."""
 _PREFIX_OCTETS = 14
-"""Those of the seven that belong to the frame's payload."""
+"""The octets of that start that belong to the frame's payload: class id, weight, size and flags."""
 _BODY_SIZE_AT, _BODY_SIZE_OCTETS = 11, 8
-"""Where the body size is in it."""
+"""The place of the body size in that start."""
 _body_start = struct.Struct(">BBHL").pack
 """The header frame's end octet, and the body frame's type, channel and size."""
 _END = bytes((FRAME_END,))
@@ -128,8 +128,8 @@ def append_publish(out: list[bytes], message: Message, channel: int, frame_max: 
 
 
 def _is_like(before: Message, message: Message, frame_max: int) -> bool:
-    """Whether they differ in message id and body only, where it has those and few properties. The
-    other one has been encoded."""
+    """True if ``message`` differs from ``before`` in message id and body only, has both, and few
+    other properties. ``before`` has been encoded already."""
     own, others, body = message.properties, before.properties, message.body
     message_id = own.message_id
     return (
@@ -157,8 +157,9 @@ def _is_like(before: Message, message: Message, frame_max: int) -> bool:
 
 
 def _around_sizes(message: Message, channel: int) -> tuple[bytes, bytes, bytes]:
-    """What stands before the body's size in the header frame; between that and the message id,
-    which is the last property; and between the id and the size of the body frame."""
+    """Three pieces of the frames: all before the body's size in the header frame; between that and
+    the message id, which is the last property; and between the id and the size of the body
+    frame."""
     method = _publish_frame(channel, message.exchange, message.routing_key, message.mandatory)
     flags, properties = _encode_properties(message.properties)
     start = _header_start(_HEADER, channel, _PREFIX_OCTETS + len(properties), _BASIC, 0, 0, flags)

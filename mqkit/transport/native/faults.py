@@ -1,4 +1,4 @@
-"""What went wrong, as mqkit's errors. Pure."""
+"""Faults of a connection as mqkit's errors. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def protocol_broken(error: WireError) -> ConnectionLost:
 
 
 def lost_channel(error: MqkitError) -> TransportError:
-    """What a channel reports when its connection went: a refusal of the broker's as a lost link."""
+    """The error of a channel whose connection is gone; a refusal by the broker becomes a lost
+    link."""
     if isinstance(error, TransportError):
         return error
     return ConnectionLost(f"the connection is gone: {error}")
@@ -50,7 +51,7 @@ def unreachable(cause: BaseException | None, endpoint: Endpoint) -> Unreachable:
 
 
 def foreign(endpoint: Endpoint) -> Unreachable:
-    """Somebody answers, in another language."""
+    """The error for a peer that speaks another protocol than AMQP."""
     return Unreachable(f"what answers at {endpoint} does not speak AMQP")
 
 

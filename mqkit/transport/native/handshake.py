@@ -14,7 +14,7 @@ CHANNEL_MAX = 2047
 """RabbitMQ's own default. Each is a process at the broker; nobody needs more on one connection."""
 
 FRAME_MAX = 131_072
-"""What RabbitMQ offers. A frame is read as a whole, so this bounds what is kept of one."""
+"""RabbitMQ's offer. A frame is read as a whole, so this bounds the octets kept of one."""
 
 _PLAIN, _EXTERNAL = "PLAIN", "EXTERNAL"
 _HEARTBEAT_MAX_S = 65_535
@@ -22,7 +22,7 @@ _HEARTBEAT_MAX_S = 65_535
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What holds on a connection. ``heartbeat_s`` 0: there are none."""
+    """The limits agreed for a connection. ``heartbeat_s`` 0: no heartbeats."""
 
     channel_max: int
     frame_max: int

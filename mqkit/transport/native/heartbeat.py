@@ -14,7 +14,7 @@ TICKS_PER_INTERVAL = 2
 
 
 class Beat(Enum):
-    """What a tick asks for."""
+    """The action that a tick asks for."""
 
     NOTHING = auto()
     SEND = auto()

@@ -1,4 +1,4 @@
-"""Which answer belongs to which call: on one channel they come in the order of the calls."""
+"""Replies to the calls of one channel: they come in the order of the calls."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ ANSWERS: Mapping[type[Method], tuple[type[Method], ...]] = {
     methods.BasicConsume: (methods.BasicConsumeOk,),
     methods.BasicCancel: (methods.BasicCancelOk,),
 }
-"""What may answer each method that this client calls."""
+"""The possible answers to each method that this client calls."""
 
 
 class Promise(Protocol):
-    """What an answer is given to. A future of asyncio or of ``concurrent.futures`` is one."""
+    """The receiver of an answer. A future of asyncio or of ``concurrent.futures`` is one."""
 
     def done(self) -> bool: ...
     def set_result(self, result: Any, /) -> None: ...

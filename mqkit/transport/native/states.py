@@ -16,7 +16,7 @@ from mqkit.transitions import follow
 
 
 class ConnectionState(StrEnum):
-    """What a connection is doing."""
+    """The states of a connection."""
 
     STARTING = "starting"
     """The protocol header was sent; the broker says what it is."""
@@ -31,13 +31,13 @@ class ConnectionState(StrEnum):
 
 
 class ConnectionEvent(StrEnum):
-    """What can happen to a connection."""
+    """The events of a connection's life."""
 
     START = "start"
     TUNE = "tune"
     OPEN_OK = "open-ok"
     CLOSE = "close"
-    """This program wants it closed."""
+    """This program closes the connection."""
     CLOSE_OK = "close-ok"
     REFUSED = "refused"
     """The broker closed it, or would not open it."""
@@ -61,7 +61,7 @@ CONNECTION: Mapping[ConnectionState, Mapping[ConnectionEvent, ConnectionState]] 
 
 
 class ChannelState(StrEnum):
-    """What a channel is doing."""
+    """The states of a channel."""
 
     OPEN = "open"
     """``channel.open`` was sent, and whatever else is sent comes behind it."""
@@ -73,7 +73,7 @@ class ChannelState(StrEnum):
 
 
 class ChannelEvent(StrEnum):
-    """What can happen to a channel."""
+    """The events of a channel's life."""
 
     CLOSE = "close"
     CLOSE_OK = "close-ok"
@@ -81,7 +81,7 @@ class ChannelEvent(StrEnum):
     """The broker did not answer the close in time."""
     REFUSED = "refused"
     LOST = "lost"
-    """Its connection is gone."""
+    """The connection of the channel is gone."""
 
 
 CHANNEL: Mapping[ChannelState, Mapping[ChannelEvent, ChannelState]] = {

@@ -1,8 +1,8 @@
-"""The asyncio adapter, and mqkit's default: aio-pika's connection under mqkit's own channels.
+"""The aio-pika adapter, for asyncio: aio-pika's connection under mqkit's own channels.
 
 ``aio_pika.connect``, not ``connect_robust``: recovery is the supervisor's, who knows the topology,
-and a robust connection closes as a whole when one queue can't be declared again. Only here, and in
-the files named ``aio_pika_*`` beside this one, do types of aio-pika, aiormq and pamqp show.
+and a robust connection closes as a whole when one queue can't be declared again. Only in this
+folder do types of aio-pika, aiormq and pamqp show.
 """
 
 from __future__ import annotations

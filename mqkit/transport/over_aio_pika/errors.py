@@ -27,14 +27,14 @@ CONNECT_ERRORS = (exceptions.AMQPError, OSError, EOFError, RuntimeError, asyncio
 
 
 def channel_error(frame: spec.Channel.Close) -> ChannelError:
-    """Why the broker closed the channel."""
+    """The error for a channel that the broker closed."""
     return ChannelError(
         frame.reply_code or 0, frame.reply_text or "", frame.class_id or 0, frame.method_id or 0
     )
 
 
 def connection_error(frame: spec.Connection.Close) -> ConnectionRefused:
-    """Why the broker closed the connection, or would not open it."""
+    """The error for a connection that the broker closed, or would not open."""
     return ConnectionRefused(
         frame.reply_code or 0, frame.reply_text or "", frame.class_id or 0, frame.method_id or 0
     )
@@ -43,7 +43,7 @@ def connection_error(frame: spec.Connection.Close) -> ConnectionRefused:
 def connect_failure(
     cause: BaseException, close: spec.Connection.Close | None, endpoint: Endpoint
 ) -> MqkitError:
-    """Why a connection did not come about."""
+    """The error for a connection that did not come about."""
     if close is not None:
         return connection_error(close)
     if isinstance(cause, exceptions.AuthenticationError):
@@ -52,14 +52,14 @@ def connect_failure(
 
 
 def connection_loss(cause: BaseException | None, close: spec.Connection.Close | None) -> MqkitError:
-    """Why an open connection is gone, when this program did not close it."""
+    """The error for an open connection that is gone and was not closed by this program."""
     if close is not None:
         return connection_error(close)
     return ConnectionLost(f"the connection is gone: {_words(cause)}")
 
 
 def lost_channel(error: MqkitError | None) -> TransportError:
-    """What a channel reports when its connection went: the broker's refusal, as a lost link."""
+    """The error of a channel whose connection is gone; the broker's refusal becomes a lost link."""
     if isinstance(error, TransportError):
         return error
     return ConnectionLost(f"the connection is gone: {error}")

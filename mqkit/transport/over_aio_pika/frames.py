@@ -32,11 +32,11 @@ from mqkit.wire import EncodeError, method_frame, methods
 from mqkit.wire.methods import Method
 
 CLOSE_TIMEOUT_S = 5.0
-"""How long a peer may take to answer a close: it has nothing to do but answer."""
+"""The time that a peer has to answer a close: it has nothing to do but answer."""
 
 CHANNEL_MAX = 65535
 FRAME_OCTETS_MAX = 131072
-"""What RabbitMQ offers; used where a broker says "no limit" (0)."""
+"""RabbitMQ's offer; used where a broker says "no limit" (0)."""
 
 ReceivedFrame: TypeAlias = Frame | ContentHeader | ContentBody
 
@@ -54,7 +54,7 @@ class State(Enum):
 
 
 class Listener(Protocol):
-    """Who hears what the broker sends without being asked. None of these may raise."""
+    """The receiver of frames that the broker sends without being asked. No method may raise."""
 
     def event_received(self, frame: Frame) -> None: ...
     def content_received(self, content: Assembly) -> None: ...

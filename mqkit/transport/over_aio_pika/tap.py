@@ -48,7 +48,7 @@ class TappedReader(asyncio.StreamReader):
         self._header = b""
         self._has_begun = False
         self.is_foreign = False
-        """What answered does not speak AMQP."""
+        """True if the peer does not speak AMQP."""
 
     def at_eof(self) -> bool:
         return self._inner.at_eof()
@@ -72,8 +72,8 @@ class TappedReader(asyncio.StreamReader):
         return data
 
     def _check_first(self, octet: bytes) -> None:
-        """What is no broker is told at its first octet: the rest of it is not the size of anything
-        that could be waited for."""
+        """Refuse a peer that does not speak AMQP at its first octet: its next ones are no frame
+        size, and waiting for so many would never end."""
         if not self._has_begun and octet not in _FIRST_OCTETS:
             self.is_foreign = True
             raise ConnectionError("this is not AMQP")
@@ -130,7 +130,7 @@ class TappedTransportFactory(TransportFactory):
 
     @property
     def is_foreign(self) -> bool:
-        """What answered does not speak AMQP."""
+        """True if the peer does not speak AMQP."""
         return self._reader is not None and self._reader.is_foreign
 
     def listen(self, listener: OnControlFrame) -> None:

@@ -32,7 +32,7 @@ LOGGER = logging.getLogger("mqkit.transport.pika")
 T = TypeVar("T")
 
 Reply = Callable[[Any], None]
-"""What pika calls with the frame that answers."""
+"""The callback for the frame that answers a call."""
 
 
 class PikaChannel:
@@ -260,7 +260,7 @@ class PikaChannel:
         self._publisher.pause(paused=paused)
 
     def end(self, reason: MqkitError | None) -> None:
-        """It is closed: nobody may be left waiting. Idempotent."""
+        """The channel is closed: nobody may be left waiting. Idempotent."""
         with self._lock:
             if self._closed:
                 return

@@ -72,17 +72,17 @@ class PikaConnection:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used, as far as this side knows."""
+        """True while the connection can be used, as far as this side knows."""
         return not self._closed
 
     @property
     def server_properties(self) -> dict[str, object]:
-        """What the broker said of itself."""
+        """The broker's own description."""
         return dict(self._server_properties)
 
     @property
     def is_blocked(self) -> bool:
-        """Whether the broker has asked us to stop publishing, for now."""
+        """True while the broker has asked this client to stop publishing."""
         return self._blocked_since is not None
 
     @property

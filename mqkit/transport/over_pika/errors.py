@@ -1,4 +1,4 @@
-"""What pika raises, as mqkit's errors.
+"""pika's exceptions as mqkit's errors.
 
 Pure functions. pika reports a refused login as text only (``ProbableAuthenticationError`` holds
 the repr of the broker's close), so code and words are read out of that text.
@@ -28,7 +28,7 @@ _CLOSED_BY_BROKER = re.compile(r"ConnectionClosedByBroker: \((\d+)\) \\?['\"](.*
 
 
 def opening_error(error: BaseException, endpoint: Endpoint, timeout_s: float) -> MqkitError:
-    """Why a connection could not be opened."""
+    """The error for a connection that could not be opened."""
     if isinstance(error, MqkitError):
         return error
     if isinstance(error, pika_errors.ConnectionClosedByBroker):
@@ -64,7 +64,7 @@ def _innermost(error: BaseException) -> str:
 
 
 def closing_error(error: BaseException | None) -> MqkitError | None:
-    """Why an open channel or connection was closed; ``None`` when this program closed it."""
+    """The error for a closed channel or connection; ``None`` when this program closed it."""
     if error is None or isinstance(error, MqkitError):
         return error
     if isinstance(error, pika_errors.ConnectionClosedByClient | pika_errors.ChannelClosedByClient):

@@ -139,4 +139,4 @@ class LoopThread(ConnectionThread):
 
 
 def _nothing() -> None:
-    """What a thread begins with that was not told what."""
+    """The first step of a thread that was not given one: nothing."""

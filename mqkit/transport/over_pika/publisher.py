@@ -28,14 +28,14 @@ from pika import spec
 from mqkit.errors import Closed, MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
-from mqkit.pool.confirms import ConfirmLedger
+from mqkit.transport.confirms import ConfirmLedger
 from mqkit.transport.over_pika.loop import LoopThread
 from mqkit.transport.over_pika.properties import from_pika, to_pika
 from mqkit.transport.over_pika.window import Window
 from mqkit.transport.window_size import MESSAGE_OVERHEAD_BYTES, WindowSize
 
 WRITES_PER_TURN = 256
-"""After so many messages the thread looks at its socket again: confirms are read in between."""
+"""Messages after which the thread looks at its socket again: confirms are read in between."""
 
 ROUND_TRIP_EXCHANGE = "amq.direct"
 
@@ -48,8 +48,8 @@ ENCODING_ERRORS = (
     ValueError,
     struct.error,
 )
-"""What pika raises for values that AMQP has no place for. It encodes the whole message before it
-writes any of it, so nothing was sent then."""
+"""The exceptions of pika for values that AMQP has no place for. It encodes the whole message before
+it writes any of it, so nothing was sent then."""
 
 
 @dataclass(frozen=True, slots=True)

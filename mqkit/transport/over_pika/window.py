@@ -21,7 +21,7 @@ class Window:
 
     @property
     def is_closed(self) -> bool:
-        """Whether :meth:`close` was called."""
+        """True after :meth:`close`."""
         return self._closed
 
     def take(

@@ -1,4 +1,4 @@
-"""What every AMQP method has: its ids, its name, and whether content follows it."""
+"""The base class of all AMQP methods: ids, name, and a mark for those with content."""
 
 from __future__ import annotations
 

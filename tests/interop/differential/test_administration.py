@@ -18,7 +18,7 @@ def subject_of(broker: Any) -> Subject:
 
 
 def seen_after(subject: Subject, *operations: Operation) -> list[Any]:
-    """What every operation led to."""
+    """The effects of every operation, in order."""
     seen = []
     for number, operation in enumerate(operations):
         subject.begin(number, operation)

@@ -54,7 +54,7 @@ TTL = Call(1, QueueDeclare("q0", arguments={"x-message-ttl": 20}))
 
 
 def left(*counts: int, reply: Any = ERROR) -> dict[str, Any]:
-    """What is seen of q0, q1 and so on: how many messages they have."""
+    """The state of a broker whose queues q0, q1 and so on have so many messages left."""
     queues = {f"q{n}": ("queue.declare-ok", f"q{n}", each, 0) for n, each in enumerate(counts)}
     return {"replies": {(0, 0): [reply]}, "queues": queues}
 

@@ -58,7 +58,7 @@ class Scene:
         await channel.close()
 
     async def ready(self, queue: str = "") -> int:
-        """How many messages lie ready in it."""
+        """The number of ready messages in the queue."""
         channel = await self.outside.channel()
         state = await channel.declare_queue(Queue(queue or self.queue), passive=True)
         await channel.close()
@@ -91,7 +91,7 @@ class Scene:
 
 
 class Inbox:
-    """What handlers saw, and waiting for it."""
+    """The items that handlers saw, and waiting for more."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []

@@ -126,7 +126,8 @@ async def test_what_is_not_confirmed_in_its_tier_goes_back_and_the_rest_is_acked
 
 
 async def test_a_batch_does_not_survive_its_channel(scene: Any, inbox: Any) -> None:
-    """What waited for its batch to fill is delivered again after a reconnect, and comes once."""
+    """Messages that waited for their batch to fill are delivered again after a reconnect, and come
+    once."""
     async with FaultyProxy.before(scene.url) as proxy:
         app: App = scene.app(RETRY, url=proxy.url)
         ids = {f"m{number}" for number in range(100)}

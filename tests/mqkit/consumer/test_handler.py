@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mqkit import Batch, ConfigurationError, Delivery, Properties
-from mqkit.consumer.batch_handler import BatchHandler
+from mqkit import ConfigurationError, Delivery, Properties
 from mqkit.consumer.handler import BodyMisfit, HandlerTimeout, MessageHandler
 
 pytestmark = pytest.mark.anyio
@@ -135,21 +134,6 @@ async def not_from_json(a: Unrepresentable) -> None: ...
 def test_a_signature_that_cant_be_served_is_refused_at_once(function: Any, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         MessageHandler(function)
-
-
-async def batch_of_items(batch: Batch[Item]) -> None: ...
-async def batch_of_any(batch: Batch) -> None: ...  # type: ignore[type-arg]
-async def no_batch(batch: list[Item]) -> None: ...
-
-
-def test_a_batch_handler_says_the_type_of_an_item() -> None:
-    assert BatchHandler(batch_of_items).decode(delivery(b'{"number": 1}')) == Item(number=1)
-    message = delivery(b"")
-    assert BatchHandler(batch_of_any).decode(message) is message
-    with pytest.raises(ConfigurationError, match=r"Batch\[\.\.\.\]"):
-        BatchHandler(no_batch)
-    with pytest.raises(ConfigurationError, match="takes 3 arguments"):
-        BatchHandler(three)
 
 
 class Callable_:

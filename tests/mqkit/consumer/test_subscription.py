@@ -153,7 +153,7 @@ async def test_a_queue_that_is_missing_is_final_at_the_first_start_only(parts: P
 
 
 async def test_a_cancel_of_the_broker_is_repaired_on_the_same_channel(parts: Parts) -> None:
-    """What was delivered on it must still be settled there."""
+    """The same channel, for its deliveries must still be settled there."""
     await parts.subscribe()
     (channel,) = parts.link.channels
     async with parts.running():

@@ -1,4 +1,4 @@
-"""What a lane does with what is left in doubt, and with the bound on what is in flight."""
+"""A lane with messages left in doubt, and its bound on messages in flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written on a message that failed."""
+"""The headers on a message that failed."""
 
 from __future__ import annotations
 

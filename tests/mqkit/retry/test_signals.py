@@ -1,4 +1,4 @@
-"""What a handler may raise."""
+"""The exceptions that a handler may raise."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ NEEDS_LOCAL = pytest.mark.skipif(
 
 @pytest.fixture
 def folders(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where temporary folders are made in this test: one that the user rabbitmq can reach."""
+    """A place for this test's temporary folders that the user rabbitmq can reach."""
     with tempfile.TemporaryDirectory(prefix="mqkit-test-") as name:
         place = Path(name)
         place.chmod(0o755)

@@ -26,7 +26,7 @@ class Bench:
     prefix: str
 
     async def snapshot(self) -> Snapshot:
-        """What the broker has of this test's objects."""
+        """The broker's objects, as far as they are this test's."""
         found = await take_snapshot(self.management_url, self.endpoint.vhost, timeout_s=TIMEOUT_S)
         return replace(
             found,

@@ -1,4 +1,4 @@
-"""What was declared, declared again."""
+"""Declarations remembered, and declared again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an export looks like, and when a retry policy is folded back."""
+"""The look of an export, and the retry policies folded back in it."""
 
 from __future__ import annotations
 

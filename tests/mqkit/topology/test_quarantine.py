@@ -1,4 +1,4 @@
-"""What a broker's refusal says."""
+"""The differences read out of a broker's refusal."""
 
 from __future__ import annotations
 

@@ -303,7 +303,7 @@ yaml_values = st.recursive(
 
 
 def refusal(text: str) -> str | None:
-    """What a refused text is told; ``None`` for one that is a topology."""
+    """The error for a refused text; ``None`` for one that is a topology."""
     try:
         loads(text)
     except TopologyError as error:

@@ -1,4 +1,4 @@
-"""What a topology means as a whole."""
+"""The rules of meaning for a whole topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program loads with mqkit: nothing heavy before it is used. Modules, no times."""
+"""The modules that a program loads with mqkit: nothing heavy before it is used. No times."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def url_of(server: Server, failure: str) -> str:
 
 
 def leaks(error: BaseException) -> list[str]:
-    """Where the canary is seen in the traceback and in our functions' variables. (A test's own are
-    its own.)"""
+    """Places where the traceback and our functions' variables show the canary. (A test's own
+    variables don't count.)"""
     report = traceback.TracebackException.from_exception(error, capture_locals=True)
     found = []
     for part in _chain(report):

@@ -29,7 +29,7 @@ from mqkit.wire.methods import ALL_METHODS, Method
 Strategy = st.SearchStrategy[Any]
 
 RESERVED = {"ticket", "out_of_band", "channel_id", "capabilities", "insist", "known_hosts"}
-"""What pamqp shows of the reserved arguments. (basic.get-empty's is called cluster_id.)"""
+"""The reserved arguments that pamqp shows. (basic.get-empty's is called cluster_id.)"""
 
 OLDER = {methods.AccessRequest, methods.AccessRequestOk}
 """Of AMQP 0-8 and 0-9, which pamqp does not know."""

@@ -1,4 +1,4 @@
-"""How layouts are compiled: as few steps as can be, and reserved arguments in their place."""
+"""Compiled layouts: as few steps as can be, and reserved arguments in their place."""
 
 from __future__ import annotations
 

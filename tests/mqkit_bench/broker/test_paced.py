@@ -53,7 +53,8 @@ def test_every_message_has_a_delay(contestant: Contestant) -> None:
 
 
 def test_a_rate_beyond_all_means_is_not_held() -> None:
-    """What was begun is ended and settled all the same, so that the next round starts clean."""
+    """Messages that were begun are ended and settled all the same, so that the next round starts
+    clean."""
     schedule = Schedule(50_000_000, 2_500_000)
     with relay_stage(catalogue.persistent(1_024)) as staged:
         run = run_paced(staged.traffic, schedule)

@@ -1,4 +1,4 @@
-"""What a command prints, in each format."""
+"""The output of ``ctl`` commands, in each format."""
 
 from __future__ import annotations
 

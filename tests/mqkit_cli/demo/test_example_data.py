@@ -1,4 +1,4 @@
-"""Where the demo's own files are found."""
+"""The search for the demo's own files."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ PARKING = Faults(RetryPolicy.of("1s", "5s", "30s"))
 
 
 def attempts(faults: Faults, number: int, *, bug_is_fixed: bool = False) -> list[Verdict]:
-    """What the handler does at each attempt, until it needs no other."""
+    """The handler's verdict at each attempt, until it needs no other."""
     verdicts: list[Verdict] = []
     while not verdicts or verdicts[-1] is Verdict.FAIL_AND_RETRY:
         verdicts.append(faults.judge(number, len(verdicts), bug_is_fixed=bug_is_fixed))

@@ -1,4 +1,4 @@
-"""What is sent where, and what is refused before anything starts."""
+"""The messages and queues of a scenario, and refusals before anything starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown: bars for a person, lines for a file."""
+"""The view of a run: bars for a person, lines for a file."""
 
 from __future__ import annotations
 

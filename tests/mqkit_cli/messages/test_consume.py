@@ -30,7 +30,7 @@ def queue(broker: Any, unique: Unique) -> str:
 
 
 def rest(broker: Any, queue: str) -> list[tuple[str, bool]]:
-    """What is still there, and whether it is marked as redelivered."""
+    """The bodies that are still in the queue, each with its redelivered flag."""
     found: list[tuple[str, bool]] = []
     with pika.BlockingConnection(pika.URLParameters(broker.url)) as connection:
         channel = connection.channel()

@@ -1,4 +1,4 @@
-"""How many deliveries may be under way: never more than are still wanted."""
+"""The number of deliveries under way: never more than are still wanted."""
 
 from __future__ import annotations
 

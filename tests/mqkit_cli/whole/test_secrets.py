@@ -138,7 +138,8 @@ def test_commands_and_broker_keep_it_to_themselves(
 
 
 def _ctl(http: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    """What rabbitmqctl's commands say, with the password as an argument and in the environment."""
+    """The output of rabbitmqctl's commands, with the password as an argument and in the
+    environment."""
     capsys.readouterr()
     for password in (CANARY, CANARY + "x"):
         place = f"http://app:{password}@127.0.0.1:{http}"

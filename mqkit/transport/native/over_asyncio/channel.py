@@ -25,15 +25,15 @@ from mqkit.wire import methods
 from mqkit.wire.methods import Method
 
 OUTPUT_OCTETS_MAX = 256 * 1024
-"""So many octets of publishes are written at once, whether the turn is over or not."""
+"""The octets of publishes that are written at once, whether the turn is over or not."""
 
 FIRST_OUTPUT_OCTETS = 32 * 1024
 OUTPUT_GROWTH = 4
-"""Where the broker has nothing to do, a long run of publishes begins with a smaller write, so that
-it has; each next write is so many times as large, and still there before the broker is done."""
+"""A long run of publishes to an idle broker begins with a smaller write, to give it work at once;
+each next write is so many times as large, and still there before the broker is done."""
 
 CLOSE_TIMEOUT_S = 5.0
-"""How long a peer may take to answer a close: it has nothing to do but answer."""
+"""The time that a peer has to answer a close: it has nothing to do but answer."""
 
 
 class NativeAsyncChannel:
@@ -168,7 +168,8 @@ class NativeAsyncChannel:
         return await self._answer(promise)
 
     async def _answer(self, promise: asyncio.Future[Any]) -> Any:
-        """Whoever gives up closes the channel: nobody would know whose the late answer is."""
+        """Wait for the answer. A caller that gives up closes the channel: a late answer would be
+        taken for another call's."""
         try:
             return await promise
         except asyncio.CancelledError:

@@ -12,7 +12,7 @@ WRITE_OCTETS_HIGH = 512 * 1024
 """Above this, what asyncio holds for the socket makes publishers wait."""
 
 LINGER_S = 5.0
-"""How long a closed connection's last octets may take; a peer that reads nothing gets none."""
+"""The time for a closed connection's last octets; a peer that reads nothing gets none."""
 
 
 class NativeProtocol(asyncio.Protocol):
@@ -33,7 +33,7 @@ class NativeProtocol(asyncio.Protocol):
 
     @property
     def is_full(self) -> bool:
-        """Whether publishers have to wait for :meth:`room`."""
+        """True while publishers have to wait for :meth:`room`."""
         return self._room is not None
 
     async def room(self) -> None:

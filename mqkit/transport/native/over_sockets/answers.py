@@ -1,4 +1,4 @@
-"""What threads wait for, and what is called for them: promises, deadlines, callbacks."""
+"""Promises, deadlines and callbacks for the threads that use a blocking connection."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class Waiters:
         return place
 
     def leave(self, place: threading.Lock) -> None:
-        """Its thread waits no more."""
+        """The thread of ``place`` waits no more."""
         if place in self._places:
             self._places.remove(place)
 
     def wake(self) -> None:
-        """All who wait now are to look again."""
+        """Let all who wait now look again."""
         places, self._places = self._places, []
         for place in places:
             place.release()

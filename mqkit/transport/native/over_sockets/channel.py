@@ -28,7 +28,7 @@ from mqkit.wire import methods
 from mqkit.wire.methods import Method
 
 CLOSE_TIMEOUT_S = 5.0
-"""How long a peer may take to answer a close: it has nothing to do but answer."""
+"""The time that a peer has to answer a close: it has nothing to do but answer."""
 
 
 class NativeBlockingChannel:

@@ -29,7 +29,7 @@ class NativeBlockingConnection:
         self._call_timeout_s = call_timeout_s
         self._channels: list[NativeBlockingChannel] = []
         self._blocked: tuple[float, float | None] = (0.0, None)
-        """For how long it was blocked before, and since when it is now."""
+        """Seconds of being blocked before, and the start of being blocked now, if it is."""
         driver.turn(self._watch)
 
     @property

@@ -42,11 +42,11 @@ _Told: TypeAlias = tuple[Callable[[Any], None], Any]
 _LOG = logging.getLogger(__name__)
 
 LINGER_S = 5.0
-"""How long a closed connection's last octets may take; a peer that reads nothing gets none."""
+"""The time for a closed connection's last octets; a peer that reads nothing gets none."""
 
 LAST_READS_MAX = 16
-"""So many reads of what is there already before a broken connection is given up: a broker's reason
-for closing it is in the first, unless many deliveries came before."""
+"""Reads of octets that have arrived already, before a broken connection is given up: a broker's
+reason for closing it is in the first, unless many deliveries came before."""
 
 BELL_OCTETS = 64
 """More than have ever been rung before the thread looks up."""

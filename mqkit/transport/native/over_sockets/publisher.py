@@ -24,10 +24,10 @@ from mqkit.transport.native.over_sockets.driver import SocketDriver
 from mqkit.transport.window_size import MESSAGE_OVERHEAD_BYTES, WindowSize
 
 OUTPUT_OCTETS_MAX = 256 * 1024
-"""After so many octets of publishes the turn ends: confirms are read in between."""
+"""Octets of publishes after which a turn ends: confirms are read in between."""
 
 _Slot: TypeAlias = tuple[Future[Outcome], int]
-"""Who waits for the outcome, and what the message takes of the window."""
+"""The future of the outcome, and the bytes that the message takes of the window."""
 
 
 class BlockingPublisher:
@@ -81,7 +81,8 @@ class BlockingPublisher:
         position: int,
         connection: NativeConnection,
     ) -> int:
-        """What has a place in the window, from ``position`` on; returns where to go on."""
+        """Publish the messages from ``position`` on that have a place in the window; return the
+        position after them."""
         end = self._take(costs, position)
         if end > position:
             taken = messages[position:end]
@@ -107,7 +108,8 @@ class BlockingPublisher:
         return position
 
     def _fits(self, cost_bytes: int, messages: int, octets: int) -> bool:
-        """Whether one more does, where there are so many. A large one goes when it is alone."""
+        """True if the window has room beside ``messages`` of ``octets``. A message larger than the
+        window goes when it is alone."""
         size = self._size
         return not messages or (messages < size.messages and octets + cost_bytes <= size.bytes)
 

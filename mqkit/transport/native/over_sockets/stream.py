@@ -6,8 +6,8 @@ import socket
 import ssl
 
 READ_OCTETS = 64 * 1024
-"""At most this at a time: more than a TLS record, so nothing stays behind in the TLS layer where
-no poll would see it; and below what the allocator asks the system for each time."""
+"""Octets read at a time, at most: more than a TLS record, so nothing stays behind in the TLS layer
+where no poll would see it; and below what the allocator asks the system for each time."""
 
 
 class Stream:
@@ -21,14 +21,15 @@ class Stream:
 
     @property
     def waits_to_write(self) -> bool:
-        """Whether the last send, or receive, was kept back until the socket can be written."""
+        """True if the last send, or receive, was kept back until the socket can be written."""
         return self._sending_waits or self._receiving_waits
 
     def fileno(self) -> int:
         return self._socket.fileno()
 
     def receive(self) -> bytes | None:
-        """What has arrived; nothing (``b""``) at the end of the stream, ``None`` for not yet.
+        """The octets that have arrived; none (``b""``) at the end of the stream, ``None`` for not
+        yet.
 
         Raises :exc:`OSError`.
         """
@@ -62,7 +63,8 @@ class Stream:
             pass
 
     def close(self) -> None:
-        """With TLS, its end is announced first, without waiting for the other side's."""
+        """Close the socket. With TLS, its end is announced first, without waiting for the
+        peer's."""
         if isinstance(self._socket, ssl.SSLSocket):
             try:
                 self._socket.setblocking(False)

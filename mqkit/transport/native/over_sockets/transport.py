@@ -13,7 +13,7 @@ from mqkit.transport.seam import Endpoint
 from mqkit.transport.window_size import WindowSize
 
 DEFAULT_CALL_TIMEOUT_S = 30.0
-"""How long a declare, a bind or a channel's opening may take. A blocked broker answers nothing."""
+"""The time for a declare, a bind or a channel's opening. A blocked broker answers nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class Played:
         self.connection.receive(content_frames(channel, method, properties, body, frame_max))
 
     def commands(self) -> list[Command]:
-        """What the connection wants written: the methods, with their contents."""
+        """The methods that the connection wants written, with their contents."""
         self._parser.receive_data(b"".join(self.connection.take_output()))
         commands = []
         while (frame := self._parser.next_frame()) is not None:

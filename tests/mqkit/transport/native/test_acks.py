@@ -1,4 +1,4 @@
-"""What the frames say is what was acked: checked against a broker's own bookkeeping."""
+"""Ack frames say exactly what was acked: checked against a broker's own bookkeeping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only the aio-pika adapter promises: borrowed connections, and what pamqp gets wrong."""
+"""Promises of the aio-pika adapter alone: borrowed connections, and pamqp's mistakes mended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only the asyncio adapters promise: quiescence, cancellation, and waiting for the socket."""
+"""Promises of the asyncio adapters alone: quiescence, cancellation, and waiting for the socket."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ async def test_a_cancelled_publish_does_not_shift_the_confirms_of_later_ones(
 async def test_closing_a_stalled_connection_ends(
     link: Connection, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("aio_pika_connection", "native.asyncio_connection"):
+    for module in ("over_aio_pika.connection", "native.over_asyncio.connection"):
         monkeypatch.setattr(f"mqkit.transport.{module}.CLOSE_TIMEOUT_S", 0.05)
     channel = await link.channel()
     proxy.stall()

@@ -1,4 +1,5 @@
-"""What the blocking adapters share: against real brokers, and against a peer that does as told."""
+"""Promises that the blocking adapters share: against real brokers, and against a peer that does as
+told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every adapter must do, against a real broker: one suite over all of them."""
+"""The conformance suite of all adapters, against a real broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mqkit.transport.native.blocking_*: one end of a socket pair is theirs, the test has the other."""
+"""The blocking shell of the native client: it has one end of a socket pair, the test the other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from mqkit.errors import (
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Confirmed, Outcome, Unknown
 from mqkit.transport.native.connection import NativeConnection
-from mqkit.transport.native.over_sockets import connection as blocking_connection
+from mqkit.transport.native.over_sockets import connection as connection_module
+from mqkit.transport.native.over_sockets import driver, publisher
 from mqkit.transport.native.over_sockets.answers import Waiters
 from mqkit.transport.native.over_sockets.channel import NativeBlockingChannel
 from mqkit.transport.native.over_sockets.connection import NativeBlockingConnection
@@ -122,7 +123,7 @@ class CtrlC:
 
     def trace(self, frame: PythonFrame, event: str, argument: object) -> Any:
         code = frame.f_code
-        if not code.co_filename.endswith(("blocking_driver.py", "blocking_publisher.py")):
+        if code.co_filename not in (driver.__file__, publisher.__file__):
             return None
         line = linecache.getline(code.co_filename, frame.f_lineno).strip()
         # Tracing has places where no signal comes: between a ``with`` and what ends it, at a "try".
@@ -265,7 +266,7 @@ def test_a_signal_handler_can_not_come_in_between_a_turn(broker: Broker) -> None
     refused: list[str] = []
 
     class Interrupted(list[Message]):
-        """What a signal handler would do, as soon as one of them is looked at under the lock."""
+        """A signal handler that publishes, called when an item is looked at under the lock."""
 
         def __getitem__(self, index: Any) -> Any:
             try:
@@ -402,7 +403,7 @@ def test_the_brokers_last_words_are_heard_though_it_takes_no_more(broker: Broker
 def test_a_broker_that_does_not_answer_the_close_is_dropped(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocking_connection, "CLOSE_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(connection_module, "CLOSE_TIMEOUT_S", 0.05)
     connection = broker.connection()
     told = closing(connection)
     connection.close()

@@ -22,7 +22,7 @@ _SIZE_NAMED = re.compile(r"message size (?P<size>\d+)\b")
 
 
 def outcomes_at_close(pending: Sequence[Message], error: MqkitError | None) -> list[Outcome]:
-    """What came of the publishes that a closing channel left unanswered, in the same order.
+    """Outcomes of the publishes that a closing channel left unanswered, in the same order.
 
     With several in flight to an exchange that is "not found", all of them are rejected. If it was
     deleted that very moment, an earlier one may have been routed: a message in a queue whose

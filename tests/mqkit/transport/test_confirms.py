@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mqkit.errors import ConnectionLost
 from mqkit.message import Message, Properties
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
-from mqkit.pool.confirms import ConfirmLedger, Settled
+from mqkit.transport.confirms import ConfirmLedger, Settled
 
 T = TypeVar("T")
 
@@ -230,7 +230,7 @@ def test_what_was_returned_is_rejected_even_if_the_ack_never_came() -> None:
 
 @dataclass
 class Model:
-    """What a broker may answer, tried at random against the ledger."""
+    """A broker's possible answers, tried at random against the ledger."""
 
     ledger: ConfirmLedger[int] = field(default_factory=ConfirmLedger)
     outcomes: dict[int, Outcome] = field(default_factory=dict)

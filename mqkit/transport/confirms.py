@@ -25,7 +25,7 @@ from mqkit.drafts import new_confirmed
 from mqkit.errors import MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason
-from mqkit.pool.attribution import outcomes_at_close
+from mqkit.transport.attribution import outcomes_at_close
 
 Owner = TypeVar("Owner")
 
@@ -53,13 +53,13 @@ class _Run(Generic[Owner]):
         self.end = first + len(messages)
         self.messages = messages
         self.confirmed = confirmed
-        """What becomes of each if it is acked."""
+        """The outcome of each message if the broker acks it."""
         self.owner = owner
         self.position = position
-        """What its owner calls ``messages[0]``."""
+        """The owner's position of ``messages[0]``."""
 
     def behind(self, sequence: int) -> _Run[Owner]:
-        """What is in flight after ``sequence``, as a run of its own."""
+        """The publishes in flight after ``sequence``, as a run of its own."""
         rest = _Run(self.first, self.messages, self.confirmed, self.owner, self.position)
         rest.lowest, rest.end = sequence + 1, self.end
         return rest
@@ -76,7 +76,8 @@ class _Run(Generic[Owner]):
 
 
 _Part: TypeAlias = tuple[_Run[Owner], int, int]
-"""What was answered together: a run that it was in flight of, the lowest of them, and their end."""
+"""Publishes that one answer covered: their run, the lowest sequence number, and the end
+(exclusive)."""
 
 _lowest_of = attrgetter("lowest")
 
@@ -92,7 +93,8 @@ class ConfirmLedger(Generic[Owner]):
         """In the order of their sequence numbers, none empty."""
         self._in_flight = 0
         self._returns: dict[int, str] = {}
-        """What the broker said of those in flight that it has returned."""
+        """Reply code and text of publishes that were returned and are still in flight, by sequence
+        number."""
         self._next = 1
         self._last_returned = 0
         self.unexpected = 0
@@ -206,7 +208,8 @@ class ConfirmLedger(Generic[Owner]):
         return parts
 
     def _run_at(self, sequence: int) -> int:
-        """Where the run is that holds ``sequence`` if one does; -1 if it comes before all."""
+        """The index of the run that may hold ``sequence``; -1 if ``sequence`` comes before all
+        runs."""
         return bisect_right(self._runs, sequence, key=_lowest_of) - 1
 
     def _sequence_of(self, message: Message) -> int | None:
@@ -230,12 +233,12 @@ class ConfirmLedger(Generic[Owner]):
         ]
 
     def _as_returned(self, sequence: int, message: Message, otherwise: Outcome) -> Outcome:
-        """What came of it: ``otherwise``, unless the broker had returned it before."""
+        """``otherwise``, or unroutable if the broker had returned the message before."""
         text = self._returns.pop(sequence, None)
         return otherwise if text is None else _unroutable(text, message)
 
     def _return_candidates(self) -> Iterator[tuple[int, Message]]:
-        """What is in flight: first what comes after the last that was returned."""
+        """The publishes in flight: first those after the last that was returned."""
         after, end = self._last_returned + 1, self._next
         yield from self._between(after, end)
         yield from self._between(1, after)

@@ -1,0 +1,149 @@
+"""The end that both consumers have, step by step, on a channel that writes down what it is told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from mqkit.consumer.base_consumer import BaseConsumer
+from mqkit.consumer.pause import Pause
+from mqkit.consumer.settlement import QueueRules
+from mqkit.consumer.settlement_steps import Arrival, Settler
+from mqkit.consumer.stats import Stats
+from mqkit.message import Delivery, Properties
+from mqkit.testing.clock import FakeClock
+from mqkit.transport.seam import Connection, OnCancel, OnDelivery
+
+pytestmark = pytest.mark.anyio
+
+WORKERS = 2
+
+
+class Wire:
+    """The app, its connection and its one channel; all that is said goes into ``said``."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.is_open = True
+        self.deliver: OnDelivery
+
+    def consuming_connection(self) -> Connection:
+        return cast(Connection, self)
+
+    async def declare(self, connection: Connection) -> None: ...
+
+    def current_name(self, queue: str) -> str:
+        return queue
+
+    async def channel(self) -> Any:
+        return self
+
+    async def qos(self, prefetch_count: int) -> None:
+        self.said.append(f"qos {prefetch_count}")
+
+    async def consume(self, queue: str, on_delivery: OnDelivery, *, on_cancel: OnCancel) -> str:
+        self.deliver = on_delivery
+        return "tag"
+
+    async def cancel(self, consumer_tag: str) -> None:
+        self.said.append("cancel")
+
+    async def nack(self, delivery_tag: int, *, multiple: bool = False, requeue: bool) -> None:
+        self.said.append(f"nack {delivery_tag}{' requeue' if requeue else ''}")
+
+    async def close(self) -> None:
+        self.said.append("close")
+
+    def on_closed(self, callback: Any) -> None: ...
+
+
+class Worker(BaseConsumer):
+    """Begins a message and is busy with it until :attr:`go_on` is set."""
+
+    def __init__(self, wire: Wire) -> None:
+        async def nothing_is_published(messages: Any) -> Any:
+            raise AssertionError(messages)
+
+        clock = FakeClock()
+        settler = Settler(
+            QueueRules("q"), nothing_is_published, Stats(), Pause(clock=clock, rng=lambda: 1.0)
+        )
+        super().__init__("q", settler, wire, prefetch=5, workers=WORKERS, clock=clock)
+        self._wire = wire
+        self.go_on = asyncio.Event()
+
+    async def _work(self) -> None:
+        while (arrival := await self._inbox.get()) is not None:
+            await self._handle(arrival)
+        self._wire.said.append("a worker ends")
+
+    async def _handle(self, arrival: Arrival) -> None:
+        tag = arrival.delivery.delivery_tag
+        self._wire.said.append(f"begin {tag}")
+        await self.go_on.wait()
+        self._wire.said.append(f"end {tag}")
+
+
+async def pass_by() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def started(wire: Wire, *tags: int) -> tuple[Worker, asyncio.Task[None]]:
+    """A consumer that runs, and has been sent messages with these tags."""
+    worker = Worker(wire)
+    await worker.subscribe(wire.consuming_connection())
+    running = asyncio.create_task(worker.run())
+    for tag in tags:
+        wire.deliver(Delivery("", "q", b"", Properties(), tag, False))
+    await pass_by()
+    return worker, running
+
+
+async def test_each_worker_has_one_message_at_a_time() -> None:
+    wire = Wire()
+    worker, running = await started(wire, 1, 2, 3)
+    assert wire.said == ["qos 5", "begin 1", "begin 2"]
+    worker.go_on.set()
+    await worker.stop()
+    await running
+
+
+async def test_the_end_takes_nothing_new_gives_back_and_waits_for_what_was_begun() -> None:
+    wire = Wire()
+    worker, running = await started(wire, 1, 2, 3, 4)
+    wire.said.clear()
+    stopping = asyncio.create_task(worker.stop())
+    await pass_by()
+    assert wire.said == ["cancel", "nack 3 requeue", "nack 4 requeue"]
+    assert not stopping.done()
+    worker.go_on.set()
+    async with asyncio.timeout(10):
+        await stopping
+        await running
+    assert sorted(wire.said[3:]) == ["a worker ends", "a worker ends", "end 1", "end 2"]
+    assert worker._settler.stats.returned == 2
+
+
+async def test_closing_the_channel_is_a_step_of_its_own() -> None:
+    wire = Wire()
+    worker, running = await started(wire)
+    async with asyncio.timeout(10):
+        await worker.stop()
+        await running
+    assert "close" not in wire.said
+    await worker.close()
+    assert wire.said[-1] == "close"
+
+
+async def test_a_consumer_that_is_broken_off_is_stopped_for_those_who_wait() -> None:
+    wire = Wire()
+    worker, running = await started(wire, 1)
+    stopping = asyncio.create_task(worker.stop())
+    await pass_by()
+    running.cancel()
+    async with asyncio.timeout(10):
+        await stopping
+    assert "end 1" not in wire.said

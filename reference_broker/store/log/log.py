@@ -40,8 +40,6 @@ from reference_broker.store.format.footer import (
     ENTRY_ROOM,
     GROUP_ROOM,
     NOTE_ROOM,
-    Footer,
-    alive,
     encode_footer,
 )
 from reference_broker.store.format.record import FRAME, FRAME_BYTES, RANGE_BYTES, RecordType
@@ -59,7 +57,7 @@ from reference_broker.store.liveness.liveness import Liveness, SegmentUse
 from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult, Source
 from reference_broker.store.liveness.spare import Spare
 from reference_broker.store.log.deletions import REMOVED_ROOM, Deletions
-from reference_broker.store.log.foreign_ranges_by_segment import AckRow, ForeignRangesBySegment
+from reference_broker.store.log.foreign_ranges_by_segment import AckRow
 from reference_broker.store.log.free_space import (
     FOREIGN_RANGES_SLACK,
     MESSAGE_ROOM,
@@ -67,6 +65,7 @@ from reference_broker.store.log.free_space import (
     SLACK,
     LogSpace,
 )
+from reference_broker.store.log.open_segment import OpenSegment
 from reference_broker.store.log.pages import Pages
 from reference_broker.store.log.publish_run import (
     BODY_PIECE_BYTES,
@@ -164,31 +163,37 @@ class Log:
             position = self._admit(stored)
             limit = self._limit
         content.position = position
-        checksum = self._checksum(payload, self._seed ^ (position & _MASK))
+        segment = self._segment
+        checksum = self._checksum(payload, segment.seed ^ (position & _MASK))
         self._pieces += (FRAME.pack(length, checksum), payload)
         self.tail = position + stored
         self._limit = limit - ENTRY_ROOM
-        self._live_bytes += stored
-        if entry[0] not in self._touched:
+        segment.live_bytes += stored
+        if entry[0] not in segment.touched:
             self._touch(entry[0])
 
     def publish_run(self, entry: Entry, contents: Sequence[Content]) -> int:
         if self._ranges:
             self._close_ranges()
-        before = self.tail
-        place = Place(self._pieces, before, self._limit, self.epoch, self._seed, self._checksum)
-        count, self.tail, self._limit = append_run(place, entry, contents)
-        self._live_bytes += self.tail - before
-        if count and entry.queue_id not in self._touched:
+        segment = self._segment
+        place = Place(
+            self._pieces, self.tail, self._limit, self.epoch, segment.seed, self._checksum
+        )
+        messages, size_bytes = append_run(place, entry, contents)
+        self.tail += size_bytes
+        self._limit -= messages * ENTRY_ROOM
+        segment.live_bytes += size_bytes
+        if messages and entry.queue_id not in segment.touched:
             self._touch(entry.queue_id)
-        return count
+        return messages
 
     def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
-        if position >= self._base:
+        segment = self._segment
+        if position >= segment.base:
             last = self._open_ranges.get(queue_id)
             if last is not None and last[2] + 1 == sequence and self._ranges_type is _ACK:
                 last[2] = sequence
-                self._live_bytes -= stored
+                segment.live_bytes -= stored
                 return
         else:
             row = self._row
@@ -201,26 +206,27 @@ class Log:
 
     def ack_run(self, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
         row = self._row
-        if row is not None and contents[0].position < self._base:
+        segment = self._segment
+        base = segment.base
+        if row is not None and contents[0].position < base:
             return row.go_on(queue_id, sequence, contents)
         last = self._open_ranges.get(queue_id)
         if last is None or last[2] + 1 != sequence or self._ranges_type is not _ACK:
             return 0
-        base = self._base
         stored = [each.stored for each in takewhile(lambda each: each.position >= base, contents)]
         last[2] += len(stored)
-        self._live_bytes -= sum(stored)
+        segment.live_bytes -= sum(stored)
         return len(stored)
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         if position < self._redelivered_below:
             return  # The headers say it already.
-        if position < self._base and self.tail + _RANGES_ROOM > self._limit:
+        if position < self._segment.base and self.tail + _RANGES_ROOM > self._limit:
             self._make_room()
         self._add(_REQUEUE, queue_id, sequence)
         use = self._liveness.find(position)
-        if use is not None and use is not self._active:
-            self._limit -= self._foreign_ranges.requeue(use, queue_id, sequence)
+        if use is not None and use is not self._segment.use:
+            self._limit -= self._segment.foreign_ranges.requeue(use, queue_id, sequence)
 
     def move(
         self,
@@ -239,7 +245,7 @@ class Log:
 
     def define(self, key: str, value: bytes | None) -> None:
         self._append_noted(record.encode_define(key, value))
-        self._active.defines = True
+        self._segment.use.defines = True
         self._definitions.define(key, value)
 
     def fetch(self, queue_id: int, sequences: array[int], positions: array[int]) -> None:
@@ -284,7 +290,7 @@ class Log:
         assert batch is self._in_flight
         self._in_flight = None
         # A segment that was sealed in it may be rewritten from now on.
-        self._liveness.worth_a_look |= self._base > self.synced
+        self._liveness.worth_a_look |= self._segment.base > self.synced
         self.synced = batch.end
         self._liveness.removed(batch.removed)
         if not self.free_space.at_rest:
@@ -313,7 +319,7 @@ class Log:
         self._closed = True
         self._flush()
         # Cut after the sync: a file that ends with its trailer proves that it was synced.
-        name = self._active.name
+        name = self._segment.use.name
         self._operations.append(ports.TruncateFile(name.file, self.tail - name.base))
         self._operations.append(ports.Sync(name.file))
 
@@ -345,7 +351,7 @@ class Log:
         self._liveness.worth_a_look = self._liveness.look()
         written = [use for use in self._liveness if use.end <= self.synced]
         sources = choose(written, self._segment_bytes, looks)
-        self._foreign_ranges.close(sources)
+        self._segment.foreign_ranges.close(sources)
         self._row = None
         return self._rewriting.begin(
             sources,
@@ -393,11 +399,12 @@ class Log:
                 self._put(record.CHUNK_PAYLOAD, view[start : start + record.CHUNK_BYTES])
         content.position = position
         content.stored = stored = record.stored_share(self.tail - position, len(entries))
-        self._live_bytes += stored * len(entries)
-        self._active.shared |= len(entries) > 1
+        segment = self._segment
+        segment.live_bytes += stored * len(entries)
+        segment.use.shared |= len(entries) > 1
         self._limit -= len(entries) * ENTRY_ROOM
         for entry in entries:
-            if entry.queue_id not in self._touched:
+            if entry.queue_id not in segment.touched:
                 self._touch(entry.queue_id)
 
     def _append_noted(self, payload: bytes) -> None:
@@ -408,12 +415,12 @@ class Log:
 
     def _append_definitions(self) -> None:
         self._append_noted(record.encode_definitions(self._definitions.values))
-        self._liveness.snapshot(self._active)
+        self._liveness.snapshot(self._segment.use)
 
     def _put(self, head: bytes, body: ports.Piece = b"") -> int:
         """One record at the tail, where there must be room; returns its position."""
         position = self.tail
-        checksum = self._checksum(head, self._seed ^ (position & _MASK))
+        checksum = self._checksum(head, self._segment.seed ^ (position & _MASK))
         length = len(head) + len(body)
         if body:
             checksum = self._checksum(body, checksum)
@@ -450,7 +457,7 @@ class Log:
     def _close_ranges(self) -> None:
         """Write the folded ranges as one record, where their first one was counted."""
         payload = record.encode_ranges(self._ranges_type, self.epoch, self._ranges)
-        self._pieces += self._framed(payload, self._ranges_position, self._seed)
+        self._pieces += self._framed(payload, self._ranges_position, self._segment.seed)
         self._ranges.clear()
         self._open_ranges.clear()
         self._row = None
@@ -467,22 +474,23 @@ class Log:
 
     def _settle(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
         """The segment in use has the record that ends an entry of the message at ``position``."""
-        if position >= self._base:
-            self._live_bytes -= stored
+        segment = self._segment
+        if position >= segment.base:
+            segment.live_bytes -= stored
             return
         if (use := self._liveness.settle(position, stored)) is not None:
-            self._limit -= self._foreign_ranges.ack(use, queue_id, sequence)
+            self._limit -= segment.foreign_ranges.ack(use, queue_id, sequence)
             if (open_range := self._open_ranges.get(queue_id)) is not None:  # a MOVE has none
-                self._row = self._foreign_ranges.row(use, open_range)
+                self._row = segment.foreign_ranges.row(use, open_range)
 
     # The segment in use
 
     def _touch(self, queue_id: int) -> None:
-        self._touched[queue_id] = None
+        self._segment.touched[queue_id] = None
         self._limit -= GROUP_ROOM
 
     def _note(self, position: int) -> None:
-        self._notes.append(position - self._base)
+        self._segment.note(position)
         self._limit -= NOTE_ROOM
 
     def _admit(self, size: int) -> int:
@@ -498,7 +506,7 @@ class Log:
         if full:
             self._roll(needed)
         if self._synced_slot is None:
-            self._synced_slot = (self._pieces, self.tail, self._seed)
+            self._synced_slot = (self._pieces, self.tail, self._segment.seed)
             self._pieces.append(b"")
             self.tail += record.SYNCED_BYTES
         if full:
@@ -507,7 +515,7 @@ class Log:
 
     def _roll(self, needed: int) -> None:
         """Complete the segment in use, and begin the next one, with room for its census."""
-        old = self._active
+        old = self._segment.use
         deletion = self._deletions.take_within(self._limit + SLACK + REMOVED_ROOM - self.tail)
         if deletion.bases:
             self._note(self._put(record.encode_bases(RecordType.REMOVED, deletion.bases)))
@@ -532,23 +540,13 @@ class Log:
 
     def _seal(self, end: RecordType) -> None:
         """Write the end of the segment in use: its last record, footer and trailer."""
-        active = self._active
+        segment = self._segment
         self._put(bytes([end]))
-        footer = encode_footer(self._footer(end))
+        footer = encode_footer(segment.footer(end, self.epoch, self.entries, self.tail))
         position = self._put(footer)
-        self._pieces.append(encode_trailer(position - active.base, len(footer)))
+        self._pieces.append(encode_trailer(position - segment.base, len(footer)))
         self.tail += len(self._pieces[-1])
-        size_bytes = self.tail - active.base
-        active.touched = array("Q", self._touched)
-        active.live_bytes += self._live_bytes
-        self._liveness.seal(active, self.tail, size_bytes, capacity_bytes=size_bytes)
-
-    def _footer(self, end: RecordType) -> Footer:
-        """Of the segment in use, as things stand now."""
-        groups = []
-        if self._touched:
-            groups = alive(self.entries(), self._touched, self._base, self.tail)
-        return Footer(end, self.epoch, self._notes, groups, self._foreign_ranges.ranges())
+        segment.seal(self.tail)
 
     def entries(self) -> EntrySource:
         """Who was attached."""
@@ -560,22 +558,11 @@ class Log:
         name = SegmentName(self.tail, self.epoch)
         header = SegmentHeader(name, self._checksum_kind, self._redelivered_below).encode()
         creation, size = self.free_space.begin_segment(name.base, name.file, needed)
-        self._operations += [
-            creation,
-            ports.Write(name.file, 0, [header]),
-            ports.Sync(name.file),
-            ports.SyncDirectory(),
-        ]
-        self._active = self._liveness.add(SegmentUse(name, size, self._checksum_kind))
-        self._base = name.base
-        self._seed = name.seed
-        self._live_bytes = 0
-        self._touched: dict[int, None] = {}
-        self._notes = array("I")
-        self._foreign_ranges = ForeignRangesBySegment(self._liveness, self._active)
+        use = self._liveness.add(SegmentUse(name, size, self._checksum_kind))
+        self._segment = OpenSegment(use, self._liveness)
+        self._operations += self._segment.create(creation, header)
         self._idle_limit = name.base + size - RESERVED_BYTES
         self.tail += HEADER_BYTES
-        self._pieces_at = self.tail
 
     def _flush(self) -> None:
         """Turn everything pending into operations, and end the batch."""
@@ -592,8 +579,6 @@ class Log:
 
     def _flush_pieces(self, *before_sync: ports.Operation) -> None:
         if self._pieces:
-            name = self._active.name
-            write = ports.Write(name.file, self._pieces_at - name.base, self._pieces)
-            self._operations += [write, *before_sync, ports.Sync(name.file)]
+            write = self._segment.write(self._pieces, self.tail)
+            self._operations += [write, *before_sync, ports.Sync(write.file)]
             self._pieces = []
-            self._pieces_at = self.tail

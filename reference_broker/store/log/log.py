@@ -1,14 +1,9 @@
-"""The log: turns what must survive into records, and records into batches of disk operations.
+"""The log: the broker's journal as records, in segments, written in batches of disk operations.
 
 Pure: no file is touched here. The runtime takes a batch, performs its operations in order, and
-says so; only then does ``synced`` rise. The order of the operations is the store's crash safety:
+says so; only then does ``synced`` rise. That order is the store's crash safety: rules 1 to 3 are in
+:mod:`reference_broker.store.log.segment_writer`, which puts records into segments, and
 
-1. records of the segment in use are written and synced before the next segment is created, so a
-   segment's existence proves that everything before it is on disk;
-2. a new segment's header and directory entry are synced before a record is written to it;
-3. segments are deleted after the sync of the acks that made them dead, but before the next segment
-   is created, since that may need their room; and what speaks about a deleted segment goes only
-   in a later batch, when that deletion is durable;
 4. a rewritten segment gets its name after the sync of everything that was known when it was made,
    and the files that it replaces are deleted in a later batch.
 
@@ -16,13 +11,8 @@ There is one order: an ack that was logged before a publish lies before it in th
 (or requeues) that follow each other are folded into ranges, and their bytes are counted in
 ``tail`` from the first one on.
 
-A segment is sealed with a footer that is made from the queues' indexes. So an entry must be in its
-index before anything else is logged, and stay there (taken) until the record that ends it is; and
-whatever goes into the footer has its room taken off the segment's limit when it comes.
-
 This is the hot path of the broker, hence some things said twice: :meth:`Log.ack` is written out
-where a helper would do, and ``_limit`` is 0 while no batch is pending, so that one comparison asks
-both "is there a batch" and "is there room".
+where a helper would do.
 """
 
 from __future__ import annotations
@@ -31,41 +21,31 @@ from array import array
 from collections.abc import Sequence
 from itertools import takewhile
 
-from reference_broker.core.journal.journal import Entry, EntrySource
+from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.store.disk import ports
 from reference_broker.store.format import record
-from reference_broker.store.format.checksum import PREFERRED, ChecksumKind, checksum_of
+from reference_broker.store.format.checksum import PREFERRED, ChecksumKind
 from reference_broker.store.format.footer import (
     ENTRY_ROOM,
-    GROUP_ROOM,
     NOTE_ROOM,
-    encode_footer,
 )
 from reference_broker.store.format.record import FRAME, FRAME_BYTES, RANGE_BYTES, RecordType
 from reference_broker.store.format.segment import (
-    HEADER_BYTES,
     SEGMENT_BYTES,
-    SegmentHeader,
-    SegmentName,
 )
-from reference_broker.store.format.trailer import encode_trailer
 from reference_broker.store.liveness.batch import Batch
 from reference_broker.store.liveness.definitions import Definitions
 from reference_broker.store.liveness.fetch_request import FetchRequest
-from reference_broker.store.liveness.liveness import Liveness, SegmentUse
+from reference_broker.store.liveness.liveness import Liveness
 from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult, Source
-from reference_broker.store.liveness.spare import Spare
-from reference_broker.store.log.deletions import REMOVED_ROOM, Deletions
+from reference_broker.store.log.deletions import Deletions
 from reference_broker.store.log.foreign_ranges_by_segment import AckRow
 from reference_broker.store.log.free_space import (
     FOREIGN_RANGES_SLACK,
     MESSAGE_ROOM,
-    RESERVED_BYTES,
     SLACK,
-    LogSpace,
 )
-from reference_broker.store.log.open_segment import OpenSegment
 from reference_broker.store.log.pages import Pages
 from reference_broker.store.log.publish_run import (
     BODY_PIECE_BYTES,
@@ -73,6 +53,7 @@ from reference_broker.store.log.publish_run import (
     append_run,
     publish_payload,
 )
+from reference_broker.store.log.segment_writer import SegmentWriter
 from reference_broker.store.rewrite.rewrite import choose
 from reference_broker.store.rewrite.rewriting import Rewriting
 
@@ -87,7 +68,7 @@ _ACK = RecordType.ACK
 _REQUEUE = RecordType.REQUEUE
 
 
-class Log:
+class Log(SegmentWriter):
     """The broker's :class:`~reference_broker.core.journal.journal.Journal` on disk.
 
     A new log has its first segment and its START record pending: take the batch, perform it, and
@@ -108,43 +89,33 @@ class Log:
         segment_bytes: int = SEGMENT_BYTES,
         spare_bytes: int = 0,
     ) -> None:
-        self.tail = tail
-        self.synced = tail
-        self.epoch = epoch
+        liveness = liveness or Liveness()
+        self._rewriting = Rewriting(liveness)
+        super().__init__(
+            liveness,
+            Deletions(liveness, self._rewriting),
+            epoch=epoch,
+            tail=tail,
+            redelivered_below=redelivered_below,
+            checksum=checksum,
+            segment_bytes=segment_bytes,
+            spare_bytes=spare_bytes,
+        )
         self.fetches: list[FetchRequest] = []
         self.pages = Pages(checksum=checksum)
         self._definitions = definitions or Definitions()
-        self._liveness = liveness or Liveness()
-        self._entries: EntrySource | None = None
-        self._checksum_kind = checksum
-        self._checksum = checksum_of(checksum)
-        self._segment_bytes = segment_bytes
-        self._redelivered_below = redelivered_below
-        self._operations: list[ports.Operation] = []
-        self._pieces: list[ports.Piece] = []
-        self._synced_slot: tuple[list[ports.Piece], int, int] | None = None
         self._in_flight: Batch | None = None
-        self._closed = False
-        self._limit = 0
         self._ranges: list[list[int]] = []
         self._open_ranges: dict[int, list[int]] = {}
         self._ranges_type = _ACK
         self._ranges_position = 0
         self._row: AckRow | None = None
-        self._spare = Spare(spare_bytes)
-        self.free_space = LogSpace(self._spare, self._liveness, segment_bytes, self._free_bytes)
-        self._rewriting = Rewriting(self._liveness)
-        self._deletions = Deletions(self._liveness, self._rewriting)
-        self._open_segment(0)
         self._append(record.encode_start(epoch, clean))
         self._append_noted(self._liveness.census())
         self._append_definitions()
         self._rate()
 
     # The journal
-
-    def attach(self, entries: EntrySource) -> None:
-        self._entries = entries
 
     def publish(self, entries: Sequence[Entry], content: Content) -> None:
         if self._ranges:
@@ -279,7 +250,9 @@ class Log:
                 self._rate()
         if not (self._pieces or self._ranges or self._operations or last):
             return None
-        self._flush()
+        if self._ranges:
+            self._close_ranges()
+        self._end_batch()
         batch = Batch(self._operations + last, self.tail, self._deletions.take_ordered())
         self._operations = []
         self._in_flight = batch
@@ -317,7 +290,7 @@ class Log:
         self._admit(0)
         self._seal(RecordType.CLOSED)
         self._closed = True
-        self._flush()
+        self._end_batch()
         # Cut after the sync: a file that ends with its trailer proves that it was synced.
         name = self._segment.use.name
         self._operations.append(ports.TruncateFile(name.file, self.tail - name.base))
@@ -372,14 +345,6 @@ class Log:
 
     # Records
 
-    def _append(self, head: bytes, body: ports.Piece = b"", room: int = 0) -> int:
-        """One record whose payload is ``head`` and ``body``; returns its position. Pending ranges
-        must have been closed."""
-        size = FRAME_BYTES + len(head) + len(body) + room
-        if self.tail + size > self._limit:
-            self._admit(size)
-        return self._put(head, body)
-
     def _append_message(
         self, head: bytes, entries: Sequence[Entry], content: Content, room: int
     ) -> None:
@@ -417,19 +382,6 @@ class Log:
         self._append_noted(record.encode_definitions(self._definitions.values))
         self._liveness.snapshot(self._segment.use)
 
-    def _put(self, head: bytes, body: ports.Piece = b"") -> int:
-        """One record at the tail, where there must be room; returns its position."""
-        position = self.tail
-        checksum = self._checksum(head, self._segment.seed ^ (position & _MASK))
-        length = len(head) + len(body)
-        if body:
-            checksum = self._checksum(body, checksum)
-            self._pieces += (FRAME.pack(length, checksum), head, body)
-        else:
-            self._pieces += (FRAME.pack(length, checksum), head)
-        self.tail = position + FRAME_BYTES + length
-        return position
-
     # Ranges, and what they say about other segments
 
     def _add(self, kind: RecordType, queue_id: int, sequence: int) -> None:
@@ -462,10 +414,6 @@ class Log:
         self._open_ranges.clear()
         self._row = None
 
-    def _framed(self, payload: bytes, position: int, seed: int) -> tuple[bytes, bytes]:
-        checksum = self._checksum(payload, seed ^ (position & _MASK))
-        return FRAME.pack(len(payload), checksum), payload
-
     def _make_room(self) -> None:
         """For a range about another segment, and for its place in the footer of this one."""
         if self._ranges:
@@ -482,103 +430,3 @@ class Log:
             self._limit -= segment.foreign_ranges.ack(use, queue_id, sequence)
             if (open_range := self._open_ranges.get(queue_id)) is not None:  # a MOVE has none
                 self._row = segment.foreign_ranges.row(use, open_range)
-
-    # The segment in use
-
-    def _touch(self, queue_id: int) -> None:
-        self._segment.touched[queue_id] = None
-        self._limit -= GROUP_ROOM
-
-    def _note(self, position: int) -> None:
-        self._segment.note(position)
-        self._limit -= NOTE_ROOM
-
-    def _admit(self, size: int) -> int:
-        """Make room for ``size`` bytes of record and footer: begin a batch if there is none, and a
-        segment if this one is full. Returns where the record goes."""
-        assert not self._closed, "nothing may be logged after close"
-        if not self._limit:
-            self._limit = self._idle_limit
-        needed = size if self._synced_slot is not None else size + record.SYNCED_BYTES
-        if self.free_space.withheld_bytes and self.tail + needed > self._limit:
-            self._limit += self.free_space.release()
-        full = self.tail + needed > self._limit
-        if full:
-            self._roll(needed)
-        if self._synced_slot is None:
-            self._synced_slot = (self._pieces, self.tail, self._segment.seed)
-            self._pieces.append(b"")
-            self.tail += record.SYNCED_BYTES
-        if full:
-            self._note(self._put(self._liveness.census()))
-        return self.tail
-
-    def _roll(self, needed: int) -> None:
-        """Complete the segment in use, and begin the next one, with room for its census."""
-        old = self._segment.use
-        deletion = self._deletions.take_within(self._limit + SLACK + REMOVED_ROOM - self.tail)
-        if deletion.bases:
-            self._note(self._put(record.encode_bases(RecordType.REMOVED, deletion.bases)))
-        self._seal(RecordType.SEALED)
-        self._flush_pieces(ports.TruncateFile(old.name.file, self.tail - old.base))
-        self._operations += deletion.operations
-        census_bytes = FRAME_BYTES + len(self._liveness.census()) + record.BASE_BYTES
-        self._open_segment(needed + census_bytes + NOTE_ROOM)
-        self._limit = self._idle_limit
-        self._rate()
-
-    def _free_bytes(self) -> int:
-        """What is left of the segment in use."""
-        return (self._limit or self._idle_limit) + self.free_space.withheld_bytes - self.tail
-
-    def _rate(self) -> None:
-        """Have the limit where room gets scarce."""
-        raised = self.free_space.rate()
-        self._idle_limit += raised
-        if self._limit:
-            self._limit += raised
-
-    def _seal(self, end: RecordType) -> None:
-        """Write the end of the segment in use: its last record, footer and trailer."""
-        segment = self._segment
-        self._put(bytes([end]))
-        footer = encode_footer(segment.footer(end, self.epoch, self.entries, self.tail))
-        position = self._put(footer)
-        self._pieces.append(encode_trailer(position - segment.base, len(footer)))
-        self.tail += len(self._pieces[-1])
-        segment.seal(self.tail)
-
-    def entries(self) -> EntrySource:
-        """Who was attached."""
-        assert self._entries is not None, "attach was not called"
-        return self._entries
-
-    def _open_segment(self, needed: int) -> None:
-        """Begin one at the tail, with room for ``needed`` bytes of record and footer."""
-        name = SegmentName(self.tail, self.epoch)
-        header = SegmentHeader(name, self._checksum_kind, self._redelivered_below).encode()
-        creation, size = self.free_space.begin_segment(name.base, name.file, needed)
-        use = self._liveness.add(SegmentUse(name, size, self._checksum_kind))
-        self._segment = OpenSegment(use, self._liveness)
-        self._operations += self._segment.create(creation, header)
-        self._idle_limit = name.base + size - RESERVED_BYTES
-        self.tail += HEADER_BYTES
-
-    def _flush(self) -> None:
-        """Turn everything pending into operations, and end the batch."""
-        if self._ranges:
-            self._close_ranges()
-        if self._synced_slot is not None:
-            pieces, position, seed = self._synced_slot
-            pieces[0] = b"".join(self._framed(record.encode_synced(self.synced), position, seed))
-            self._synced_slot = None
-        self._flush_pieces()
-        if self._limit:
-            self._idle_limit = self._limit
-            self._limit = 0
-
-    def _flush_pieces(self, *before_sync: ports.Operation) -> None:
-        if self._pieces:
-            write = self._segment.write(self._pieces, self.tail)
-            self._operations += [write, *before_sync, ports.Sync(write.file)]
-            self._pieces = []

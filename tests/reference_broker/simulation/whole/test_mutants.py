@@ -45,7 +45,7 @@ from reference_broker.store.format.scan import Found, Gap, SegmentScan
 from reference_broker.store.liveness.batch import removal
 from reference_broker.store.liveness.liveness import Liveness, SegmentState, SegmentUse
 from reference_broker.store.liveness.rewrite_plan import RewritePlan, Source
-from reference_broker.store.log import deletions, foreign_ranges_by_segment, log, reading
+from reference_broker.store.log import deletions, foreign_ranges_by_segment, open_segment, reading
 from reference_broker.store.log.pages import PageBatch, Pages
 from reference_broker.store.rewrite import copying
 from reference_broker.store.rewrite.copying import SegmentCopy
@@ -130,7 +130,7 @@ def ack_of_a_sealed_segment_not_logged(patch: pytest.MonkeyPatch) -> WorldFactor
     ack = Log.ack
 
     def only_of_this_segment(self: Log, queue_id: int, sequence: int, at: int, size: int) -> None:
-        if at >= self._active.base:
+        if at >= self._segment.base:
             ack(self, queue_id, sequence, at, size)
 
     patch.setattr(Log, "ack", only_of_this_segment)
@@ -191,7 +191,7 @@ def footer_without_what_is_handed_out(patch: pytest.MonkeyPatch) -> WorldFactory
     def ready_only(entries: EntrySource, *rest: Any) -> list[EntryColumns]:
         return everything(_Ready(entries), *rest)
 
-    patch.setattr(log, "alive", ready_only)
+    patch.setattr(open_segment, "alive", ready_only)
     return small_world
 
 
@@ -226,7 +226,7 @@ def footer_without_the_last_entry(patch: pytest.MonkeyPatch) -> WorldFactory:
                 groups.append(last.part(0, len(last.sequences) - 1))
         return groups
 
-    patch.setattr(log, "alive", all_but_the_last)
+    patch.setattr(open_segment, "alive", all_but_the_last)
     return small_world
 
 

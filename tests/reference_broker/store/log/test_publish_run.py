@@ -6,23 +6,9 @@ import pytest
 
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.disk.disk import SimulatedDisk
-from reference_broker.store.format.checksum import PREFERRED, checksum_of
 from reference_broker.store.format.record import RecordType
-from reference_broker.store.format.scan import Found, SegmentScan
-from reference_broker.store.format.segment import SegmentName
 from reference_broker.store.log.publish_run import BODY_PIECE_BYTES
-from reference_broker.testing.lone_log import opened, pump, segments
-
-
-def published(disk: SimulatedDisk) -> list[Found]:
-    """The PUBLISH records of the newest segment."""
-    file = segments(disk)[-1]
-    name = SegmentName.parse(file)
-    assert name is not None
-    items = SegmentScan(name, disk.read(file), checksum_of(PREFERRED))
-    found = (item for item in items if isinstance(item, Found))
-    return [item for item in found if item.payload[0] == RecordType.PUBLISH]
+from reference_broker.testing.lone_log import of_type, opened, pump
 
 
 @pytest.mark.parametrize("size", [0, 1, BODY_PIECE_BYTES])
@@ -37,7 +23,7 @@ def test_a_run_is_as_many_messages_as_one_batch_has_room_for(size: int) -> None:
     for sequence, content in enumerate(run[:count], 2):
         queues.enter([Entry(7, sequence)], content)
     pump(log, disk)
-    found = published(disk)
+    found = of_type(RecordType.PUBLISH, disk)
     assert [each.position for each in found] == [each.position for each in (alone, *run[:count])]
     assert found[-1].end == log.tail
     sizes = {each.end - each.position for each in found}

@@ -8,7 +8,7 @@ from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.store.format.record import RecordType
 from reference_broker.store.log.publish_run import BODY_PIECE_BYTES
-from reference_broker.testing.lone_log import of_type, opened, pump
+from reference_broker.testing.lone_log import filled, of_type, opened, pump, segments
 
 
 @pytest.mark.parametrize("size", [0, 1, BODY_PIECE_BYTES])
@@ -30,3 +30,18 @@ def test_a_run_is_as_many_messages_as_one_batch_has_room_for(size: int) -> None:
     assert sizes == {each.stored for each in run[:count]} == {alone.stored}
     queues.publish(1, (7,))
     assert not log.publish_run(Entry(7, 9), [Content(b"", b"", bytes(BODY_PIECE_BYTES + 1))])
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_run_is_live_until_each_of_its_messages_is_acked(left: int) -> None:
+    log, disk, queues = opened(segment_bytes=4096)
+    first = segments(disk)[0]
+    queues.publish()
+    run = [Content(b"\x01e\x01k", b"header", b"body") for _ in range(5)]
+    assert log.publish_run(Entry(7, 2), run) == len(run)
+    for sequence, content in enumerate(run, 2):
+        queues.enter([Entry(7, sequence)], content)
+    for _ in range(1 + len(run) - left):
+        queues.ack()
+    filled(log, disk, queues)
+    assert (first in segments(disk)) == bool(left)

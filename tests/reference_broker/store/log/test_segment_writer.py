@@ -78,6 +78,20 @@ def test_a_full_segment_is_complete_and_synced_before_the_next_is_created() -> N
         )
 
 
+def checked_reservations(disk: SimulatedDisk, spare_bytes: int) -> int:
+    """Nothing was written behind the reserved end of any segment; returns their number."""
+    reserved = {}
+    for each in disk.performed:
+        if isinstance(each, CreateFile) and SegmentName.parse(each.file) is not None:
+            reserved[each.file] = each.size_bytes
+        elif isinstance(each, RenameFile) and each.file == SPARE_FILE:
+            reserved[each.new] = spare_bytes
+        elif isinstance(each, Write) and each.file in reserved:
+            end = each.offset + sum(map(len, each.pieces))
+            assert end <= reserved[each.file]
+    return len(reserved)
+
+
 def test_no_segment_is_larger_than_what_was_reserved_for_it() -> None:
     """Whatever goes into the footer: entries, queues, definitions, ranges about others."""
     log, disk, queues = opened(segment_bytes=2048)
@@ -102,16 +116,15 @@ def test_no_segment_is_larger_than_what_was_reserved_for_it() -> None:
         if step % 3 == 0:
             pump(log, disk)
     settle_down(log, disk)
-    reserved = {}
-    for each in disk.performed:
-        if isinstance(each, CreateFile) and SegmentName.parse(each.file) is not None:
-            reserved[each.file] = each.size_bytes
-        elif isinstance(each, RenameFile) and each.file == SPARE_FILE:
-            reserved[each.new] = 2048
-        elif isinstance(each, Write) and each.file in reserved:
-            end = each.offset + sum(map(len, each.pieces))
-            assert end <= reserved[each.file]
-    assert len(reserved) > 20
+    assert checked_reservations(disk, 2048) > 20
+
+
+def test_each_queue_takes_room_off_its_segment_for_the_footer() -> None:
+    log, disk, queues = opened(segment_bytes=8192)
+    for queue_id in range(500):
+        queues.publish(0, (queue_id,))
+    pump(log, disk)
+    assert checked_reservations(disk, 8192) > 4
 
 
 def test_a_record_larger_than_a_segment_gets_one_of_its_own_size() -> None:

@@ -115,7 +115,7 @@ def of_type(kind: RecordType, disk: SimulatedDisk, file: str | None = None) -> l
 
 
 def sequences(disk: SimulatedDisk, queue_id: int = 7) -> list[int]:
-    """What a start would find in a queue."""
+    """The sequences that a start would find in a queue."""
     levels = recover(disk).queues.get(queue_id, {})
     return [
         sequence

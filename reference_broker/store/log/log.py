@@ -1,8 +1,8 @@
 """The log: the broker's journal as records, in segments, written in batches of disk operations.
 
 Pure: no file is touched here. The runtime takes a batch, performs its operations in order, and
-says so; only then does ``synced`` rise. That order is the store's crash safety: rules 1 to 3 are in
-:mod:`reference_broker.store.log.segment_writer`, which puts records into segments, and
+reports that; only then does ``synced`` rise. That order is the store's crash safety: rules 1 to 3
+are in :mod:`reference_broker.store.log.segment_writer`, which puts records into segments, and
 
 4. a rewritten segment gets its name after the sync of everything that was known when it was made,
    and the files that it replaces are deleted in a later batch.
@@ -191,7 +191,7 @@ class Log(SegmentWriter):
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         if position < self._redelivered_below:
-            return  # The headers say it already.
+            return  # The headers have it already.
         if position < self._segment.base and self.tail + _RANGES_ROOM > self._limit:
             self._make_room()
         self._add(_REQUEUE, queue_id, sequence)
@@ -231,8 +231,8 @@ class Log(SegmentWriter):
     # Batches
 
     def take_batch(self) -> Batch | None:
-        """What there is to do on the disk; ``None`` when there is nothing, or while the one before
-        hasn't been given back to :meth:`batch_synced`."""
+        """The operations that are due on the disk; ``None`` when there are none, or while the batch
+        before hasn't been given back to :meth:`batch_synced`."""
         if self._in_flight is not None:
             return None
         last: list[ports.Operation] = []
@@ -299,12 +299,12 @@ class Log(SegmentWriter):
     # Reading
 
     def source_of(self, position: int) -> Source | None:
-        """Which file has the record at ``position`` just now: it may be rewritten or deleted
-        before you look. ``None`` when its segment was deleted."""
+        """The segment that has the record at ``position`` just now: it may be rewritten or deleted
+        before you look. ``None`` when it was deleted."""
         return use.source() if (use := self._liveness.find(position)) is not None else None
 
     def damaged(self, position: int) -> None:
-        """What was read at ``position`` is damaged: its segment is put aside, and not rewritten."""
+        """The record at ``position`` is damaged: its segment is put aside, and not rewritten."""
         if (use := self._liveness.find(position)) is not None:
             use.damaged = True
 
@@ -382,7 +382,7 @@ class Log(SegmentWriter):
         self._append_noted(record.encode_definitions(self._definitions.values))
         self._liveness.snapshot(self._segment.use)
 
-    # Ranges, and what they say about other segments
+    # Ranges, of this segment and of others
 
     def _add(self, kind: RecordType, queue_id: int, sequence: int) -> None:
         last = self._open_ranges.get(queue_id)

@@ -2,7 +2,7 @@
 
     entry (queue, sequence 41)   contents c, d, e, ...   ->   records of (queue, 41) (queue, 42) ...
 
-It stops before the first that has no room, or has a body that is written from where it is.
+A run stops before the first message that has no room, or a body so large that it is not copied.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reference_broker.store.format.footer import ENTRY_ROOM
 from reference_broker.store.format.record import FRAME, FRAME_BYTES, PUBLISH_ONE, RecordType
 
 BODY_PIECE_BYTES = 64 * 1024
-"""A larger body is written from where it is; a smaller one is copied next to its head: cheaper."""
+"""A larger body is written uncopied; a smaller one is copied next to its head, which is cheaper."""
 
 _MASK = 0xFFFFFFFF
 _PUBLISH = int(RecordType.PUBLISH)

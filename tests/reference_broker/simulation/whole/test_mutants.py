@@ -289,9 +289,9 @@ def rewriting_forgets_what_was_said_of_others(patch: pytest.MonkeyPatch) -> Worl
 
 
 def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> WorldFactory:
-    """What earlier segments say about one that was merged since is known by its old base."""
+    """Ranges about a segment that was merged since are known by its old base."""
     patch.setattr(
-        RewritePlan, "carries", lambda self, base: base in [span.base for span in self.about]
+        RewritePlan, "carries", lambda self, base: base in [span.base for span in self.referenced]
     )
     # What is acked while a copy is made isn't baked into it.
     patch.setattr(rewrite_pump, "OPERATION_US", (10_000, 200_000))

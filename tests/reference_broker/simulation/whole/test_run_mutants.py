@@ -224,11 +224,11 @@ def over_the_segments_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def row_forgets_the_footer(patch: pytest.MonkeyPatch) -> None:
-    """A row of acks goes on in the log, and not in what the segment says of the other one."""
+    """A row of acks goes on in the log, and not in the ranges about the other segment."""
 
     def go_on(self: AckRow, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
         self._open_range[2] += len(contents)
-        self._about.live_bytes -= sum(content.stored for content in contents)
+        self._segment.live_bytes -= sum(content.stored for content in contents)
         return len(contents)
 
     patch.setattr(AckRow, "go_on", go_on)

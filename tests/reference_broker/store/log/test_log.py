@@ -269,7 +269,7 @@ def test_a_segment_that_is_begun_while_the_spare_is_made_becomes_that_one(missin
 # Deletion
 
 
-def test_a_dead_segment_is_deleted_after_that_was_said_and_synced() -> None:
+def test_a_dead_segment_is_deleted_after_its_removed_record_is_synced() -> None:
     log, disk, queues = opened(segment_bytes=1024)
     first = segments(disk)[0]
     filled(log, disk, queues)

@@ -1,4 +1,4 @@
-"""Runs of PUBLISH records: as many as there is room for, where the log says they are."""
+"""Runs of PUBLISH records: as many as there is room for, at the positions they are given."""
 
 from __future__ import annotations
 

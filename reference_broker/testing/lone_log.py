@@ -18,7 +18,10 @@ from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.store import Batch, Log, RecoveredLog, open_log
-from reference_broker.store.format.segment import SEGMENT_BYTES
+from reference_broker.store.format.checksum import PREFERRED, checksum_of
+from reference_broker.store.format.record import RecordType
+from reference_broker.store.format.scan import Found, SegmentScan
+from reference_broker.store.format.segment import SEGMENT_BYTES, SegmentName
 from reference_broker.store.rewrite.rewrite import build
 from reference_broker.store.start.recovery import recover
 
@@ -110,6 +113,19 @@ def settle_down(log: Log, disk: SimulatedDisk, *, rewriting: bool = True) -> Non
 def segments(disk: SimulatedDisk) -> list[str]:
     """The names of the log's files, oldest first."""
     return sorted(file for file in disk.list_files() if file.endswith(".segment"))
+
+
+def records(disk: SimulatedDisk, file: str | None = None) -> list[Found]:
+    """All sound records of a segment, of the newest one where ``file`` is not given."""
+    name = SegmentName.parse(file := file or segments(disk)[-1])
+    assert name is not None
+    items = SegmentScan(name, disk.read(file), checksum_of(PREFERRED))
+    return [item for item in items if isinstance(item, Found)]
+
+
+def of_type(kind: RecordType, disk: SimulatedDisk, file: str | None = None) -> list[Found]:
+    """Those of :func:`records` that have the type ``kind``."""
+    return [found for found in records(disk, file) if found.payload[0] == kind]
 
 
 def sequences(disk: SimulatedDisk, queue_id: int = 7) -> list[int]:

@@ -56,7 +56,11 @@ def books_of(log: Log, broker: Broker) -> Books:
                     shares[bases[place]] += stored
     # What the segment in use has since it was opened is added when it is sealed.
     segments = tuple(
-        (use.base, use.live_bytes + (0 if use.sealed else log._live_bytes), shares[use.base])
+        (
+            use.base,
+            use.live_bytes + (0 if use.sealed else log._segment.live_bytes),
+            shares[use.base],
+        )
         for use in uses
     )
     return Books(segments, tuple(astray))

@@ -1,4 +1,4 @@
-"""Which errors of a read mean that something is lost, and which only that it can't be read now."""
+"""Errors of a read that mean damage; after any other the bytes can still be read later."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ DAMAGE = frozenset(
     for name in ("EIO", "EBADMSG", "ENODATA", "EREMOTEIO", "EUCLEAN")
     if hasattr(errno, name)
 )
-"""Errors by which the medium says that something on it is gone. No other one says so: with too many
-open files the messages are still there."""
+"""Error numbers by which the medium reports a loss. No other one does: with too many open files the
+messages are still there."""

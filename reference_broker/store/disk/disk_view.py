@@ -1,5 +1,4 @@
-"""A disk seen through something: all that it is asked goes on to it, and operations are another's
-business."""
+"""A disk wrapped by another: reads go through, and a subclass performs the operations."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from reference_broker.store.disk.ports import Disk
 
 
 class DiskView:
-    """The reading half of a :class:`Disk`. A subclass says what ``perform`` does, and ``close``."""
+    """The reading half of a :class:`Disk`. A subclass has ``perform`` and ``close``."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk

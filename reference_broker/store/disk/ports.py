@@ -1,4 +1,4 @@
-"""What the store asks of a disk: operations as values, and the port that performs them.
+"""Disk operations as values, and the port that performs them.
 
 The log decides and a :class:`Disk` obeys: real files
 (:mod:`reference_broker.runtime.disk.data_folder`), the simulator's disk, or one that records.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 Piece = bytes | bytearray | memoryview
-"""What is written is not copied: a large body stays where it is until it is on the disk."""
+"""Bytes to write. They are not copied: a large body stays as it is until it is on the disk."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ Operation = (
 )
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
-"""What an ``OSError`` says when there is no room."""
+"""The ``errno`` of an ``OSError`` when there is no room."""
 
 
 class Disk(Protocol):
@@ -106,7 +106,7 @@ class Disk(Protocol):
         ...
 
     def free_bytes(self) -> int:
-        """What the file system still has for us."""
+        """Bytes that the file system still has for us."""
         ...
 
     def perform(self, operation: Operation) -> None:

@@ -22,7 +22,7 @@ from reference_broker.store.start.recovery import recover
 
 
 class ReadMessage(NamedTuple):
-    """What is at a log position."""
+    """The message at a log position, or the reason that it can't be read."""
 
     position: int
     offset: int
@@ -30,7 +30,7 @@ class ReadMessage(NamedTuple):
     content: Content | None
     """``None`` when it can't be read."""
     reason: str
-    """Why it can't, else empty."""
+    """Empty where it can be read."""
 
 
 class StoredMessage(NamedTuple):
@@ -54,8 +54,8 @@ class _Entry(NamedTuple):
 
 
 def read_messages(disk: Disk, source: Source, positions: Sequence[int]) -> Iterator[ReadMessage]:
-    """What is at these positions, which rise. Raises ``FileNotFoundError`` when the file is gone;
-    any other error of the disk is said of the messages that it concerns."""
+    """The messages at ``positions``, which rise. Raises ``FileNotFoundError`` when the file is
+    gone; any other error of the disk becomes the ``reason`` of the messages that it concerns."""
     places = [source.place(position) for position in positions]
     window = ReadWindow(disk, source.name.file, [place.offset for place in places])
     for position, place in zip(positions, places, strict=True):
@@ -68,7 +68,7 @@ def read_messages(disk: Disk, source: Source, positions: Sequence[int]) -> Itera
 
 
 def look(disk: Disk, *, trust_footers: bool = True) -> RecoveredLog:
-    """What a start would recover; nothing is changed. Raises as :func:`recover` does.
+    """The log that a start would recover; nothing is changed. Raises as :func:`recover` does.
 
     A rewritten segment whose header is damaged doesn't say how far it covers the log: it is up to
     the next segment that there is, or should be."""
@@ -82,7 +82,7 @@ def look(disk: Disk, *, trust_footers: bool = True) -> RecoveredLog:
 
 
 def alive_in(recovered: RecoveredLog, use: SegmentUse) -> list[EntryColumns]:
-    """What is alive in a segment, for each queue."""
+    """The entries that are alive in a segment, for each queue."""
     return alive(recovered, recovered.queues, use.base, use.end)
 
 

@@ -1,8 +1,8 @@
 """Examining a data folder: every byte of it is read, and nothing is changed.
 
 A start believes the footers, and a sound footer hides a rotten record until the message is read.
-Here each segment is read as a whole: its header, its records, its footer and trailer; and what the
-footers say of the queues is compared with what the records say.
+Here each segment is read as a whole: its header, its records, its footer and trailer; and the
+queues by footers are compared with the queues by records.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _END = 1 << 63
 
 @dataclass(slots=True)
 class Examination:
-    """What a start would make of the folder, what it is like, and what of it can't be read."""
+    """The log that a start would recover, the folder's health, and the unreadable messages."""
 
     recovered: RecoveredLog
     health: Health
@@ -93,7 +93,7 @@ def _uses(recovered: RecoveredLog) -> Iterator[SegmentUse]:
 
 
 class _Queues:
-    """What each queue has, summed up over the segments."""
+    """Messages and losses of each queue, summed up over the segments."""
 
     def __init__(self, recovered: RecoveredLog) -> None:
         self._names = queue_names(recovered.definitions)
@@ -114,7 +114,7 @@ class _Queues:
     def lose(
         self, segment: SegmentHealth, positions: frozenset[int], entries: Iterable[EntryColumns]
     ) -> None:
-        """What is alive at ``positions`` can't be had."""
+        """The live messages at ``positions`` can't be read."""
         for columns in entries if positions else ():
             queue = self._queue(columns.queue_id)
             rows = zip(columns.positions, columns.sizes, columns.stored, strict=True)
@@ -153,7 +153,7 @@ def _examine_segment(disk: Disk, recovered: RecoveredLog, use: SegmentUse) -> Se
 
 
 def is_sound_file(disk: Disk, name: SegmentName) -> bool:
-    """Whether all of a complete segment's file can be read, be it of use or not. Raises as
+    """``True`` when all of a complete segment's file can be read, be it of use or not. Raises as
     :func:`examine` does."""
     return _sealed_health(Inspection(disk, name)).sound
 
@@ -231,8 +231,8 @@ def _check_header(health: SegmentHealth, inspection: Inspection) -> None:
 
 
 def _differences(trusted: RecoveredLog, scanned: RecoveredLog) -> list[str]:
-    """What a start takes from the footers, and the records tell otherwise. What was handed out is
-    not compared: a footer doesn't know that of a message that is out just then."""
+    """Differences between the state by footers, which a start takes, and by records. Marks of
+    redelivery are not compared: a footer has none for a message that was handed out just then."""
     found = []
     if scanned.damage.damaged:
         found.append(str(scanned.damage))

@@ -1,4 +1,4 @@
-"""What an examination of a data folder found, as values: per file, per queue, and the verdict.
+"""The findings of an examination of a data folder: per file, per queue, and the verdict.
 
 Nothing here decides anything; :mod:`reference_broker.store.doctor.examination` fills it.
 """
@@ -15,7 +15,7 @@ from reference_broker.store.format.segment import SegmentName
 
 
 class FileState(Enum):
-    """What a segment's file is."""
+    """The state of a segment's file."""
 
     OPEN = "open"
     """The newest one, without an end: it is in use, or was when the broker died."""
@@ -32,7 +32,7 @@ class Fault(NamedTuple):
     """In the file."""
     size_bytes: int
     position: int
-    """The log position there, or that of what can't be had because of it."""
+    """The log position there, or that of the bytes that can't be had because of it."""
     what: str
 
 
@@ -44,7 +44,7 @@ class SegmentHealth:
     size_bytes: int
     state: FileState
     records: Counter[RecordType] = field(default_factory=Counter)
-    """How many of each type can be read."""
+    """The number of sound records of each type."""
     faults: list[Fault] = field(default_factory=list)
     torn_bytes: int = 0
     """The end that was never synced, of the newest segment only: that is no fault."""
@@ -59,7 +59,7 @@ class SegmentHealth:
 
 @dataclass(slots=True)
 class QueueHealth:
-    """What the log has of one queue."""
+    """One queue as the log has it."""
 
     queue_id: int
     vhost: str | None
@@ -73,7 +73,7 @@ class QueueHealth:
 
 @dataclass(slots=True)
 class Health:
-    """What a folder's log is like."""
+    """The state of all of a folder's log."""
 
     segments: list[SegmentHealth]
     """In log order."""
@@ -85,9 +85,9 @@ class Health:
     leftover: list[str]
     """Files that the next start deletes or makes anew."""
     unlike: list[str] = field(default_factory=list)
-    """Where the footers and the records tell different things."""
+    """Differences between the state by footers and by records, in words."""
     in_doubt: list[str] = field(default_factory=list)
-    """What else a start would report."""
+    """Further findings that a start would report, in words."""
 
     @property
     def damaged(self) -> list[SegmentHealth]:

@@ -1,5 +1,5 @@
-"""Every byte of a segment's file, in order of the file: what a person who looks into a damaged one
-wants to see. A start reads footers; this reads everything, and believes no footer.
+"""Every byte of a segment's file, in order of the file, for a person who looks into a damaged one.
+A start reads footers; this reads everything, and believes no footer.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Inspection:
         return read_footer(self._disk, self.name, self.checksum)
 
     def _scanned(self) -> Iterator[SeenRecord]:
-        """What the scan finds, with its place in the file. An extent's records follow its EXTENT
-        without a hole, up to where it ends."""
+        """The records and gaps of the scan, with their place in the file. An extent's records
+        follow its EXTENT without a hole, up to its end."""
         base = self.name.base
         extent_start = extent_end = shift = 0
         for item in SegmentScan(self.name, self.data, checksum_of(self.checksum)):
@@ -109,7 +109,7 @@ class Inspection:
         return self.data[footer.end : footer.end + TRAILER_BYTES] == trailer
 
     def _rest(self, offset: int) -> Iterator[SeenRecord]:
-        """What lies behind the last record: nothing but zeros, or something is wrong with it."""
+        """The bytes behind the last record, unless they are zeros: a place without a record."""
         written = len(self.data.rstrip(b"\0"))
         if written > offset:
             base = self.name.base
@@ -133,7 +133,7 @@ def _bounds(item: Found | Gap) -> tuple[int, int]:
 
 
 def _likely_kind(name: SegmentName, data: bytes) -> ChecksumKind:
-    """Where the header is damaged, the kind that can read more of the segment is the right one."""
+    """The checksum by which most records can be read, for a segment with a damaged header."""
 
     def readable(kind: ChecksumKind) -> int:
         items = SegmentScan(name, data, checksum_of(kind))

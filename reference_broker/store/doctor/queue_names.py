@@ -1,5 +1,5 @@
-"""Which queue an id is. The store keeps definitions without looking into them; only a person who
-reads a data folder wants to see names."""
+"""The names of queues by their ids. The store keeps definitions without looking into them; only a
+person who reads a data folder wants to see names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class QueueName(NamedTuple):
 
 
 def queue_names(definitions: Mapping[str, bytes]) -> dict[int, QueueName]:
-    """By queue id, those of what delayed exchanges hold included. A definition that can't
+    """Names by queue id, also of the inner queues of delayed exchanges. A definition that can't
     be read is none: its messages belong to nobody."""
     names = {}
     for key, value in definitions.items():
@@ -41,7 +41,7 @@ def queue_names(definitions: Mapping[str, bytes]) -> dict[int, QueueName]:
 
 
 def salvaged_name(queue_id: int) -> str:
-    """What a queue is called whose definition is lost, in the virtual host "/"."""
+    """The name of a queue whose definition is lost, in the virtual host "/"."""
     return f"{SALVAGED}{queue_id:x}"
 
 

@@ -41,7 +41,7 @@ CENSUS_SEGMENT_BYTES = 64 * 1024
 
 @dataclass(slots=True)
 class Repair:
-    """What a repair did, or would do."""
+    """The outcome of a repair that was done, or is planned."""
 
     health: Health
     """Of the folder before it: what is damaged, lost and missing."""
@@ -56,7 +56,7 @@ class Repair:
 
 
 def plan_repair(disk: Disk) -> Repair:
-    """What :func:`repair` would do; nothing is changed. Raises as it does."""
+    """Plan a :func:`repair`; nothing is changed. Raises as that does."""
     examination = examine(disk)
     health = examination.health
     if health.unlike or health.in_doubt:
@@ -95,7 +95,8 @@ def repair(disk: Disk) -> Repair:
 
 
 def _is_completed(segment: SegmentHealth, examination: Examination) -> bool:
-    """It is the newest one, and only lacks a sound footer: a start makes that, as after a crash."""
+    """``True`` for the newest one if it only lacks a sound footer: a start makes that, as after a
+    crash."""
     last = examination.recovered.last
     return (
         last is not None
@@ -161,7 +162,7 @@ def _perform_all(disk: Disk, log: Log) -> None:
 
 
 def _write_anew(disk: Disk) -> None:
-    """Each damaged segment, and put its damaged file aside when the new one is durable."""
+    """Write each damaged segment anew, and put its file aside when the new one is durable."""
     examination = examine(disk)
     recovered, unreadable = examination.recovered, examination.unreadable
     salvages = [

@@ -1,8 +1,8 @@
 """A damaged segment, written anew: everything of it that is needed and can be read, as a rewritten
 segment. That takes the place of the damaged file as any rewritten segment does.
 
-It keeps what a rewriting never has to: definitions and a census. What the damaged segment says
-about others is taken from its footer, or where that is damaged too, from its records.
+It keeps what a rewriting never has to: definitions and a census. The acks and requeues that refer
+to other segments are taken from its footer, or where that is damaged too, from its records.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _END = 1 << 64
 
 @dataclass(slots=True, frozen=True)
 class Salvage:
-    """What can be had of one damaged segment."""
+    """The readable content of one damaged segment."""
 
     plan: RewritePlan
     """Its one source is the damaged segment. All of its entries can be read."""
     noted: Sequence[bytes]
     """The payloads of the DEFINE, DEFINITIONS, CENSUS and REMOVED records, in their order."""
     foreign_ranges: Mapping[int, ForeignRanges]
-    """By base: what it says about other segments."""
+    """By base: its ranges about other segments."""
 
 
 def plan_salvage(
@@ -61,7 +61,7 @@ def plan_salvage(
         end=use.end,
         sources=[use.source()],
         entries=[columns for columns in entries if columns.sequences],
-        about=(),
+        referenced=(),
         epoch=recovered.epoch - 1,
         redelivered_below=recovered.redelivered_below,
         tail=recovered.tail,
@@ -94,8 +94,8 @@ def write_salvage(salvage: Salvage, disk: Disk) -> None:
 
 
 class _SalvageCopy(SegmentCopy):
-    """The copy that a rewriting makes, of a source whose footer may be damaged and may not be
-    silent about definitions: both are handed in."""
+    """The copy that a rewriting makes, of a source whose footer may be damaged and that may hold
+    definitions: both are handed in."""
 
     def __init__(self, salvage: Salvage, disk: Disk) -> None:
         super().__init__(salvage.plan, disk, lambda: None)
@@ -111,9 +111,9 @@ class _SalvageCopy(SegmentCopy):
 
     def _put_footer(self, foreign_ranges: dict[int, ForeignRanges]) -> None:
         plan, out = self._plan, self._out
-        said = {base: ranges_of(foreign) for base, foreign in foreign_ranges.items()}
+        ranges = {base: ranges_of(foreign) for base, foreign in foreign_ranges.items()}
         footer = Footer(
-            RecordType.SEALED, plan.epoch, self._notes, list(plan.entries), said, self._extents
+            RecordType.SEALED, plan.epoch, self._notes, list(plan.entries), ranges, self._extents
         )
         payload = encode_footer(footer)
         offset = out.offset
@@ -138,22 +138,22 @@ def _readable(columns: EntryColumns, unreadable: Collection[int]) -> EntryColumn
 
 def _foreign_ranges_of(ranges: Ranges) -> ForeignRanges:
     foreign = ForeignRanges()
-    for said, added in ((ranges.acked, foreign.acked), (ranges.requeued, foreign.requeued)):
-        for queue_id, first, last in said:
+    for listed, added in ((ranges.acked, foreign.acked), (ranges.requeued, foreign.requeued)):
+        for queue_id, first, last in listed:
             added.add(queue_id, first, last)
     return foreign
 
 
-def _by_place(said: Range) -> tuple[int, int]:
-    return said.queue_id, said.first
+def _by_place(settled: Range) -> tuple[int, int]:
+    return settled.queue_id, settled.first
 
 
 class _Settled:
     """Entries that one segment's records settle."""
 
-    def __init__(self, said: Iterable[Range]) -> None:
+    def __init__(self, settled: Iterable[Range]) -> None:
         self._ranges: dict[int, list[tuple[int, int]]] = {}
-        for queue_id, _, first, last in sorted(said, key=_by_place):
+        for queue_id, _, first, last in sorted(settled, key=_by_place):
             ranges = self._ranges.setdefault(queue_id, [])
             if ranges and first <= ranges[-1][1] + 1:
                 first = ranges[-1][0]
@@ -169,19 +169,19 @@ class _Settled:
 def _foreign_ranges_by_record(
     disk: Disk, recovered: RecoveredLog, use: SegmentUse, inspection: Inspection
 ) -> dict[int, ForeignRanges]:
-    """What its ACK and MOVE records say about other segments: those records name entries, and the
-    messages of the other segments tell where they are. (What was requeued needn't be said: after
-    such damage everything counts as redelivered.)"""
+    """The entries of other segments that its ACK and MOVE records end: those records name entries,
+    and the messages of the other segments show which of them are there. (Requeues are left out:
+    after such damage everything counts as redelivered.)"""
     settled = _Settled(_settled_by(inspection))
     foreign_ranges = {}
     for base in use.references:
-        about = recovered.liveness.find(base)
-        if about is not None and about is not use:
+        other = recovered.liveness.find(base)
+        if other is not None and other is not use:
             foreign = ForeignRanges()
-            for queue_id, sequence in _entries(Inspection(disk, about.name)):
+            for queue_id, sequence in _entries(Inspection(disk, other.name)):
                 if settled.has(queue_id, sequence):
                     foreign.acked.add(queue_id, sequence, sequence)
-            foreign_ranges[about.base] = foreign
+            foreign_ranges[other.base] = foreign
     return foreign_ranges
 
 

@@ -1,5 +1,5 @@
-"""Which checksum a segment's records carry. A segment says it in its header, so that a folder
-written with the ``crc32c`` package can tell a broker that lacks it what is missing.
+"""The checksums of records. A segment's header names its kind, so that a broker that lacks the
+``crc32c`` package can report that a folder needs it.
 
 Measured on CPython 3.11: crc32c takes 0.13 us for 1 KiB (hardware), zlib.crc32 0.38 us.
 """
@@ -27,7 +27,7 @@ class ChecksumKind(IntEnum):
 
 
 PREFERRED = ChecksumKind.CRC32C if find_spec("crc32c") else ChecksumKind.CRC32
-"""What new segments are written with: CRC32C, or zlib's CRC-32 where that package is missing."""
+"""The kind of new segments: CRC32C, or zlib's CRC-32 where that package is missing."""
 
 
 @cache

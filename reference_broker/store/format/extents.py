@@ -1,4 +1,4 @@
-"""Where the bytes of a record are: in its segment's file, or moved together by a rewriting.
+"""The place of a record in a file: of a plain segment, or in an extent that a rewriting copied.
 
 A rewritten segment holds *extents*: records that followed each other, copied as they were, so that
 their checksums still hold. A record keeps its log position; only its place in the file is new.
@@ -15,8 +15,8 @@ from reference_broker.store.format.segment import SegmentName
 
 
 class Place(NamedTuple):
-    """Where to read the record at a log position, and how to verify it: its checksum starts from
-    ``seed`` XOR the low 32 bits of the position."""
+    """The place of the record at a log position, and its checksum, which starts from ``seed`` XOR
+    the low 32 bits of the position."""
 
     file: str
     offset: int
@@ -56,9 +56,9 @@ class ExtentTable:
         self.positions = array("Q")
         """Log position of each extent's first record."""
         self.offsets = array("I")
-        """Where its bytes are in the file."""
+        """Offset of each extent's bytes in the file."""
         self.which = array("H")
-        """Which of ``origins`` it comes from."""
+        """Index in ``origins`` of the segment that each extent comes from."""
         self.origins: list[Origin] = []
         self._seeds: list[int] = []
 
@@ -75,13 +75,13 @@ class ExtentTable:
         self.which.append(len(self.origins) - 1)
 
     def add_origin(self, origin: Origin) -> None:
-        """Behind all others; for whoever fills the columns directly."""
+        """Add a segment to ``origins``; for whoever fills the columns directly."""
         self.origins.append(origin)
         self._seeds.append(SegmentName(origin.base, origin.epoch).seed)
 
     def place(self, position: int, file: str) -> Place:
-        """Where the record at ``position`` is in ``file``. Raises ``KeyError`` when it lies below
-        every extent; a position that no record was copied from leads to bytes that fail."""
+        """The place in ``file`` of the record at ``position``. Raises ``KeyError`` when it lies
+        below every extent; a position that no record was copied from leads to bytes that fail."""
         index = bisect_right(self.positions, position) - 1
         if index < 0:
             raise KeyError(position)

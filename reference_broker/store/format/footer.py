@@ -1,4 +1,4 @@
-"""The footer: what a start needs of a sealed segment, so that the records needn't be read.
+"""The footer of a sealed segment: all that a start needs of it, so that no record need be read.
 
 It holds nothing that the records don't: where it is damaged, the segment is scanned. It is an
 ordinary record (framed, with a crc), and the trailer at the very end of the file says where it is
@@ -50,10 +50,10 @@ GROUP_ROOM = _GROUP.size
 ENTRY_ROOM = 8 + 8 + 4 + 4 + 8 + 1
 FOREIGN_RANGES_ROOM = _FOREIGN_RANGES.size
 FOOTER_RANGE_BYTES = 24
-"""Room that each note, queue, entry, segment spoken about and range takes at most."""
+"""Room that each note, queue, entry, referenced segment and range takes at most."""
 
 END_ROOM = SEALED_BYTES + FRAME_BYTES + _HEAD.size + TRAILER_BYTES
-"""What the end of a segment takes without any of these."""
+"""Bytes that the end of a segment takes without any of these."""
 
 _READY, _REDELIVERED, _TAKEN = (
     int(state) for state in (EntryState.READY, EntryState.REDELIVERED, EntryState.TAKEN)
@@ -64,7 +64,8 @@ _TAKEN_IS_READY = bytes(_READY if state == _TAKEN else state for state in range(
 
 
 class Ranges(NamedTuple):
-    """What one segment says about another: (queue id, first, last), both ends included."""
+    """Entries of another segment that a segment acks and requeues: (queue id, first, last) each,
+    both ends included."""
 
     acked: Sequence[tuple[int, int, int]]
     requeued: Sequence[tuple[int, int, int]]
@@ -166,7 +167,7 @@ def encode_footer(footer: Footer) -> bytes:
 
 
 def decode_footer(payload: bytes) -> Footer:
-    """What :func:`encode_footer` was given. The payload must be sound."""
+    """The footer that :func:`encode_footer` was given. The payload must be sound."""
     reader = _Reader(payload)
     _, end, epoch, notes, groups, foreign_ranges, extents, origins = reader.fields(_HEAD)
     footer = Footer(RecordType(end), epoch, reader.column("I", notes))

@@ -1,7 +1,7 @@
-"""What the segment in use says about others: which of their entries are done with, which came back.
+"""Foreign ranges: the entries of other segments that a segment acks or requeues.
 
-Kept until the segment is sealed, for its footer: of the others only the bytes are counted
-(:attr:`SegmentUse.references`).
+Those of the segment in use are kept until it is sealed, for its footer; of the other segments' only
+the bytes are counted (:attr:`SegmentUse.references`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class EntryRanges:
         self._closed: list[tuple[int, int, int]] = []
         self._bounds: dict[int, array[int]] = {}
         self.count = 0
-        """Ranges."""
+        """The number of ranges."""
 
     def __len__(self) -> int:
         return self.count
@@ -37,12 +37,12 @@ class EntryRanges:
         return self._bounds[queue_id]
 
     def close(self) -> None:
-        """What is here stays as it is: what is added from now on takes ranges of its own."""
+        """Leave the ranges as they are: entries added from now on take ranges of their own."""
         self._closed = list(self)
         self._bounds.clear()
 
     def add(self, queue_id: int, first: int, last: int) -> bool:
-        """Whether it took another range. Saying something twice is harmless."""
+        """Add a range; ``False`` when it went into the newest one. Adding it twice is harmless."""
         bounds = self._bounds.get(queue_id)
         if bounds is None:
             self._bounds[queue_id] = array("Q", (first, last))
@@ -56,7 +56,7 @@ class EntryRanges:
 
 
 class ForeignRanges:
-    """All that one segment says about one other."""
+    """The entries of one segment that another one acks and requeues."""
 
     __slots__ = ("acked", "requeued")
 
@@ -65,10 +65,10 @@ class ForeignRanges:
         self.requeued = EntryRanges()
 
     def close(self) -> None:
-        """What was said so far is being baked; what comes now has to be counted anew."""
+        """The ranges so far are being baked; later ones have to be counted anew."""
         self.acked.close()
         self.requeued.close()
 
     def __len__(self) -> int:
-        """Ranges that it takes to say it."""
+        """The number of ranges, of both kinds."""
         return self.acked.count + self.requeued.count

@@ -1,4 +1,4 @@
-"""Reading one file from front to back, in pieces as long as what is wanted of it."""
+"""Reading one file from front to back, wanted records that lie close together in one read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READ_BYTES = 1024 * 1024
 
 GAP_BYTES = 64 * 1024
 """Records that begin no further apart than this are read together: reading what lies between
-them costs less than another call. It is also what is read of one whose length isn't known."""
+them costs less than another call. Of a record whose length isn't known as much is read."""
 
 
 class FileEnds(ReferenceBrokerError):
@@ -22,10 +22,9 @@ class FileEnds(ReferenceBrokerError):
 
 
 class ReadWindow:
-    """What was read of ``file`` last, and how much to read next: ``offsets`` is where the records
-    that are wanted begin, in order. ``data`` is what was read last, from ``start`` of the file on.
-    Every method raises ``OSError`` as the disk gives it, and :exc:`FileEnds` where the file ends
-    too early."""
+    """A file that is read ahead. ``offsets`` are those of the wanted records, in order; ``data`` is
+    the part that was read last, from ``start`` of the file on. Every method raises ``OSError`` as
+    the disk gives it, and :exc:`FileEnds` where the file ends too early."""
 
     def __init__(self, disk: Disk, file: str, offsets: Sequence[int]) -> None:
         self._disk = disk
@@ -79,7 +78,7 @@ class ReadWindow:
         return self._disk.read_range(self.file, offset, size_bytes)
 
     def _ahead(self, offset: int) -> int:
-        """How much to read from ``offset`` on."""
+        """The number of bytes to read from ``offset`` on."""
         last = offset
         for index in range(bisect_right(self._offsets, offset), len(self._offsets)):
             following = self._offsets[index]

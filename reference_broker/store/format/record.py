@@ -141,7 +141,7 @@ class Start(NamedTuple):
 
 
 class MessageHead(NamedTuple):
-    """What recovery and rewriting need of a PUBLISH or a MOVE: no byte of the message."""
+    """A PUBLISH or a MOVE as recovery and rewriting need it: no byte of the message."""
 
     entries: list[StoredEntry]
     body_length: int
@@ -157,7 +157,7 @@ class Message(NamedTuple):
     """The message of a PUBLISH or a MOVE. ``body`` is empty when it is in CHUNKs."""
 
     entries: int
-    """How many queues it went to."""
+    """The number of queues that it went to."""
     route: bytes
     header: bytes
     body: bytes
@@ -169,13 +169,13 @@ class Message(NamedTuple):
 
 
 def chunks_of(body_length: int) -> int:
-    """How many CHUNK records follow a message with such a body."""
+    """The number of CHUNK records that follow a message with such a body."""
     return 0 if body_length <= CHUNK_BYTES else -(-body_length // CHUNK_BYTES)
 
 
 def stored_share(size_bytes: int, entries: int) -> int:
-    """What each of ``entries`` is accounted for (:attr:`Content.stored`), of a message that takes
-    ``size_bytes`` with all its frames."""
+    """Bytes that each of ``entries`` is accounted for (:attr:`Content.stored`), of a message that
+    takes ``size_bytes`` with all its frames."""
     return size_bytes // entries
 
 
@@ -250,7 +250,7 @@ def encode_move_head(
 
 
 def decode_message_head(payload: memoryview | bytes) -> MessageHead:
-    """Of a PUBLISH or a MOVE; the payload may end anywhere behind the entries."""
+    """The head of a PUBLISH or a MOVE; the payload may end anywhere behind the entries."""
     source = None
     start = PUBLISH_HEAD.size
     if payload[0] == RecordType.MOVE:
@@ -266,7 +266,7 @@ def decode_message_head(payload: memoryview | bytes) -> MessageHead:
 
 
 def decode_message(payload: memoryview | bytes) -> Message:
-    """Of a PUBLISH or a MOVE."""
+    """The message of a PUBLISH or a MOVE."""
     if payload[0] == _MOVE_TYPE:
         *_, count, route_length, header_length, length = _MOVE_HEAD.unpack_from(payload)
         route_at = _MOVE_HEAD.size + count * ENTRY.size
@@ -285,7 +285,7 @@ def decode_message(payload: memoryview | bytes) -> Message:
 
 
 def encode_ranges(kind: RecordType, epoch: int, ranges: Iterable[Sequence[int]]) -> bytes:
-    """An ACK or a REQUEUE; each range is (queue id, first, last)."""
+    """The payload of an ACK or a REQUEUE; each range is (queue id, first, last)."""
     packed = [RANGE.pack(queue_id, epoch, first, last) for queue_id, first, last in ranges]
     return RANGES_HEAD.pack(kind, len(packed)) + b"".join(packed)
 
@@ -308,7 +308,7 @@ def decode_define(payload: memoryview) -> tuple[str, bytes | None]:
 
 
 def encoded_definition_bytes(key: str, value: bytes) -> int:
-    """What this definition adds to a DEFINITIONS record."""
+    """Bytes that a definition adds to a DEFINITIONS record."""
     return _DEFINITION_HEAD.size + len(key.encode()) + len(value)
 
 
@@ -343,7 +343,7 @@ def decode_extent(payload: memoryview) -> Extent:
 
 
 def encode_bases(kind: RecordType, bases: Iterable[int]) -> bytes:
-    """A CENSUS or a REMOVED."""
+    """The payload of a CENSUS or a REMOVED."""
     return bytes([kind]) + b"".join(map(_BASE.pack, bases))
 
 

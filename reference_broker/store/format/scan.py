@@ -1,4 +1,4 @@
-"""Walking through a segment's bytes: what can be read of it, and where something can't.
+"""Scanning a segment's bytes: its sound records, and the gaps where nothing can be read.
 
 Zeros to the end of the file are the end. Anything else that isn't a record is a gap, and the walk
 goes on at the next record behind it: whether a gap is a torn tail or corruption is decided by the
@@ -25,7 +25,7 @@ from reference_broker.store.format.record import (
 from reference_broker.store.format.segment import HEADER_BYTES, SegmentName
 
 RESYNC_BUDGET_BYTES = 1024 * 1024 * 1024
-"""How much may be checksummed in search of the record behind a gap. Bytes can be made up so that
+"""Bytes that may be checksummed in search of the record behind a gap. They can be made up so that
 each of them looks like the start of a long record; then only SYNCED records are looked for, which
 are short, and which are the ones that decide about torn or corrupt."""
 
@@ -69,7 +69,7 @@ class SegmentScan:
         self._written = len(data.rstrip(b"\0"))
         self._budget = RESYNC_BUDGET_BYTES
         self.offset = HEADER_BYTES
-        """How far it came, from the start of the file."""
+        """The end of the part that was scanned, from the start of the file."""
 
     def __iter__(self) -> Iterator[Found | Gap]:
         offset = self._start
@@ -115,7 +115,7 @@ class SegmentScan:
         return int(length)
 
     def _next_sound(self, offset: int) -> int:
-        """Where the next sound record starts, or where the content ends."""
+        """The offset of the next sound record, or of the end of the content."""
         search_end = min(self._written + FRAME_BYTES + 1, self._end)
         for match in _CANDIDATE.finditer(self._data, offset, search_end):
             candidate = match.start()

@@ -81,7 +81,7 @@ def _seed(base: int, epoch: int) -> int:
 
 
 class SegmentName(NamedTuple):
-    """What tells one segment from every other, also from an earlier one at the same base."""
+    """The identity of a segment: it differs also from that of an earlier one at the same base."""
 
     base: int
     epoch: int
@@ -93,7 +93,7 @@ class SegmentName(NamedTuple):
 
     @property
     def copy_file(self) -> str:
-        """What it is called until it is whole."""
+        """The name of its file until that is whole."""
         return self.file + COPY_SUFFIX
 
     @property
@@ -122,7 +122,7 @@ class SegmentHeader(NamedTuple):
     checksum: ChecksumKind
     redelivered_below: int
     end: int = 0
-    """Where the log goes on behind a rewritten segment; 0 for a plain one."""
+    """The log position at which the log goes on behind a rewritten segment; 0 for a plain one."""
 
     def encode(self) -> bytes:
         fields = _HEADER.pack(

@@ -1,4 +1,4 @@
-"""The end of a complete file, and how single records of it are read: without reading all of it.
+"""The trailer at the end of a complete file, and reading single records of a file.
 
 ::
 

@@ -1,4 +1,4 @@
-"""A batch: what goes to the disk in one go, and what may be promised once it is there."""
+"""A batch: operations that go to the disk together, and the position they make durable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Batch:
 
 
 def removal(use: SegmentUse) -> Operation:
-    """A segment that isn't needed is deleted; a damaged one is put aside."""
+    """The operation by which a segment goes: it is deleted, or put aside if it is damaged."""
     if use.damaged:
         return RenameFile(use.name.file, use.name.file + QUARANTINE_SUFFIX)
     return DeleteFile(use.name.file)

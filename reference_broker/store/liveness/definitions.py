@@ -1,4 +1,4 @@
-"""What the broker keeps by name: the last value written under each key wins.
+"""The definitions in force, by key: the last value written under each key wins.
 
 The values are the caller's own; the store never looks into them.
 """
@@ -18,7 +18,7 @@ class Definitions:
     def __init__(self) -> None:
         self._values: dict[str, bytes] = {}
         self.snapshot_bytes = EMPTY_SNAPSHOT_BYTES
-        """How large the DEFINITIONS record would be if it were written now."""
+        """The size of the DEFINITIONS record if it were written now."""
 
     @property
     def values(self) -> Mapping[str, bytes]:

@@ -1,4 +1,4 @@
-"""What a queue wants to have read, as it waits in the log."""
+"""A queue's request to read messages, as it waits in the log."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
 """Which segments may be deleted, and which are worth rewriting. Counted in bytes of the log.
 
-The law: a segment may go when no live message is in it, and when everything that it says about
-other segments (acks, requeues, moves) is about segments that are gone, or has been taken over by
-them in a rewriting. Otherwise a message whose ack was synced would come back. "Gone" means that the
-deletion itself is durable, which is why :meth:`Liveness.removed` is called only after the directory
-was synced.
+The law: a segment may go when no live message is in it, and when every ack, requeue and move in it
+that refers to another segment refers to one that is gone, or has been taken over by it in a
+rewriting. Otherwise a message whose ack was synced would come back. "Gone" means that the deletion
+itself is durable, which is why :meth:`Liveness.removed` is called only after the directory was
+synced.
 
 Definitions are needed until a later snapshot, in another segment, has carried them on.
 
 A message that nobody takes keeps its segment; its neighbours' acks would keep the next one too, and
-so on to the end of the log. So a segment that is less than half needed is rewritten: what is said
-about it is *baked* into the new file, and those that said it are free of that.
+so on to the end of the log. So a segment that is less than half needed is rewritten: the acks and
+requeues that refer to it are *baked* into the new file, and their own segments are free of them.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ ALL = 1 << 62
 
 
 class SegmentState(Enum):
-    """Where a segment is in its life."""
+    """The life of a segment."""
 
     OPEN = "open"
-    """The one in use: records are appended."""
+    """In use: records are appended."""
     SEALED = "sealed"
     REWRITING = "rewriting"
-    """A source of the rewriting that is on its way: it stays until that has ended."""
-    LEAVING = "leaving"
+    """A source of the rewriting that is on its way: kept until that has ended."""
+    DELETING = "deleting"
     """Its deletion was ordered, or another file is in its place."""
 
 
 TRANSITIONS: dict[SegmentState, tuple[SegmentState, ...]] = {
     SegmentState.OPEN: (SegmentState.SEALED,),
-    SegmentState.SEALED: (SegmentState.REWRITING, SegmentState.LEAVING),
-    SegmentState.REWRITING: (SegmentState.SEALED, SegmentState.LEAVING),
-    SegmentState.LEAVING: (),
+    SegmentState.SEALED: (SegmentState.REWRITING, SegmentState.DELETING),
+    SegmentState.REWRITING: (SegmentState.SEALED, SegmentState.DELETING),
+    SegmentState.DELETING: (),
 }
 
 
 class SegmentUse:
-    """What still needs one segment, and what it speaks about."""
+    """The books of one segment: what of it is still needed, and the segments that it refers to."""
 
     __slots__ = (
         "baking",
@@ -82,17 +82,17 @@ class SegmentUse:
         self.end = name.base + size_bytes
         """No record of this segment has a position at or after this."""
         self.size_bytes = size_bytes
-        """Of the file."""
+        """Length of the file."""
         self.checksum = checksum
         self.state = SegmentState.OPEN
         self.live_bytes = 0
         """:attr:`Content.stored` of its live entries."""
         self.capacity_bytes = 0
-        """What it was sealed or rewritten with, to compare with what is still needed."""
+        """The bytes that it was sealed or rewritten with, to compare with :attr:`needed_bytes`."""
         self.watch_below = 0
-        """Fewer live bytes than this have to be looked into."""
+        """With fewer live bytes than this it has to be examined (:meth:`Liveness.examine`)."""
         self.looks = 0
-        """How often in a row it was found to be a victim (:meth:`Liveness.look`)."""
+        """The number of looks in a row that found it to be a victim (:meth:`Liveness.look`)."""
         self.shared = False
         """A message in it may have gone to several queues: a copy has all of it for any of them."""
         self.defines = False
@@ -102,10 +102,11 @@ class SegmentUse:
         self.touched = array("Q")
         """The queues that got a message in it."""
         self.references: dict[int, int] = {}
-        """By base: bytes of what it says about that segment."""
+        """By base of another segment: bytes of its ranges that refer to that one."""
         self.baking: dict[int, int] = {}
-        """The same, while that is being baked into the other segment's new file."""
+        """As :attr:`references`, for ranges that are being baked into the other's new file."""
         self.referenced_by: dict[int, SegmentUse] = {}
+        """By base: the segments that refer to this one."""
         self.extents: ExtentTable | None = None
 
     def __repr__(self) -> str:
@@ -127,12 +128,12 @@ class SegmentUse:
 
     @property
     def needed_bytes(self) -> int:
-        """What a rewriting would have to carry on."""
+        """Bytes that a rewriting would have to carry on."""
         return self.live_bytes + self.foreign_bytes
 
     @property
     def copy_bytes(self) -> int:
-        """What a copy of it takes at most, but for its header and footer."""
+        """Bytes that a copy of it takes at most, but for its header and footer."""
         return self.size_bytes if self.shared else self.needed_bytes
 
     @property
@@ -151,7 +152,7 @@ class SegmentUse:
         return self.rewritable and 2 * self.needed_bytes < self.capacity_bytes
 
     def source(self) -> Source:
-        """Where its records are just now: in another file, after a rewriting."""
+        """Its place on the disk just now: another file, after a rewriting."""
         return Source(self.name, self.checksum, self.size_bytes, self.end, self.extents)
 
 
@@ -181,12 +182,12 @@ class Liveness:
         return self._bases
 
     def census(self) -> bytes:
-        """The CENSUS record: what should be there at a start. Not what leaves: a REMOVED record
-        says so, and may stand before this one."""
-        staying = (
-            base for base in self._bases if self.segments[base].state is not SegmentState.LEAVING
+        """The CENSUS record: the segments that should be there at a start. Those being deleted are
+        left out: the REMOVED record that names them may stand before this one."""
+        kept = (
+            base for base in self._bases if self.segments[base].state is not SegmentState.DELETING
         )
-        return encode_bases(RecordType.CENSUS, staying)
+        return encode_bases(RecordType.CENSUS, kept)
 
     def add(self, use: SegmentUse) -> SegmentUse:
         """Open the books of a new segment; its base must lie above all others."""
@@ -218,8 +219,8 @@ class Liveness:
         return use
 
     def settle(self, position: int, stored: int) -> SegmentUse | None:
-        """An entry of the message at ``position`` is done with. Returns its segment: whoever has
-        the record of that must :meth:`say` so, if it is another one."""
+        """An entry of the message at ``position`` is done with. Returns its segment: when the ACK
+        or MOVE is in another one, that one must :meth:`add_reference`."""
         use = self.find(position)
         if use is not None:
             use.live_bytes -= stored
@@ -227,10 +228,10 @@ class Liveness:
                 self.examine(use)
         return use
 
-    def say(self, about: SegmentUse, by: SegmentUse, size_bytes: int) -> None:
-        """``by`` has so many more bytes of acks or requeues about another segment."""
-        by.references[about.base] = by.references.get(about.base, 0) + size_bytes
-        about.referenced_by[by.base] = by
+    def add_reference(self, to: SegmentUse, by: SegmentUse, size_bytes: int) -> None:
+        """``by`` has so many more bytes of acks or requeues that refer to the segment ``to``."""
+        by.references[to.base] = by.references.get(to.base, 0) + size_bytes
+        to.referenced_by[by.base] = by
 
     def snapshot(self, use: SegmentUse) -> None:
         """``use`` has a DEFINITIONS record: segments before it needn't define anything."""
@@ -242,7 +243,7 @@ class Liveness:
                 self._watch(earlier)
 
     def held_by_definitions_bytes(self) -> int:
-        """What deleting or rewriting could free if the definitions were written again."""
+        """Bytes that deleting or rewriting could free if the definitions were written again."""
         return sum(use.size_bytes - use.needed_bytes for use in self._held.values())
 
     def take_dead(self, most: int = ALL) -> list[SegmentUse]:
@@ -255,11 +256,11 @@ class Liveness:
         self._dead = {use.base: use for use in dead[most:]}
         del dead[most:]
         for use in dead:
-            use.change(SegmentState.LEAVING)
+            use.change(SegmentState.DELETING)
         return dead
 
     def removed(self, uses: Iterable[SegmentUse]) -> None:
-        """Their deletion is durable: what spoke about them needn't be kept for their sake."""
+        """Their deletion is durable: acks and requeues that refer to them needn't be kept."""
         for use in uses:
             self._forget(use)
             for referrer in use.referenced_by.values():
@@ -271,7 +272,8 @@ class Liveness:
     # Rewriting
 
     def look(self) -> bool:
-        """Count, for each segment, how long it has been a victim; whether there is one."""
+        """Count, for each segment, the looks in a row that found it a victim; ``True`` if there is
+        one."""
         victims = 0
         for use in self.segments.values():
             victim = use.victim
@@ -280,30 +282,31 @@ class Liveness:
         return bool(victims)
 
     def bake(self, sources: Sequence[SegmentUse]) -> None:
-        """What is said about ``sources`` is going into their new file."""
+        """The acks and requeues that refer to ``sources`` are going into their new file."""
         for source in sources:
             source.change(SegmentState.REWRITING)
             for referrer in source.referenced_by.values():
-                said_bytes = referrer.references.pop(source.base, 0)
-                if said_bytes:
-                    referrer.baking[source.base] = said_bytes
+                ranges_bytes = referrer.references.pop(source.base, 0)
+                if ranges_bytes:
+                    referrer.baking[source.base] = ranges_bytes
 
     def unbake(self, sources: Sequence[SegmentUse]) -> None:
         """The rewriting of ``sources`` was given up: all is as it was."""
         for source in sources:
             source.change(SegmentState.SEALED)
             for referrer in source.referenced_by.values():
-                said_bytes = referrer.baking.pop(source.base, 0)
-                if said_bytes:
-                    self.say(source, referrer, said_bytes)
+                ranges_bytes = referrer.baking.pop(source.base, 0)
+                if ranges_bytes:
+                    self.add_reference(source, referrer, ranges_bytes)
         for source in sources:
             self.examine(source)
 
     def replace(
         self, sources: Sequence[SegmentUse], new: SegmentUse, foreign: Mapping[int, int]
     ) -> None:
-        """``new`` is durably in the place of ``sources``, and says ``foreign`` about others. What
-        was said of the sources since they were baked is about it from now on."""
+        """``new`` is durably in the place of ``sources``; ``foreign`` has, by base, the bytes of
+        its ranges about other segments. Ranges that came to refer to a source since it was baked
+        refer to ``new`` from now on."""
         new.live_bytes = sum(source.live_bytes for source in sources)
         new.capacity_bytes = new.live_bytes + sum(foreign.values())
         new.shared = any(source.shared for source in sources)
@@ -311,7 +314,7 @@ class Liveness:
         new.change(SegmentState.SEALED)
         referrers: dict[int, SegmentUse] = {}
         for source in sources:
-            source.change(SegmentState.LEAVING)
+            source.change(SegmentState.DELETING)
             self._forget(source)
             referrers |= source.referenced_by
         self.segments[new.base] = new
@@ -319,30 +322,30 @@ class Liveness:
         for source in sources:
             referrers.pop(source.base, None)
         for referrer in referrers.values():
-            said_bytes = 0
+            ranges_bytes = 0
             for source in sources:
                 referrer.baking.pop(source.base, None)
-                said_bytes += referrer.references.pop(source.base, 0)
-            if said_bytes:
-                self.say(new, referrer, said_bytes)
-        for base, said_bytes in foreign.items():
-            about = self.find(base)
-            if about is not None and about is not new:
-                self.say(about, new, said_bytes)
+                ranges_bytes += referrer.references.pop(source.base, 0)
+            if ranges_bytes:
+                self.add_reference(new, referrer, ranges_bytes)
+        for base, ranges_bytes in foreign.items():
+            other = self.find(base)
+            if other is not None and other is not new:
+                self.add_reference(other, new, ranges_bytes)
         for use in (*referrers.values(), new):
             self._watch(use)
 
     def _forget(self, use: SegmentUse) -> None:
-        """Take it out of the books; its referrers keep what they say."""
+        """Take it out of the books; the segments that refer to it keep their ranges."""
         del self.segments[use.base]
         self._dead.pop(use.base, None)
         self._held.pop(use.base, None)
         if self._last_found is use:
             self._last_found = None
         for base in (*use.references, *use.baking):
-            about = self.segments.get(base)
-            if about is not None:
-                about.referenced_by.pop(use.base, None)
+            other = self.segments.get(base)
+            if other is not None:
+                other.referenced_by.pop(use.base, None)
 
     def _is_dead(self, use: SegmentUse) -> bool:
         return (

@@ -1,4 +1,4 @@
-"""How many messages of each queue a start couldn't read: at most, where nobody knows exactly.
+"""Counts of messages, by queue, that a start couldn't read: at most, where nobody knows exactly.
 
 A footer that lists a message whose record can't be read is exact. Without one, the sequences that
 are missing around a gap are counted: from the last one that was seen of a queue before the gap to
@@ -29,7 +29,7 @@ class Losses:
 
     @property
     def watching(self) -> bool:
-        """There is a gap, or something is missing: tell what is found and acked from now on."""
+        """There is a gap, or something is missing: report what is found and acked from now on."""
         return self._tails is not None or bool(self._missing)
 
     def gap(self, size_bytes: int, tails: Mapping[Level, int]) -> None:
@@ -38,7 +38,7 @@ class Losses:
         self._tails = dict(tails)
 
     def end_of_run(self) -> None:
-        """What follows was written by another run of the broker: nothing in it tells how much was
+        """The next records were written by another run of the broker: they do not show how much was
         in a gap before."""
         self._tails = None
 
@@ -54,12 +54,12 @@ class Losses:
         self._tails[level] = sequence + 1
 
     def missing(self, queue_id: int, first: int, last: int) -> None:
-        """Those messages were there and can't be read. Said twice, they are lost once."""
+        """Those messages were there and can't be read. Reported twice, they are lost once."""
         self.acked(queue_id, first, last)
         self._missing.setdefault(queue_id, []).append((first, last))
 
     def acked(self, queue_id: int, first: int, last: int) -> None:
-        """Those needn't be read any more."""
+        """Those messages needn't be read any more."""
         ranges = self._missing.pop(queue_id, [])
         left = [
             part

@@ -1,4 +1,4 @@
-"""What a rewriting is to do, and what came of it: values that go to its thread and come back.
+"""The plan of a rewriting and its result: values that go to its thread and come back.
 
 ``Log.begin_rewrite`` makes a plan, ``rewrite.build`` writes ``plan.name.copy_file`` by it and
 syncs it, ``Log.finish_rewrite`` takes the result. Nothing of a plan changes meanwhile: entries that
@@ -21,7 +21,7 @@ from reference_broker.store.format.segment import SegmentName
 
 @dataclass(slots=True, frozen=True)
 class Source:
-    """A segment and its place on disk, as they are at the moment. What is to be rewritten is
+    """A segment and its place on disk, as they are at the moment. One that is to be rewritten is
     sealed and sound, and has a footer."""
 
     name: SegmentName
@@ -29,12 +29,12 @@ class Source:
     size_bytes: int
     """Of the file."""
     end: int
-    """Where the log goes on behind it."""
+    """The log position behind it."""
     extents: ExtentTable | None
     """``None`` for a plain segment: a record's place is its position less the base."""
 
     def place(self, position: int) -> Place:
-        """Where the record at ``position`` is, which must be one of this segment's. Raises
+        """The place of the record at ``position``, which must be one of this segment's. Raises
         ``KeyError`` when a rewritten segment can't have it."""
         if self.extents is not None:
             return self.extents.place(position, self.name.file)
@@ -56,21 +56,21 @@ class Span(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class RewritePlan:
-    """What the new segment must hold."""
+    """The content of the new segment."""
 
     name: SegmentName
     """Of the new segment: a higher generation of the first source's."""
     end: int
-    """Where the log goes on behind the last source."""
+    """The log position behind the last source."""
     sources: Sequence[Source]
     """In log order."""
     entries: Sequence[EntryColumns]
-    """What was alive in the sources when the plan was made; TAKEN counts as READY. Nothing else of
-    them has to be copied."""
-    about: tuple[Span, ...]
-    """The other segments, in order, that the sources speak about: those acks and requeues, which
-    the sources' footers have, are to be said again. What they say of themselves and of segments
-    that are not listed is not. A footer may know a segment that was merged by any base in it."""
+    """Entries that were alive in the sources when the plan was made; TAKEN counts as READY. No
+    other message of them has to be copied."""
+    referenced: tuple[Span, ...]
+    """The other segments, in order, that the sources refer to: those acks and requeues, which the
+    sources' footers have, are carried on. Those about the sources themselves and about segments
+    that are not listed are not. A footer may know a segment that was merged by any base in it."""
     epoch: int
     """For the footer: none lower may be used again."""
     redelivered_below: int
@@ -80,9 +80,9 @@ class RewritePlan:
     """For the frames of the new segment itself."""
 
     def carries(self, base: int) -> bool:
-        """What is said about the segment of that base is to be said again."""
-        index = bisect_right(self.about, base, key=attrgetter("base")) - 1
-        return index >= 0 and base < self.about[index].end
+        """``True`` when acks and requeues about the segment of that base are carried on."""
+        index = bisect_right(self.referenced, base, key=attrgetter("base")) - 1
+        return index >= 0 and base < self.referenced[index].end
 
     def source_of(self, position: int) -> Source:
         """The source that has the record at ``position``, which must be in one of them."""
@@ -91,9 +91,9 @@ class RewritePlan:
 
 @dataclass(slots=True, frozen=True)
 class RewriteResult:
-    """What was written; it is synced, and still called ``name.copy_file``."""
+    """The new segment as it was written: synced, in a file still called ``name.copy_file``."""
 
     size_bytes: int
     extents: ExtentTable
     foreign: dict[int, int]
-    """By base: bytes (:data:`RANGE_BYTES` for each range) of what it says about that segment."""
+    """By base: bytes (:data:`RANGE_BYTES` for each range) of its ranges about that segment."""

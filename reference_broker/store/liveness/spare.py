@@ -14,7 +14,7 @@ from reference_broker.store.format.segment import SPARE_FILE
 
 
 class SpareState(Enum):
-    """What is known about the spare file."""
+    """The state of the spare file, as far as it is known."""
 
     WANTED = auto()
     """There is none; the next batch is to make it."""
@@ -24,7 +24,7 @@ class SpareState(Enum):
     GROWING = auto()
     """There is one, and a batch that makes it larger is on its way."""
     MISSING = auto()
-    """There was no room for it. Nothing is done until somebody says to try again."""
+    """There was no room for it. Nothing is done until :meth:`Spare.retry`."""
 
 
 TRANSITIONS: dict[SpareState, tuple[SpareState, ...]] = {
@@ -88,8 +88,8 @@ class Spare:
         return self._asked_bytes
 
     def shrink(self, size_bytes: int) -> bool:
-        """Whether the batch that is made now has to cut it to ``size_bytes``, the usual size: it
-        is larger, and nobody waits for that any more."""
+        """``True`` when the batch that is made now has to cut it to ``size_bytes``, the usual size:
+        it is larger, and nobody waits for that any more."""
         if self._least_bytes or self.state is not SpareState.READY:
             return False
         larger = self.size_bytes > size_bytes
@@ -97,7 +97,7 @@ class Spare:
         return larger
 
     def answered(self, missing: bool) -> None:
-        """The batch was performed; ``missing`` says that there was no room."""
+        """The batch was performed; ``missing`` when there was no room."""
         if self._changed(SpareState.GROWING, SpareState.READY):
             self._refused_bytes = self._asked_bytes if missing else 0
             if not missing:
@@ -106,7 +106,7 @@ class Spare:
             self._absent = missing
 
     def take(self, least_bytes: int) -> bool:
-        """Whether there is one to use that is large enough; then it is gone."""
+        """Use it, if it is there and large enough: ``True``, and it is gone."""
         return self.size_bytes >= least_bytes and self._changed(SpareState.READY, SpareState.WANTED)
 
     def use_in(self, operations: list[Operation]) -> None:

@@ -1,6 +1,6 @@
-"""What leaves the disk, and in which order: replaced files, then segments that nothing needs.
+"""Deletions of segments, in order: files that were replaced, then segments that nothing needs.
 
-That is ordered at the end of each batch, and at each roll: the old segment, which has the acks and
+They are ordered at the end of each batch, and at each roll: the old segment, which has the acks and
 the REMOVED record, is synced by then, and the room of the dead is there before the next segment is
 created. So no batch waits for room that its own acks have made.
 """
@@ -19,12 +19,12 @@ from reference_broker.store.rewrite.rewriting import Rewriting
 
 _HEAD_ROOM = FRAME_BYTES + len(encode_bases(RecordType.REMOVED, ())) + NOTE_ROOM
 REMOVED_ROOM = _HEAD_ROOM + 32 * BASE_BYTES
-"""Kept free in each segment, for what leaves when it is full."""
+"""Kept free in each segment, for the REMOVED record that is due when it is full."""
 
 
 class Deletion(NamedTuple):
-    """What leaves now. Log a REMOVED of ``bases`` (where there are any), and have it synced before
-    ``operations`` are performed."""
+    """Segments to delete now. Log a REMOVED of ``bases`` (where there are any), and have it synced
+    before ``operations`` are performed."""
 
     bases: Sequence[int]
     operations: list[Operation]
@@ -39,11 +39,11 @@ class Deletions:
         self._ordered: list[SegmentUse] = []
 
     def take_within(self, room_bytes: int) -> Deletion:
-        """The same, but no more than what a REMOVED of so many bytes can name."""
+        """As :meth:`take`, but no more than a REMOVED of so many bytes can name."""
         return self.take((room_bytes - _HEAD_ROOM) // BASE_BYTES)
 
     def take(self, most: int = ALL) -> Deletion:
-        """So many at most of what may leave now; each is returned once."""
+        """The segments that may be deleted now, so many at most; each is returned once."""
         replaced = self._rewriting.take_replaced(most)
         dead = self._liveness.take_dead(most - len(replaced))
         self._ordered += dead

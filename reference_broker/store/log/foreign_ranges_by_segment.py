@@ -1,4 +1,5 @@
-"""What the segment in use says about all others, and the room that it takes in its footer."""
+"""The acks and requeues of the segment in use that refer to entries of other segments, and the room
+that they take in its footer."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from reference_broker.store.liveness.liveness import Liveness, SegmentUse
 
 
 class ForeignRangesBySegment:
-    """By segment, all that ``referrer`` says. Its bytes are counted in the books at once."""
+    """By segment, the ranges of ``referrer`` that refer to it. Their bytes are counted in the books
+    at once."""
 
     __slots__ = ("_by_base", "_liveness", "_referrer")
 
@@ -27,24 +29,24 @@ class ForeignRangesBySegment:
         self._referrer = referrer
         self._by_base: dict[int, ForeignRanges] = {}
 
-    def ack(self, about: SegmentUse, queue_id: int, sequence: int) -> int:
+    def ack(self, other: SegmentUse, queue_id: int, sequence: int) -> int:
         """An entry of another segment is done with. Returns the bytes of footer that this takes
         beyond what was there: take them off the limit."""
-        room = self._room_for(about)
-        return room + self._say(about, self._by_base[about.base].acked, queue_id, sequence)
+        room = self._room_for(other)
+        return room + self._add(other, self._by_base[other.base].acked, queue_id, sequence)
 
-    def requeue(self, about: SegmentUse, queue_id: int, sequence: int) -> int:
+    def requeue(self, other: SegmentUse, queue_id: int, sequence: int) -> int:
         """An entry of another segment came back. Returns the same as :meth:`ack`."""
-        room = self._room_for(about)
-        return room + self._say(about, self._by_base[about.base].requeued, queue_id, sequence)
+        room = self._room_for(other)
+        return room + self._add(other, self._by_base[other.base].requeued, queue_id, sequence)
 
-    def row(self, about: SegmentUse, open_range: list[int]) -> AckRow:
-        """What was acked last, ``about`` a segment and in ``open_range``, may be a row."""
-        bounds = self._by_base[about.base].acked.bounds(open_range[0])
-        return AckRow(self._liveness, about, open_range, bounds)
+    def row(self, other: SegmentUse, open_range: list[int]) -> AckRow:
+        """A row that begins with the newest ack: of an entry of ``other``, in ``open_range``."""
+        bounds = self._by_base[other.base].acked.bounds(open_range[0])
+        return AckRow(self._liveness, other, open_range, bounds)
 
     def close(self, sources: Iterable[SegmentUse]) -> None:
-        """What was said about ``sources`` so far is being baked. It ends each :class:`AckRow`."""
+        """The ranges about ``sources`` so far are being baked. It ends each :class:`AckRow`."""
         for source in sources:
             if (foreign := self._by_base.get(source.base)) is not None:
                 foreign.close()
@@ -52,58 +54,60 @@ class ForeignRangesBySegment:
     def ranges(self) -> dict[int, Ranges]:
         """For the footer, of the segments that are still there."""
         find = self._liveness.find
-        told = self._by_base.items()
-        return {base: ranges_of(foreign) for base, foreign in told if find(base) is not None}
+        by_base = self._by_base.items()
+        return {base: ranges_of(foreign) for base, foreign in by_base if find(base) is not None}
 
-    def _room_for(self, about: SegmentUse) -> int:
-        if about.base in self._by_base:
+    def _room_for(self, other: SegmentUse) -> int:
+        if other.base in self._by_base:
             return 0
-        self._by_base[about.base] = ForeignRanges()
+        self._by_base[other.base] = ForeignRanges()
         return FOREIGN_RANGES_ROOM
 
-    def _say(self, about: SegmentUse, ranges: EntryRanges, queue_id: int, sequence: int) -> int:
+    def _add(self, other: SegmentUse, ranges: EntryRanges, queue_id: int, sequence: int) -> int:
         if not ranges.add(queue_id, sequence, sequence):
             return 0
-        self._liveness.say(about, self._referrer, RANGE_BYTES)
+        self._liveness.add_reference(other, self._referrer, RANGE_BYTES)
         return FOOTER_RANGE_BYTES
 
 
 class AckRow:
     """Acks in a row, of one queue and one other segment: the last one is the end of an open range
-    of the log (queue id, first, last), and of a range of the foreign. Draining a backlog is little
-    else: 0.35 us for each ack, where the way through all books takes 0.85.
+    of the log (queue id, first, last), and of a foreign range. Draining a backlog is little else:
+    0.35 us for each ack, where the way through all books takes 0.85.
 
-    Make a new one when the open range is closed, the foreign is, or the segment may be replaced.
+    Make a new one when either range is closed, or the segment may be replaced.
     """
 
-    __slots__ = ("_about", "_bounds", "_liveness", "_open_range")
+    __slots__ = ("_bounds", "_liveness", "_open_range", "_segment")
 
     def __init__(
-        self, liveness: Liveness, about: SegmentUse, open_range: list[int], bounds: array[int]
+        self, liveness: Liveness, segment: SegmentUse, open_range: list[int], bounds: array[int]
     ) -> None:
         self._liveness = liveness
-        self._about = about
+        self._segment = segment
         self._open_range = open_range
         self._bounds = bounds
 
     def goes_on(self, queue_id: int, sequence: int, position: int, stored: int) -> bool:
-        """Whether this ack was the next one; then all is said and settled."""
-        open_range, bounds, about = self._open_range, self._bounds, self._about
+        """Take this ack if it is the next one of the row: then it is in both ranges, and settled.
+        ``False``, and nothing done, if it is not."""
+        open_range, bounds, segment = self._open_range, self._bounds, self._segment
         if (
             open_range[2] + 1 != sequence
             or bounds[-1] + 1 != sequence
             or open_range[0] != queue_id
-            or not about.base <= position < about.end
+            or not segment.base <= position < segment.end
         ):
             return False
         open_range[2] = bounds[-1] = sequence
-        about.live_bytes -= stored
-        if about.live_bytes < about.watch_below:
-            self._liveness.examine(about)
+        segment.live_bytes -= stored
+        if segment.live_bytes < segment.watch_below:
+            self._liveness.examine(segment)
         return True
 
     def go_on(self, queue_id: int, sequence: int, contents: Iterable[Content]) -> int:
-        """The same for messages with the sequences from ``sequence`` on; how many were next."""
+        """As :meth:`goes_on`, for messages with the sequences from ``sequence`` on, up to the first
+        that is not the next; returns the number of acks that were taken."""
         first = sequence
         for content in contents:
             if not self.goes_on(queue_id, sequence, content.position, content.stored):

@@ -1,4 +1,4 @@
-"""Admission: what of a log's room publishers may use, so that acks always find some.
+"""Admission: the part of a log's free space that publishers may use, so that acks always find some.
 
 A batch that waits for a file has everything that is logged later behind it, also the acks that
 would make the room. So no message is logged that may need a file that isn't there: there are the
@@ -75,7 +75,7 @@ _MESSAGE_BYTES = FRAME_BYTES + PUBLISH_HEAD.size + CHUNK_OVERHEAD_BYTES + SLACK
 
 
 def message_bytes(size_bytes: int, entries: int, messages: int) -> int:
-    """What they take at most, in records and in the footer."""
+    """Bytes that the messages take at most, in records and in the footer."""
     chunks = size_bytes // CHUNK_BYTES
     size_bytes += chunks * CHUNK_OVERHEAD_BYTES + entries * _ENTRY_BYTES
     return SYNCED_BYTES + messages * _MESSAGE_BYTES + size_bytes
@@ -84,7 +84,7 @@ def message_bytes(size_bytes: int, entries: int, messages: int) -> int:
 class LogSpace:
     """The :class:`~reference_broker.core.journal.free_space.FreeSpace` of one log.
 
-    ``free_bytes`` tells what is left of the segment in use, and what is withheld counts as left.
+    ``free_bytes`` returns the bytes left in the segment in use, the withheld ones included.
     The log calls :meth:`rate` after each :meth:`begin_segment`, :meth:`ask_for_spare` and
     :meth:`batch_synced`; the last two it may leave out while the room is ``at_rest``.
     """
@@ -116,7 +116,7 @@ class LogSpace:
 
     def admits(self, size_bytes: int, entries: int, messages: int = 1) -> bool:
         needed = message_bytes(size_bytes, entries, messages)
-        in_use, spare = self._rooms()
+        in_use, spare = self._free()
         if needed <= in_use:
             admitted = in_use - needed + spare >= self._reserve_bytes
         else:
@@ -148,7 +148,7 @@ class LogSpace:
         return CreateFile(file, size), size
 
     def ask_for_spare(self) -> list[Operation]:
-        """What the batch that is made now has to do about the spare, if anything."""
+        """The operations for the spare that the batch made now needs, if any."""
         if self._spare.shrink(self._segment_bytes):
             return [TruncateFile(SPARE_FILE, self._segment_bytes)]
         size_bytes = self._spare.ask(self._segment_bytes)
@@ -163,7 +163,7 @@ class LogSpace:
     def rate(self) -> int:
         """Find out whether room is scarce, and from where on it will be; by how much the log has
         to raise its limit (or lower it, below 0)."""
-        in_use, spare = self._rooms()
+        in_use, spare = self._free()
         before = self.withheld_bytes
         enough = self._reserve_bytes + _SCARCE_PER_PLAIN * self.plain_bytes
         if spare >= enough:
@@ -185,15 +185,15 @@ class LogSpace:
             self._became_scarce()
         return withheld
 
-    def _rooms(self) -> tuple[int, int]:
-        """What is left of the segment in use, and what the spare has; what may not be counted on
-        is 0."""
+    def _free(self) -> tuple[int, int]:
+        """Free bytes of the segment in use, and of the spare; 0 for one that may not be counted
+        on."""
         ready = self._spare.state is SpareState.READY
         if self._awaited_base >= 0:  # it will be the spare, if that comes first
             return (self._free_bytes() if ready else 0), 0
         return self._free_bytes(), self._spare.size_bytes - self._beginning() if ready else 0
 
     def _beginning(self) -> int:
-        """Of a segment, what no message gets."""
+        """Bytes at the beginning of a segment that no message gets."""
         census_bytes = 2 * FRAME_BYTES + (len(self._liveness.bases) + 1) * BASE_BYTES + NOTE_ROOM
         return HEADER_BYTES + census_bytes + RESERVED_BYTES

@@ -1,14 +1,9 @@
-"""The log: turns what must survive into records, and records into batches of disk operations.
+"""The log: the broker's journal as records, in segments, written in batches of disk operations.
 
 Pure: no file is touched here. The runtime takes a batch, performs its operations in order, and
-says so; only then does ``synced`` rise. The order of the operations is the store's crash safety:
+reports that; only then does ``synced`` rise. That order is the store's crash safety: rules 1 to 3
+are in :mod:`reference_broker.store.log.segment_writer`, which puts records into segments, and
 
-1. records of the segment in use are written and synced before the next segment is created, so a
-   segment's existence proves that everything before it is on disk;
-2. a new segment's header and directory entry are synced before a record is written to it;
-3. segments are deleted after the sync of the acks that made them dead, but before the next segment
-   is created, since that may need their room; and what speaks about a deleted segment goes only
-   in a later batch, when that deletion is durable;
 4. a rewritten segment gets its name after the sync of everything that was known when it was made,
    and the files that it replaces are deleted in a later batch.
 
@@ -16,13 +11,8 @@ There is one order: an ack that was logged before a publish lies before it in th
 (or requeues) that follow each other are folded into ranges, and their bytes are counted in
 ``tail`` from the first one on.
 
-A segment is sealed with a footer that is made from the queues' indexes. So an entry must be in its
-index before anything else is logged, and stay there (taken) until the record that ends it is; and
-whatever goes into the footer has its room taken off the segment's limit when it comes.
-
 This is the hot path of the broker, hence some things said twice: :meth:`Log.ack` is written out
-where a helper would do, and ``_limit`` is 0 while no batch is pending, so that one comparison asks
-both "is there a batch" and "is there room".
+where a helper would do.
 """
 
 from __future__ import annotations
@@ -31,41 +21,30 @@ from array import array
 from collections.abc import Sequence
 from itertools import takewhile
 
-from reference_broker.core.journal.journal import Entry, EntrySource
+from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.store.disk import ports
 from reference_broker.store.format import record
-from reference_broker.store.format.checksum import PREFERRED, ChecksumKind, checksum_of
+from reference_broker.store.format.checksum import PREFERRED, ChecksumKind
 from reference_broker.store.format.footer import (
     ENTRY_ROOM,
-    GROUP_ROOM,
     NOTE_ROOM,
-    Footer,
-    alive,
-    encode_footer,
 )
 from reference_broker.store.format.record import FRAME, FRAME_BYTES, RANGE_BYTES, RecordType
 from reference_broker.store.format.segment import (
-    HEADER_BYTES,
     SEGMENT_BYTES,
-    SegmentHeader,
-    SegmentName,
 )
-from reference_broker.store.format.trailer import encode_trailer
 from reference_broker.store.liveness.batch import Batch
 from reference_broker.store.liveness.definitions import Definitions
 from reference_broker.store.liveness.fetch_request import FetchRequest
-from reference_broker.store.liveness.liveness import Liveness, SegmentUse
+from reference_broker.store.liveness.liveness import Liveness
 from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult, Source
-from reference_broker.store.liveness.spare import Spare
-from reference_broker.store.log.deletions import REMOVED_ROOM, Deletions
-from reference_broker.store.log.foreign_ranges_by_segment import AckRow, ForeignRangesBySegment
+from reference_broker.store.log.deletions import Deletions
+from reference_broker.store.log.foreign_ranges_by_segment import AckRow
 from reference_broker.store.log.free_space import (
     FOREIGN_RANGES_SLACK,
     MESSAGE_ROOM,
-    RESERVED_BYTES,
     SLACK,
-    LogSpace,
 )
 from reference_broker.store.log.pages import Pages
 from reference_broker.store.log.publish_run import (
@@ -74,6 +53,7 @@ from reference_broker.store.log.publish_run import (
     append_run,
     publish_payload,
 )
+from reference_broker.store.log.segment_writer import SegmentWriter
 from reference_broker.store.rewrite.rewrite import choose
 from reference_broker.store.rewrite.rewriting import Rewriting
 
@@ -88,7 +68,7 @@ _ACK = RecordType.ACK
 _REQUEUE = RecordType.REQUEUE
 
 
-class Log:
+class Log(SegmentWriter):
     """The broker's :class:`~reference_broker.core.journal.journal.Journal` on disk.
 
     A new log has its first segment and its START record pending: take the batch, perform it, and
@@ -109,43 +89,33 @@ class Log:
         segment_bytes: int = SEGMENT_BYTES,
         spare_bytes: int = 0,
     ) -> None:
-        self.tail = tail
-        self.synced = tail
-        self.epoch = epoch
+        liveness = liveness or Liveness()
+        self._rewriting = Rewriting(liveness)
+        super().__init__(
+            liveness,
+            Deletions(liveness, self._rewriting),
+            epoch=epoch,
+            tail=tail,
+            redelivered_below=redelivered_below,
+            checksum=checksum,
+            segment_bytes=segment_bytes,
+            spare_bytes=spare_bytes,
+        )
         self.fetches: list[FetchRequest] = []
         self.pages = Pages(checksum=checksum)
         self._definitions = definitions or Definitions()
-        self._liveness = liveness or Liveness()
-        self._entries: EntrySource | None = None
-        self._checksum_kind = checksum
-        self._checksum = checksum_of(checksum)
-        self._segment_bytes = segment_bytes
-        self._redelivered_below = redelivered_below
-        self._operations: list[ports.Operation] = []
-        self._pieces: list[ports.Piece] = []
-        self._synced_slot: tuple[list[ports.Piece], int, int] | None = None
         self._in_flight: Batch | None = None
-        self._closed = False
-        self._limit = 0
         self._ranges: list[list[int]] = []
         self._open_ranges: dict[int, list[int]] = {}
         self._ranges_type = _ACK
         self._ranges_position = 0
         self._row: AckRow | None = None
-        self._spare = Spare(spare_bytes)
-        self.free_space = LogSpace(self._spare, self._liveness, segment_bytes, self._free_bytes)
-        self._rewriting = Rewriting(self._liveness)
-        self._deletions = Deletions(self._liveness, self._rewriting)
-        self._open_segment(0)
         self._append(record.encode_start(epoch, clean))
         self._append_noted(self._liveness.census())
         self._append_definitions()
         self._rate()
 
     # The journal
-
-    def attach(self, entries: EntrySource) -> None:
-        self._entries = entries
 
     def publish(self, entries: Sequence[Entry], content: Content) -> None:
         if self._ranges:
@@ -164,31 +134,37 @@ class Log:
             position = self._admit(stored)
             limit = self._limit
         content.position = position
-        checksum = self._checksum(payload, self._seed ^ (position & _MASK))
+        segment = self._segment
+        checksum = self._checksum(payload, segment.seed ^ (position & _MASK))
         self._pieces += (FRAME.pack(length, checksum), payload)
         self.tail = position + stored
         self._limit = limit - ENTRY_ROOM
-        self._live_bytes += stored
-        if entry[0] not in self._touched:
+        segment.live_bytes += stored
+        if entry[0] not in segment.touched:
             self._touch(entry[0])
 
     def publish_run(self, entry: Entry, contents: Sequence[Content]) -> int:
         if self._ranges:
             self._close_ranges()
-        before = self.tail
-        place = Place(self._pieces, before, self._limit, self.epoch, self._seed, self._checksum)
-        count, self.tail, self._limit = append_run(place, entry, contents)
-        self._live_bytes += self.tail - before
-        if count and entry.queue_id not in self._touched:
+        segment = self._segment
+        place = Place(
+            self._pieces, self.tail, self._limit, self.epoch, segment.seed, self._checksum
+        )
+        messages, size_bytes = append_run(place, entry, contents)
+        self.tail += size_bytes
+        self._limit -= messages * ENTRY_ROOM
+        segment.live_bytes += size_bytes
+        if messages and entry.queue_id not in segment.touched:
             self._touch(entry.queue_id)
-        return count
+        return messages
 
     def ack(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
-        if position >= self._base:
+        segment = self._segment
+        if position >= segment.base:
             last = self._open_ranges.get(queue_id)
             if last is not None and last[2] + 1 == sequence and self._ranges_type is _ACK:
                 last[2] = sequence
-                self._live_bytes -= stored
+                segment.live_bytes -= stored
                 return
         else:
             row = self._row
@@ -201,26 +177,27 @@ class Log:
 
     def ack_run(self, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
         row = self._row
-        if row is not None and contents[0].position < self._base:
+        segment = self._segment
+        base = segment.base
+        if row is not None and contents[0].position < base:
             return row.go_on(queue_id, sequence, contents)
         last = self._open_ranges.get(queue_id)
         if last is None or last[2] + 1 != sequence or self._ranges_type is not _ACK:
             return 0
-        base = self._base
         stored = [each.stored for each in takewhile(lambda each: each.position >= base, contents)]
         last[2] += len(stored)
-        self._live_bytes -= sum(stored)
+        segment.live_bytes -= sum(stored)
         return len(stored)
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         if position < self._redelivered_below:
-            return  # The headers say it already.
-        if position < self._base and self.tail + _RANGES_ROOM > self._limit:
+            return  # The headers have it already.
+        if position < self._segment.base and self.tail + _RANGES_ROOM > self._limit:
             self._make_room()
         self._add(_REQUEUE, queue_id, sequence)
         use = self._liveness.find(position)
-        if use is not None and use is not self._active:
-            self._limit -= self._foreign_ranges.requeue(use, queue_id, sequence)
+        if use is not None and use is not self._segment.use:
+            self._limit -= self._segment.foreign_ranges.requeue(use, queue_id, sequence)
 
     def move(
         self,
@@ -239,7 +216,7 @@ class Log:
 
     def define(self, key: str, value: bytes | None) -> None:
         self._append_noted(record.encode_define(key, value))
-        self._active.defines = True
+        self._segment.use.defines = True
         self._definitions.define(key, value)
 
     def fetch(self, queue_id: int, sequences: array[int], positions: array[int]) -> None:
@@ -254,8 +231,8 @@ class Log:
     # Batches
 
     def take_batch(self) -> Batch | None:
-        """What there is to do on the disk; ``None`` when there is nothing, or while the one before
-        hasn't been given back to :meth:`batch_synced`."""
+        """The operations that are due on the disk; ``None`` when there are none, or while the batch
+        before hasn't been given back to :meth:`batch_synced`."""
         if self._in_flight is not None:
             return None
         last: list[ports.Operation] = []
@@ -273,7 +250,9 @@ class Log:
                 self._rate()
         if not (self._pieces or self._ranges or self._operations or last):
             return None
-        self._flush()
+        if self._ranges:
+            self._close_ranges()
+        self._end_batch()
         batch = Batch(self._operations + last, self.tail, self._deletions.take_ordered())
         self._operations = []
         self._in_flight = batch
@@ -284,7 +263,7 @@ class Log:
         assert batch is self._in_flight
         self._in_flight = None
         # A segment that was sealed in it may be rewritten from now on.
-        self._liveness.worth_a_look |= self._base > self.synced
+        self._liveness.worth_a_look |= self._segment.base > self.synced
         self.synced = batch.end
         self._liveness.removed(batch.removed)
         if not self.free_space.at_rest:
@@ -311,21 +290,21 @@ class Log:
         self._admit(0)
         self._seal(RecordType.CLOSED)
         self._closed = True
-        self._flush()
+        self._end_batch()
         # Cut after the sync: a file that ends with its trailer proves that it was synced.
-        name = self._active.name
+        name = self._segment.use.name
         self._operations.append(ports.TruncateFile(name.file, self.tail - name.base))
         self._operations.append(ports.Sync(name.file))
 
     # Reading
 
     def source_of(self, position: int) -> Source | None:
-        """Which file has the record at ``position`` just now: it may be rewritten or deleted
-        before you look. ``None`` when its segment was deleted."""
+        """The segment that has the record at ``position`` just now: it may be rewritten or deleted
+        before you look. ``None`` when it was deleted."""
         return use.source() if (use := self._liveness.find(position)) is not None else None
 
     def damaged(self, position: int) -> None:
-        """What was read at ``position`` is damaged: its segment is put aside, and not rewritten."""
+        """The record at ``position`` is damaged: its segment is put aside, and not rewritten."""
         if (use := self._liveness.find(position)) is not None:
             use.damaged = True
 
@@ -345,7 +324,7 @@ class Log:
         self._liveness.worth_a_look = self._liveness.look()
         written = [use for use in self._liveness if use.end <= self.synced]
         sources = choose(written, self._segment_bytes, looks)
-        self._foreign_ranges.close(sources)
+        self._segment.foreign_ranges.close(sources)
         self._row = None
         return self._rewriting.begin(
             sources,
@@ -366,14 +345,6 @@ class Log:
 
     # Records
 
-    def _append(self, head: bytes, body: ports.Piece = b"", room: int = 0) -> int:
-        """One record whose payload is ``head`` and ``body``; returns its position. Pending ranges
-        must have been closed."""
-        size = FRAME_BYTES + len(head) + len(body) + room
-        if self.tail + size > self._limit:
-            self._admit(size)
-        return self._put(head, body)
-
     def _append_message(
         self, head: bytes, entries: Sequence[Entry], content: Content, room: int
     ) -> None:
@@ -393,11 +364,12 @@ class Log:
                 self._put(record.CHUNK_PAYLOAD, view[start : start + record.CHUNK_BYTES])
         content.position = position
         content.stored = stored = record.stored_share(self.tail - position, len(entries))
-        self._live_bytes += stored * len(entries)
-        self._active.shared |= len(entries) > 1
+        segment = self._segment
+        segment.live_bytes += stored * len(entries)
+        segment.use.shared |= len(entries) > 1
         self._limit -= len(entries) * ENTRY_ROOM
         for entry in entries:
-            if entry.queue_id not in self._touched:
+            if entry.queue_id not in segment.touched:
                 self._touch(entry.queue_id)
 
     def _append_noted(self, payload: bytes) -> None:
@@ -408,22 +380,9 @@ class Log:
 
     def _append_definitions(self) -> None:
         self._append_noted(record.encode_definitions(self._definitions.values))
-        self._liveness.snapshot(self._active)
+        self._liveness.snapshot(self._segment.use)
 
-    def _put(self, head: bytes, body: ports.Piece = b"") -> int:
-        """One record at the tail, where there must be room; returns its position."""
-        position = self.tail
-        checksum = self._checksum(head, self._seed ^ (position & _MASK))
-        length = len(head) + len(body)
-        if body:
-            checksum = self._checksum(body, checksum)
-            self._pieces += (FRAME.pack(length, checksum), head, body)
-        else:
-            self._pieces += (FRAME.pack(length, checksum), head)
-        self.tail = position + FRAME_BYTES + length
-        return position
-
-    # Ranges, and what they say about other segments
+    # Ranges, of this segment and of others
 
     def _add(self, kind: RecordType, queue_id: int, sequence: int) -> None:
         last = self._open_ranges.get(queue_id)
@@ -450,14 +409,10 @@ class Log:
     def _close_ranges(self) -> None:
         """Write the folded ranges as one record, where their first one was counted."""
         payload = record.encode_ranges(self._ranges_type, self.epoch, self._ranges)
-        self._pieces += self._framed(payload, self._ranges_position, self._seed)
+        self._pieces += self._framed(payload, self._ranges_position, self._segment.seed)
         self._ranges.clear()
         self._open_ranges.clear()
         self._row = None
-
-    def _framed(self, payload: bytes, position: int, seed: int) -> tuple[bytes, bytes]:
-        checksum = self._checksum(payload, seed ^ (position & _MASK))
-        return FRAME.pack(len(payload), checksum), payload
 
     def _make_room(self) -> None:
         """For a range about another segment, and for its place in the footer of this one."""
@@ -467,133 +422,11 @@ class Log:
 
     def _settle(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
         """The segment in use has the record that ends an entry of the message at ``position``."""
-        if position >= self._base:
-            self._live_bytes -= stored
+        segment = self._segment
+        if position >= segment.base:
+            segment.live_bytes -= stored
             return
         if (use := self._liveness.settle(position, stored)) is not None:
-            self._limit -= self._foreign_ranges.ack(use, queue_id, sequence)
+            self._limit -= segment.foreign_ranges.ack(use, queue_id, sequence)
             if (open_range := self._open_ranges.get(queue_id)) is not None:  # a MOVE has none
-                self._row = self._foreign_ranges.row(use, open_range)
-
-    # The segment in use
-
-    def _touch(self, queue_id: int) -> None:
-        self._touched[queue_id] = None
-        self._limit -= GROUP_ROOM
-
-    def _note(self, position: int) -> None:
-        self._notes.append(position - self._base)
-        self._limit -= NOTE_ROOM
-
-    def _admit(self, size: int) -> int:
-        """Make room for ``size`` bytes of record and footer: begin a batch if there is none, and a
-        segment if this one is full. Returns where the record goes."""
-        assert not self._closed, "nothing may be logged after close"
-        if not self._limit:
-            self._limit = self._idle_limit
-        needed = size if self._synced_slot is not None else size + record.SYNCED_BYTES
-        if self.free_space.withheld_bytes and self.tail + needed > self._limit:
-            self._limit += self.free_space.release()
-        full = self.tail + needed > self._limit
-        if full:
-            self._roll(needed)
-        if self._synced_slot is None:
-            self._synced_slot = (self._pieces, self.tail, self._seed)
-            self._pieces.append(b"")
-            self.tail += record.SYNCED_BYTES
-        if full:
-            self._note(self._put(self._liveness.census()))
-        return self.tail
-
-    def _roll(self, needed: int) -> None:
-        """Complete the segment in use, and begin the next one, with room for its census."""
-        old = self._active
-        deletion = self._deletions.take_within(self._limit + SLACK + REMOVED_ROOM - self.tail)
-        if deletion.bases:
-            self._note(self._put(record.encode_bases(RecordType.REMOVED, deletion.bases)))
-        self._seal(RecordType.SEALED)
-        self._flush_pieces(ports.TruncateFile(old.name.file, self.tail - old.base))
-        self._operations += deletion.operations
-        census_bytes = FRAME_BYTES + len(self._liveness.census()) + record.BASE_BYTES
-        self._open_segment(needed + census_bytes + NOTE_ROOM)
-        self._limit = self._idle_limit
-        self._rate()
-
-    def _free_bytes(self) -> int:
-        """What is left of the segment in use."""
-        return (self._limit or self._idle_limit) + self.free_space.withheld_bytes - self.tail
-
-    def _rate(self) -> None:
-        """Have the limit where room gets scarce."""
-        raised = self.free_space.rate()
-        self._idle_limit += raised
-        if self._limit:
-            self._limit += raised
-
-    def _seal(self, end: RecordType) -> None:
-        """Write the end of the segment in use: its last record, footer and trailer."""
-        active = self._active
-        self._put(bytes([end]))
-        footer = encode_footer(self._footer(end))
-        position = self._put(footer)
-        self._pieces.append(encode_trailer(position - active.base, len(footer)))
-        self.tail += len(self._pieces[-1])
-        size_bytes = self.tail - active.base
-        active.touched = array("Q", self._touched)
-        active.live_bytes += self._live_bytes
-        self._liveness.seal(active, self.tail, size_bytes, capacity_bytes=size_bytes)
-
-    def _footer(self, end: RecordType) -> Footer:
-        """Of the segment in use, as things stand now."""
-        groups = []
-        if self._touched:
-            groups = alive(self.entries(), self._touched, self._base, self.tail)
-        return Footer(end, self.epoch, self._notes, groups, self._foreign_ranges.ranges())
-
-    def entries(self) -> EntrySource:
-        """Who was attached."""
-        assert self._entries is not None, "attach was not called"
-        return self._entries
-
-    def _open_segment(self, needed: int) -> None:
-        """Begin one at the tail, with room for ``needed`` bytes of record and footer."""
-        name = SegmentName(self.tail, self.epoch)
-        header = SegmentHeader(name, self._checksum_kind, self._redelivered_below).encode()
-        creation, size = self.free_space.begin_segment(name.base, name.file, needed)
-        self._operations += [
-            creation,
-            ports.Write(name.file, 0, [header]),
-            ports.Sync(name.file),
-            ports.SyncDirectory(),
-        ]
-        self._active = self._liveness.add(SegmentUse(name, size, self._checksum_kind))
-        self._base = name.base
-        self._seed = name.seed
-        self._live_bytes = 0
-        self._touched: dict[int, None] = {}
-        self._notes = array("I")
-        self._foreign_ranges = ForeignRangesBySegment(self._liveness, self._active)
-        self._idle_limit = name.base + size - RESERVED_BYTES
-        self.tail += HEADER_BYTES
-        self._pieces_at = self.tail
-
-    def _flush(self) -> None:
-        """Turn everything pending into operations, and end the batch."""
-        if self._ranges:
-            self._close_ranges()
-        if self._synced_slot is not None:
-            pieces, position, seed = self._synced_slot
-            pieces[0] = b"".join(self._framed(record.encode_synced(self.synced), position, seed))
-            self._synced_slot = None
-        self._flush_pieces()
-        if self._limit:
-            self._idle_limit = self._limit
-            self._limit = 0
-
-    def _flush_pieces(self, *before_sync: ports.Operation) -> None:
-        if self._pieces:
-            name = self._active.name
-            write = ports.Write(name.file, self._pieces_at - name.base, self._pieces)
-            self._operations += [write, *before_sync, ports.Sync(name.file)]
-            self._pieces = []
-            self._pieces_at = self.tail
+                self._row = segment.foreign_ranges.row(use, open_range)

@@ -1,8 +1,8 @@
-"""Pages: where messages go that the log doesn't have, when memory is short.
+"""Pages: files for messages that the log doesn't have, when memory is short.
 
 Transient messages and those of non-durable queues need not survive a stop, so nothing here is
 synced, and what a start finds of it is deleted. Decisions only, as in the log: a batch of
-operations is taken, somebody performs it, and says how it went.
+operations is taken, somebody performs it, and reports how it went.
 
 A message's *address* is a number of bytes that only grows, over all pages; its position is
 ``-2 - address``, which is below :data:`NOT_STORED`. A page is a file of consecutive addresses::
@@ -44,7 +44,7 @@ _MASK = 0xFFFFFFFF
 
 
 class PagePlace(NamedTuple):
-    """Where a message is on disk, and what its checksum starts from."""
+    """The place of a message on disk, and the seed of its checksum."""
 
     file: str
     offset: int
@@ -142,8 +142,8 @@ class Pages:
         return PagePlace(page.file, address - page.base, address & _MASK, self._checksum_kind)
 
     def take_batch(self) -> PageBatch | None:
-        """What there is to do on the disk; ``None`` when there is nothing, or while the batch
-        before it isn't written."""
+        """The operations that are due on the disk; ``None`` when there are none, or while the batch
+        before isn't written."""
         if self._batch is not None or not (self._to_write or self._to_delete):
             return None
         batch = PageBatch([DeleteFile(file) for file in self._to_delete], [])

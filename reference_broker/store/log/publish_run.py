@@ -2,7 +2,7 @@
 
     entry (queue, sequence 41)   contents c, d, e, ...   ->   records of (queue, 41) (queue, 42) ...
 
-It stops before the first that has no room, or has a body that is written from where it is.
+A run stops before the first message that has no room, or a body so large that it is not copied.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reference_broker.store.format.footer import ENTRY_ROOM
 from reference_broker.store.format.record import FRAME, FRAME_BYTES, PUBLISH_ONE, RecordType
 
 BODY_PIECE_BYTES = 64 * 1024
-"""A larger body is written from where it is; a smaller one is copied next to its head: cheaper."""
+"""A larger body is written uncopied; a smaller one is copied next to its head, which is cheaper."""
 
 _MASK = 0xFFFFFFFF
 _PUBLISH = int(RecordType.PUBLISH)
@@ -47,8 +47,8 @@ def publish_payload(content: Content, entry: tuple[int, int, int, int], epoch: i
 
 
 class Place(NamedTuple):
-    """Where records go: behind ``pieces``, from the log position ``position`` on. Together with
-    what each needs in the footer they must end at ``limit``."""
+    """The end of a segment in use: records are appended to ``pieces``, from the log position
+    ``position`` on. Together with what each takes in the footer they may reach to ``limit``."""
 
     pieces: list[Piece]
     position: int
@@ -59,16 +59,16 @@ class Place(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """How many messages there was room for, and the ``position`` and ``limit`` behind them."""
+    """The number of messages that there was room for, and the bytes of their records."""
 
     messages: int
-    position: int
-    limit: int
+    size_bytes: int
 
 
 def append_run(place: Place, entry: Entry, contents: Sequence[Content]) -> Appended:
-    """Append a record for each of ``contents``, as far as there is room, and say in each content
-    where it is. ``entry`` is the first one's; each following one has the next sequence."""
+    """Append a record for each of ``contents``, as far as there is room, and set the position and
+    size of each. ``entry`` is the first one's; each following one has the next sequence. The books
+    of the log and of its segment are the caller's to keep."""
     pieces, position, limit, epoch, seed, checksum = place
     queue_id, first, expires_at_ms, priority = entry
     sequence = first
@@ -86,4 +86,4 @@ def append_run(place: Place, entry: Entry, contents: Sequence[Content]) -> Appen
         position += stored
         limit -= ENTRY_ROOM
         sequence += 1
-    return Appended(sequence - first, position, limit)
+    return Appended(sequence - first, position - place.position)

@@ -1,10 +1,10 @@
-"""Reading messages back: what a queue asked for, as a job for a thread that has a disk.
+"""Reading messages back: a queue's request as a job for a thread that has a disk.
 
     take_reads (the loop) -> perform (a thread) -> the answer (the loop)
 
 A queue asks for messages in its own order, which is nearly that of the log. So a job reads files in
 long pieces and cuts the messages out of them. A job knows places and not segments: when a file was
-rewritten or deleted in the meantime, :exc:`FileGone` says so, and it is planned anew.
+rewritten or deleted in the meantime, :exc:`FileGone` is raised, and it is planned anew.
 
 Every message is verified. One that is damaged is answered with ``None``, and the others come.
 :func:`lost` tells it from one that was settled meanwhile.
@@ -93,7 +93,7 @@ class _Row(NamedTuple):
 
 @dataclass(slots=True)
 class ReadJob:
-    """What to read for one request. ``gone`` are files that were not there at an earlier try."""
+    """The reads for one request. ``gone`` are files that were not there at an earlier try."""
 
     request: FetchRequest
     gone: frozenset[str]
@@ -118,8 +118,8 @@ def take_reads(log: Log) -> list[ReadJob]:
 
 
 def plan(request: FetchRequest, log: Log, gone: frozenset[str] = frozenset()) -> ReadJob:
-    """Where the messages of ``request`` are just now. A file of ``gone`` that is still said to have
-    some was taken away by somebody else: they are damaged."""
+    """The reads for ``request``, by the places of its messages just now. If a file of ``gone``
+    should still have some, somebody else took it away: they are damaged."""
     job = ReadJob(request, gone)
     sequences, positions = request.sequences, request.positions
     start = 0
@@ -161,7 +161,7 @@ def _gone(sequence: int, position: int) -> Unreadable:
 
 
 def perform(disk: Disk, job: ReadJob) -> ReadOutcome:
-    """Read and verify. An error of the medium is said of the messages that it concerns. Raises
+    """Read and verify. The messages that an error of the medium concerns are unreadable. Raises
     :exc:`FileGone`, and any other ``OSError`` as the disk gives it: try again later."""
     contents: dict[int, Content | None] = dict(job.in_memory)
     unreadable = [each for each in job.missing if each.reason]
@@ -175,8 +175,9 @@ def perform(disk: Disk, job: ReadJob) -> ReadOutcome:
 
 
 def lost(log: Log, outcome: ReadOutcome) -> list[Unreadable]:
-    """What of ``outcome`` is damaged, and wanted: its segment is put aside from now on. What was
-    settled while it was read may be nowhere any more, as a rewriting leaves it out."""
+    """The messages of ``outcome`` that are damaged and wanted: their segments are put aside from
+    now on. One that was settled while it was read may be nowhere any more: a rewriting leaves it
+    out."""
     entries, queue_id = log.entries(), outcome.fetched.queue_id
     damaged = []
     for each in outcome.unreadable:
@@ -221,7 +222,7 @@ def _read_part(
 
 
 def _moved(found: tuple[int, int, Place]) -> tuple[int, int, ChecksumKind]:
-    """What messages of the same extent have in common."""
+    """The key that messages of the same extent have in common."""
     _, position, place = found
     return position - place.offset, place.seed, place.checksum
 
@@ -324,8 +325,8 @@ def _chunks(
     at: int,
     message: Message,
 ) -> tuple[bytearray, int]:
-    """A large body, out of the records that begin ``at`` bytes behind its message; and where they
-    end."""
+    """A large body, out of the records that begin ``at`` bytes behind its message; and the offset
+    of their end."""
     body = bytearray(message.body_length)
     for start in range(0, message.body_length, CHUNK_BYTES):
         size = min(CHUNK_BYTES, message.body_length - start)

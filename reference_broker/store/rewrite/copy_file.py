@@ -1,4 +1,4 @@
-"""The file that a rewriting writes: in long pieces, and framed as a segment is."""
+"""The file of a rewritten segment while it is written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reference_broker.store.format.record import FRAME
 from reference_broker.store.liveness.rewrite_plan import RewritePlan
 
 WRITE_BYTES = 1024 * 1024
-"""What is written at once."""
+"""Bytes of one write."""
 
 _MASK = 0xFFFFFFFF
 
@@ -20,7 +20,7 @@ class CopyFailed(ReferenceBrokerError):
 
 
 class CopyFile:
-    """The file that is written: in long pieces, and framed as a segment is."""
+    """The new segment's file: written in long pieces, and framed as a segment is."""
 
     def __init__(self, plan: RewritePlan, disk: Disk) -> None:
         self._disk = disk
@@ -31,7 +31,7 @@ class CopyFile:
         self._pieces: list[Piece] = []
         self._pieces_at = 0
         self.offset = 0
-        """Where the next byte comes."""
+        """The offset that the next byte gets."""
         self._perform(CreateFile(self._file, 0))
 
     def put(self, *pieces: Piece) -> None:

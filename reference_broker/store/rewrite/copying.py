@@ -44,7 +44,7 @@ from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteRes
 from reference_broker.store.rewrite.copy_file import CopyFailed, CopyFile
 
 COPY_BYTES = 1024 * 1024
-"""What is read, and written, at once."""
+"""Bytes of one read, and of one write."""
 
 PAUSE_RECORDS = 64
 """After so many records (a tenth of a millisecond) other threads get their turn."""
@@ -65,12 +65,12 @@ class SourceUnreadable(ReferenceBrokerError):
 
 
 class SourceOutOfReach(CopyFailed):
-    """A source can't be read just now (too many open files, no memory). Nothing says that it is
-    damaged: try again later."""
+    """A source can't be read just now (too many open files, no memory). It need not be damaged: try
+    again later."""
 
 
 def _unread(source: Source, position: int, error: OSError | FileEnds) -> ReferenceBrokerError:
-    """What to raise for it."""
+    """The exception for a source that could not be read."""
     if isinstance(error, OSError) and error.errno not in DAMAGE:
         return SourceOutOfReach(f"{source.name.file} can't be read now: {error}")
     return SourceUnreadable(source, position, error)
@@ -106,19 +106,21 @@ class SegmentCopy:
             end = bisect_left(positions, source.end)
             self._copy_records(source, positions[start:end])
         self._end_run()
-        self._say(RecordType.ACK, self._dead)
-        self._say(RecordType.REQUEUE, self._redelivered())
+        self._put_ranges(RecordType.ACK, self._dead)
+        self._put_ranges(RecordType.REQUEUE, self._redelivered())
         for foreign in foreign_ranges.values():
-            self._say(RecordType.ACK, foreign.acked)
-            self._say(RecordType.REQUEUE, foreign.requeued)
+            self._put_ranges(RecordType.ACK, foreign.acked)
+            self._put_ranges(RecordType.REQUEUE, foreign.requeued)
         out.put_record(record.SEALED_PAYLOAD)
         self._put_footer(foreign_ranges)
         out.sync()
-        said = {base: RANGE_BYTES * len(foreign) for base, foreign in foreign_ranges.items()}
-        return RewriteResult(out.offset, self._extents, said)
+        foreign_bytes = {
+            base: RANGE_BYTES * len(foreign) for base, foreign in foreign_ranges.items()
+        }
+        return RewriteResult(out.offset, self._extents, foreign_bytes)
 
     def _foreign_ranges(self) -> dict[int, ForeignRanges]:
-        """What the sources say about segments that are still there."""
+        """The acks and requeues of the sources about segments that are still there."""
         foreign_ranges: dict[int, ForeignRanges] = {}
         for source in self._plan.sources:
             try:
@@ -127,12 +129,12 @@ class SegmentCopy:
                 raise _unread(source, source.name.base, error) from error
             if footer is None:
                 raise SourceUnreadable(source, source.name.base, "its footer is damaged")
-            for base, said in footer.foreign_ranges.items():
+            for base, listed in footer.foreign_ranges.items():
                 if self._plan.carries(base):
                     foreign = foreign_ranges.setdefault(base, ForeignRanges())
                     for ranges, added in (
-                        (foreign.acked, said.acked),
-                        (foreign.requeued, said.requeued),
+                        (foreign.acked, listed.acked),
+                        (foreign.requeued, listed.requeued),
                     ):
                         for queue_id, first, last in added:
                             ranges.add(queue_id, first, last)
@@ -208,10 +210,10 @@ class SegmentCopy:
         self._run = []
         self._run_origin = None
 
-    # What is said about entries
+    # Ranges of entries
 
     def _note_dead(self, head: MessageHead) -> None:
-        """Of a message that went to several queues, some may be done with it."""
+        """Note the entries of a message to several queues that are done with."""
         if not self._live:
             for columns in self._plan.entries:
                 self._live.setdefault(columns.queue_id, set()).update(columns.sequences)
@@ -229,7 +231,7 @@ class SegmentCopy:
                 at = columns.states.find(_REDELIVERED, at + 1)
         return ranges
 
-    def _say(self, kind: RecordType, ranges: Iterable[tuple[int, int, int]]) -> None:
+    def _put_ranges(self, kind: RecordType, ranges: Iterable[tuple[int, int, int]]) -> None:
         rest = list(ranges)
         for start in range(0, len(rest), RANGES_PER_RECORD):
             some = rest[start : start + RANGES_PER_RECORD]

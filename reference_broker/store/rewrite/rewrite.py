@@ -1,4 +1,4 @@
-"""Rewriting: what is worth it, and the copy that is made of it on a thread.
+"""Rewriting: the choice of segments that are worth it, and their copy, made on a thread.
 
 A copy is made out of files that don't change any more, by a plan that doesn't either
 (:mod:`reference_broker.store.liveness.rewrite_plan`). Whatever goes wrong, the sources are

@@ -44,7 +44,7 @@ TRANSITIONS: dict[RewriteStage, tuple[RewriteStage, ...]] = {
 
 
 class Rewriting:
-    """What is being rewritten, if anything. One at a time."""
+    """The stage of the rewriting that is on its way, if any. One at a time."""
 
     def __init__(self, liveness: Liveness) -> None:
         self._liveness = liveness
@@ -84,12 +84,12 @@ class Rewriting:
         self._give_up(RewriteStage.NONE)
 
     def take_operations(self, synced: int) -> list[Operation]:
-        """What gives the copy its name, when it is time for that."""
+        """The operations that give the copy its name, when it is time for that."""
         plan = self._plan
         if plan is None or self._stage is not RewriteStage.COPIED or synced < plan.tail:
             return []
         if any(source.damaged for source in self._sources):
-            # It turned out meanwhile: it has to be put aside, not replaced.
+            # Found damaged meanwhile: it has to be put aside, not replaced.
             self._give_up(RewriteStage.DISCARDING)
             return [DeleteFile(plan.name.copy_file)]
         self._change(RewriteStage.COMMITTING)
@@ -153,17 +153,17 @@ def _plan(
             first.base,
             last.end,
         ),
-        about=_spoken_about(sources, liveness),
+        referenced=_referenced(sources, liveness),
         **of_the_log,
     )
 
 
-def _spoken_about(sources: Sequence[SegmentUse], liveness: Liveness) -> tuple[Span, ...]:
+def _referenced(sources: Sequence[SegmentUse], liveness: Liveness) -> tuple[Span, ...]:
     own = {source.base for source in sources}
     spans: dict[Span, None] = {}
     for source in sources:
         for base in source.references:
-            about = liveness.find(base)
-            if about is not None and about.base not in own:
-                spans[Span(about.base, about.end)] = None
+            use = liveness.find(base)
+            if use is not None and use.base not in own:
+                spans[Span(use.base, use.end)] = None
     return tuple(sorted(spans))

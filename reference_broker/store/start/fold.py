@@ -1,8 +1,8 @@
 """Folding the log: the state so far, and how each record or footer changes it.
 
 Segments are folded in log order. A message that is there enters its queue's index, and its bytes
-its segment's books; whatever ends one takes both out again, and is what its own segment says about
-the message's. It is the same by record and by footer, since a footer holds nothing else.
+its segment's books; whatever ends one takes both out again, and is a foreign range where it stands
+in another segment. It is the same by record and by footer, since a footer holds nothing else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOTED = (RecordType.DEFINE, RecordType.DEFINITIONS, RecordType.CENSUS, RecordTyp
 
 
 class Fold:
-    """Everything that the log says, up to where it was folded."""
+    """The state of the log, as far as it was folded."""
 
     def __init__(self) -> None:
         self.definitions = Definitions()
@@ -38,11 +38,11 @@ class Fold:
         self.losses = Losses()
         self.epoch = 0
         self.redelivered_below = 0
-        """Messages below this position count as redelivered: the headers say so."""
+        """Messages below this position count as redelivered, by the headers."""
         self.census: dict[int, None] = {}
         """Bases of the segments that should be there."""
         self.foreign_ranges: dict[int, ForeignRanges] = {}
-        """What the segment that was folded last says about others, as far as it matters."""
+        """By base: ranges of the segment that was folded last about others that are still there."""
         self._touched: dict[int, None] = {}
         self._exact = False
         self._last_epoch = -1
@@ -102,7 +102,7 @@ class Fold:
     # By record
 
     def scanned(self, items: Sequence[Found | Gap], use: SegmentUse, exact: bool) -> None:
-        """A segment by its records. ``exact``: :meth:`compare` will say what is lost."""
+        """A segment by its records. ``exact``: :meth:`compare` will count what is lost."""
         self._begin(use)
         self._exact = exact
         index = 0
@@ -197,12 +197,14 @@ class Fold:
     def _end(self, use: SegmentUse) -> None:
         use.touched = array("Q", self._touched)
         for base, foreign in self.foreign_ranges.items():
-            self.liveness.say(self.liveness.segments[base], use, RANGE_BYTES * len(foreign))
+            self.liveness.add_reference(
+                self.liveness.segments[base], use, RANGE_BYTES * len(foreign)
+            )
 
-    def _foreign(self, about: SegmentUse) -> ForeignRanges:
-        foreign = self.foreign_ranges.get(about.base)
+    def _foreign(self, other: SegmentUse) -> ForeignRanges:
+        foreign = self.foreign_ranges.get(other.base)
         if foreign is None:
-            foreign = self.foreign_ranges[about.base] = ForeignRanges()
+            foreign = self.foreign_ranges[other.base] = ForeignRanges()
         return foreign
 
     def _index(self, queue_id: int, level: int) -> QueueIndex:
@@ -220,19 +222,19 @@ class Fold:
         }
 
     def _settle(self, queue_id: int, first: int, last: int, by: SegmentUse) -> None:
-        """``by`` says that these entries are done with."""
+        """The segment ``by`` has the acks of these entries."""
         if self.losses.watching:
             self.losses.acked(queue_id, first, last)
         index = self.queues.get(queue_id, {}).get(first >> LEVEL_SHIFT)
         if index is None:
             return
         for sequence, position, stored in index.forget_range(first, last):
-            about = self.liveness.settle(position, stored)
-            if about is not None and about is not by:
-                self._foreign(about).acked.add(queue_id, sequence, sequence)
+            other = self.liveness.settle(position, stored)
+            if other is not None and other is not by:
+                self._foreign(other).acked.add(queue_id, sequence, sequence)
 
     def _mark(self, queue_id: int, first: int, last: int, by: SegmentUse) -> None:
-        """``by`` says that these entries were handed out and came back."""
+        """The segment ``by`` has the requeues of these entries: handed out, and come back."""
         index = self.queues.get(queue_id, {}).get(first >> LEVEL_SHIFT)
         if index is None:
             return
@@ -242,13 +244,13 @@ class Fold:
                 if position < self.redelivered_below:
                     continue
                 index.mark_redelivered(sequence)
-                about = self.liveness.find(position)
-                if about is not None and about is not by:
-                    self._foreign(about).requeued.add(queue_id, sequence, sequence)
+                other = self.liveness.find(position)
+                if other is not None and other is not by:
+                    self._foreign(other).requeued.add(queue_id, sequence, sequence)
 
 
 def chunks_end(found: Found, head: MessageHead, chunks: Sequence[Found | Gap]) -> int | None:
-    """Where a message ends whose body should be in ``chunks``; ``None`` when not all are there."""
+    """The end of a message whose body should be in ``chunks``; ``None`` when not all are there."""
     end = found.end
     body_bytes = 0
     for chunk in chunks:

@@ -3,7 +3,8 @@
 Each start begins a segment of its own, with a START record and all definitions, so nothing is ever
 appended to bytes that an earlier process wrote. After an unclean stop the segment that was in use
 is copied and synced first: after a failed fsync the page cache shows data that is not on the
-medium, and a second fsync would not say so. The copy is sealed, so the next start needn't scan it.
+medium, and a second fsync would not report it. The copy is sealed, so the next start needn't scan
+it.
 
 A broker that stopped because its disk was full must be able to start: its consumers are what makes
 room. So where there is none for the copy, the same bytes are written again where they are, which is
@@ -107,8 +108,8 @@ def open_log(
 
 
 def _beginning_bytes(recovered: RecoveredLog, definitions: Definitions) -> int:
-    """What the first segment takes with its START, CENSUS and DEFINITIONS, and a REMOVED of all
-    that there is."""
+    """Bytes that the first segment takes with its START, CENSUS and DEFINITIONS, and a REMOVED of
+    all that there is."""
     start_bytes = FRAME_BYTES + len(encode_start(recovered.epoch, recovered.clean))
     bases_bytes = FRAME_BYTES + len(recovered.liveness.census()) + BASE_BYTES
     records_bytes = SYNCED_BYTES + start_bytes + 2 * bases_bytes + definitions.snapshot_bytes
@@ -137,8 +138,8 @@ def _has_room(disk: Disk, creation: CreateFile | CreateSpare) -> bool:
 
 
 def _secure(disk: Disk, last: LastSegment, recovered: RecoveredLog) -> int:
-    """Have what is trusted of the last segment synced, and complete it; returns where the log goes
-    on."""
+    """Have the trusted part of the last segment synced, and complete it; returns the log position
+    behind it."""
     file, use = last.name.file, last.use
     if use is None:
         disk.perform(DeleteFile(file))
@@ -156,7 +157,7 @@ def _secure(disk: Disk, last: LastSegment, recovered: RecoveredLog) -> int:
         disk.perform(RenameFile(copy, file))
         disk.perform(SyncDirectory())
     else:
-        # The header stays as it is, too: torn, it would be damage. The next one says it all.
+        # The header stays as it is, too: torn, it would be damage. The next one has it all.
         disk.perform(Write(file, 0, [data[: last.kept_bytes], *end_pieces]))
         disk.perform(Sync(file))
         # Cut after the sync: a file that ends with its trailer proves that it was synced.
@@ -168,7 +169,7 @@ def _secure(disk: Disk, last: LastSegment, recovered: RecoveredLog) -> int:
 
 
 def _end_of(last: LastSegment, recovered: RecoveredLog) -> list[Piece]:
-    """What comes behind the part that is kept: with a footer, unless something in it is damaged.
+    """The records behind the part that is kept: with a footer, unless something in it is damaged.
     The next start is to see that again."""
     pieces: list[Piece] = []
     offset = last.kept_bytes
@@ -187,7 +188,7 @@ def _end_of(last: LastSegment, recovered: RecoveredLog) -> list[Piece]:
 
 
 def _add_record(pieces: list[Piece], payload: bytes, last: LastSegment, offset: int) -> int:
-    """How long it is, with its frame."""
+    """Add a record to ``pieces``; returns its length, with its frame."""
     seed = last.name.seed ^ ((last.name.base + offset) & 0xFFFFFFFF)
     frame = FRAME.pack(len(payload), checksum_of(last.checksum)(payload, seed))
     pieces += (frame, payload)

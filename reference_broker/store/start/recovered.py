@@ -1,4 +1,4 @@
-"""What a start finds in the data folder, and what it could not read."""
+"""A log as a start found it in the data folder, and the damage in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERYWHERE = 1 << 63
 
 @dataclass(slots=True)
 class DamageReport:
-    """What was lost, counted. Quarantined is what had been synced; cut is what had not."""
+    """Losses, counted. Quarantined bytes had been synced; those that were cut had not."""
 
     quarantined_regions: int = 0
     quarantined_bytes: int = 0
@@ -33,7 +33,7 @@ class DamageReport:
 
     @property
     def damaged(self) -> bool:
-        """Was something lost that had been synced?"""
+        """Something was lost that had been synced."""
         return bool(self.damaged_files or self.missing_segments or self.misplaced)
 
     def __str__(self) -> str:
@@ -67,11 +67,11 @@ class LastSegment:
 
     name: SegmentName
     kept_bytes: int
-    """How far it is trusted, from the start of the file."""
+    """The part that is trusted, from the start of the file."""
     complete: bool
     """It ends with CLOSED or SEALED."""
     checksum: ChecksumKind
-    """What its records carry, also if the header is damaged."""
+    """The checksum of its records, known also if the header is damaged."""
     notes: list[int] = field(default_factory=list)
     foreign_ranges: dict[int, Ranges] = field(default_factory=dict)
     use: SegmentUse | None = None
@@ -89,7 +89,7 @@ class RecoveredLog:
     epoch: int
     """The one to start with: above every epoch that was ever used here."""
     tail: int
-    """Where the log goes on."""
+    """The log position of the next record."""
     redelivered_below: int
     clean: bool
     """The broker was stopped on purpose, and nothing is damaged. Otherwise every entry is marked
@@ -107,10 +107,10 @@ class RecoveredLog:
             yield from index.live_columns(queue_id, start, end)
 
     def retain(self, queue_ids: Container[int]) -> int:
-        """Drop the entries of all other queues, and say how many; idempotent. Call it once, before
-        the entries are used, with the queues that the definitions still know. Where something is
-        damaged their segments are kept as they are, and they count as lost: it may be the
-        definition that was lost."""
+        """Drop the entries of all other queues, and return how many; idempotent. Call it once,
+        before the entries are used, with the queues that the definitions still know. Where
+        something is damaged their segments are kept as they are, and they count as lost: it may be
+        the definition that was lost."""
         dropped = 0
         for queue_id in [each for each in self.queues if each not in queue_ids]:
             before = dropped

@@ -1,4 +1,4 @@
-"""Recovery: from the segments on a disk to what was in the queues. Reads only.
+"""Recovery: the log and its queues, from the segments on a disk. Reads only.
 
 A sealed segment is known by its footer, and scanned where that is damaged; the one that was being
 written is scanned. The last one is trusted by its footer only when that says CLOSED: a file that
@@ -55,23 +55,23 @@ def recover(disk: Disk, *, trust_footers: bool = True) -> RecoveredLog:
 
 @dataclass(slots=True)
 class _Segment:
-    """One that counts."""
+    """A segment that counts: no rewritten one stands for it."""
 
     name: SegmentName
     header: SegmentHeader | None
     """``None`` when it is damaged."""
     size_bytes: int
     next_base: int | None = None
-    """Of the segment behind it."""
+    """The base of the segment behind it."""
 
     @property
     def end(self) -> int:
-        """Where the log goes on behind it; for a plain one that was not cut, at most."""
+        """The log position behind it; for a plain one that was not cut, at most."""
         if self.header is not None and self.header.end:
             return self.header.end
         if self.name.generation and self.next_base is not None:
             # A rewritten one's positions go further than its file does, and only its header,
-            # which is damaged, would say how far.
+            # which is damaged, would show how far.
             return self.next_base
         return self.name.base + self.size_bytes
 
@@ -236,7 +236,7 @@ class _Recovery:
         )
 
     def _trusted(self, items: Sequence[Found | Gap], base: int) -> list[Found | Gap]:
-        """What is kept of an unfinished segment: all up to the unsynced tail."""
+        """The part of an unfinished segment that is kept: all up to the unsynced tail."""
         synced = base
         for item in items:
             if isinstance(item, Found) and item.payload[0] == RecordType.SYNCED:
@@ -273,7 +273,7 @@ class _Recovery:
 
 
 def _scan(segment: _Segment, data: bytes) -> tuple[list[Found | Gap], ChecksumKind, int]:
-    """What can be read, the checksum that it has, and the offset behind it in the file."""
+    """The records and gaps, the checksum that they have, and the offset behind them in the file."""
     header = segment.header
     # Where the header is damaged, the kind that can read more of the segment is the right one.
     kinds = list(ChecksumKind) if header is None else [header.checksum]
@@ -286,7 +286,7 @@ def _scan(segment: _Segment, data: bytes) -> tuple[list[Found | Gap], ChecksumKi
 
 
 def _drop_torn_message(kept: list[Found | Gap]) -> None:
-    """A message at the end of an unsynced tail that doesn't have all of its chunks."""
+    """Drop the message at the end of ``kept`` when it doesn't have all of its chunks."""
     for place in range(len(kept) - 1, -1, -1):
         item = kept[place]
         if isinstance(item, Gap):
@@ -311,7 +311,7 @@ def _extents_of(items: Sequence[Found | Gap], base: int) -> ExtentTable:
 
 
 def _capacity(segment: _Segment, footer: Footer | None) -> int:
-    """What a segment was sealed or rewritten with."""
+    """The bytes that a segment was sealed or rewritten with."""
     if footer is None or not segment.name.generation:
         return segment.size_bytes
     live_bytes = sum(sum(group.stored) for group in footer.groups)

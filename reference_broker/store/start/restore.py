@@ -1,5 +1,6 @@
-"""From what the log had to a broker that has it: definitions, then messages, then what exchanges
-and queues have seen, and only then the timers: what is overdue may go to where it was seen before.
+"""Restoring a broker from a recovered log: definitions, then messages, then the message ids that
+exchanges and queues have seen, and only then the timers: an overdue message may go to a queue that
+has seen it before.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from reference_broker.store.start.recovered import RecoveredLog
 
 
 class Restored(NamedTuple):
-    """What a start brought back. ``orphans`` are entries of queues that were deleted."""
+    """The counts of a start. ``orphans`` are entries of queues that were deleted."""
 
     queues: int
     messages: int

@@ -184,7 +184,7 @@ def history(store: Store) -> None:
 
 
 def messages(disk: MemoryDisk) -> Messages:
-    """What can be read."""
+    """The bodies that can be read."""
     return {
         (found.queue_id, found.sequence): bytes(found.content.body)
         for found in stored_messages(disk, look(disk))

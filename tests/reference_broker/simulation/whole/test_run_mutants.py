@@ -51,7 +51,7 @@ def last_not_logged(patch: pytest.MonkeyPatch) -> None:
         if len(contents) < 2 or publish_run(self, entry, contents[:-1]) < len(contents) - 1:
             return publish_run(self, entry, contents) if len(contents) < 2 else 0
         contents[-1].position, contents[-1].stored = contents[-2].position, contents[-2].stored
-        self._live_bytes += contents[-1].stored
+        self._segment.live_bytes += contents[-1].stored
         return len(contents)
 
     patch.setattr(Log, "publish_run", all_but_one)
@@ -62,7 +62,7 @@ def last_not_booked(patch: pytest.MonkeyPatch) -> None:
 
     def without_its_bytes(self: Log, entry: Entry, contents: Sequence[Content]) -> int:
         count = publish_run(self, entry, contents)
-        self._live_bytes -= contents[count - 1].stored if count > 1 else 0
+        self._segment.live_bytes -= contents[count - 1].stored if count > 1 else 0
         return count
 
     patch.setattr(Log, "publish_run", without_its_bytes)
@@ -187,7 +187,9 @@ def redelivered_as_new(patch: pytest.MonkeyPatch) -> None:
 
 def not_logged(patch: pytest.MonkeyPatch) -> None:
     def forget(self: Log, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
-        self._live_bytes -= sum(each.stored for each in contents if each.position >= self._base)
+        self._segment.live_bytes -= sum(
+            each.stored for each in contents if each.position >= self._segment.base
+        )
         return len(contents)
 
     patch.setattr(Log, "ack_run", forget)
@@ -198,10 +200,10 @@ def shares_of_one(patch: pytest.MonkeyPatch) -> None:
     ack_run = Log.ack_run
 
     def first_only(self: Log, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
-        before = self._live_bytes
+        before = self._segment.live_bytes
         count = ack_run(self, queue_id, sequence, contents)
-        if self._live_bytes < before:
-            self._live_bytes = before - contents[0].stored
+        if self._segment.live_bytes < before:
+            self._segment.live_bytes = before - contents[0].stored
         return count
 
     patch.setattr(Log, "ack_run", first_only)
@@ -223,11 +225,11 @@ def over_the_segments_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def row_forgets_the_footer(patch: pytest.MonkeyPatch) -> None:
-    """A row of acks goes on in the log, and not in what the segment says of the other one."""
+    """A row of acks goes on in the log, and not in the ranges about the other segment."""
 
     def go_on(self: AckRow, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
         self._open_range[2] += len(contents)
-        self._about.live_bytes -= sum(content.stored for content in contents)
+        self._segment.live_bytes -= sum(content.stored for content in contents)
         return len(contents)
 
     patch.setattr(AckRow, "go_on", go_on)

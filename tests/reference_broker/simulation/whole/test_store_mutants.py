@@ -33,7 +33,7 @@ from reference_broker.store.format.scan import Found, Gap, SegmentScan
 from reference_broker.store.liveness.batch import removal
 from reference_broker.store.liveness.liveness import Liveness, SegmentState, SegmentUse
 from reference_broker.store.liveness.rewrite_plan import RewritePlan, Source
-from reference_broker.store.log import deletions, foreign_ranges_by_segment, log, reading
+from reference_broker.store.log import deletions, foreign_ranges_by_segment, open_segment, reading
 from reference_broker.store.log.pages import PageBatch, Pages
 from reference_broker.store.rewrite import copying
 from reference_broker.store.rewrite.copying import SegmentCopy
@@ -114,7 +114,7 @@ def ack_of_a_sealed_segment_not_logged(patch: pytest.MonkeyPatch) -> None:
     ack = Log.ack
 
     def only_of_this_segment(self: Log, queue_id: int, sequence: int, at: int, size: int) -> None:
-        if at >= self._active.base:
+        if at >= self._segment.base:
             ack(self, queue_id, sequence, at, size)
 
     patch.setattr(Log, "ack", only_of_this_segment)
@@ -170,7 +170,7 @@ def footer_without_what_is_handed_out(patch: pytest.MonkeyPatch) -> None:
     def ready_only(entries: EntrySource, *rest: Any) -> list[EntryColumns]:
         return everything(_Ready(entries), *rest)
 
-    patch.setattr(log, "alive", ready_only)
+    patch.setattr(open_segment, "alive", ready_only)
 
 
 class _Ready:
@@ -203,7 +203,7 @@ def footer_without_the_last_entry(patch: pytest.MonkeyPatch) -> None:
                 groups.append(last.part(0, len(last.sequences) - 1))
         return groups
 
-    patch.setattr(log, "alive", all_but_the_last)
+    patch.setattr(open_segment, "alive", all_but_the_last)
 
 
 def sources_deleted_before_the_copy_is_durable(patch: pytest.MonkeyPatch) -> None:
@@ -260,9 +260,9 @@ def rewriting_forgets_what_was_said_of_others(patch: pytest.MonkeyPatch) -> None
 
 
 def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
-    """A segment's acks about one that was merged since are known by its old base."""
+    """Ranges about a segment that was merged since are known by its old base."""
     patch.setattr(
-        RewritePlan, "carries", lambda self, base: base in [span.base for span in self.about]
+        RewritePlan, "carries", lambda self, base: base in [span.base for span in self.referenced]
     )
     # What is acked while a copy is made isn't baked into it.
     patch.setattr(rewrite_pump, "OPERATION_US", (10_000, 200_000))

@@ -1,4 +1,4 @@
-"""Writing a damaged segment anew: what it says about others is carried on, wherever it is read."""
+"""Writing a damaged segment anew: its acks of entries elsewhere are carried on, from any source."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ A, B = 7, 8
 
 
 @pytest.fixture
-def speaking(new_store: Any) -> Any:
+def referring(new_store: Any) -> Any:
     """A disk whose second segment acks and moves messages of the first, and defines a queue."""
     store = new_store(segment_bytes=2317)
     store.define(A, "a")
@@ -30,7 +30,7 @@ def speaking(new_store: Any) -> Any:
     store.define(B, "b")
     store.ack(A, 1, 2, 4)
     store.move(A, 6, B, b"moved")
-    store.ack(B, 1)  # so that only the MOVE record itself, which is dead, tells of its source
+    store.ack(B, 1)  # so that only the MOVE record itself, which is dead, names its source
     store.sync()
     store.publish(b"the third one" + b"z" * 900, B)
     store.sync()
@@ -50,36 +50,36 @@ def salvage_second(disk: Any) -> Any:
 
 
 @pytest.mark.parametrize("footer_is_sound", [True, False])
-def test_acks_and_moves_of_other_segments_stay_said(
-    speaking: Any, read_back: Any, footer_is_sound: bool
+def test_acks_and_moves_of_entries_elsewhere_are_kept(
+    referring: Any, read_back: Any, footer_is_sound: bool
 ) -> None:
-    before = read_back(speaking)
+    before = read_back(referring)
     assert sorted(before) == [(A, 3), (A, 5), (A, 7), (A, 8), (A, 9), (B, 2)]
-    file = speaking.segments[1]
+    file = referring.segments[1]
     if not footer_is_sound:
-        speaking.flip(file, len(speaking.files[file]) - 1)
-    salvage = salvage_second(speaking)
-    first = SegmentName.parse(speaking.segments[0])
+        referring.flip(file, len(referring.files[file]) - 1)
+    salvage = salvage_second(referring)
+    first = SegmentName.parse(referring.segments[0])
     assert first is not None
     (base,) = salvage.foreign_ranges
     assert base == first.base
     assert list(salvage.foreign_ranges[base].acked) == [(A, 1, 2), (A, 4, 4), (A, 6, 6)]
-    assert read_back(speaking) == before
-    recovered = look(speaking)
+    assert read_back(referring) == before
+    recovered = look(referring)
     assert not recovered.damage.damaged
     assert base in list(recovered.liveness)[1].references
 
 
-def test_definitions_go_along_and_the_footer_points_to_them(speaking: Any) -> None:
-    definitions = look(speaking).definitions
-    salvage = salvage_second(speaking)
-    footer = read_footer(speaking, salvage.plan.name, salvage.plan.checksum)
+def test_definitions_go_along_and_the_footer_points_to_them(referring: Any) -> None:
+    definitions = look(referring).definitions
+    salvage = salvage_second(referring)
+    footer = read_footer(referring, salvage.plan.name, salvage.plan.checksum)
     assert footer is not None
     kinds = [RecordType.CENSUS, RecordType.DEFINE, RecordType.DEFINITIONS]
     assert [payload[0] for payload in salvage.noted] == kinds
     assert len(footer.notes) == len(kinds)
-    assert look(speaking).definitions == definitions
-    assert look(speaking, trust_footers=False).definitions == definitions
+    assert look(referring).definitions == definitions
+    assert look(referring, trust_footers=False).definitions == definitions
 
 
 def test_what_cannot_be_read_is_left_out(closed_disk: Any, read_back: Any) -> None:
@@ -100,17 +100,17 @@ def test_what_cannot_be_read_is_left_out(closed_disk: Any, read_back: Any) -> No
     assert read_back(closed_disk).items() < before.items()
 
 
-def test_a_full_disk_leaves_no_copy(speaking: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    recovered = look(speaking)
-    salvage = plan_salvage(speaking, recovered, list(recovered.liveness)[1], ())
-    perform = speaking.perform
+def test_a_full_disk_leaves_no_copy(referring: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    recovered = look(referring)
+    salvage = plan_salvage(referring, recovered, list(recovered.liveness)[1], ())
+    perform = referring.perform
 
     def full(operation: Any) -> None:
         if isinstance(operation, Write):
             raise OSError(errno.ENOSPC, "no room")
         perform(operation)
 
-    monkeypatch.setattr(speaking, "perform", full)
+    monkeypatch.setattr(referring, "perform", full)
     with pytest.raises(CopyFailed):
-        write_salvage(salvage, speaking)
-    assert salvage.plan.name.copy_file not in speaking.files
+        write_salvage(salvage, referring)
+    assert salvage.plan.name.copy_file not in referring.files

@@ -15,7 +15,7 @@ def test_entries_that_follow_each_other_are_one_range() -> None:
     assert len(ranges) == 4
 
 
-def test_whether_another_range_was_needed_is_said() -> None:
+def test_add_tells_if_it_took_another_range() -> None:
     ranges = EntryRanges()
     assert ranges.add(7, 1, 1)
     assert not ranges.add(7, 2, 2)
@@ -49,7 +49,7 @@ def test_nothing_is_lost_and_nothing_is_added(entries: list[tuple[int, int]]) ->
     )
 
 
-def test_foreign_ranges_are_as_long_as_its_ranges() -> None:
+def test_the_length_counts_acked_and_requeued_ranges() -> None:
     foreign = ForeignRanges()
     assert len(foreign) == 0
     foreign.acked.add(7, 1, 4)

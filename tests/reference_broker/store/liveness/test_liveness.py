@@ -41,11 +41,13 @@ def test_the_segment_in_use_is_never_dead(liveness: Liveness) -> None:
     assert liveness.take_dead() == [use]
 
 
-def test_what_is_said_is_kept_until_what_it_is_about_is_durably_gone(liveness: Liveness) -> None:
+def test_an_ack_is_kept_until_the_segment_that_it_refers_to_is_durably_gone(
+    liveness: Liveness,
+) -> None:
     first, second = segments(liveness, 10, 10)
     liveness.settle(150, 10)
     liveness.settle(50, 10)
-    liveness.say(first, second, 28)  # second is empty, but holds the ack of first
+    liveness.add_reference(first, second, 28)  # second is empty, but holds the ack of first
     assert liveness.take_dead() == [first]
     assert liveness.take_dead() == []
     liveness.removed([first])
@@ -108,7 +110,7 @@ def test_a_victim_is_less_than_half_needed(liveness: Liveness) -> None:
     first, second = segments(liveness, 50, 49)
     assert not first.victim
     assert second.victim
-    liveness.say(first, second, 1)
+    liveness.add_reference(first, second, 1)
     assert not second.victim
     second.damaged = True
     assert not second.rewritable
@@ -117,7 +119,7 @@ def test_a_victim_is_less_than_half_needed(liveness: Liveness) -> None:
 def test_an_empty_segment_is_no_victim_for_it_will_be_deleted(liveness: Liveness) -> None:
     first, second = segments(liveness, 100, 0)
     assert not second.victim
-    liveness.say(first, second, 10)
+    liveness.add_reference(first, second, 10)
     assert second.victim
 
 
@@ -145,15 +147,15 @@ def rewritten(base: int, end: int) -> SegmentUse:
 
 def test_a_rewritten_segment_stands_for_its_sources(liveness: Liveness) -> None:
     first, second, third, fourth = segments(liveness, 30, 20, 100, 100)
-    liveness.say(first, second, 5)
-    liveness.say(second, third, 7)
-    liveness.say(first, fourth, 3)
-    liveness.say(fourth, first, 9)
+    liveness.add_reference(first, second, 5)
+    liveness.add_reference(second, third, 7)
+    liveness.add_reference(first, fourth, 3)
+    liveness.add_reference(fourth, first, 9)
     liveness.bake([first, second])
     assert third.references == {}
     assert third.baking == {100: 7}
     liveness.settle(110, 5)
-    liveness.say(second, third, 2)  # said after the plan was made
+    liveness.add_reference(second, third, 2)  # added after the plan was made
 
     new = rewritten(0, 200)
     liveness.replace([first, second], new, {300: 9, 12345: 4})
@@ -166,7 +168,7 @@ def test_a_rewritten_segment_stands_for_its_sources(liveness: Liveness) -> None:
     assert not fourth.references
     assert not fourth.baking
     assert list(liveness.bases) == [0, 200, 300]
-    assert first.state is second.state is SegmentState.LEAVING
+    assert first.state is second.state is SegmentState.DELETING
 
     liveness.settle(10, 45)
     assert liveness.take_dead() == []
@@ -179,9 +181,9 @@ def test_a_rewritten_segment_stands_for_its_sources(liveness: Liveness) -> None:
 
 def test_a_rewriting_that_is_given_up_leaves_all_as_it_was(liveness: Liveness) -> None:
     first, second = segments(liveness, 30, 60)
-    liveness.say(first, second, 7)
+    liveness.add_reference(first, second, 7)
     liveness.bake([first])
-    liveness.say(first, second, 2)
+    liveness.add_reference(first, second, 2)
     liveness.settle(10, 30)
     assert liveness.take_dead() == []  # it is being read
     liveness.unbake([first])
@@ -191,7 +193,7 @@ def test_a_rewriting_that_is_given_up_leaves_all_as_it_was(liveness: Liveness) -
 
 def test_what_is_baked_is_kept_until_the_new_file_is_there(liveness: Liveness) -> None:
     first, second = segments(liveness, 30, 10)
-    liveness.say(first, second, 7)
+    liveness.add_reference(first, second, 7)
     liveness.bake([first])
     liveness.settle(110, 10)
     assert liveness.take_dead() == []

@@ -42,7 +42,7 @@ def test_what_is_acked_later_is_not_lost() -> None:
     assert losses.counts() == {}
 
 
-def test_what_is_said_to_be_missing_twice_is_lost_once() -> None:
+def test_what_is_reported_missing_twice_is_lost_once() -> None:
     losses = Losses()
     losses.missing(7, 2, 5)
     losses.missing(7, 4, 8)

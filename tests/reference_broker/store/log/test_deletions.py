@@ -53,13 +53,13 @@ class Setting:
         return self.liveness.segments[0]
 
 
-def test_what_is_dead_leaves_once_and_is_said() -> None:
+def test_a_dead_segment_is_deleted_once_and_its_base_is_logged() -> None:
     setting = Setting(3)
-    leaving = setting.deletions.take()
-    assert leaving.bases == [0, 100, 200]
+    deletion = setting.deletions.take()
+    assert deletion.bases == [0, 100, 200]
     deleted = [DeleteFile(use.name.file) for use in setting.uses]
-    assert leaving.operations == [*deleted, SyncDirectory()]
-    assert {use.state for use in setting.uses} == {SegmentState.LEAVING}
+    assert deletion.operations == [*deleted, SyncDirectory()]
+    assert {use.state for use in setting.uses} == {SegmentState.DELETING}
     assert setting.deletions.take() == ([], [])
     assert setting.deletions.take_ordered() == setting.uses
     assert setting.deletions.take_ordered() == []
@@ -84,13 +84,13 @@ def test_a_damaged_one_is_put_aside() -> None:
     assert setting.deletions.take() == ([0], [renamed, SyncDirectory()])
 
 
-def test_replaced_files_leave_first_and_a_base_that_goes_on_is_not_gone() -> None:
+def test_replaced_files_are_deleted_first_and_a_base_that_goes_on_is_not_gone() -> None:
     setting = Setting(4, alive=2)
     new = setting.rewrite(2)
-    leaving = setting.deletions.take(3)
+    deletion = setting.deletions.take(3)
     old = [DeleteFile(use.name.file) for use in setting.uses]
-    assert leaving.bases == [100, 200]
-    assert leaving.operations == [old[0], old[1], SyncDirectory(), old[2], SyncDirectory()]
+    assert deletion.bases == [100, 200]
+    assert deletion.operations == [old[0], old[1], SyncDirectory(), old[2], SyncDirectory()]
     assert setting.deletions.take() == ([300], [old[3], SyncDirectory()])
     assert setting.deletions.take_ordered() == setting.uses[2:]
     assert new.state is SegmentState.SEALED

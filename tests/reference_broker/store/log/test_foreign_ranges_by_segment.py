@@ -1,4 +1,4 @@
-"""What the segment in use says: the room it takes, and acks in a row."""
+"""Foreign ranges of the segment in use: the room they take, and acks in a row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUEUE = 7
 
 
 class Books:
-    """Two sealed segments of 100 bytes, all of it live, and the one in use, which speaks."""
+    """Two sealed segments of 100 bytes, all of it live, and the one in use."""
 
     def __init__(self) -> None:
         self.liveness = Liveness()
@@ -57,16 +57,16 @@ def test_the_footer_has_what_is_still_there(books: Books) -> None:
     assert list(books.foreign_ranges.ranges()) == [100]
 
 
-def test_a_row_says_and_settles(books: Books) -> None:
+def test_a_row_adds_to_the_ranges_and_settles(books: Books) -> None:
     books.foreign_ranges.ack(books.first, QUEUE, 1)
-    said = dict(books.active.references)
+    references = dict(books.active.references)
     open_range = [QUEUE, 1, 1]
     row = books.foreign_ranges.row(books.first, open_range)
     assert row.goes_on(QUEUE, 2, 50, 10)
     assert row.goes_on(QUEUE, 3, 60, 10)
     assert open_range == [QUEUE, 1, 3]
     assert books.first.live_bytes == 80
-    assert books.active.references == said
+    assert books.active.references == references
     assert books.foreign_ranges.ack(books.first, QUEUE, 4) == 0, "the foreign knows it as well"
 
 
@@ -124,8 +124,8 @@ def test_a_row_goes_on_in_the_next_record() -> None:
 
 @pytest.mark.parametrize("finished", [False, True])
 def test_acks_in_a_row_while_their_segment_is_rewritten(finished: bool) -> None:
-    """What comes after the plan is in no new file, so it is said again; what comes after the new
-    file is in its place is counted there."""
+    """Acks after the plan are in no new file, so they are ranges again; acks after the new file is
+    in its place are counted there."""
     log, disk, queues = opened(segment_bytes=8192)
     for _ in range(60):
         queues.publish(300)

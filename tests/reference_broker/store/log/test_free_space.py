@@ -1,4 +1,4 @@
-"""What is admitted can be stored: the decision alone, and a log whose publishers ask."""
+"""Admitted messages can be stored: the decision alone, and a log whose publishers ask."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ RESERVE = SEGMENT_BYTES // 2
 
 
 class Segment:
-    """What is left of the segment in use, for a room of its own."""
+    """The free bytes of a segment in use, and their :class:`LogSpace`."""
 
     def __init__(self, spare_bytes: int = SEGMENT_BYTES) -> None:
         self.free_bytes = SEGMENT_BYTES
         self.spare = Spare(spare_bytes)
-        self.room = LogSpace(self.spare, Liveness(), SEGMENT_BYTES, lambda: self.free_bytes)
+        self.space = LogSpace(self.spare, Liveness(), SEGMENT_BYTES, lambda: self.free_bytes)
 
     def answer(self, *, missing: bool = False) -> None:
-        self.room.batch_synced(1, missing)
+        self.space.batch_synced(1, missing)
 
     def admits_bytes(self) -> int:
         """The largest message that is admitted now."""
         small, large = -1, 10 * SEGMENT_BYTES
         while small + 1 < large:
             middle = (small + large) // 2
-            if self.room.admits(middle, 1):
+            if self.space.admits(middle, 1):
                 small = middle
             else:
                 large = middle
-        self.room.nobody_waits()
+        self.space.nobody_waits()
         return small
 
 
@@ -60,8 +60,8 @@ def test_with_a_spare_all_of_the_segment_in_use_is_for_messages(segment: Segment
     assert segment.admits_bytes() == SEGMENT_BYTES - message_bytes(0, 1, 1)
     segment.free_bytes = 5_000
     assert RESERVE - 1_000 < segment.admits_bytes() < RESERVE, "in the spare, but for the reserve"
-    segment.room.rate()
-    assert (segment.room.scarce, segment.room.withheld_bytes) == (False, 0)
+    segment.space.rate()
+    assert (segment.space.scarce, segment.space.withheld_bytes) == (False, 0)
 
 
 def test_without_one_half_a_segment_is_not_for_messages(segment: Segment) -> None:
@@ -69,19 +69,19 @@ def test_without_one_half_a_segment_is_not_for_messages(segment: Segment) -> Non
     assert segment.admits_bytes() == SEGMENT_BYTES - RESERVE - message_bytes(0, 1, 1)
     segment.free_bytes = RESERVE
     assert segment.admits_bytes() == -1
-    segment.room.ask_for_spare()
+    segment.space.ask_for_spare()
     assert segment.admits_bytes() == -1, "nobody knows yet whether there is one"
     segment.answer(missing=True)
     assert segment.admits_bytes() == -1
     segment.spare.retry()
-    segment.room.ask_for_spare()
+    segment.space.ask_for_spare()
     segment.answer()
     assert segment.admits_bytes() == RESERVE - message_bytes(0, 1, 1)
 
 
 def test_a_segment_that_may_not_come_to_be_does_not_count() -> None:
     segment = Segment(0)
-    creation, size_bytes = segment.room.begin_segment(0, "next", 100)
+    creation, size_bytes = segment.space.begin_segment(0, "next", 100)
     assert (creation, size_bytes) == (CreateFile("next", SEGMENT_BYTES), SEGMENT_BYTES)
     assert segment.admits_bytes() == -1
     segment.answer()
@@ -90,97 +90,97 @@ def test_a_segment_that_may_not_come_to_be_does_not_count() -> None:
 
 def test_it_counts_where_the_spare_will_be_that_segment() -> None:
     segment = Segment(0)
-    segment.room.ask_for_spare()
-    segment.room.begin_segment(700, "next", 100)
+    segment.space.ask_for_spare()
+    segment.space.begin_segment(700, "next", 100)
     segment.answer()
     assert segment.admits_bytes() == SEGMENT_BYTES - RESERVE - message_bytes(0, 1, 1)
 
 
 def test_the_spare_becomes_the_next_segment(segment: Segment) -> None:
-    begun = segment.room.begin_segment(700, "next", 100)
+    begun = segment.space.begin_segment(700, "next", 100)
     assert begun == (RenameFile(SPARE_FILE, "next"), SEGMENT_BYTES)
     assert segment.admits_bytes() > 0
 
 
 def test_it_is_scarce_from_where_the_limit_is_said_to_be(segment: Segment) -> None:
     heard: list[str] = []
-    segment.room.listen(lambda: heard.append("scarce"))
-    segment.room.rate()
+    segment.space.listen(lambda: heard.append("scarce"))
+    segment.space.rate()
     segment.spare.take(0)
-    withheld = -segment.room.rate()
-    assert withheld == segment.room.withheld_bytes > RESERVE
-    assert not segment.room.scarce
-    assert segment.room.rate() == 0
+    withheld = -segment.space.rate()
+    assert withheld == segment.space.withheld_bytes > RESERVE
+    assert not segment.space.scarce
+    assert segment.space.rate() == 0
     segment.free_bytes = withheld
-    assert segment.room.release() == withheld
-    assert (segment.room.scarce, segment.room.withheld_bytes) == (True, 0)
-    assert segment.room.release() == 0
+    assert segment.space.release() == withheld
+    assert (segment.space.scarce, segment.space.withheld_bytes) == (True, 0)
+    assert segment.space.release() == 0
     assert heard == ["scarce"]
-    segment.room.ask_for_spare()
+    segment.space.ask_for_spare()
     segment.answer()
-    segment.room.rate()
-    assert not segment.room.scarce
+    segment.space.rate()
+    assert not segment.space.scarce
 
 
 def test_it_is_at_rest_while_the_usual_spare_is_there_and_nobody_wants_another(
     segment: Segment,
 ) -> None:
-    room = segment.room
+    space = segment.space
 
     def rests() -> bool:
-        room.rate()
-        return room.at_rest
+        space.rate()
+        return space.at_rest
 
     assert rests()
-    room.begin_segment(0, "next", 100)
+    space.begin_segment(0, "next", 100)
     assert not rests()
-    room.ask_for_spare()
+    space.ask_for_spare()
     assert not rests()
     segment.answer()
     assert rests()
-    assert not room.admits(3 * SEGMENT_BYTES, 1)
-    assert not room.at_rest
-    room.nobody_waits()
+    assert not space.admits(3 * SEGMENT_BYTES, 1)
+    assert not space.at_rest
+    space.nobody_waits()
     assert rests()
-    room.begin_segment(700, "larger than the spare", 3 * SEGMENT_BYTES)
+    space.begin_segment(700, "larger than the spare", 3 * SEGMENT_BYTES)
     assert not rests(), "nobody knows whether the disk has room for it"
-    segment.room.batch_synced(701, False)
+    segment.space.batch_synced(701, False)
     assert rests()
 
 
 def test_a_message_that_the_spare_is_too_small_for_has_it_made_larger(segment: Segment) -> None:
     segment.free_bytes = 100
-    assert not segment.room.admits(3 * SEGMENT_BYTES, 1)
-    (creation,) = segment.room.ask_for_spare()
+    assert not segment.space.admits(3 * SEGMENT_BYTES, 1)
+    (creation,) = segment.space.ask_for_spare()
     assert isinstance(creation, CreateSpare)
     assert 3.5 * SEGMENT_BYTES < creation.size_bytes < 3.6 * SEGMENT_BYTES
-    assert not segment.room.admits(10, 1), "of what is there the size is not known"
+    assert not segment.space.admits(10, 1), "of what is there the size is not known"
     segment.answer()
-    assert segment.room.admits(3 * SEGMENT_BYTES, 1)
-    assert segment.room.ask_for_spare() == [], "it may be logged a moment later"
-    segment.room.nobody_waits()
-    assert segment.room.ask_for_spare() == [TruncateFile(SPARE_FILE, SEGMENT_BYTES)]
-    assert segment.room.ask_for_spare() == []
-    assert not segment.room.admits(3 * SEGMENT_BYTES, 1)
+    assert segment.space.admits(3 * SEGMENT_BYTES, 1)
+    assert segment.space.ask_for_spare() == [], "it may be logged a moment later"
+    segment.space.nobody_waits()
+    assert segment.space.ask_for_spare() == [TruncateFile(SPARE_FILE, SEGMENT_BYTES)]
+    assert segment.space.ask_for_spare() == []
+    assert not segment.space.admits(3 * SEGMENT_BYTES, 1)
 
 
 def test_where_that_has_no_room_it_is_missing_until_nobody_waits(segment: Segment) -> None:
     segment.free_bytes = 100
-    assert not segment.room.admits(3 * SEGMENT_BYTES, 1)
-    segment.room.ask_for_spare()
+    assert not segment.space.admits(3 * SEGMENT_BYTES, 1)
+    segment.space.ask_for_spare()
     segment.answer(missing=True)
     assert segment.spare.missing
-    assert segment.room.ask_for_spare() == []
-    assert segment.room.admits(1_000, 1), "the usual one is still there"
+    assert segment.space.ask_for_spare() == []
+    assert segment.space.admits(1_000, 1), "the usual one is still there"
     segment.spare.retry()
     assert segment.spare.missing
-    assert segment.room.ask_for_spare()
+    assert segment.space.ask_for_spare()
     segment.answer(missing=True)
-    segment.room.nobody_waits()
+    segment.space.nobody_waits()
     assert not segment.spare.missing
-    assert segment.room.ask_for_spare() == []
-    assert not segment.room.admits(3 * SEGMENT_BYTES, 1)
-    assert segment.room.ask_for_spare(), "what was found once is not known for ever"
+    assert segment.space.ask_for_spare() == []
+    assert not segment.space.admits(3 * SEGMENT_BYTES, 1)
+    assert segment.space.ask_for_spare(), "what was found once is not known for ever"
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ def admitted(log: Log, lone: LoneQueues, random: Random) -> bool:
     """Publish something, if the log lets it in, as the core would."""
     size = random.choice((10, 300, 3_000, 20_000, 100_000))
     queues = range(random.choice((1, 1, 1, 5)))
-    room = log.free_space
-    asks = room.scarce or size + 100 > room.plain_bytes or len(queues) > room.plain_entries
-    if asks and not room.admits(size + 10, len(queues)):
+    space = log.free_space
+    asks = space.scarce or size + 100 > space.plain_bytes or len(queues) > space.plain_entries
+    if asks and not space.admits(size + 10, len(queues)):
         return False
     entries = [Entry(queue_id, lone.index(queue_id).tail) for queue_id in queues]
     assert entries

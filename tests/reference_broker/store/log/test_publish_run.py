@@ -1,4 +1,4 @@
-"""Runs of PUBLISH records: as many as there is room for, where the log says they are."""
+"""Runs of PUBLISH records: as many as there is room for, at the positions they are given."""
 
 from __future__ import annotations
 
@@ -6,23 +6,9 @@ import pytest
 
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.disk.disk import SimulatedDisk
-from reference_broker.store.format.checksum import PREFERRED, checksum_of
 from reference_broker.store.format.record import RecordType
-from reference_broker.store.format.scan import Found, SegmentScan
-from reference_broker.store.format.segment import SegmentName
 from reference_broker.store.log.publish_run import BODY_PIECE_BYTES
-from reference_broker.testing.lone_log import opened, pump, segments
-
-
-def published(disk: SimulatedDisk) -> list[Found]:
-    """The PUBLISH records of the newest segment."""
-    file = segments(disk)[-1]
-    name = SegmentName.parse(file)
-    assert name is not None
-    items = SegmentScan(name, disk.read(file), checksum_of(PREFERRED))
-    found = (item for item in items if isinstance(item, Found))
-    return [item for item in found if item.payload[0] == RecordType.PUBLISH]
+from reference_broker.testing.lone_log import filled, of_type, opened, pump, segments
 
 
 @pytest.mark.parametrize("size", [0, 1, BODY_PIECE_BYTES])
@@ -37,10 +23,25 @@ def test_a_run_is_as_many_messages_as_one_batch_has_room_for(size: int) -> None:
     for sequence, content in enumerate(run[:count], 2):
         queues.enter([Entry(7, sequence)], content)
     pump(log, disk)
-    found = published(disk)
+    found = of_type(RecordType.PUBLISH, disk)
     assert [each.position for each in found] == [each.position for each in (alone, *run[:count])]
     assert found[-1].end == log.tail
     sizes = {each.end - each.position for each in found}
     assert sizes == {each.stored for each in run[:count]} == {alone.stored}
     queues.publish(1, (7,))
     assert not log.publish_run(Entry(7, 9), [Content(b"", b"", bytes(BODY_PIECE_BYTES + 1))])
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_run_is_live_until_each_of_its_messages_is_acked(left: int) -> None:
+    log, disk, queues = opened(segment_bytes=4096)
+    first = segments(disk)[0]
+    queues.publish()
+    run = [Content(b"\x01e\x01k", b"header", b"body") for _ in range(5)]
+    assert log.publish_run(Entry(7, 2), run) == len(run)
+    for sequence, content in enumerate(run, 2):
+        queues.enter([Entry(7, sequence)], content)
+    for _ in range(1 + len(run) - left):
+        queues.ack()
+    filled(log, disk, queues)
+    assert (first in segments(disk)) == bool(left)

@@ -1,4 +1,4 @@
-"""Copies: what was alive is in them byte for byte, what was said is said, and the rest is not."""
+"""Copies: live records are in them byte for byte, acks and requeues as ranges, the rest is not."""
 
 from __future__ import annotations
 
@@ -117,11 +117,11 @@ def columns(
 
 
 def plan_of(
-    sources: Sequence[Source], entries: Sequence[EntryColumns], about: tuple[Span, ...] = ()
+    sources: Sequence[Source], entries: Sequence[EntryColumns], referenced: tuple[Span, ...] = ()
 ) -> RewritePlan:
     first = sources[0].name
     name = SegmentName(first.base, first.epoch, first.generation + 1)
-    return RewritePlan(name, sources[-1].end, sources, entries, about, 3, 99, 10**7, KIND)
+    return RewritePlan(name, sources[-1].end, sources, entries, referenced, 3, 99, 10**7, KIND)
 
 
 def bytes_at(folder: DataFolder, file: str, extents: ExtentTable, position: int) -> bytes:
@@ -155,7 +155,9 @@ def own_records(
             return found
 
 
-def ranges_said(records: list[tuple[int, bytes]], kind: RecordType) -> list[tuple[int, int, int]]:
+def ranges_of_type(
+    records: list[tuple[int, bytes]], kind: RecordType
+) -> list[tuple[int, int, int]]:
     return [
         (queue_id, first, last)
         for type, payload in records
@@ -211,7 +213,7 @@ def test_the_footer_has_what_the_plan_has(folder: FaultyFolder) -> None:
 
 
 def test_a_scan_would_see_the_same_entries_as_the_footer(folder: FaultyFolder) -> None:
-    """The dead entries of a message that went to several queues, and what came back, are said."""
+    """Dead entries of a message that went to several queues, and requeued ones, are in ranges."""
     segment = Segment(folder, 0)
     shared = segment.publish(b"x", Entry(QUEUE, 1), Entry(OTHER, 1), Entry(9, 1))
     single = segment.publish(b"y", Entry(QUEUE, 2))
@@ -219,11 +221,11 @@ def test_a_scan_would_see_the_same_entries_as_the_footer(folder: FaultyFolder) -
     states = bytes([EntryState.REDELIVERED, EntryState.REDELIVERED])
     plan = plan_of([segment.sealed()], [columns(QUEUE, [(1, shared), (2, single)], states)])
     records = own_records(folder, plan, build(plan, folder))
-    assert ranges_said(records, RecordType.ACK) == [(OTHER, 1, 1), (9, 1, 1)]
-    assert ranges_said(records, RecordType.REQUEUE) == [(QUEUE, 1, 2)]
+    assert ranges_of_type(records, RecordType.ACK) == [(OTHER, 1, 1), (9, 1, 1)]
+    assert ranges_of_type(records, RecordType.REQUEUE) == [(QUEUE, 1, 2)]
 
 
-def test_what_was_said_about_others_is_said_again(
+def test_ranges_about_other_segments_are_carried_on(
     folder: FaultyFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copying, "RANGES_PER_RECORD", 2)
@@ -237,8 +239,8 @@ def test_what_was_said_about_others_is_said_again(
     plan = plan_of([first.sealed(), second.sealed()], [], (Span(ABOUT - 9, ABOUT + 1),))
     result = build(plan, folder)
     records = own_records(folder, plan, result)
-    assert ranges_said(records, RecordType.ACK) == [*acks, (OTHER, 1, 2)]
-    assert ranges_said(records, RecordType.REQUEUE) == [(OTHER, 5, 6)]
+    assert ranges_of_type(records, RecordType.ACK) == [*acks, (OTHER, 1, 2)]
+    assert ranges_of_type(records, RecordType.REQUEUE) == [(OTHER, 5, 6)]
     assert max(len(payload) for kind, payload in records if kind == RecordType.ACK) < 100
     assert result.foreign == {ABOUT: 12 * record.RANGE_BYTES}
     footer = read_footer(folder, installed(folder, plan, result).name, KIND)

@@ -45,7 +45,7 @@ def test_half_live_is_kept_and_less_is_rewritten() -> None:
     assert books.choose() == [below]
 
 
-def test_what_it_says_about_others_has_to_be_carried_on_too() -> None:
+def test_its_ranges_about_others_have_to_be_carried_on_too() -> None:
     books = Books()
     books.add(SEGMENT // 4, foreign=SEGMENT // 4)
     assert books.choose() == []

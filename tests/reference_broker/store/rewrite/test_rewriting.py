@@ -42,7 +42,7 @@ class Alive:
 
 
 class Setting:
-    """Three neighbours: the first is a merged one already, and the others speak about it."""
+    """Three neighbours: the first is a merged one already, and the others refer to it."""
 
     def __init__(self) -> None:
         self.liveness = Liveness()
@@ -56,8 +56,8 @@ class Setting:
         first = self.uses[0]
         first.extents = ExtentTable()
         first.extents.add(Extent(30, 1, ChecksumKind.CRC32C, 40, 9), 98)
-        self.liveness.say(first, self.uses[1], 28)
-        self.liveness.say(self.uses[1], self.uses[2], 28)
+        self.liveness.add_reference(first, self.uses[1], 28)
+        self.liveness.add_reference(self.uses[1], self.uses[2], 28)
         self.rewriting = Rewriting(self.liveness)
 
     def begin(self) -> RewritePlan:
@@ -84,7 +84,7 @@ def test_the_plan_says_what_has_to_be_kept() -> None:
     (group,) = plan.entries
     assert list(group.sequences) == [5]
     assert group.states == bytes([EntryState.READY])
-    assert plan.about == (Span(0, 100),)
+    assert plan.referenced == (Span(0, 100),)
     assert [plan.carries(base) for base in (0, 30, 100)] == [True, True, False]
     assert plan.source_of(210).name.base == 200
     assert (plan.epoch, plan.redelivered_below, plan.tail) == (4, 50, 1000)
@@ -213,7 +213,7 @@ def test_one_rewriting_at_a_time_and_it_can_be_given_up() -> None:
     log.abandon_rewrite(plan)
     again = log.begin_rewrite()
     assert again is not None
-    assert (again.sources, again.about) == (plan.sources, plan.about)
+    assert (again.sources, again.referenced) == (plan.sources, plan.referenced)
     log.abandon_rewrite(again)
     settle_down(log, disk)
     assert sequences(disk, 8) == [1, 2, 3]

@@ -38,7 +38,7 @@ from reference_broker.testing.lone_log import (
 
 
 class Queues:
-    """What the broker knows of queue 7."""
+    """Queue 7 as a broker has it: an index, and messages that go to its tail."""
 
     def __init__(self, log: Log, recovered: RecoveredLog) -> None:
         self.log = log

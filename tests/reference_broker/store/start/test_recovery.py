@@ -94,7 +94,7 @@ def names_of(disk: SimulatedDisk) -> list[SegmentName]:
 def recovered_from(
     disk: SimulatedDisk, replaced: dict[str, bytes], trust_footers: bool = True
 ) -> RecoveredLog:
-    """What is recovered when some files have other contents."""
+    """The log that is recovered when some files have other contents."""
     other = SimulatedDisk()
     for file in disk.list_files():
         data = replaced.get(file, disk.read(file))
@@ -153,7 +153,7 @@ def test_every_flipped_bit_below_the_last_sync_is_corruption_and_above_it_a_torn
     (name,) = names_of(disk)
     data = disk.read(name.file)
     end = len(data.rstrip(b"\0"))
-    promised = starts[-2]  # the last batch starts with a SYNCED record that says this
+    promised = starts[-2]  # the last batch starts with a SYNCED record of this position
     everything = list(range(1, BATCHES * PER_BATCH + 1))
     for position in range(end):
         flipped = bytearray(data)

@@ -54,7 +54,7 @@ class Message:
 
 @dataclass
 class State:
-    """What a reference model says is in the log."""
+    """The expected content of the log, by a reference model."""
 
     queues: dict[tuple[int, int], Message] = field(default_factory=dict)
     requeued: frozenset[tuple[int, int]] = frozenset()
@@ -67,7 +67,7 @@ class State:
 def messages_of(
     disk: SimulatedDisk, log: Log, recovered: RecoveredLog
 ) -> dict[tuple[int, int], Message]:
-    """What is in the recovered queues, read back from the disk."""
+    """The messages of the recovered queues, read back from the disk."""
     found = {}
     for queue_id in recovered.queues:
         for columns in recovered.live_entries(queue_id, 0, 1 << 62):
@@ -297,7 +297,7 @@ class Workload:
 
 
 def reopen(disk: SimulatedDisk) -> tuple[Log, RecoveredLog]:
-    """Open a log; what its footers say must be what its records say, before and after."""
+    """Open a log; by footers and by records it must be the same, before and after."""
     assert picture(recover(disk)) == picture(recover(disk, trust_footers=False))
     log, recovered = open_log(disk, segment_bytes=SEGMENT_BYTES)
     assert not recovered.damage.damaged

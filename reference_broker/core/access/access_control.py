@@ -46,7 +46,7 @@ class AccessControl:
     # Reading
 
     def permission(self, user: str, vhost: str) -> Permission | None:
-        """What the user may do there; ``None``: not even enter."""
+        """The user's permission in a virtual host; ``None`` for one who may not even enter."""
         held = self._permissions.get(user)
         return None if held is None else held.get(vhost)
 

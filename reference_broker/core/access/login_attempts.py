@@ -1,4 +1,4 @@
-"""How many logins were right and how many wrong, by protocol, since the start or the last reset."""
+"""Counts of right and wrong logins by protocol, since the start or the last reset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 @unique
 class LoginProtocol(Enum):
-    """Where a login came in, by RabbitMQ's names, in the order in which they are shown."""
+    """Protocols of a login, by RabbitMQ's names, in the order in which they are shown."""
 
     HTTP = "http"
     AMQP = "amqp091"

@@ -40,8 +40,8 @@ class Credentials(NamedTuple):
 
 
 def offered(enabled: frozenset[str], peer: Peer) -> str:
-    """What connection.start names, separated by spaces. EXTERNAL only to a client whose certificate
-    was verified: to others it would be a way to be refused."""
+    """The mechanisms of connection.start, separated by spaces. EXTERNAL only for a client whose
+    certificate was verified: to others it would be a way to be refused."""
     proven = peer.tls is not None and peer.tls.certificate is not None
     return " ".join(name for name in MECHANISMS if name in enabled and (proven or name != EXTERNAL))
 

@@ -34,7 +34,7 @@ _DIGESTS: dict[str, Callable[[bytes], bytes]] = {
 
 @dataclass(frozen=True, slots=True)
 class PasswordHash:
-    """What is kept of a password. An empty ``value`` is no password's: nobody can log in by it.
+    """A stored password. An empty ``value`` is no password's: nobody can log in by it.
 
     ``value`` is the salt and the digest, or for :data:`ARGON2ID` the encoded text with its
     parameters. Never shown in a repr.
@@ -81,7 +81,7 @@ def hash_password(password: bytes, salt: bytes, algorithm: str = SHA256) -> Pass
 
 
 def verify_password(stored: PasswordHash, password: bytes) -> bool:
-    """Whether ``password`` is the one that was hashed by one of RabbitMQ's algorithms; takes the
+    """True if ``password`` is the one that was hashed by one of RabbitMQ's algorithms; takes the
     same time either way. False for a hash of another algorithm, or of another length."""
     digest = _DIGESTS.get(stored.algorithm)
     if digest is None:
@@ -92,7 +92,7 @@ def verify_password(stored: PasswordHash, password: bytes) -> bool:
 
 @unique
 class Verdict(Enum):
-    """What came of checking a password."""
+    """The result of checking a password."""
 
     RIGHT = "it is the one that was hashed"
     WRONG = "it is not"
@@ -128,7 +128,7 @@ class Passwords(Protocol):
         answer: Callable[[Verdict], None],
         asker: Asker = ANYBODY,
     ) -> None:
-        """Whether ``password`` is the one that was hashed."""
+        """True if ``password`` is the one that was hashed."""
         ...
 
     def hash(self, password: bytes, answer: Callable[[PasswordHash | None], None]) -> None:

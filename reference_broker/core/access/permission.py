@@ -1,7 +1,7 @@
-"""What a user may do in a virtual host: three patterns over names (RabbitMQ's access control).
+"""Permissions of a user in a virtual host: three patterns over names (RabbitMQ's access control).
 
-Topic permissions add two patterns over routing keys, for one exchange. Values; nothing is decided
-here (see :mod:`access`).
+Topic permissions add two patterns over routing keys, for one exchange. An empty pattern allows
+nothing (RabbitMQ). These are values: ``vhost/method_access.py`` asks them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple
 from reference_broker.core.base.pattern import Pattern
 
 _NOTHING = "^$"
-"""What an empty pattern means: no name is empty."""
+"""The meaning of an empty pattern: it matches no name, since none is empty."""
 
 
 class AccessPattern:
-    """One compiled pattern. ``text`` is what was given. Raises :exc:`BadPattern`."""
+    """The compiled pattern of a permission, made of ``text``. Raises :exc:`BadPattern`."""
 
     __slots__ = ("_pattern", "text")
 
@@ -25,7 +25,7 @@ class AccessPattern:
         self._pattern = Pattern(text or _NOTHING)
 
     def matches(self, name: str) -> bool:
-        """Whether the pattern is found anywhere in ``name``."""
+        """True if the pattern is found anywhere in ``name``."""
         return self._pattern.matches(name.encode(errors="surrogateescape"))
 
 
@@ -42,7 +42,7 @@ EVERYTHING = ".*"
 
 @unique
 class Action(Enum):
-    """What somebody wants to do with an object. The value is the name of the pattern for it."""
+    """An operation on an object, by the name of the pattern that allows it."""
 
     CONFIGURE = "configure"
     WRITE = "write"

@@ -1,7 +1,7 @@
-"""Who may log in: users by name, and the check of a login.
+"""Users by name, the check of a login, and of a message's user-id.
 
-What a login was refused for is told to whoever asked, never to the client: a wrong name, a wrong
-password and an empty one look the same, and cost the same time.
+The reason of a refusal goes to the caller, never to the client: a wrong name, a wrong password and
+an empty one look the same to a client, and cost the same time.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class User:
     limits: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def limit(self, name: str) -> int | None:
-        """How many of ``name`` the user may have; ``None`` for any number."""
+        """The user's limit of that ``name``; ``None`` for no limit."""
         most = self.limits.get(name, -1)
         return None if most < 0 else most
 
@@ -146,7 +146,8 @@ class UserStore:
 
 
 def check_user_id(user: User, user_id: bytes | None) -> None:
-    """``user_id`` is the message's property. Raises :exc:`ChannelException` 406 for somebody else's
+    """Check the property ``user_id`` of a message that ``user`` publishes
+    (rabbitmq.com/docs/validated-user-id). Raises :exc:`ChannelException` 406 for somebody else's
     name, unless the user is tagged :data:`IMPERSONATOR`."""
     if user_id is None or user_id == user.name.encode() or IMPERSONATOR in user.tags:
         return

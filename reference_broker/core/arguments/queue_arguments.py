@@ -34,7 +34,7 @@ MAX_PRIORITY = 255
 
 
 class Overflow(StrEnum):
-    """What a queue at its length limit does with one more message."""
+    """The overflow behaviour of a queue at its length limit."""
 
     DROP_HEAD = "drop-head"
     REJECT_PUBLISH = "reject-publish"
@@ -47,7 +47,7 @@ _ONCE_UNKNOWN = ("x-consumer-timeout", POSITION, LOWER_PRIORITY, DELAY)
 
 @dataclass(frozen=True, slots=True)
 class QueueArguments:
-    """What a queue's arguments come to. ``None`` means "not given", for a bound "unlimited".
+    """The arguments of a queue, parsed. ``None`` means "not given", for a bound "unlimited".
 
     ``max_priority`` 0 is a queue without levels. The two ``max_length`` bounds count ready
     messages and their body bytes only, never unacked ones (rabbitmq.com/docs/maxlength).
@@ -209,7 +209,7 @@ class _Check:
         return value
 
     def replication(self) -> None:
-        """What says how a quorum queue is spread over a cluster: checked, and without effect."""
+        """Check the arguments that spread a quorum queue over a cluster; they have no effect."""
         self._one_of(
             "x-dead-letter-strategy", ("at-most-once", "at-least-once"), "invalid_dlx_strategy"
         )

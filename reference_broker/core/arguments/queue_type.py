@@ -23,7 +23,7 @@ class QueueType(StrEnum):
 
     @property
     def module(self) -> str:
-        """What RabbitMQ calls the type in its texts."""
+        """The name of the type in RabbitMQ's error texts."""
         return f"rabbit_{self.value}_queue"
 
 

@@ -1,4 +1,4 @@
-"""Where a message goes that comes back: ours, beyond RabbitMQ, which knows the first only.
+"""Requeue positions: the place of a message that comes back. RabbitMQ knows ``original`` only.
 
     x-requeue-position         original   at its place: before everything that was published later
                                front      before all that is ready, behind what went there before
@@ -39,7 +39,7 @@ class RequeuePosition(StrEnum):
 
 
 class RequeueRule(NamedTuple):
-    """What a queue, or a consumer, asked for."""
+    """The requeue position and delay that a queue, or a consumer, asked for."""
 
     position: RequeuePosition = RequeuePosition.ORIGINAL
     lower_priority: int = 0

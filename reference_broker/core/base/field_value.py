@@ -16,7 +16,7 @@ from mqkit.wire import Typed, table_type_name
 
 
 def comparable(value: Any) -> Hashable:
-    """What two values have in common exactly when RabbitMQ finds them equal.
+    """A form of a value that is equal for two values exactly when RabbitMQ finds them equal.
 
     The entries of inner tables count in their order, as in RabbitMQ.
     """

@@ -25,10 +25,10 @@ LOGIN_REFUSED_S = 3.0
 what was wrong is not told by the time it takes (RabbitMQ's silent_close_delay)."""
 
 CLOSE_OK_S = 10.0
-"""How long the broker waits for close-ok after its own connection.close."""
+"""Seconds that the broker waits for close-ok after its own connection.close."""
 
 LEAVING_S = 30.0
-"""How long a client that has closed may take to close its socket too, if no heartbeat is shorter
+"""Seconds in which a client that has closed must close its socket too, if no heartbeat is shorter
 (RabbitMQ's closing timeout)."""
 
 MISSED_HEARTBEATS_MAX = 2
@@ -53,7 +53,7 @@ CHANNEL_TARGETS_MAX = 256
 """Resolved (exchange, routing key) pairs that any channel may remember, each about half a KiB."""
 
 SHARED_TARGETS_MAX = 32_768
-"""What all channels together may remember beyond that. A publisher with more different keys pays
+"""Resolved pairs that all channels together may remember beyond that. Who has more keys pays
 for routing, as it would anywhere."""
 
 DELIVERY_OUTPUT_BYTES_MAX = 1 * MIB
@@ -87,13 +87,13 @@ class Limits:
     frame_max: int = 131_072
     """Bytes of one frame, header and end octet included."""
     heartbeat_s: int = 60
-    """What connection.tune suggests; the client's answer holds. 0 is none."""
+    """Seconds that connection.tune suggests; the client's answer holds. 0 is none."""
     message_size_max: int = 16 * MIB
     """Bytes of one message's body."""
     memory_high_watermark_bytes: int = 1_024 * MIB
     """Bytes of messages that the broker holds before it stops reading from publishers."""
     consumer_timeout_ms: int = 1_800_000
-    """How long a client may hold a message without settling it, where neither its consumer nor the
+    """The time in which a client must settle a message, where neither its consumer nor the
     queue says another time. 0 is for ever."""
     disk_free_limit_bytes: int = 50_000_000
     """Free on the data folder's disk before it stops reading from publishers. 0 is no limit."""

@@ -17,7 +17,7 @@ GENERATED_PREFIX = "amq.gen-"
 
 
 def described(kind: Kind, name: str, vhost_name: str) -> str:
-    """How RabbitMQ's texts speak of an object."""
+    """The words for an object in RabbitMQ's texts."""
     return f"{kind} '{name}' in vhost '{vhost_name}'"
 
 
@@ -45,5 +45,5 @@ def refuse_reserved(kind: Kind, name: str) -> None:
 
 
 def not_found(kind: Kind, name: str, vhost_name: str) -> ChannelException:
-    """What to raise for an object that is not there."""
+    """The exception to raise for an object that is not there."""
     return ChannelException(ReplyCode.NOT_FOUND, f"no {described(kind, name, vhost_name)}")

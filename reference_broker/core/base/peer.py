@@ -1,7 +1,7 @@
-"""Who is on the other end of a connection: the addresses that the socket itself reports.
+"""The peer of a connection: the addresses that the socket itself reports.
 
-Whether a user may log in only from this machine is judged by these, never by an address that the
-peer claims (CVE-2026-57216, CVE-2026-67411 of RabbitMQ).
+A user who may log in from this machine only is judged by these, never by an address that the peer
+claims (CVE-2026-57216, CVE-2026-67411 of RabbitMQ).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Peer:
 
     @property
     def origin(self) -> str:
-        """What stands for everybody who can send from there: an IPv4 address itself, of an IPv6
-        address its network of 64 bits, as whoever has one of those has them all. A host that is no
-        address stands for itself."""
+        """The key by which limits count all sockets of one host: an IPv4 address itself, of an IPv6
+        address its network of 64 bits, as whoever has one address of that has them all. A host that
+        is no address stands for itself."""
         try:
             address = ip_address(self.host.partition("%")[0])
         except ValueError:

@@ -1,4 +1,4 @@
-"""What TLS says of a connection: how it is encrypted, and who the client has proved to be.
+"""The TLS session of a connection: its encryption, and the certificate of the client.
 
 Values only. The runtime reads them from the socket once, when the handshake is over.
 """

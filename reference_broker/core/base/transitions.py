@@ -32,5 +32,5 @@ class TransitionTable(Generic[State, Event]):
             raise IllegalTransition(f"{event.name} in state {state.name}") from None
 
     def allows(self, state: State, event: Event) -> bool:
-        """Whether ``after`` would return rather than raise."""
+        """True if ``after`` would return rather than raise."""
         return (state, event) in self.transitions

@@ -1,4 +1,4 @@
-"""What is kept of a virtual host beside its objects: labels, and limits."""
+"""Labels and limits of a virtual host."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ class VHostInfo:
     limits: Mapping[str, int] = field(default_factory=dict)
 
     def limit(self, name: str) -> int | None:
-        """How many of ``name`` there may be; ``None`` for any number."""
+        """The limit of that ``name``; ``None`` for no limit."""
         most = self.limits.get(name, -1)
         return None if most < 0 else most

@@ -38,7 +38,7 @@ class DeadLetterRoute:
         self.route = b"" if self.key is None else self.exchange_octets + _shortstr(self.key)
 
     def pieces(self, reason: DeathReason, exchange: bytes) -> Pieces:
-        """Of the first death of what was published to ``exchange``."""
+        """The pieces of the first death of a message that was published to ``exchange``."""
         found = self._pieces.get((reason, exchange))
         if found is None:
             if len(self._pieces) >= PIECES_MAX:
@@ -48,7 +48,7 @@ class DeadLetterRoute:
 
 
 def dead_letter_route_of(queue: Queue) -> DeadLetterRoutePort:
-    """The one that holds now: made anew when the queue's limits have changed."""
+    """The route of the dead letters of ``queue``, made anew when its limits have changed."""
     route = queue.dead_letter_route
     if route is None or route.limits is not queue.limits:
         route = DeadLetterRoute(queue)

@@ -55,11 +55,11 @@ _FACTS = tuple(
     for persistent in (False, True)
     for priority in range(256)
 )
-"""What a queue needs of a dead letter's header. It has no expiration any more."""
+"""The facts of every dead letter's header, which has no expiration any more."""
 
 
 class Pieces(NamedTuple):
-    """What is in every history of this kind; see :func:`pieces_of`."""
+    """The octets that are the same in the x-death of many dead letters; see :func:`pieces_of`."""
 
     before_time: bytes
     behind_time: bytes

@@ -133,7 +133,7 @@ def _count(value: Any) -> int:
 
 
 def names_of(queue: str, reason: DeathReason, exchange: bytes) -> dict[str, Any]:
-    """Where and why: what a death says, and ``x-first-death-`` and ``x-last-death-`` repeat."""
+    """Queue, reason and exchange of a death, for ``x-first-death-`` and ``x-last-death-`` too."""
     return {"queue": queue, "reason": reason.value, "exchange": longstr(exchange)}
 
 

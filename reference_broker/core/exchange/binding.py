@@ -71,7 +71,7 @@ class Binding:
 
     @property
     def properties_key(self) -> str:
-        """What tells bindings between the same two objects apart in management URLs.
+        """The part of a management URL that tells bindings between the same two objects apart.
 
         The key as in a query string, or ``~`` for an empty one; with arguments, ``~`` and a hash of
         them follow (rabbit_mgmt_format:pack_binding_props). The hash differs from RabbitMQ's,

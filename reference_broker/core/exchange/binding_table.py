@@ -46,5 +46,5 @@ class BindingTable:
             del self._by_destination[place]
 
     def to(self, destination: str, *, is_queue: bool) -> list[Binding]:
-        """What is bound to a queue or an exchange, oldest first."""
+        """The bindings to a queue or an exchange, oldest first."""
         return list(self._by_destination.get((is_queue, destination), {}).values())

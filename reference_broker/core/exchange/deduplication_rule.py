@@ -1,4 +1,4 @@
-"""What makes two messages the same to an exchange or a queue, and for how long it remembers.
+"""Deduplication rules: the key that makes two messages the same, and how long keys are remembered.
 
 An ``x-message-deduplication`` exchange (rabbitmq-message-deduplication) knows a message by its
 header ``x-deduplication-header``, and takes ``x-cache-size``, ``x-cache-ttl`` and
@@ -31,14 +31,14 @@ WINDOW_MAX = 1_000_000
 
 ID_WINDOW_DEFAULT = 10_000
 ID_WINDOW_MS_DEFAULT = 600_000
-"""Where only the other of the two is given: ten minutes outlast a publisher's retries."""
+"""The time of a window that was given a size only: ten minutes outlast a publisher's retries."""
 
 _DIGEST_BYTES = 16
 
 
 class DeduplicationRule(NamedTuple):
-    """What a message is known by (its id, or else the header), how many, how long, and whether the
-    log has them."""
+    """The rule of one window: its key is the message id, or else the header; ``size`` bounds the
+    keys in number, ``ttl_ms`` in time, and with ``in_log`` they survive a restart."""
 
     by_message_id: bool
     size: int
@@ -47,7 +47,7 @@ class DeduplicationRule(NamedTuple):
 
     @classmethod
     def of(cls, type: ExchangeType, arguments: Mapping[str, Any]) -> DeduplicationRule | None:
-        """What an exchange's type and arguments ask for; ``None`` for nothing.
+        """The rule that an exchange's type and arguments ask for; ``None`` for none.
 
         Raises :exc:`ChannelException` 406, for the plugin's arguments with its texts.
         """
@@ -62,7 +62,7 @@ class DeduplicationRule(NamedTuple):
 
     @classmethod
     def of_queue(cls, arguments: Mapping[str, Any]) -> DeduplicationRule | None:
-        """What a queue's arguments ask for; the same way."""
+        """The rule that a queue's arguments ask for; the same way."""
         if ID_WINDOW not in arguments and ID_WINDOW_MS not in arguments:
             return None
         invalid = "Invalid argument"
@@ -100,7 +100,7 @@ class DeduplicationRule(NamedTuple):
         return None if found is None else _digest(repr(comparable(found)).encode())
 
     def ttl_of(self, message: MessageHeaders) -> int:
-        """How long it is remembered: with the header goes a time of its own (the plugin)."""
+        """The ms for which a message is remembered; it may bring a time of its own (the plugin)."""
         own = None if self.by_message_id else _positive(message().get(CACHE_TTL))
         return self.ttl_ms if own is None else min(own, MAX_EXPIRY_MS)
 

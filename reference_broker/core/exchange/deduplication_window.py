@@ -1,4 +1,5 @@
-"""Which messages an exchange or a queue has seen: a window of keys, bounded in number and in time.
+"""Deduplication windows: keys of messages that an exchange or a queue has seen, bounded in number
+and in time.
 
 The window is a queue that nobody can name. A message that is new goes to it beside the queues that
 it is for, so that one record of the log has both or neither. At the end of the input its entry is
@@ -81,7 +82,7 @@ class DeduplicationWindow:
         return len(self._sequences)
 
     def knows(self, message: MessageHeaders) -> bool | None:
-        """Was there such a message before? ``None`` when it can't be told by anything it has."""
+        """True for a message that came before; ``None`` for one without a key to tell it by."""
         key = self.rule.key_of(message)
         if key is None:
             return None
@@ -97,8 +98,8 @@ class DeduplicationWindow:
         return False
 
     def stamp(self, content: Content, facts: HeaderFacts, sequence: int) -> int:
-        """The key of a new message, or the one that is being moved, has ``sequence`` from now on;
-        when it is forgotten."""
+        """Note that the key of a new message, or the one that is being moved, has ``sequence``;
+        returns the wall ms at which the key is forgotten."""
         if self._moving is not None:
             key, expires_at = self._moving
         else:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.ports import QueueEnvironment
 
 SOON_MS = 1_000
-"""What is due within it is not read back from disk for it: about what a busy disk may take."""
+"""Messages due within this many ms stay in memory: about the time that a busy disk takes."""
 
 RELEASED_AT_ONCE = 1_000
 """Messages that are routed in one go when many are due: some 30 ms, in which nobody is served."""
@@ -39,7 +39,7 @@ _EVERY_MESSAGE_HAS_A_TIME = QueueArguments(message_ttl_ms=0)
 
 
 def delayed_messages(exchange: Exchange, id: int, env: QueueEnvironment) -> Queue:
-    """What holds the messages of ``exchange``, as durable as it is."""
+    """A queue for the delayed messages of ``exchange``, as durable as the exchange is."""
     return Queue(
         id=id,
         name=f"delayed by {described('exchange', exchange.name, env.vhost_name)}",
@@ -65,7 +65,7 @@ class HeldUntilDue:
         self._exchange_name = exchange_name
         self._order = DueOrder()
         self._fresh: list[tuple[int, int, Content]] = []
-        """What came since the last look: due, sequence, and the message."""
+        """Messages that came since the last look: due ms, sequence, and content."""
         self._deadline: Deadline | None = None
         self.watching = False
 

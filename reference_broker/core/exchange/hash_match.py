@@ -41,7 +41,7 @@ _Destination: TypeAlias = tuple[bool, str]
 
 
 class HashSource(NamedTuple):
-    """What of a message is hashed: its routing key, one header, or one property."""
+    """The part of a message that is hashed: its routing key, one header, or one property."""
 
     kind: Literal["key", "header", "property"]
     name: str = ""
@@ -57,7 +57,7 @@ class HashSource(NamedTuple):
         return cls("key")
 
     def value(self, routing_key: str, headers: MessageHeaders) -> bytes:
-        """What to hash. Messages without the header or property all have the same."""
+        """The value to hash. Messages without the header or property all have the same."""
         if self.kind == "key":
             return routing_key.encode(errors="surrogateescape")
         if self.kind == "property":

@@ -23,7 +23,7 @@ _EXTENSION_PREFIX = "x-"
 
 
 class HeadersMatch(StrEnum):
-    """What ``x-match`` may be."""
+    """The values of ``x-match``."""
 
     ALL = "all"
     ANY = "any"

@@ -1,6 +1,8 @@
-"""Which bindings of an exchange a message goes through: the seam between exchange types, and the
-two plain ones. The others are in :mod:`topic_trie`, :mod:`headers_match`, :mod:`hash_match` and
-:mod:`random_match`.
+"""Matchers: each exchange type's choice of the bindings that a message goes through.
+
+The protocol, the two plain types (fanout and direct), and :class:`BindingOrder` for those that pick
+a binding by its number. The others are in :mod:`topic_trie`, :mod:`headers_match`,
+:mod:`hash_match` and :mod:`random_match`.
 """
 
 from __future__ import annotations
@@ -86,7 +88,8 @@ class DirectMatcher:
 
 
 class BindingOrder:
-    """Bindings, oldest first; the list is made anew at the first look after a change."""
+    """The bindings of an exchange that picks one of them by its number: oldest first, in a list
+    that is made anew at the first look after a change."""
 
     __slots__ = ("_bindings", "_listed")
 

@@ -137,7 +137,7 @@ class Router:
         return any(queue.deduplication is not None for queue in queues)
 
     def _alternate(self, exchange: Exchange) -> Exchange | None:
-        """Where messages go that match no binding. It may not exist, which is no error. The
-        default exchange has no bindings to match, so as an alternate it leads nowhere (RabbitMQ).
-        """
+        """The alternate exchange, for messages that match no binding. It may not exist, which is no
+        error. The default exchange has no bindings to match, so as an alternate it leads nowhere
+        (RabbitMQ)."""
         return None if exchange.alternate is None else self._exchanges.get(exchange.alternate)

@@ -23,8 +23,8 @@ from reference_broker.core.message.message_headers import NO_HEADERS, MessageHea
 from reference_broker.errors import ChannelException, ReplyCode
 
 PLACES_MAX = 250_000
-"""What the words of one message's keys may lead to, each word counted: some tenths of a second in
-which nobody else is served. A word of a usual key leads to three places, whatever is bound."""
+"""Nodes of the trie that one message may visit, counted for each word of its keys: some tenths of a
+second in which nobody else is served. A word of a usual key leads to three, whatever is bound."""
 
 ONE_WORD = "*"
 ANY_WORDS = "#"
@@ -81,7 +81,7 @@ class TopicTrie:
         return [binding for node in reached for binding in node.bindings.values()]
 
     def _places(self, key: str, room: int) -> tuple[dict[_Node, None], int]:
-        """Where the words of ``key`` lead, and what is left of ``room``."""
+        """The nodes to which the words of ``key`` lead, and the rest of ``room``."""
         reached: dict[_Node, None] = {}
         _reach(self._root, reached)
         for word in words_of(key):

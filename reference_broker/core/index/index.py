@@ -1,4 +1,4 @@
-"""Where a queue's messages are: no Python object per ready message, and no other home for a state.
+"""The index of a queue: position, size and state of its messages, with no object per ready message.
 
 The law: a message's state is the byte that the index has for its sequence, it changes only as
 :data:`TRANSITIONS` says, and everything else (counts, cursor) follows from it.
@@ -51,7 +51,7 @@ _READY, _TAKEN, _GONE = (bytes((state,)) for state in (READY, TAKEN, GONE))
 
 
 class IndexEntry(NamedTuple):
-    """What the index has of one entry, beside its state."""
+    """Position, sizes and expiry of one index entry."""
 
     position: int
     size: int
@@ -260,7 +260,7 @@ class QueueIndex:
     # Reading
 
     def entry(self, sequence: int) -> IndexEntry:
-        """What is known of an entry that is not gone."""
+        """Position, sizes and expiry of an entry that is not gone."""
         chunk, offset = self._find(sequence)
         return IndexEntry(
             chunk.positions[offset],
@@ -303,7 +303,7 @@ class QueueIndex:
         return chunk.expires_at(offset)
 
     def head_is_redelivered(self) -> bool:
-        """Whether the entry that :meth:`take` would give has come back. There must be one."""
+        """True if the entry that :meth:`take` would give has come back. There must be one."""
         chunk, offset = self._seek()
         return chunk.states[offset] == REDELIVERED
 

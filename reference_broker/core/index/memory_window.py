@@ -1,7 +1,7 @@
-"""How many ready messages of a queue are in memory: the first ones, up to a window.
+"""Memory windows: the bytes of the first ready messages of each queue that are kept in memory.
 
-What is behind the window is on disk, and in memory with its index entry only; it is read ahead as
-the window empties (:mod:`backlog`). A message that isn't on disk is always in memory.
+A message behind the window is on disk, and in memory with its index entry only; it is read ahead as
+the window empties (``queue/backlog.py``). A message that isn't on disk is always in memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much may still be published: what the core asks of a journal that can be full.
+"""Free space of a journal that can be full, for messages of clients.
 
 While there is plenty nobody asks: a route that a channel remembers is good for messages up to
 ``plain_bytes`` and ``plain_entries``. When room gets scarce the journal says so, at once; then all
@@ -18,7 +18,7 @@ class NoSpace(Exception):
 
 
 class FreeSpace(Protocol):
-    """What a journal has left for messages."""
+    """The free space of a journal, as publishers see it."""
 
     scarce: bool
     """Each publish has to ask :meth:`admits`, whatever its size."""
@@ -28,22 +28,23 @@ class FreeSpace(Protocol):
     """So has one that goes to more queues."""
 
     def listen(self, became_scarce: Callable[[], None]) -> None:
-        """Have it called whenever ``scarce`` becomes true, in the middle of whatever is logged."""
+        """Have ``became_scarce`` called whenever ``scarce`` becomes true, in the middle of whatever
+        is logged."""
         ...
 
     def admits(self, size_bytes: int, entries: int, messages: int = 1) -> bool:
-        """Whether messages of so many bytes (routes, headers and bodies) in so many queues can be
-        logged now. What is admitted, and logged before anything else, can be stored. If not, the
-        journal sees to it that there will be room: ask again after each sync."""
+        """True if messages of so many bytes (routes, headers and bodies) in so many queues can be
+        logged now: log them before anything else, and they can be stored. If not, the journal sees
+        to it that there will be room: ask again after each sync."""
         ...
 
     def nobody_waits(self) -> None:
-        """What was not admitted is not needed any more. Idempotent."""
+        """Say that no message waits for space any more. Idempotent."""
         ...
 
 
 class UnlimitedSpace:
-    """Of a journal that keeps nothing."""
+    """The free space of a journal that keeps nothing."""
 
     scarce = False
     plain_bytes = 1 << 62

@@ -1,7 +1,7 @@
-"""What the core needs of the store: a port. The real one is
+"""The journal: the core's port to the store, which is
 :class:`reference_broker.store.log.log.Log`.
 
-Law 2 and 3 of the design: records are appended to a pending batch (no I/O happens here), the
+Records are appended to a pending batch (no I/O happens here), the
 runtime writes and syncs the batch, and then says up to which position. A promise to a client
 (a confirm, a declare-ok of a durable object) leaves only when ``synced`` has reached the position
 that ``tail`` had after its record was appended.
@@ -89,8 +89,8 @@ class Journal(Protocol):
     """An append-only log of what must survive, and pages for what need not. Positions only grow."""
 
     tail: int
-    """Where the next record will start: a promise made now waits for ``synced >= tail``. What lies
-    between the two is in memory, so many bytes."""
+    """The position at which the next record will start: a promise made now waits for
+    ``synced >= tail``. So many bytes as lie between the two are in memory."""
     synced: int
     """Every record that starts below this position is on disk."""
     epoch: int
@@ -98,7 +98,7 @@ class Journal(Protocol):
 
     @property
     def free_space(self) -> FreeSpace:
-        """What is left for messages."""
+        """The free space for messages."""
         ...
 
     def attach(self, entries: EntrySource) -> None:

@@ -1,4 +1,4 @@
-"""What a published message carries through the broker, and the few facts that routing needs of it.
+"""The content of a published message: route, header and body, and its position in the journal.
 
 A content header travels as bytes: it is decoded no further than the properties that a queue acts
 on (delivery mode, priority, expiration), and its field table only when a headers exchange or

@@ -30,7 +30,7 @@ _SIGNED_32 = 1 << 31
 
 
 def delay_ms(headers: Mapping[str, Any]) -> int:
-    """How long a message with this header table is to be held; 0 for not at all.
+    """The ms for which a message with this header table is to be held; 0 for not at all.
 
     Numbers of every type count, without what is behind the point, and texts that are an integer.
     Anything else is no delay (the plugin crashes on it).

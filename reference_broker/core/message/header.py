@@ -83,7 +83,7 @@ kind, and is read each time."""
 
 
 class HeaderFacts(NamedTuple):
-    """What a queue, or the channel's checks, need of a header.
+    """The properties of a header that a queue, or the channel's checks, need.
 
     ``expiration_ms`` is validated. ``user_id`` is the property's bytes, to be compared with the
     login. ``has_headers`` says that there is a header table, which a headers exchange may want.

@@ -1,4 +1,4 @@
-"""A header table from outside: can everybody who will be given it read it?
+"""Header tables from outside: checked, so that every client that is given one can read it.
 
 RabbitMQ decodes every table that is published and refuses what it can't; clients rely on that, and
 one that can't read a message it is given is given it again for ever. :func:`check_table` decodes
@@ -96,7 +96,7 @@ def _check_values(header: bytes, at: int, end: int, named: bool, depth: int, lef
 
 
 def _after_float(header: bytes, at: int, is_double: bool) -> int:
-    """Where the float at ``at`` ends. One whose exponent has all its bits is NaN or infinite."""
+    """The end of the float at ``at``. An exponent with all its bits says NaN or infinite."""
     if header[at] & 0x7F == 0x7F and header[at + 1] >= (0xF0 if is_double else 0x80):
         raise _broken("a float is not a finite number")
     return at + (8 if is_double else 4)

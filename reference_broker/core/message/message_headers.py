@@ -1,4 +1,4 @@
-"""What of a message an exchange may look at, beside the routing key."""
+"""The headers and properties of a message that an exchange may look at, beside the routing key."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class GlobalParameters:
         return self._values[name]
 
     def cluster_name(self, default: str) -> str:
-        """What somebody has called the cluster, else ``default``. It may be empty."""
+        """The name that somebody has given the cluster, else ``default``. It may be empty."""
         name = self._values.get(CLUSTER_NAME)
         return name if isinstance(name, str) else default
 

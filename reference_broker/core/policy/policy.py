@@ -24,7 +24,7 @@ class PolicyKind(StrEnum):
 
 
 class ApplyTo(StrEnum):
-    """What a policy is for. The three queue types are RabbitMQ's from 3.12 on."""
+    """The objects that a policy applies to. The three queue types are RabbitMQ's from 3.12 on."""
 
     ALL = "all"
     QUEUES = "queues"
@@ -101,7 +101,7 @@ def octets(name: str) -> bytes:
 
 
 class PolicyTable:
-    """By name, and in order of rank."""
+    """The policies of one kind in one virtual host, by name and in order of rank."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, Policy] = {}
@@ -118,22 +118,22 @@ class PolicyTable:
         return self._by_name.get(name)
 
     def put(self, policy: Policy) -> None:
-        """Add it, in place of the one that has its name."""
+        """Add ``policy``, in place of the one that has its name."""
         self.remove(policy.name)
         self._by_name[policy.name] = policy
         insort(self._ranked, policy, key=lambda each: each.rank)
 
     def remove(self, name: str) -> Policy | None:
-        """Take it out; ``None`` when there is none of that name."""
+        """Remove the policy of that name; ``None`` when there is none."""
         policy = self._by_name.pop(name, None)
         if policy is not None:
             self._ranked.remove(policy)
         return policy
 
     def best_for_queue(self, name: bytes, type: str) -> Policy | None:
-        """The one that applies to a queue, if one does."""
+        """The policy that applies to a queue, if one does."""
         return next((each for each in self._ranked if each.covers_queue(name, type)), None)
 
     def best_for_exchange(self, name: bytes) -> Policy | None:
-        """The one that applies to an exchange, if one does."""
+        """The policy that applies to an exchange, if one does."""
         return next((each for each in self._ranked if each.covers_exchange(name)), None)

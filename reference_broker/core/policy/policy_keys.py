@@ -1,4 +1,4 @@
-"""What a policy may say: the keys, which values they take, and RabbitMQ's words for others.
+"""The keys of a policy's definition, the values that they take, and RabbitMQ's words for others.
 
 ``ha-*`` and the keys that place a queue in a cluster are taken and have no effect: there is one
 node. Measured on RabbitMQ 3.10.8, with which queue types a key suits; ``consumer-timeout`` is of

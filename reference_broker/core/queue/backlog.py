@@ -44,7 +44,7 @@ HEAD_BYTES = 64 * 1024
 
 
 class Backlog:
-    """What of one queue is absent, and what is under way. ``absent_bytes`` are those of bodies."""
+    """The absent messages of one queue, and the fetch of some. ``absent_bytes`` are of bodies."""
 
     __slots__ = ("_cursors", "_queue", "_waiters", "absent", "absent_bytes", "fetching")
 

@@ -55,7 +55,7 @@ class StoredDelays:
         self._queue = queue
         self._due: dict[int, int] = {}
         self._changed: dict[int, bool] = {}
-        """Blocks, and whether they say something new."""
+        """By block: true where it says something new."""
 
     def add(self, sequence: int, due_ms: int) -> None:
         """A stored message has to wait."""
@@ -63,7 +63,7 @@ class StoredDelays:
         self._changed[sequence >> BLOCK_BITS] = True
 
     def remove(self, sequence: int) -> None:
-        """It doesn't any more. Nothing happens for one that isn't here."""
+        """A message waits no more. Does nothing for a sequence that isn't here."""
         if self._due.pop(sequence, None) is not None:
             self._changed.setdefault(sequence >> BLOCK_BITS, False)
 
@@ -137,8 +137,8 @@ def restore_delays(
 
 
 class DelayedReturns:
-    """Those of one queue, in order of their times. ``absent_bytes`` are those of the bodies that
-    are not in memory. Whoever holds messages back calls :meth:`write` before the input ends."""
+    """The delayed returns of one queue, in order of their times. ``absent_bytes`` are of the bodies
+    that are not in memory. Call :meth:`write` after :meth:`hold`, before the input ends."""
 
     __slots__ = ("_contents", "_deadline", "_heap", "_queue", "absent_bytes", "stored")
 

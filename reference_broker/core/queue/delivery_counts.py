@@ -1,4 +1,4 @@
-"""How often each message of a quorum queue was handed out and came back.
+"""Delivery counts: how often each message of a quorum queue was handed out and came back.
 
     x-delivery-count    failed deliveries: every return but one by consumer timeout
     x-acquired-count    all returns; both are on deliveries from the second one on (RabbitMQ 4)
@@ -90,7 +90,7 @@ class DeliveryCounts:
 
     @property
     def memory_bytes(self) -> int:
-        """What they are accounted for."""
+        """Accounted bytes of all counts."""
         return len(self._by_sequence) * COUNT_BYTES
 
     def of(self, sequence: int) -> Counts:

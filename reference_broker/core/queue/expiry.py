@@ -28,7 +28,7 @@ def expires_at_ms(wall_ms: int, queue_ttl_ms: int | None, message_ttl_ms: int | 
 
 
 class Expiry(Protocol):
-    """What time does to the messages of a queue. It is asked only about those that have one: their
+    """Expiry of the messages of a queue. It is asked only about messages that have a time: their
     own expiration, or the queue's message TTL."""
 
     wants_all: bool

@@ -1,4 +1,4 @@
-"""A delivery is a lease that the queue holds (law 6 of the design).
+"""Leases: a delivery is a lease that the queue holds (law 6).
 
 A delivery tag is only a channel's alias for one. Settling a lease that is not its queue's current
 one for that sequence changes nothing and is counted (:attr:`Queue.stale_settlements`): that is how

@@ -143,7 +143,7 @@ class Queue:
 
     @property
     def memory_bytes(self) -> int:
-        """What the queue is accounted for: messages in memory, and the index of all."""
+        """Accounted bytes: messages in memory, and the index of all."""
         held = self.unacked_bytes - self.delayed.absent_bytes
         bodies_and_headers = held + self.header_bytes
         overhead = self.unacked * MESSAGE_OVERHEAD_BYTES

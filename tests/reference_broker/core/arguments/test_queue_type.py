@@ -1,4 +1,4 @@
-"""What a quorum queue is not: the refusals are RabbitMQ's, word by word."""
+"""Queue types: what a quorum queue refuses is refused in RabbitMQ's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where dead letters go: kept while the queue's limits are the same."""
+"""Routes of dead letters: kept while the queue's limits are the same."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ properties = st.builds(
 
 
 def may_have_died(properties: Properties) -> bool:
-    """Whether the headers hold the octets of a mark, be it in a name, a value or a number: such a
+    """True if the headers hold the octets of a mark, be it in a name, a value or a number: such a
     message is left to decoding, on purpose."""
     table = encode_table(properties.headers or {})
     return b"-death" in table or b"CC" in table

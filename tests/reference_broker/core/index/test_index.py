@@ -32,7 +32,7 @@ class Row:
 
 
 def triple(row: Row) -> tuple[int, int, int]:
-    """What the index gives of an entry that goes: the log position is the sequence here."""
+    """Sequence, position and stored bytes of an entry that goes; here the two first are one."""
     return row.sequence, row.sequence, row.size + 40
 
 
@@ -144,7 +144,7 @@ class IndexMachine(RuleBasedStateMachine):
 
     @rule()
     def put_back(self) -> None:
-        """What was just taken, as dispatch does."""
+        """Put back the entry that was just taken, as dispatch does."""
         before = self.index.head_sequence()
         taken = self.index.take()
         if taken is not None:

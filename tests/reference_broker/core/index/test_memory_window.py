@@ -1,4 +1,4 @@
-"""How large windows are when many queues want one."""
+"""Sizes of windows when many queues want one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a policy, and the words in which it is refused: RabbitMQ's."""
+"""Policies are validated, and refused in RabbitMQ's words."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def host(journal: RecordingJournal) -> QueueHost:
 
 
 def bodies_of(queue: Queue) -> list[bytes]:
-    """What is in memory and ready, in order of arrival there."""
+    """Bodies of the ready messages in memory, in order of arrival there."""
     return [bytes(content.body) for content in queue.contents.values()]
 
 

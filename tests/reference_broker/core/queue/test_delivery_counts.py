@@ -1,4 +1,4 @@
-"""How often a message came back: what counts, what is one too many, what a restart keeps."""
+"""Delivery counts: which returns count, which is one too many, and what a restart keeps."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class BacklogMachine(RuleBasedStateMachine):
         self.number = self.waiting = 0
 
     def collect(self) -> None:
-        """What went out were the first ready ones at that time, in order, with what they hold."""
+        """Check the deliveries: the first messages that were ready, in order, with their bodies."""
         self.host.settle()
         fresh = self.taken + [lease for consumer in self.consumers for lease in consumer.leases]
         self.taken.clear()

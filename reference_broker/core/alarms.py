@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 @unique
 class Alarm(Enum):
-    """What the broker is short of. The value is what connection.blocked says, as in RabbitMQ."""
+    """A resource that the broker is short of. The value is what connection.blocked says, as in
+    RabbitMQ."""
 
     MEMORY = "low on memory"
     DISK = "low on disk"
@@ -31,7 +32,8 @@ _LOW_ON = "low on "
 class Alarms:
     """The alarms that are on, and the connections that are blocked for it.
 
-    One is on while it is measured, and while an operator holds it: neither ends the other's.
+    An alarm is on while its shortage is measured, and while an operator holds it: neither ends the
+    other's.
     """
 
     def __init__(self, broker: Broker) -> None:
@@ -39,11 +41,12 @@ class Alarms:
         self._measured: dict[Alarm, None] = {}
         self._held: dict[Alarm, None] = {}
         self.sounding = False
-        """Whether any is on."""
+        """True while any alarm is on."""
 
     @property
     def on(self) -> list[Alarm]:
-        """In the order in which they were raised, those that an operator holds last."""
+        """The alarms that are on, in the order in which they were raised; those that an operator
+        holds last."""
         return list(self._measured | self._held)
 
     def sound(self, alarm: Alarm) -> None:
@@ -52,25 +55,27 @@ class Alarms:
         self.sounding = True
 
     def clear(self, alarm: Alarm) -> None:
-        """Unblock everybody, unless another alarm is still on. Idempotent."""
+        """Unblock every connection, unless another alarm is still on. Idempotent."""
         self._end(alarm, self._measured)
 
     def hold(self, alarm: Alarm) -> None:
-        """An operator wants it on, whatever is measured, until :meth:`release`. Idempotent."""
+        """Keep the alarm on for an operator, whatever is measured, until :meth:`release`.
+        Idempotent."""
         self._held[alarm] = None
         self.sounding = True
 
     def release(self, alarm: Alarm) -> None:
-        """The end of :meth:`hold`; what is measured stays on. Idempotent."""
+        """End :meth:`hold`; an alarm whose shortage is measured stays on. Idempotent."""
         self._end(alarm, self._held)
 
     def check(self, connection: Connection) -> None:
-        """The connection's input has been handled: block it where that was a publish."""
+        """Block the connection if its input, which has been handled, had a publish in it and an
+        alarm is on."""
         if self.sounding and connection.has_published:
             self.block(connection)
 
     def block(self, connection: Connection) -> None:
-        """The connection publishes, and an alarm is on."""
+        """Block the connection, which publishes: an alarm is on."""
         connection.block(self._reason())
 
     def _end(self, alarm: Alarm, reasons: dict[Alarm, None]) -> None:

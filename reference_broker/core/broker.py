@@ -1,4 +1,5 @@
-"""The broker: one object that holds the rooms, and passes an input through them. Wiring only.
+"""The broker: one object that holds virtual hosts, connections, ledger and timers, and passes each
+input through them. Wiring only.
 
 Every input begins by saying what time it is, and ends the same way: queues that were touched hand
 out, the ledger writes its lines, the memory is looked at. What came of it is in the output of the
@@ -87,9 +88,9 @@ class Broker:
         self.moment = Moment()
         self.ids = Ids(journal.epoch, secret)
         self.deadlines = Deadlines()
-        """In wall-clock milliseconds: what is stored with a message or a queue."""
+        """Deadlines in wall-clock milliseconds: those that are stored with a message or a queue."""
         self.timers = Deadlines()
-        """In monotonic milliseconds: what a connection waits for."""
+        """Deadlines in monotonic milliseconds: those that a connection or a channel waits for."""
         self.ledger = ConfirmLedger(journal)
         self.direct_replies = DirectReplies()
         self.transactions = TransactionSpace(self.limits.memory_high_watermark_bytes)
@@ -115,9 +116,9 @@ class Broker:
         set this broker up yet."""
         self._connections_made = 0
         self.connections_opened = self.connections_closed = 0
-        """Those that have, or had, chosen a virtual host."""
+        """Connections that have chosen a virtual host, and those of them that are closed."""
         self.past = VHostTraffic()
-        """Of virtual hosts that are gone."""
+        """Message counts of virtual hosts that are deleted."""
         self._disk_low = False
 
     def _make_vhost(self, name: str) -> VHost:
@@ -137,7 +138,8 @@ class Broker:
             vhost.reroute()
 
     def _room_became_scarce(self) -> None:
-        """Each publish has to ask for room, which those with a route that is known don't."""
+        """Void all routes that channels remember: from now on each publish has to ask for space,
+        and one with a known route doesn't."""
         for vhost in self.vhosts.values():
             vhost.reroute()
 
@@ -155,8 +157,8 @@ class Broker:
             self.access.restore(definitions)
 
     def note_set_up(self) -> None:
-        """Have a later start know that this broker was set up once, whoever is deleted since:
-        nobody comes back. Idempotent."""
+        """Have a later start know that this broker was set up once: the first user does not come
+        back then, even if all users were deleted. Idempotent."""
         key = access_definition.key_of(access_definition.SET_UP, "once")
         self.journal.define(key, access_definition.encode_set_up())
         self.is_new = False
@@ -164,8 +166,8 @@ class Broker:
     # Administration. Each within an input of whoever asks: between begin and finish.
 
     def add_vhost(self, name: str, info: VHostInfo | None = None) -> VHost:
-        """Make a virtual host of that name, with its pre-declared exchanges, or change what is kept
-        of it. Durable."""
+        """Make a virtual host of that name, with its pre-declared exchanges, or change its labels
+        and limits. Durable."""
         return self._virtual_hosts.put(name, info or VHostInfo())
 
     def delete_vhost(self, name: str) -> None:
@@ -185,7 +187,7 @@ class Broker:
         self.delete_users((name,))
 
     def delete_users(self, names: Iterable[str]) -> None:
-        """The same for several, each named once."""
+        """Delete several users, as :meth:`delete_user` does; a name may come twice."""
         gone = dict.fromkeys(names)
         for connection in list(self.connections.values()):
             if connection.user_name in gone:
@@ -321,12 +323,13 @@ class Broker:
     # Within the core
 
     def begin(self, now: float, wall_ms: int) -> None:
-        """An input begins: this is when it happens."""
+        """Begin an input that happens at these times: monotonic seconds, wall-clock
+        milliseconds."""
         self.moment.mono_s = now
         self.moment.wall_ms = wall_ms
 
     def finish(self) -> None:
-        """An input ends: queues hand out, promises are kept or written down."""
+        """End an input: queues hand out messages, promises are kept or written down."""
         self._dirty_queues.dispatch()
         self.ledger.close_batch()
 
@@ -335,12 +338,13 @@ class Broker:
         return self.timers.at(round((self.moment.mono_s + delay_s) * 1000), callback)
 
     def opened(self, connection: Connection) -> None:
-        """The connection has chosen its virtual host: its handshake is over."""
+        """Count a connection that has chosen its virtual host: its handshake is over."""
         self.connections_opened += 1
         self.handshakes.leave(connection.peer)
 
     def forget(self, connection: Connection) -> None:
-        """The connection is closed. Idempotent."""
+        """Drop a connection that is closed, and add its counts to those of its virtual host.
+        Idempotent."""
         known = self.connections.pop(connection.id, None)
         if known is None:
             return

@@ -1,4 +1,5 @@
-"""Every kind of definition that the log may hold, and what becomes of a later version's.
+"""The kinds of definitions that the log may hold, and the refusal of a kind that only a later
+version knows.
 
 The law: what this version doesn't know may be what a queue is made of, and to leave it out may be
 to lose messages, or to let somebody in. So a start ends there. Only a kind whose name begins with
@@ -25,7 +26,7 @@ from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.errors import LaterVersion
 
 IGNORABLE = "~"
-"""How the name of a kind begins that an earlier version may pass over."""
+"""The first octet in the name of a kind that an earlier version may pass over."""
 
 KNOWN_KINDS = (
     EXCHANGE,

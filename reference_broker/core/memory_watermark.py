@@ -1,4 +1,5 @@
-"""What the broker holds in memory, and what it does when that is much.
+"""The memory watermark: the bytes that the broker holds for its clients are counted, and at two
+marks something is done about them.
 
     half of the watermark   messages leave memory: windows shrink, what is not on disk goes to pages
     the watermark           publishers are stopped (the memory alarm)
@@ -27,17 +28,19 @@ COUNTS_PER_WATERMARK = 32
 """Memory is counted when this part of the watermark was received: at most 3 % over it."""
 
 COUNT_INTERVAL_S = 0.1
-"""Between two counts while the memory alarm is on, or while more messages can leave memory."""
+"""Seconds between two counts while the memory alarm is on, or while more messages can leave
+memory."""
 
 SHORT_INTERVAL_S = 1.0
-"""Between two counts while memory is short, and nothing is to be done but to see when it isn't."""
+"""Seconds between two counts while memory is short, and nothing is to be done but to see when it is
+enough."""
 
 PAGING_RATIO = 0.5
-"""Of the watermark: from here on messages leave memory, as in RabbitMQ."""
+"""Part of the watermark from which on messages leave memory, as in RabbitMQ."""
 
 RELIEVED_RATIO = 0.35
-"""Of the watermark: below it there is room again. It is lower than PAGING_RATIO by more than the
-windows that then fill anew."""
+"""Part of the watermark below which memory is enough again. It is lower than PAGING_RATIO by more
+than the windows that then fill anew."""
 
 WINDOWS_PER_WATERMARK = 8
 """All windows together are this part of a watermark that is lower than the default."""
@@ -47,7 +50,7 @@ NARROWING = 4
 
 
 class MemoryWatermark:
-    """Counts what is held, over all queues and connections, each time a fraction of the watermark
+    """Counts the bytes held by all queues and connections, each time a fraction of the watermark
     has been received, and at short intervals while there is something to do: that costs a busy
     broker nearly nothing, and may be late by the fraction."""
 
@@ -64,15 +67,15 @@ class MemoryWatermark:
         self._step_bytes = max(1, watermark_bytes // COUNTS_PER_WATERMARK)
 
     def change(self, watermark_bytes: int, process_bytes: int) -> None:
-        """Within an input: there is another watermark from now on, which an operator has set.
-        Below ``process_bytes``, what the process takes anyway, the alarm is on until the next
-        change, as it is in RabbitMQ, whose watermark is of the process."""
+        """Take over another watermark, which an operator has set. Call it within an input. Below
+        ``process_bytes``, what the process takes anyway, the alarm is on until the next change, as
+        it is in RabbitMQ, whose watermark is of the process."""
         self._set(watermark_bytes)
         self._out_of_reach = watermark_bytes < process_bytes
         self._count()
 
     def received(self, size: int) -> None:
-        """Clients sent ``size`` bytes, and their input has been handled."""
+        """Count ``size`` bytes that clients sent, once they are handled."""
         self._received_bytes += size
         if self._received_bytes >= self._step_bytes:
             self._count()
@@ -103,7 +106,7 @@ class MemoryWatermark:
             self._count_after(SHORT_INTERVAL_S)
 
     def _window(self, queues: list[Queue]) -> int:
-        """As large as all queues together can have it."""
+        """The largest window, in bytes, that all queues together can have."""
         total = min(RESIDENT_TOTAL_BYTES, self.watermark_bytes // WINDOWS_PER_WATERMARK)
         narrowing = NARROWING if self._short else 1
         demands = [queue.ready_bytes + queue.ready * MESSAGE_OVERHEAD_BYTES for queue in queues]
@@ -138,8 +141,8 @@ def held_bytes(broker: Broker) -> int:
 
 
 def shrink_emptied(broker: Broker) -> None:
-    """Give back the room that queues once needed for what is in memory, where nothing is any more:
-    a dict stays as large as it ever was (41 bytes a message) until it is cleared."""
+    """Free the tables of queues that have no message in memory any more: a dict stays as large as
+    it ever was (41 bytes a message) until it is cleared."""
     for queue in _queues(broker):
         if not queue.contents:
             queue.contents.clear()

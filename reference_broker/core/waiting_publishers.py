@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 
 
 class WaitingPublishers:
-    """The channels that wait, in the order in which they began to."""
+    """The channels whose publishes wait, in the order in which they began to."""
 
     def __init__(self, space: FreeSpace) -> None:
         self._space = space
         self._channels: list[Channel] = []
 
     def add(self, channel: Channel) -> None:
-        """``channel`` was suspended: its ``room_has_come`` is called after each sync, until it is
-        not added again."""
+        """Call ``channel.room_has_come()`` after the next sync. A channel that still waits then
+        adds itself again."""
         self._channels.append(channel)
 
     def wake(self) -> None:
-        """The log is synced further: each may try again, the one that has waited longest first."""
+        """Let each channel try again, as the log is synced further; the one that has waited longest
+        first."""
         if not self._channels:
             return
         channels, self._channels = self._channels, []
@@ -37,6 +38,7 @@ class WaitingPublishers:
             channel.room_has_come()
 
     def block_in_alarm(self) -> None:
-        """An alarm has begun: block those that wait, as if they had published just now."""
+        """Block the connections of the channels that wait, as if they had published just now: an
+        alarm has begun."""
         for channel in self._channels:
             channel.connection.block_in_alarm()

@@ -1,13 +1,13 @@
-"""How long a client may hold a message without settling it (RabbitMQ's delivery acknowledgement
-timeout), looked at per channel: nothing is noted per delivery, and no timer belongs to one.
+"""The delivery acknowledgement timeout (RabbitMQ's consumer_timeout), kept per channel: nothing is
+noted per delivery, and no delivery has a timer.
 
 Every now and then a channel with consumers is looked at, and the next delivery tag is noted with
-the time. What has a lower tag was delivered before that; so a delivery times out late by up to two
-looks, and never early. RabbitMQ looks once a minute.
+the time. A lower tag was delivered before that; so a delivery times out late by up to two looks,
+and never early. RabbitMQ looks once a minute.
 
-What has timed out is ready again, and its consumer is cancelled: with basic.cancel where the client
-knows what that means, and otherwise the channel is closed, as RabbitMQ before 4.3 always did. The
-lease stays in the channel's books, stale, until the client settles it, which does nothing.
+A message that has timed out is ready again, and its consumer is cancelled: with basic.cancel where
+the client knows what that means, and otherwise the channel is closed, as RabbitMQ before 4.3 always
+did. The lease stays in the channel's books, stale, until the client settles it, which does nothing.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
 
 LOOK_MS_MAX = 60_000
-"""As often as RabbitMQ looks."""
+"""The longest time between two looks: as often as RabbitMQ looks."""
 
 LOOK_MS_MIN = 200
-"""A look passes over what is unacked and old, so it must not come with every message."""
+"""The shortest time between two looks: each passes over all that is unacked and old."""
 
 LOOKS_PER_TIMEOUT = 10
-"""A short timeout is looked after so often: it is late by a fifth at most."""
+"""Looks within a short timeout: it is late by a fifth at most."""
 
 MARKS_MAX = 64
 """Notes that a channel keeps. Of more, every second one goes, and timeouts come a little later."""
@@ -54,17 +54,18 @@ class AckTimeout:
         """The shortest timeout that may be running; 0 is none."""
         self._times_ms: list[int] = []
         self._tags: list[int] = []
-        """What had a lower tag had been delivered at the time of the same place."""
+        """Next delivery tags, each noted at the time of the same index in ``_times_ms``: all lower
+        ones had been delivered by then."""
 
     def watch(self, timeout_ms: int) -> None:
-        """Somebody may hold messages for so long from now on; 0 is for ever. Cheap when as short a
-        time is watched already."""
+        """Watch for deliveries that are held longer than ``timeout_ms``; 0 is for ever. Cheap when
+        as short a time is watched already."""
         if timeout_ms and (not self._shortest_ms or timeout_ms < self._shortest_ms):
             self._shortest_ms = timeout_ms
             self._arm()
 
     def stop(self) -> None:
-        """The channel holds nothing any more."""
+        """Watch no longer: the channel holds nothing any more."""
         if self._deadline is not None:
             self._deadline.cancel()
 
@@ -94,8 +95,8 @@ class AckTimeout:
             reclaim(channel, overdue)
 
     def _overdue(self) -> list[tuple[Lease, int]]:
-        """What has timed out, each with its timeout. What is too young for the shortest one is not
-        even looked at."""
+        """Leases that have timed out, each with its timeout. Those too young for the shortest one
+        are not even looked at."""
         channel, tags, times_ms = self._channel, self._tags, self._times_ms
         now_ms = self._now_ms()
         old_enough = bisect_right(times_ms, now_ms - self._shortest_ms)
@@ -114,7 +115,8 @@ class AckTimeout:
         return overdue
 
     def _mark(self) -> None:
-        """Note how far deliveries have come, and forget what no unacked one needs."""
+        """Note the next delivery tag and the time, and forget notes that no unacked delivery
+        needs."""
         channel, tags, times_ms = self._channel, self._tags, self._times_ms
         oldest = next(iter(channel.unacked), channel.next_delivery_tag)
         needless = bisect_right(tags, oldest)
@@ -137,9 +139,9 @@ def timeout_of(channel: Channel, holder: object, queue: Queue) -> int:
 
 
 def reclaim(channel: Channel, overdue: list[tuple[Lease, int]]) -> None:
-    """Cancel who let them time out, and make the messages ready again. Their consumers go first, so
-    that nobody gets what he has just lost; a message that came by basic.get has none, and its
-    channel is closed."""
+    """Cancel the consumers that let ``overdue`` time out, and make the messages ready again. The
+    consumers go first, so that none gets the message that it has just lost; a message that came by
+    basic.get has none, and its channel is closed."""
     can_be_told = channel.connection.client_can("consumer_cancel_notify")
     leases = [lease for lease, _ in overdue]
     for lease in leases:

@@ -1,6 +1,8 @@
-"""Where a message goes that was routed: into queues, to a reply consumer, or back.
+"""The steps after the routing of a message: into queues, to a reply consumer, or back to its
+publisher.
 
-The hot path of :mod:`publish_path` does the same in line, for messages that only go into queues.
+The hot path (:mod:`reference_broker.core.hot_path.publish`) does the same in line, for messages
+that only go into queues.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
 
 RETURN_NO_ROUTE = struct.pack(">HHH", 60, 50, ReplyCode.NO_ROUTE) + encode_shortstr("NO_ROUTE")
-"""basic.return, up to the exchange name and routing key."""
+"""The payload of basic.return, up to the exchange name and routing key."""
 
 
 def place(

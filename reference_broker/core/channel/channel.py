@@ -127,7 +127,7 @@ class Channel:
             self.broker.targets.forget(self)
 
     def note_declared(self, queue_name: str) -> None:
-        """Later methods with an empty queue name mean this queue."""
+        """Remember the queue that later methods with an empty queue name mean."""
         self.last_queue_name = queue_name
 
     @property
@@ -154,7 +154,8 @@ class Channel:
         self.broker.ledger.promise(journal.tail, _SuspendedReply(self, method))
 
     def notify(self, method: Method) -> None:
-        """Send what the client has not asked for: behind the -ok that the channel waits with."""
+        """Send a method that the client has not asked for; behind the -ok, if one waits for the
+        disk."""
         if self.state is ChannelState.SUSPENDED:
             self.broker.ledger.promise(self.vhost.journal.tail, _Notice(self, method))
         else:
@@ -193,23 +194,24 @@ class Channel:
         self.connection.frame_parked(payload)
 
     def hold_back(self, kind: int, payload: bytes) -> None:
-        """So many answers wait for the socket that the next request has to wait too: a read of a
-        few kilobytes may ask for gigabytes."""
+        """Suspend the channel with its next request, as too many answers wait for the socket: a
+        read of a few kilobytes may ask for gigabytes."""
         self._move(ChannelEvent.SUSPEND)
         self.held_back = True
         self.park(kind, payload)
         self.connection.starved = True
 
     def go_on(self) -> None:
-        """The socket takes more again. Does nothing unless the channel was held back."""
+        """Take up the parked frames, as the socket takes more again. Does nothing unless the
+        channel was held back."""
         if self.held_back and self.state is ChannelState.SUSPENDED:
             self.held_back = False
             self._move(ChannelEvent.RESUME)
             self._take_parked()
 
     def await_head(self, queue: Queue, request: Method) -> None:
-        """The message that ``request`` asks for has to be read: it is handled again, before later
-        frames, when ``queue`` has an answer to it."""
+        """Suspend the channel until the head of ``queue`` is read; then handle ``request`` again,
+        before later frames."""
         self._move(ChannelEvent.SUSPEND)
         self.park(FrameType.METHOD, encode_method(request))
         queue.backlog.await_head(self._head_has_come)
@@ -220,14 +222,15 @@ class Channel:
             self._take_parked()
 
     def await_room(self) -> None:
-        """There is no room for what it publishes next: that, which is parked or assembled, is tried
-        again after each sync."""
+        """Suspend the channel until the journal has room for its next message, which is parked or
+        assembled; it is tried again after each sync."""
         self._move(ChannelEvent.SUSPEND)
         self.connection.has_published = True
         self.broker.waiting_publishers.add(self)
 
     def room_has_come(self) -> None:
-        """There may be room: publish what waits for it. Does nothing when the channel is gone."""
+        """Publish the message that waits for room, as there may be some. Does nothing when the
+        channel is gone."""
         if self.state is not ChannelState.SUSPENDED:
             return
         self._move(ChannelEvent.RESUME)
@@ -242,8 +245,8 @@ class Channel:
         self._take_parked()
 
     def _take_parked(self) -> None:
-        """One of the frames may suspend the channel again, or close it and open another of its
-        number."""
+        """Handle the parked frames. One of them may suspend the channel again, or close it and open
+        another of its number."""
         parked, self.parked = self.parked, deque()
         self.connection.take_parked(self, parked)
         self.parked += parked  # the frame that was held back comes first
@@ -264,17 +267,18 @@ class Channel:
         self._release()
 
     def close(self) -> None:
-        """The client closes the channel."""
+        """Close the channel for the client, with close-ok."""
         self._release()
         self.reply(ChannelCloseOk())
         self._move(ChannelEvent.CLOSE)
 
     def close_ok(self) -> None:
-        """The client has seen the broker's channel.close: the number is free."""
+        """End a channel whose client has answered the broker's channel.close: the number is
+        free."""
         self._move(ChannelEvent.CLOSE_OK)
 
     def connection_gone(self) -> None:
-        """The connection ended."""
+        """End the channel with its connection. Idempotent."""
         if self.state is not ChannelState.CLOSED:
             self._move(ChannelEvent.CONNECTION_GONE)
             self._release()
@@ -319,7 +323,7 @@ class Channel:
             self.limit_outstanding(0)
 
     def settled(self, count: int = 1) -> None:
-        """basic.get's deliveries were settled: no prefetch counted them."""
+        """Do nothing: deliveries of basic.get count against no prefetch."""
 
     def limit_outstanding(self, global_prefetch: int) -> None:
         """basic.qos with global: a prefetch for the channel as a whole; 0 is none."""
@@ -328,16 +332,16 @@ class Channel:
         self.wake_consumers()
 
     def wake_consumers(self) -> None:
-        """Consumers that had no capacity may have some: let their queues look again, each time
-        another one first. What there is room for may be one message, and not for the queue that
-        has just had a message back to take it each time."""
+        """Let the queues of all consumers look again, as those may have capacity. Start with
+        another queue each time: a single free slot must not always go to the queue that just had a
+        message requeued."""
         queues = [consumer.queue for consumer in self.consumers.values()]
         first = self.next_woken = (self.next_woken + 1) % (len(queues) or 1)
         self.vhost.mark_in_turn(queues[first:] + queues[:first])
 
 
 class _Notice:
-    """The promise to tell a channel something when it has been answered."""
+    """The promise to send a channel a method behind the -ok that it waits for."""
 
     __slots__ = ("_channel", "_method")
 
@@ -350,11 +354,11 @@ class _Notice:
             self._channel.reply(self._method)
 
     def broken(self) -> None:
-        """The channel's own reply says so."""
+        """Say nothing: the reply that the channel waits for fails, too."""
 
 
 class _SuspendedReply:
-    """The promise to answer a suspended channel."""
+    """The promise to answer a suspended channel, and to resume it."""
 
     __slots__ = ("_channel", "_method")
 

@@ -13,7 +13,7 @@ from reference_broker.core.base.transitions import TransitionTable
 
 @unique
 class ChannelState(Enum):
-    """Where a channel stands. A channel is made by channel.open, so it begins OPEN."""
+    """The states of a channel. It is made by channel.open, so it begins OPEN."""
 
     OPEN = "running"
     SUSPENDED = "suspended"
@@ -23,7 +23,7 @@ class ChannelState(Enum):
 
 @unique
 class ChannelEvent(Enum):
-    """What moves a channel from one state to the next."""
+    """The events that move a channel from one state to the next."""
 
     SUSPEND = "an answer waits for the disk, or the next request for the socket"
     RESUME = "the answer was sent, or the socket takes more"

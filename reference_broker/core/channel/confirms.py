@@ -1,4 +1,4 @@
-"""The one ledger of promises: what may be said to a client once the log is synced far enough.
+"""The confirm ledger: the answers to clients that wait until the log is synced far enough.
 
 Law 3: basic.ack for a persistent message, and the -ok of a durable definition, leave only when
 ``journal.synced`` has reached the position that ``journal.tail`` had after the record. Law 4: there
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Promise(Protocol):
-    """What waits for the disk. Exactly one of the two is called, once."""
+    """An answer that waits for the disk. Exactly one of the two methods is called, once."""
 
     def kept(self) -> None:
         """Everything up to the promise's position is on disk: answer the client."""
@@ -132,12 +132,12 @@ class ConfirmLedger:
         self._failed = False
 
     def __len__(self) -> int:
-        """Promises that wait."""
+        """The number of promises that wait."""
         return len(self._lines)
 
     def published(self, confirms: ChannelConfirms, tail_before: int) -> None:
-        """A channel published, and ``journal.tail`` had been ``tail_before``. Nothing is answered
-        until :meth:`close_batch`."""
+        """Note that a channel has published since ``journal.tail`` was ``tail_before``. Nothing is
+        answered until :meth:`close_batch`."""
         tail = self._journal.tail
         if tail != tail_before:
             confirms.position = tail
@@ -146,14 +146,14 @@ class ConfirmLedger:
             self._batch.append(confirms)
 
     def before_return(self, confirms: ChannelConfirms) -> None:
-        """The channel's last publish is about to be returned. Ack what it published before, where
+        """Ack the channel's publishes before the last one, which is about to be returned, where
         nothing waits for the disk: a client that takes events one by one, as RabbitMQ sends them
         when it isn't busy, knows by its place which message a return was for."""
         if self._journal.tail <= self._journal.synced and not self._failed:
             confirms.ack_through(confirms.published - 1)
 
     def close_batch(self) -> None:
-        """The input is over: write one line for each channel that published in it, or ack at once
+        """Write one line for each channel that published in the input that ends, or ack at once
         where all of it is on disk (or needs no disk)."""
         if not self._batch:
             return
@@ -172,13 +172,14 @@ class ConfirmLedger:
             self._lines.append((position, promise))
 
     def reached(self, position: int) -> None:
-        """The log is synced up to ``position``: keep every promise that waited for no more."""
+        """Keep every promise that waited for no more than ``position``: the log is synced up to
+        there."""
         lines = self._lines
         while lines and lines[0][0] <= position:
             lines.popleft()[1].kept()
 
     def nack_publishes(self) -> None:
-        """The disk is full: nack what was published and waits. Other promises wait on."""
+        """Nack the publishes that wait: the disk is full. Other promises wait on."""
         waiting, self._lines = self._lines, deque()
         for position, promise in waiting:
             if isinstance(promise, _ConfirmLine):
@@ -187,7 +188,7 @@ class ConfirmLedger:
                 self._lines.append((position, promise))
 
     def fail(self) -> None:
-        """The disk failed: break every promise, and those still to be made. Nothing that was not
+        """Break every promise, and those still to be made: the disk failed. Nothing that was not
         synced before may be confirmed after this; the process is about to end."""
         self._failed = True
         while self._lines:

@@ -1,4 +1,4 @@
-"""basic.consume: which kind of consumer a queue of which type gets, if it gets one."""
+"""basic.consume: the kind of consumer that a queue gets by its type, and the checks before that."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ _STREAM_OFFSET = "x-stream-offset"
 
 
 class ConsumeArguments(NamedTuple):
-    """What a consumer asked for. ``timeout_ms`` is ``None`` where the queue's, or the broker's, is
-    to hold."""
+    """The arguments of one consumer. ``timeout_ms`` is ``None`` where the queue's, or the broker's,
+    is to hold."""
 
     priority: int = 0
     weight: int = 1

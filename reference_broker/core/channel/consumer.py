@@ -1,4 +1,4 @@
-"""A consumer: whether it may be given one more message, and the frames of giving it.
+"""A consumer: its capacity for one more message, and the frames of a delivery.
 
     hot path: the queue's dispatch calls ``capacity`` and ``deliver`` once per message
 
@@ -32,7 +32,7 @@ _BETWEEN_FRAMES = struct.Struct(">BBHI")
 _NEXT_FRAME = _BETWEEN_FRAMES.pack
 _TAG = struct.Struct(">Q").pack
 _TAIL_SIZE = 9
-"""Delivery tag and redelivered bit."""
+"""Octets of delivery tag and redelivered bit."""
 _END_OCTET = 0xCE
 _HEADER = 2
 _BODY = 3
@@ -106,8 +106,9 @@ class Consumer:
         self._overhead = layout.size + 2 * FRAME_OVERHEAD + len(FRAME_END)
 
     def capacity(self) -> bool:
-        """May one more message be delivered? No when its prefetch, the channel's, or the bound on
-        bytes that wait for the client's socket is used up. It is asked again when that changes."""
+        """True when one more message may be delivered: its prefetch, the channel's, and the bound
+        on bytes that wait for the client's socket are not used up. The queue asks again when that
+        changes."""
         connection = self.connection
         if connection.output_size >= connection.delivery_limit:
             connection.starved = True
@@ -213,7 +214,7 @@ class Consumer:
         return count
 
     def _room(self) -> int:
-        """How many messages the prefetches let it have."""
+        """The number of messages that the prefetches leave room for."""
         channel = self.channel
         if self.no_ack:
             prefetch = channel.global_prefetch
@@ -224,13 +225,13 @@ class Consumer:
         )
 
     def _head(self, route: bytes) -> bytes:
-        """Of a deliver frame, up to the delivery tag."""
+        """The beginning of a deliver frame, up to the delivery tag."""
         tag = self._tag_octets
         size = self._fixed_size + len(route)
         return self._pack(1, self.number, size, _DELIVER, len(tag), tag, 0, False)[:-_TAIL_SIZE]
 
     def _deliver_in_pieces(self, lease: Lease, delivery_tag: int) -> None:
-        """An empty body, or one of more than one frame."""
+        """Append the frames of a message with an empty body, or one of more than one frame."""
         connection = self.connection
         tag = self._tag_octets
         content = lease.content
@@ -246,7 +247,8 @@ class Consumer:
         )
 
     def settled(self, count: int = 1) -> None:
-        """``count`` of its deliveries were settled in some way: it may have capacity again."""
+        """Count ``count`` deliveries that were settled in some way: the consumer may have capacity
+        again."""
         channel = self.channel
         outstanding = self.outstanding
         self.outstanding = outstanding - count
@@ -258,7 +260,8 @@ class Consumer:
             channel.wake_consumers()
 
     def cancelled_by_broker(self) -> None:
-        """Its queue is gone. Tell the client, if it asked to be told (consumer_cancel_notify)."""
+        """End the consumer, as its queue is gone. Tell the client, if it asked to be told
+        (consumer_cancel_notify)."""
         self.channel.forget_consumer(self.tag)
         if self.connection.client_can("consumer_cancel_notify"):
             self.channel.notify(BasicCancel(consumer_tag=self.tag, nowait=True))

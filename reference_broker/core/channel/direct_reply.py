@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reference_broker.core.message.content import Content
 
 PSEUDO_QUEUE = "amq.rabbitmq.reply-to"
-"""What a client consumes from and gives as its reply_to. There is no such queue."""
+"""The name that a client consumes from and gives as its reply_to. There is no such queue."""
 
 ADDRESS_PREFIX = PSEUDO_QUEUE + "."
 
@@ -78,15 +78,16 @@ class DirectReplies:
         return address in self._by_address
 
     def add(self, consumer: ReplyConsumer) -> None:
-        """Answers reach ``consumer`` until :meth:`remove`."""
+        """Have answers reach ``consumer`` until :meth:`remove`."""
         self._by_address[consumer.address] = consumer
 
     def remove(self, consumer: ReplyConsumer) -> None:
-        """Nothing reaches it any more. Idempotent."""
+        """Have no answer reach the consumer any more. Idempotent."""
         self._by_address.pop(consumer.address, None)
 
     def deliver(self, address: str, content: Content) -> bool:
-        """Whether somebody was there and had room."""
+        """Hand an answer to the consumer of ``address``; true when there was one and it had
+        room."""
         consumer = self._by_address.get(address)
         return consumer is not None and consumer.deliver(content)
 
@@ -107,7 +108,7 @@ def consume(channel: Channel, tag: str, *, no_ack: bool) -> None:
 
 
 def cancel(channel: Channel) -> None:
-    """The channel takes no more answers. Does nothing when it takes none."""
+    """End the reply consumer of the channel. Does nothing when it has none."""
     consumer, channel.reply_consumer = channel.reply_consumer, None
     if consumer is not None:
         channel.broker.direct_replies.remove(consumer)
@@ -142,7 +143,7 @@ def _new_address(ids: Ids) -> str:
 
 
 def address_of(exchange: str, routing_key: str) -> str:
-    """Whose address a message is published to; empty where it is an ordinary one."""
+    """The reply consumer's address that a message is published to; empty for an ordinary route."""
     return routing_key if not exchange and routing_key.startswith(ADDRESS_PREFIX) else ""
 
 

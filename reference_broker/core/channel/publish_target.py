@@ -28,7 +28,7 @@ UNRESOLVED = -1
 
 
 class PublishTarget:
-    """Where the publishes with one set of method arguments go.
+    """The route of the publishes with one set of method arguments.
 
     ``queues`` holds while ``version`` is the virtual host's ``topology_version``. A ``plain``
     target is nothing but queues; others are a reply consumer's, a transactional channel's, or
@@ -77,8 +77,8 @@ class PublishAssembly:
 
     @property
     def held_bytes(self) -> int:
-        """What has arrived so far. One buffer, as frames of two octets each would cost a list of
-        pieces thirty times their size."""
+        """Octets that have arrived so far. There is one buffer, as frames of two octets each would
+        cost a list of pieces thirty times their size."""
         return len(self.header) + len(self.body)
 
     def take_body(self) -> bytes | bytearray:
@@ -89,7 +89,7 @@ class PublishAssembly:
 
 
 class TargetMemory:
-    """The places that all channels of a broker share."""
+    """The places for targets that all channels of a broker share."""
 
     __slots__ = ("taken",)
 
@@ -108,6 +108,7 @@ class TargetMemory:
         targets[arguments] = target
 
     def forget(self, channel: Channel) -> None:
-        """A channel's targets mean nothing any more, or make room. Idempotent."""
+        """Drop a channel's targets, which mean nothing any more or have to make room.
+        Idempotent."""
         self.taken -= max(0, len(channel.targets) - CHANNEL_TARGETS_MAX)
         channel.targets.clear()

@@ -27,12 +27,13 @@ _queue: Callable[[Lease], Queue] = attrgetter("queue")
 
 
 def unknown_delivery_tag(delivery_tag: int) -> ChannelException:
-    """The tag was never allotted, or is settled already."""
+    """The error for a tag that was never allotted, or is settled already."""
     return ChannelException(ReplyCode.PRECONDITION_FAILED, f"unknown delivery tag {delivery_tag}")
 
 
 def ack(channel: Channel, delivery_tag: int, multiple: bool) -> None:
-    """The messages were handled. Raises ``ChannelException`` (406) for an unknown tag."""
+    """Ack one message, or all up to it with ``multiple``. Raises ``ChannelException`` (406) for an
+    unknown tag."""
     if not multiple and channel.transaction is None:  # hot path
         lease = channel.unacked.pop(delivery_tag, None)
         if lease is None:
@@ -64,7 +65,7 @@ def ack_each(channel: Channel, delivery_tags: Sequence[int]) -> None:
 
 
 def reject(channel: Channel, delivery_tag: int, multiple: bool, requeue: bool) -> None:
-    """The messages were not handled: back to their place, or on to the dead-letter exchange.
+    """Requeue messages at their places, or send them on to the dead-letter exchange.
 
     Raises ``ChannelException`` (406) for an unknown tag.
     """
@@ -73,13 +74,13 @@ def reject(channel: Channel, delivery_tag: int, multiple: bool, requeue: bool) -
 
 
 def recover(channel: Channel) -> None:
-    """Requeue everything that the channel holds, and no transaction has settled."""
+    """Requeue every unacked message of the channel that no transaction has settled."""
     requeue_all(channel, list(take_leases(channel, 0, multiple=True).values()))
 
 
 def give_back(channel: Channel) -> None:
-    """The channel ends, and its consumers have gone: each queue has all of its messages back before
-    it hands out any."""
+    """Requeue every unacked message of a channel that ends, whose consumers have gone: each queue
+    has all of its messages back before it hands out any."""
     leases = take_leases(channel, 0, multiple=True).values()
     note_settled(leases)
     by_queue: dict[Queue, list[Lease]] = {}
@@ -101,8 +102,8 @@ def _settle(
 
 
 def take_leases(channel: Channel, delivery_tag: int, multiple: bool) -> dict[int, Lease]:
-    """Remove the leases that are meant from the channel, oldest first, by tag. Their holders still
-    count them: see :func:`note_settled`.
+    """Remove the leases of a settlement from the channel; returns them by tag, oldest first. Their
+    holders still count them: see :func:`note_settled`.
 
     Tag 0 with ``multiple`` means all, which may be none. Raises ``ChannelException`` (406) for a
     tag that is not outstanding; then none was removed.
@@ -125,7 +126,7 @@ def take_leases(channel: Channel, delivery_tag: int, multiple: bool) -> dict[int
 
 
 def take_back(channel: Channel, leases: Iterable[tuple[int, Lease]]) -> None:
-    """The other way of taking: they are outstanding again, in order of their tags."""
+    """Undo :func:`take_leases`: the leases are outstanding again, in order of their tags."""
     unacked = dict(sorted([*channel.unacked.items(), *leases], key=itemgetter(0)))
     if unacked:
         channel.oldest_delivery_tag = min(channel.oldest_delivery_tag, next(iter(unacked)))
@@ -133,7 +134,7 @@ def take_back(channel: Channel, leases: Iterable[tuple[int, Lease]]) -> None:
 
 
 def note_settled(leases: Iterable[Lease]) -> None:
-    """Their holders have them no more: a prefetch has room again."""
+    """Tell the holders of ``leases`` that they are settled: a prefetch has room again."""
     for holder, its_leases in groupby(leases, _holder):
         holder.settled(sum(1 for _ in its_leases))
 
@@ -148,7 +149,7 @@ def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
 
 
 def ack_all(channel: Channel, leases: list[Lease]) -> None:
-    """Done with."""
+    """Ack these leases, which were taken off the channel."""
     note_settled(leases)
     for queue, its_leases in groupby(leases, _queue):
         ack_leases(queue, list(its_leases))
@@ -156,7 +157,7 @@ def ack_all(channel: Channel, leases: list[Lease]) -> None:
 
 
 def reject_all(channel: Channel, leases: list[Lease]) -> None:
-    """On to the dead-letter exchange, or gone."""
+    """Send the messages of these leases to the dead-letter exchange, or drop them."""
     note_settled(leases)
     for lease in leases:
         lease.queue.reject(lease)
@@ -184,6 +185,6 @@ def requeue_all(channel: Channel, leases: list[Lease]) -> None:
 
 
 def _consumer_tag(lease: Lease) -> bytes:
-    """Empty for what basic.get has got."""
+    """The tag of the consumer that holds a lease; empty for a lease of basic.get."""
     tag: str = getattr(lease.holder, "tag", "")
     return tag.encode()

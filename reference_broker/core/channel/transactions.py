@@ -1,4 +1,4 @@
-"""tx.*: what a channel publishes and settles is held back until tx.commit.
+"""Transactions (tx.*): publishes and settlements of a channel are held back until tx.commit.
 
 As in RabbitMQ: routing and all checks are done at once, so a message that is refused closes the
 channel before the commit, and the transaction is lost with it. Only what is new to an exchange or a
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class TransactionSpace:
-    """What the uncommitted transactions of a broker hold together, and may hold.
+    """The bytes that the uncommitted transactions of a broker hold together, and their bound.
 
-    A publisher that is blocked for memory can't commit, so what transactions hold must never be
-    what memory is short of: it is bounded for all of them, well below the watermark.
+    A publisher that is blocked for memory can't commit, so transactions alone must never fill the
+    memory: together they are bounded well below the watermark.
     """
 
     def __init__(self, watermark_bytes: int) -> None:
@@ -47,7 +47,8 @@ class TransactionSpace:
         self.held_bytes = 0
 
     def take(self, size: int) -> None:
-        """Raises :exc:`ChannelException` 406 where there is no room; nothing is taken then."""
+        """Take ``size`` bytes. Raises :exc:`ChannelException` 406 where there is no room; nothing
+        is taken then."""
         if self.held_bytes + size > self.limit_bytes:
             raise ChannelException(
                 ReplyCode.PRECONDITION_FAILED,
@@ -57,7 +58,7 @@ class TransactionSpace:
         self.held_bytes += size
 
     def give_back(self, size: int) -> None:
-        """``size`` was taken before."""
+        """Give back ``size`` bytes that were taken before."""
         self.held_bytes -= size
 
 
@@ -69,7 +70,7 @@ class _Publish(NamedTuple):
     content: Content
     facts: HeaderFacts
     sent: bytes
-    """Its header as it was published, with BCC."""
+    """The header of the message as it was published, with BCC."""
 
 
 class _Settlement(NamedTuple):
@@ -80,11 +81,13 @@ class _Settlement(NamedTuple):
 
 
 QUEUE_BYTES = 8
-"""Of each queue that a held message goes to: routes that depend on the message are not shared."""
+"""Accounted for each queue that a held message goes to: routes that depend on the message are not
+shared."""
 
 
 class Transaction:
-    """What one channel holds back, from tx.select to its end; each commit or rollback empties it.
+    """The publishes and settlements that one channel holds back, from tx.select to its end; each
+    commit or rollback empties it.
 
     ``unacked`` counts the deliveries that are settled and not committed. Call :meth:`rollback`
     before the channel gives its deliveries back.
@@ -101,7 +104,7 @@ class Transaction:
         self.unacked = 0
 
     def __len__(self) -> int:
-        """How many messages wait for the commit."""
+        """The number of messages that wait for the commit."""
         return len(self._publishes)
 
     def publish(
@@ -133,7 +136,7 @@ class Transaction:
         self.unacked += len(leases)
 
     def has_room(self, space: FreeSpace) -> bool:
-        """Whether all of its messages can be logged now."""
+        """True when all messages of the transaction can be logged now."""
         entries = sum(len(publish.queues) for publish in self._publishes)
         plenty = not space.scarce and self._size <= space.plain_bytes
         if not entries or (plenty and entries <= space.plain_entries):
@@ -141,7 +144,7 @@ class Transaction:
         return space.admits(self._size, entries, len(self._publishes))
 
     def commit(self) -> None:
-        """Do it all.
+        """Publish and settle everything that is held.
 
         Raises :exc:`ChannelException` 406 when a queue refused a message; everything else was done
         then, and nothing is held any more.

@@ -1,4 +1,4 @@
-"""May this connection enter a virtual host, or open one more channel?
+"""Admission of a connection to a virtual host, and of one more channel to a connection.
 
 In RabbitMQ's order (rabbit_reader): the virtual host, its limit, the user's limit, the permission.
 The users' and the virtual hosts' limits are counted over what is open: only who has a limit is
@@ -46,8 +46,8 @@ def admitted(connection: Connection, name: str) -> VHost:
 
 
 def may_open_channel(connection: Connection) -> bool:
-    """Whether the connection, and its user on all of them, may open one more channel. If not, the
-    connection is closed (530), without ids of class and method, as in RabbitMQ."""
+    """True when the connection, and its user on all connections, may open one more channel. If not,
+    the connection is closed (530), without ids of class and method, as in RabbitMQ."""
     opened = len(connection.channels)
     if opened >= connection.channel_max:
         text = (

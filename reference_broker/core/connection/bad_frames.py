@@ -1,5 +1,5 @@
-"""What is said about a frame that is none, or that has no place where it came: RabbitMQ's words
-(rabbit_reader's frame errors).
+"""The errors for a malformed frame, and for one that has no place where it came, in RabbitMQ's
+words (rabbit_reader's frame errors).
 
     type 4, all octets = <<"abc">>: unknown_frame
     type 3, first 16 octets = <<"xxxxxxxxxxxxxxxx">>: {invalid_frame_end_marker,65}
@@ -13,7 +13,7 @@ from reference_broker.core.message.header import HEADER_FIXED_SIZE
 from reference_broker.errors import FrameException, ReplyCode
 
 SHOWN_OCTETS = 16
-"""Of a payload: what a text has room for, and enough to see what the client thought it sent."""
+"""Octets of a payload that a text shows: enough to see what the client thought it sent."""
 
 METHOD_IDS_SIZE = 4
 """Class id and method id: the least that a method frame has."""
@@ -40,20 +40,20 @@ def _is_known(kind: int, payload: bytes) -> bool:
 
 
 def misplaced(kind: int, payload: bytes) -> FrameException:
-    """Content on channel 0, or a heartbeat on another one."""
+    """The error for content on channel 0, or a heartbeat on another one."""
     return FrameException(ReplyCode.UNEXPECTED_FRAME, _shown(kind, payload))
 
 
 def no_method() -> FrameException:
-    """Content that follows no method."""
+    """The error for content that follows no method."""
     return FrameException(
         ReplyCode.UNEXPECTED_FRAME, "expected method frame, got non method frame instead"
     )
 
 
 def too_large(kind: int, size: int, frame_max: int) -> FrameException:
-    """Judged by the frame's head, before any of its payload is waited for. The text names what a
-    payload should have at most; eight octets more are let pass."""
+    """The error for a frame that is too large, by its head, before any of its payload is waited
+    for. The text names what a payload should have at most; eight octets more are let pass."""
     limit = frame_max - FRAME_OVERHEAD
     return FrameException(
         ReplyCode.FRAME_ERROR, f"{_shown(kind, b'')}: {{frame_too_large,{size},{limit}}}"
@@ -61,7 +61,7 @@ def too_large(kind: int, size: int, frame_max: int) -> FrameException:
 
 
 def bad_end(kind: int, payload: bytes, octet: int) -> FrameException:
-    """The payload is not followed by the end octet."""
+    """The error for a payload that is not followed by the end octet."""
     return FrameException(
         ReplyCode.FRAME_ERROR, f"{_shown(kind, payload)}: {{invalid_frame_end_marker,{octet}}}"
     )

@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from reference_broker.core.vhost.vhost import VHost
 
 PROTOCOL_HEADERS = (PROTOCOL_HEADER, b"AMQP\x01\x01\x00\x09")
-"""What a client may begin with: the second is that of 0-9, which old clients send and then speak
-0-9-1 (Perl's Net::AMQP). RabbitMQ takes it for the same."""
+"""The headers that a client may begin with: the second is that of 0-9, which old clients send and
+then speak 0-9-1 (Perl's Net::AMQP). RabbitMQ takes it for the same."""
 
 _CLOSING_OR_CLOSED = (ConnectionState.CLOSING, ConnectionState.CLOSED)
 _NOT_TOLD = (ConnectionState.AWAIT_HEADER, ConnectionState.LEAVING)
@@ -74,13 +74,13 @@ class Connection:
 
     ``output`` are the pieces that wait to be sent, ``output_size`` their bytes; ``delivery_limit``
     is the bound above which consumers get nothing (0 while the socket takes no more).
-    ``has_published`` is whether the input that is handled had content in it. A frame may
-    come with ``payload_max`` octets in it, which is ``frame_max``: some clients forget the eight
-    around them, and RabbitMQ lets them. It goes with ``body_frame_max`` at most.
+    ``has_published`` is true when the input that is handled had content in it. A frame may come
+    with ``payload_max`` octets in it, which is ``frame_max``: some clients forget the eight around
+    them, and RabbitMQ lets them. It goes with ``body_frame_max`` at most.
     """
 
     access: Access
-    """What its user may do in its virtual host. Set when the connection is open."""
+    """The permissions of the user in the virtual host. Set when the connection is open."""
 
     def __init__(self, broker: ConnectionBroker, id: int, peer: Peer) -> None:
         self.broker = broker
@@ -124,7 +124,8 @@ class Connection:
     # Inputs
 
     def receive_data(self, data: bytes, now: float, wall_ms: int) -> None:
-        """The client sent ``data``. Never raises for what a client does: a wrong one is closed."""
+        """Handle ``data`` that the client sent. Never raises for what a client does: a wrong one is
+        closed."""
         broker = self.broker
         broker.begin(now, wall_ms)
         self.received_bytes += len(data)
@@ -140,7 +141,7 @@ class Connection:
         broker.alarms.check(self)
 
     def receive_eof(self, now: float, wall_ms: int) -> None:
-        """The socket is gone, in whatever way. May be called again; then it does nothing."""
+        """End the connection, whose socket is gone in whatever way. Idempotent."""
         self.broker.begin(now, wall_ms)
         self._end(ConnectionEvent.LOST, "client closed the TCP connection")
         self.output.clear()
@@ -148,11 +149,12 @@ class Connection:
         self.broker.finish()
 
     def pause_writing(self) -> None:
-        """The socket takes no more for now: leave the output here until ``resume_writing``."""
+        """Give consumers no more, as the socket takes none for now: the output stays here until
+        ``resume_writing``."""
         self.delivery_limit = 0
 
     def resume_writing(self, now: float, wall_ms: int) -> None:
-        """The socket takes more again: take the output, consumers and requests may go on."""
+        """Let consumers and requests go on, as the socket takes more again; take the output."""
         self.broker.begin(now, wall_ms)
         self.delivery_limit = DELIVERY_OUTPUT_BYTES_MAX
         if self.starved:
@@ -179,7 +181,7 @@ class Connection:
         self.mark_dirty()
 
     def send(self, method: Method) -> None:
-        """A method on channel 0."""
+        """Append a method on channel 0."""
         self.write(method_frame(0, method))
 
     def mark_dirty(self) -> None:
@@ -203,7 +205,7 @@ class Connection:
 
     @property
     def wants_reading(self) -> bool:
-        """Whether the shell should read from the socket. Not while publishers are blocked, nor
+        """True when the shell should read from the socket. Not while publishers are blocked, nor
         while a login is checked or more waits, in either direction, than its bound."""
         return not (
             self.blocked
@@ -214,17 +216,17 @@ class Connection:
 
     @property
     def waiting_bytes(self) -> int:
-        """What it holds for either side: output, parked frames, and a frame that is not whole."""
+        """Bytes held for either side: output, parked frames, and a frame that is not whole."""
         return self.output_size + self.parked_bytes + len(self._rest)
 
     @property
     def closed(self) -> bool:
-        """The shell closes the socket, after sending the output."""
+        """True when the shell should close the socket, after sending the output."""
         return self.state is ConnectionState.CLOSED
 
     @property
     def user_name(self) -> str:
-        """Who logged in; empty before."""
+        """Name of the user who logged in; empty before."""
         return "" if self.user is None else self.user.name
 
     @property
@@ -233,13 +235,13 @@ class Connection:
         return self.broker.node_name
 
     def client_can(self, capability: str) -> bool:
-        """Whether the client announced a capability."""
+        """True when the client announced the capability."""
         return self.client_capabilities.get(capability) is True
 
     # Frames
 
     def take_frame(self, kind: int, number: int, payload: bytes) -> None:
-        """Any frame that :func:`take_frames` did not handle itself."""
+        """Handle a frame that :func:`take_frames` did not handle itself."""
         channel = self.channels.get(number)
         in_publish = channel is not None and channel.assembly is not None
         try:
@@ -272,7 +274,7 @@ class Connection:
         self.has_published |= published_before
 
     def publish_assembled(self, channel: Channel, assembly: PublishAssembly) -> None:
-        """The message of ``channel`` had to wait when it was complete."""
+        """Publish the complete message that ``channel`` had to wait with, or refuse it."""
         try:
             publish_assembled(channel, assembly)
         except (AmqpError, WireError) as error:
@@ -322,8 +324,8 @@ class Connection:
         self._take_frames(data)
 
     def _wait_with(self, data: bytes) -> None:
-        """The login is being checked: a client may have sent the rest of its handshake ahead, and
-        nobody knows yet whether it may send anything at all."""
+        """Keep ``data`` while the login is being checked: a client may have sent the rest of its
+        handshake ahead, and may turn out not to be allowed any of it."""
         self._rest += data
         if len(self._rest) > FRAME_SIZE_BEFORE_TUNE:
             self._rest = b""
@@ -340,12 +342,13 @@ class Connection:
     # Channels
 
     def open_channel(self, number: int, vhost: VHost) -> Channel:
-        """A new channel of that number, which is free."""
+        """Make a channel of that number, which is free."""
         self.channels[number] = channel = Channel(self, number, vhost, self.broker)
         return channel
 
     def free_channel(self, number: int) -> None:
-        """The channel of that number is closed: it may be opened again. Idempotent."""
+        """Forget the channel of that number, which is closed: the number may be opened again.
+        Idempotent."""
         self.channels.pop(number, None)
 
     # Becoming open
@@ -360,7 +363,7 @@ class Connection:
         self.client_capabilities = capabilities(properties)
 
     def secured(self, user: User) -> None:
-        """The login is right. What the client sent meanwhile is looked at now."""
+        """Go on after a login that is right, with the frames that the client sent meanwhile."""
         self.user = user
         self.move(ConnectionEvent.LOGGED_IN)
         connection_methods.offer_limits(self)
@@ -369,10 +372,10 @@ class Connection:
             self._take_frames(rest)
 
     def refuse_login(self, error: ConnectionException | None, reason: str) -> None:
-        """The login is wrong: a client that can be told is told so now, and the socket is closed
-        :data:`LOGIN_REFUSED_S` later in any case. ``reason`` is for the log, not for the client.
-        Without an ``error`` no client is told: RabbitMQ is silent about what was no login at all,
-        and clients take that for a timeout."""
+        """End the connection after a login that is wrong: a client that can be told is told so now,
+        and the socket is closed :data:`LOGIN_REFUSED_S` later in any case. ``reason`` is for the
+        log, not for the client. Without an ``error`` no client is told: RabbitMQ is silent about
+        what was no login at all, and clients take that for a timeout."""
         self.end_reason = reason
         if error is not None and self.client_can("authentication_failure_close"):
             self.fail(error)
@@ -382,14 +385,14 @@ class Connection:
         self.mark_dirty()
 
     def tuned(self, tuned: Tuned) -> None:
-        """Both sides agreed on limits: they hold from the next frame on."""
+        """Take over the limits that both sides agreed on, from the next frame on."""
         self.channel_max, self.frame_max, self.heartbeat_s = tuned
         self.payload_max = self.frame_max
         self.body_frame_max = self.frame_max - FRAME_OVERHEAD
         self.heartbeat = Heartbeat(self, self.heartbeat_s)
 
     def opened(self, vhost: VHost) -> None:
-        """The handshake is over."""
+        """Take over the virtual host: the handshake is over."""
         self.vhost = vhost
         self.broker.opened(self)
         self.access = Access(self.broker.access, self.user_name, vhost.name)
@@ -406,13 +409,13 @@ class Connection:
             self.mark_dirty()
 
     def block_in_alarm(self) -> None:
-        """An alarm has begun while a publish of one of its channels waits: block the connection as
-        if it had published just now."""
+        """Block the connection as if it had published just now: an alarm has begun while a publish
+        of one of its channels waits."""
         self.has_published = True
         self.broker.alarms.check(self)
 
     def unblock(self) -> None:
-        """Read from it again, once what it had sent is handled."""
+        """Read from this publisher again, once the frames that it had sent are handled."""
         if self.blocked:
             self.blocked = False
             if self.client_can("connection.blocked"):
@@ -422,8 +425,8 @@ class Connection:
                 self.broker.after(0.0, self._go_on)
 
     def _go_on(self) -> None:
-        """The alarm is over: take what came with the publish that was stopped. New input may have
-        done so already, or the alarm be back."""
+        """Take the frames from the publish on that an alarm, which is over, had stopped. New input
+        may have done so already, or the alarm be back."""
         if self.blocked or self._deaf or self.state is not ConnectionState.OPEN:
             return
         self.has_published = False
@@ -436,8 +439,8 @@ class Connection:
     def fail(self, error: AmqpError) -> None:
         """End the connection with connection.close, and wait for close-ok. Idempotent.
 
-        Whoever has not said yet which protocol it speaks is dropped: no frame means anything to it.
-        So is who has closed already, and was only left to close the socket.
+        A client that has not said yet which protocol it speaks is dropped: no frame means anything
+        to it. So is one that has closed already, and was only left to close the socket.
         """
         if self.state in _CLOSING_OR_CLOSED:
             return
@@ -456,7 +459,7 @@ class Connection:
         self._limit_time(self.broker.after(CLOSE_OK_S, self._close_ok_expired))
 
     def close(self) -> None:
-        """The client closes the connection, or both do at once.
+        """Close the connection for the client, or when both close at once.
 
         The socket is left to the client, for :data:`LEAVING_S` or one heartbeat at most: were it
         closed here while more of the client's octets come in, they would be answered with a reset,
@@ -468,7 +471,7 @@ class Connection:
         self._limit_time(self.broker.after(delay_s, self._leaving_expired))
 
     def close_ok(self) -> None:
-        """The client has seen the broker's connection.close."""
+        """End the connection: the client has seen the broker's connection.close."""
         self._end(ConnectionEvent.CLOSE_OK, self.end_reason)
 
     def drop(self, reason: str) -> None:
@@ -477,7 +480,7 @@ class Connection:
             self._end(ConnectionEvent.DROP, reason)
 
     def _end(self, event: ConnectionEvent, reason: str) -> None:
-        """Leave: every channel gives back what it holds, exclusive queues go."""
+        """End the connection: every channel gives back its messages, exclusive queues go."""
         self.move(event)
         self.end_reason = self.end_reason or reason
         self._limit_time(None)

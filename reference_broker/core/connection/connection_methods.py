@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def begin_handshake(connection: Connection) -> None:
-    """The protocol header was ours."""
+    """Send connection.start, as the protocol header was AMQP 0-9-1's."""
     connection.move(ConnectionEvent.HEADER)
     broker = connection.broker
     offered = mechanisms.offered(broker.mechanisms, connection.peer)
@@ -80,7 +80,7 @@ def _login_checked(connection: Connection, login: User | Refusal) -> None:
 
 
 def offer_limits(connection: Connection) -> None:
-    """The client has logged in."""
+    """Send connection.tune, as the client has logged in."""
     connection.send(handshake.tune(connection.broker.limits))
 
 
@@ -98,7 +98,7 @@ def _open(connection: Connection, method: ConnectionOpen) -> None:
 
 
 def _update_secret(connection: Connection, method: ConnectionUpdateSecret) -> None:
-    """For logins with a token that runs out; a password does not, so there is nothing to keep."""
+    """Answer, and keep nothing: the method is for tokens that run out, and a password does not."""
     connection.send(ConnectionUpdateSecretOk())
 
 

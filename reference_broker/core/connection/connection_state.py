@@ -20,7 +20,8 @@ from reference_broker.core.base.transitions import TransitionTable
 
 @unique
 class ConnectionState(Enum):
-    """Where a connection stands. The value is RabbitMQ's name for it, as its HTTP API shows it."""
+    """The states of a connection. The value is RabbitMQ's name of the state, as its HTTP API shows
+    it."""
 
     AWAIT_HEADER = "pre_init"
     STARTING = "starting"
@@ -35,7 +36,7 @@ class ConnectionState(Enum):
 
 @unique
 class ConnectionEvent(Enum):
-    """What moves a connection from one state to the next."""
+    """The events that move a connection from one state to the next."""
 
     HEADER = "the client's protocol header is ours"
     START_OK = "the client gave name and password"

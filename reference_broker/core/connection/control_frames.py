@@ -1,5 +1,5 @@
-"""Every frame that is not the hot path: which channel it is for, whether it may come now, and what
-is called for it.
+"""Dispatch of all frames beside the hot path: to their channel, by its state, and to the handler of
+their method.
 
 Channel 0 carries the connection's own methods, by state (spec section 2.2.4); the others carry
 everything else. A method that only a broker may send, or that this one doesn't have, is refused.
@@ -43,7 +43,7 @@ _METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {
     **QUEUE_METHODS,
     **BASIC_METHODS,
 }
-"""What a client may send on an open channel, without basic.publish."""
+"""The handlers of all methods that a client may send on an open channel, without basic.publish."""
 
 _ENDING = (ConnectionState.CLOSING, ConnectionState.LEAVING, ConnectionState.CLOSED)
 
@@ -102,7 +102,8 @@ def _take_connection_frame(connection: Connection, kind: int, payload: bytes) ->
 
 
 def _take_last_frames(connection: Connection, kind: int, number: int, payload: bytes) -> None:
-    """After a connection.close: only the answer to the broker's, or the client's own, counts."""
+    """Handle a frame after a connection.close: only the answer to the broker's, or the client's
+    own, counts."""
     if number or connection.state is ConnectionState.CLOSED:
         return
     ids = method_ids(kind, payload)
@@ -163,8 +164,8 @@ def _refusal(method: Method) -> ConnectionException:
 def _take_last_channel_frames(
     connection: Connection, channel: Channel, kind: int, payload: bytes
 ) -> None:
-    """After the broker's channel.close everything is ignored but its answer. A client that closed
-    at the same moment gets its answer too, and still owes us ours."""
+    """Handle a frame after the broker's channel.close: everything is ignored but its answer. A
+    client that closed at the same moment gets its answer too, and still owes us ours."""
     ids = method_ids(kind, payload)
     if ids == (ChannelCloseOk.CLASS_ID, ChannelCloseOk.METHOD_ID):
         channel.close_ok()

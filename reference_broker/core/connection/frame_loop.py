@@ -1,4 +1,5 @@
-"""From the bytes of one read to frames: cut, checked, and handed to their channel.
+"""The frame loop: the bytes of one read are cut into frames, which are checked and handed to their
+channel.
 
     0      1         3          7                    7 + size
     +------+---------+----------+- - - - - - - - - -+------+
@@ -6,8 +7,8 @@
     +------+---------+----------+- - - - - - - - - -+------+
        u8      u16       u32                           u8
 
-What messages are made of (basic.publish with its content, basic.ack) is taken here directly, when
-its channel is open and has nothing half done; all other frames go to ``Connection.take_frame``. A
+The frames of messages (basic.publish with its content, basic.ack) are taken here directly, when
+their channel is open and has nothing half done; all other frames go to ``Connection.take_frame``. A
 read may end anywhere: what is left over is the caller's to keep, and where it ends never changes
 what comes out.
 """
@@ -33,8 +34,8 @@ _METHOD = 1
 
 
 def take_frames(connection: Connection, data: bytes) -> int:
-    """Handle every complete frame of ``data``; returns how many bytes they were. What follows a
-    login that is being checked is left.
+    """Handle every complete frame of ``data``; returns how many bytes they were. Frames behind a
+    login that is being checked are left.
 
     Raises ``FrameException`` (501) where the bytes are no frame: one that is larger than the
     connection's ``payload_max`` (as soon as its head is seen), or does not end in 0xCE. Where the
@@ -81,8 +82,9 @@ def take_frames(connection: Connection, data: bytes) -> int:
 
 
 def first_publish(data: bytes) -> int:
-    """Where the first ``basic.publish`` of ``data`` begins, which begins with a frame; its length
-    when there is none, or when frames can't be told apart: :func:`take_frames` says so then."""
+    """The position of the first ``basic.publish`` in ``data``, which begins with a frame; the
+    length of ``data`` when there is none, or when frames can't be told apart: :func:`take_frames`
+    says so then."""
     position, end = 0, len(data)
     while position + FRAME_HEADER_SIZE + len(PUBLISH) <= end:
         kind, _, size = _FRAME_HEADER.unpack_from(data, position)

@@ -1,4 +1,4 @@
-"""What is negotiated before a connection is open: properties, limits. Pure decisions.
+"""The negotiation of properties and limits before a connection is open. Pure decisions.
 
 Nobody is trusted here: frames are small, only the one method that is due is taken, and a wrong
 login does not learn what was wrong with it.
@@ -31,7 +31,7 @@ CAPABILITIES: dict[str, bool] = {
     "per_consumer_qos": True,
     "direct_reply_to": True,
 }
-"""What RabbitMQ announces too and what works here, and nothing else."""
+"""The capabilities that RabbitMQ announces too and that work here, and no others."""
 
 _TLS_HANDSHAKE = b"\x16\x03"
 _HTTP_METHODS = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN")
@@ -68,7 +68,8 @@ def tune(limits: Limits) -> ConnectionTune:
 
 
 def login_refused(mechanism: str) -> ConnectionException:
-    """Wrong name, wrong password, or a user who may only come from this machine."""
+    """The error for a wrong name, a wrong password, or a user who may only come from this
+    machine."""
     text = (
         f"Login was refused using authentication mechanism {mechanism}."
         " For details see the broker logfile."
@@ -77,7 +78,7 @@ def login_refused(mechanism: str) -> ConnectionException:
 
 
 def negotiated(tune_ok: ConnectionTuneOk, limits: Limits) -> Tuned:
-    """What holds after the client's answer.
+    """The limits that hold after the client's answer.
 
     Raises ``ConnectionException`` (530), in RabbitMQ's words, when the client takes more than it
     was offered, or a frame_max below the protocol's minimum. The heartbeat is the client's choice.
@@ -100,7 +101,7 @@ def _check(name: str, value: int, smallest: int, largest: int) -> None:
 
 
 def capabilities(client_properties: dict[str, Any]) -> dict[str, Any]:
-    """What the client says it can do; a field of another type says nothing."""
+    """The capabilities in the client's properties; a field of another type says nothing."""
     announced = client_properties.get("capabilities")
     return announced if isinstance(announced, dict) else {}
 

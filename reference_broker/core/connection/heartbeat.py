@@ -19,7 +19,7 @@ _LOOKS_PER_INTERVAL = 2
 
 
 class Heartbeat:
-    """Begins with the interval that tune-ok chose; 0 is none at all."""
+    """The heartbeats of one connection, with the interval that tune-ok chose; 0 is none at all."""
 
     __slots__ = ("_connection", "_interval_s", "_silent_looks", "_timer", "received", "sent")
 
@@ -29,13 +29,14 @@ class Heartbeat:
         self._silent_looks = 0
         self._timer: Deadline | None = None
         self.received = True
-        """Set by the connection at each read."""
+        """True when something was received since the last look. Set by the connection at each
+        read."""
         self.sent = True
-        """Set by the connection at each flush."""
+        """True when something was sent since the last look. Set by the connection at each flush."""
         self._arm()
 
     def stop(self) -> None:
-        """The connection ended."""
+        """Stop the timer: the connection ended."""
         self._interval_s = 0
         if self._timer is not None:
             self._timer.cancel()

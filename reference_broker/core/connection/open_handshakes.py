@@ -1,6 +1,5 @@
-"""Who is at the door: sockets that have been accepted and have not opened a virtual host, by the
-address that they come from (:attr:`Peer.origin`).
-"""
+"""The count of open handshakes: sockets that were accepted and have not opened a virtual host, by
+the address that they come from (:attr:`Peer.origin`)."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from reference_broker.core.base.peer import Peer
 
 
 class OpenHandshakes:
-    """Counts them, and lets no address have more than ``per_address_max``."""
+    """Counts open handshakes, and lets no address have more than ``per_address_max``."""
 
     __slots__ = ("_by_origin", "_per_address_max")
 
@@ -17,8 +16,8 @@ class OpenHandshakes:
         self._by_origin: dict[str, int] = {}
 
     def enter(self, peer: Peer) -> bool:
-        """A socket of ``peer`` was accepted. False if that is one too many: then it is not
-        counted."""
+        """Count a socket of ``peer`` that was accepted. False if that is one too many: then it is
+        not counted."""
         origin = peer.origin
         count = self._by_origin.get(origin, 0)
         if count >= self._per_address_max:
@@ -27,12 +26,13 @@ class OpenHandshakes:
         return True
 
     def leave(self, peer: Peer) -> None:
-        """It has opened its virtual host, or is gone. It must have been let in."""
+        """Count a socket of ``peer`` no more: it has opened its virtual host, or is gone. It must
+        have been let in."""
         origin = peer.origin
         self._by_origin[origin] -= 1
         if not self._by_origin[origin]:
             del self._by_origin[origin]
 
     def count(self, peer: Peer) -> int:
-        """Those from where ``peer`` is that are under way."""
+        """The open handshakes of the address that ``peer`` comes from."""
         return self._by_origin.get(peer.origin, 0)

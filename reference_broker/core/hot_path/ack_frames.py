@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
 
 ACK = b"\x00\x3c\x00\x50"
-"""Class 60, method 80: how the payload of a basic.ack frame begins."""
+"""The first octets of the payload of a basic.ack frame: class 60, method 80."""
 
 ACK_SIZE = 13
-"""Of its payload."""
+"""Octets of the payload of a basic.ack frame."""
 
 _ACK_IDS = (60, 80)
 _HEAD_SIZE = 11

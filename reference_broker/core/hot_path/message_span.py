@@ -1,4 +1,5 @@
-"""Where a complete message lies in what was read: the frames of a basic.publish and its content.
+"""The span of a complete message in the octets of a read: the frames of a basic.publish and its
+content.
 
     start             header_at       header_stop             stop
     | method frame    | header payload | CE, body frame's head | body, CE |
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
 
 PUBLISH = b"\x00\x3c\x00\x28"
-"""Class 60, method 40: how the payload of a basic.publish frame begins."""
+"""The first octets of the payload of a basic.publish frame: class 60, method 40."""
 
 _METHOD = 1
 _HEADER = 2
@@ -40,7 +41,8 @@ octets behind that to the one before ``stop``."""
 
 
 class MessageForm(NamedTuple):
-    """How the publishes of one channel look, and how large they may be."""
+    """The form of the publishes of one channel: their frame heads, and the sizes that they may
+    have."""
 
     method: tuple[int, int, bytes]
     header: tuple[int, int, int, int]
@@ -50,8 +52,8 @@ class MessageForm(NamedTuple):
 
 
 def form_of(channel: Channel) -> MessageForm:
-    """What :func:`message_at` has to find for ``channel``: nothing that is so large that it has to
-    ask for room."""
+    """The form that :func:`message_at` has to find for ``channel``: of no message that is so large
+    that it has to ask for room."""
     connection = channel.connection
     number = channel.number
     return MessageForm(

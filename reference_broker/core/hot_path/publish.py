@@ -101,8 +101,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
 def _not_published(
     channel: Channel, error: AmqpError | WireError | NoSpace, start: int, end: int
 ) -> int:
-    """Have the message wait that stands from ``start`` to ``end``, or refuse it; returns where
-    to go on."""
+    """Have the message from ``start`` to ``end`` wait, or refuse it; returns where to go on."""
     if isinstance(error, NoSpace):
         channel.await_room()
         return start
@@ -177,14 +176,15 @@ def _publish_with_care(
 
 
 def _check_sender(channel: Channel, header: bytes) -> bytes:
-    """Whom the message asks to reply to, and whom it says it is from; the header to send on."""
+    """Check reply-to and user-id of a message; returns the header to send on."""
     header = addressed(channel, header)
     _check_user_id(channel, user_id_of(header))
     return header
 
 
 def begin_publish(channel: Channel, payload: bytes) -> None:
-    """A basic.publish frame arrived; its content header is awaited.
+    """Begin to collect a message of which the basic.publish frame arrived; its content header is
+    awaited.
 
     ``payload`` is the method frame's. Raises ``WireError``, and ``ConnectionException`` (540) for
     ``immediate``, which RabbitMQ does not have either.
@@ -206,7 +206,7 @@ def _new_target(channel: Channel, payload: bytes) -> PublishTarget:
 def take_content_frame(
     channel: Channel, assembly: PublishAssembly, kind: int, payload: bytes
 ) -> None:
-    """A frame arrived while a publish is being collected. Publishes when it was the last one.
+    """Add a frame to the message that is being collected, and publish that when it is complete.
 
     Raises ``ConnectionException`` (505) for a frame that has no place here, ``ChannelException``
     (406) for a message that is too large, before any of its body was kept.
@@ -304,9 +304,9 @@ def _check_user_id(channel: Channel, user_id: bytes | None) -> None:
 
 
 def _note_routed(channel: Channel, target: PublishTarget | None, count: int) -> None:
-    """``count`` messages in a row had this target: the exchange's counters, once for all of them.
-    Routes that depend on each message's headers are counted as they are resolved, and what a
-    transaction holds when it is committed."""
+    """Count ``count`` messages in a row that had this target, at their exchange. Routes that depend
+    on each message's headers are counted as they are resolved, and what a transaction holds when it
+    is committed."""
     if target is None or channel.transaction is not None:
         return
     exchange = channel.vhost.exchanges.get(target.exchange)

@@ -1,5 +1,5 @@
-"""A run: messages of one read that follow each other to the same place, put into their queue at
-once.
+"""Runs of publishes: messages of one read that follow each other to the same queue are put into it
+at once.
 
 Most of what a publish costs is the way through the layers, and not the message. So what needs no
 decision of its own is only collected here, and goes the way once for all of them:
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
 
 RUN_MESSAGES = 256
-"""At most: a longer one would not cost less for each."""
+"""Messages of a run, at most: a longer one would not cost less for each."""
 
 HEADER_FIXED = 12
-"""Class, weight and body size, with which a content header begins."""
+"""Octets of class, weight and body size, with which a content header begins."""
 
 _BODY_SIZE_AT = 4
 _BODY = 3
 _MIDDLE = struct.Struct(">BBHI")
-"""Between header and body: the end of one frame, and the head of the other."""
+"""The octets between header and body: the end of one frame, and the head of the other."""
 _body_size = struct.Struct(">Q").unpack_from
 
 
@@ -137,7 +137,7 @@ class PublishRun:
         return len(missed), sum(map(self._octets_of, missed))
 
     def _octets_of(self, content: Content) -> int:
-        """Of the frames that it came in."""
+        """Octets of the frames that the message came in."""
         body_octets = len(content.body) + FRAME_OVERHEAD if content.body else 0
         return self._method_octets + len(content.header) + FRAME_OVERHEAD + body_octets
 

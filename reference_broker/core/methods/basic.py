@@ -1,4 +1,5 @@
-"""basic.*, without basic.publish (:mod:`publish_path`): consuming, getting, settling."""
+"""basic.*, without basic.publish (:mod:`reference_broker.core.hot_path.publish`): consuming,
+getting, settling."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ from reference_broker.core.queue.delivery_counts import shown_content
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 _GET_OK = struct.Struct(">HHQ?")
-"""basic.get-ok, up to the exchange name and routing key; :data:`_COUNT` follows those."""
+"""The payload of basic.get-ok, up to the exchange name and routing key; :data:`_COUNT` follows
+those."""
 _COUNT = struct.Struct(">I")
 
 
@@ -74,7 +76,8 @@ def _consume(channel: Channel, method: BasicConsume) -> None:
 
 
 def _takes_replies(channel: Channel, tag: str, queue_name: str) -> bool:
-    """The channel's reply consumer has the tag. (A second one is refused for another reason.)"""
+    """True when the channel's reply consumer has the tag. (A second one is refused for another
+    reason.)"""
     replies = channel.reply_consumer
     return replies is not None and replies.tag == tag and queue_name != direct_reply.PSEUDO_QUEUE
 
@@ -93,7 +96,8 @@ def _cancel(channel: Channel, method: BasicCancel) -> None:
 
 
 def _cancel_ok(channel: Channel, method: BasicCancelOk) -> None:
-    """A client may answer the broker's own basic.cancel, which asks for no answer (RabbitMQ 4)."""
+    """Do nothing: a client may answer the broker's own basic.cancel, which asks for no answer
+    (RabbitMQ 4)."""
 
 
 def _get(channel: Channel, method: BasicGet) -> None:
@@ -131,7 +135,8 @@ def _get(channel: Channel, method: BasicGet) -> None:
 
 
 def _unacked(channel: Channel) -> int:
-    """With what a transaction has settled: it may come back."""
+    """Unacked deliveries of the channel, with those that a transaction has settled: they may come
+    back."""
     held = 0 if channel.transaction is None else channel.transaction.unacked
     return len(channel.unacked) + held
 

@@ -42,7 +42,8 @@ def _flow(channel: Channel, method: ChannelFlow) -> None:
 
 
 def _access_request(channel: Channel, method: AccessRequest) -> None:
-    """Clients of AMQP 0-8 ask before all else; permissions are checked when something is done."""
+    """Grant the request, with which clients of AMQP 0-8 begin: permissions are checked when
+    something is done."""
     channel.reply(AccessRequestOk())
 
 

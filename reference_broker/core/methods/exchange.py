@@ -36,7 +36,8 @@ def _declare(channel: Channel, method: ExchangeDeclare) -> None:
 
 
 def _is_durable(channel: Channel, name: str) -> bool:
-    """A name that nobody has may have been deleted just now, and that not yet be on disk."""
+    """True when the -ok for this exchange has to wait for the disk. A name that is free may have
+    been deleted just now, and that not yet be on disk."""
     exchange = channel.vhost.exchanges.get(name)
     return exchange is None or exchange.durable
 

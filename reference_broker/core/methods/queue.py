@@ -68,9 +68,9 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
 
 
 def _consumer_count(queue: Queue) -> int:
-    """RabbitMQ's count. Of a quorum queue it has those who may get messages now (so none of those
-    who wait to be the single active consumer), and who holds one: a consumer that was cancelled
-    meanwhile, and each basic.get by itself."""
+    """The consumer count in declare-ok, as RabbitMQ has it. Of a quorum queue it has those who may
+    get messages now (so none of those who wait to be the single active consumer), and who holds
+    one: a consumer that was cancelled meanwhile, and each basic.get by itself."""
     if queue.delivery_counts is None:
         return len(queue.consumers)
     counted: dict[object, None] = {}
@@ -86,13 +86,15 @@ def _consumer_count(queue: Queue) -> int:
 
 
 def _is_durable(channel: Channel, name: str) -> bool:
-    """A name that nobody has may have been deleted just now, and that not yet be on disk."""
+    """True when the -ok for this queue has to wait for the disk. A name that is free may have been
+    deleted just now, and that not yet be on disk."""
     queue = channel.vhost.queues.get(name)
     return queue is None or queue.durable
 
 
 def _binding_key(channel: Channel, method: QueueBind | QueueUnbind) -> str:
-    """RabbitMQ: with queue and routing key both left empty, both are the queue's name."""
+    """The binding key of a method. With queue and routing key both left empty, both are the name of
+    the queue declared last (RabbitMQ)."""
     if not method.queue and not method.routing_key:
         return named_queue(channel, "")
     return method.routing_key

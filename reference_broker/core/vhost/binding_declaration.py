@@ -19,7 +19,7 @@ from reference_broker.core.vhost.topology import Topology, survives_restart
 
 
 class BindingEnds(NamedTuple):
-    """What a client wants to bind, or to unbind."""
+    """The source and the destination of a binding that a client wants to add or remove."""
 
     source: str
     destination: str
@@ -52,7 +52,7 @@ class BindingEnds(NamedTuple):
         vhost_name: str,
         owner: object | None,
     ) -> bool:
-        """Whether both ends survive a restart.
+        """True when both ends survive a restart, and so the binding would.
 
         Raises :exc:`ChannelException`: 404 for the source, then for the destination, 406 for a key
         or arguments that the source can't take, 405 for another connection's queue.

@@ -7,8 +7,8 @@ While a virtual host is traced, its exchange ``amq.rabbitmq.trace`` gets
     deliver.QUEUE       for one that went out, to a consumer or by basic.get
 
 with the message's body, and what it was in the headers. The copies are not traced themselves, nor
-are they dead letters, transfers, or what comes over HTTP. They are transient, and nobody waits for
-them: a queue that refuses one has not got it.
+are they dead letters, transfers, or what comes over HTTP. They are transient and never confirmed:
+one that a queue refuses is lost.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class Firehose:
     def published(
         self, channel: TracedChannel, queues: Sequence[Queue], content: Content, sent: bytes
     ) -> None:
-        """``content`` came in over ``channel`` and goes to ``queues``. ``sent`` is its header as it
-        was published, with BCC."""
+        """Copy a message that came in over ``channel`` and goes to ``queues``. ``sent`` is its
+        header as it was published, with BCC."""
         exchange, key = split_route(content.route)
         headers = headers_of(sent)
         keys = [key, *cc_keys(headers, "CC"), *cc_keys(headers, "BCC")]
@@ -104,7 +104,7 @@ class Firehose:
         self._emit(b"publish." + exchange, channel, content, keys, {"routed_queues": routed})
 
     def delivered(self, leases: Iterable[Lease]) -> None:
-        """``leases`` were handed out, to a consumer or to a channel that asked for them."""
+        """Copy the messages of ``leases``, which were handed out to a consumer or by basic.get."""
         for lease in leases:
             channel = cast(TracedHolder, lease.holder).channel
             content = lease.content
@@ -149,7 +149,7 @@ class Firehose:
 
 
 def _properties(header: bytes) -> dict[str, Any]:
-    """Those of the message, by name; times are seconds, as RabbitMQ gives them."""
+    """The properties of the message, by name; times are seconds, as RabbitMQ gives them."""
     properties = decode_header(header)[1]
     found: dict[str, Any] = {}
     for field in fields(properties):
@@ -166,6 +166,6 @@ def _properties(header: bytes) -> dict[str, Any]:
 
 
 def _text(value: str | bytes) -> Typed:
-    """A long string of these octets, which need not be UTF-8."""
+    """A long string of the octets of ``value``, which need not be UTF-8."""
     octets = value.encode(errors="surrogateescape") if isinstance(value, str) else value
     return Typed("S", octets)

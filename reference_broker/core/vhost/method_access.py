@@ -1,9 +1,10 @@
-"""May this user do that? The checks of the protocol's methods, in RabbitMQ's order and words.
+"""Permission checks of AMQP methods, in RabbitMQ's order and words.
 
 One :class:`Access` for a user in a virtual host: a connection has one, a request over HTTP makes
 one. Each ``require_`` raises :exc:`ChannelException` 403, or nothing happens. What was granted is
-remembered until somebody's permissions change, so that a consumer or a repeated basic.get costs
-one look-up; a publish remembers it with its route (:mod:`publish_path`) and costs none.
+remembered until somebody's permissions change, so that a consumer or a repeated basic.get costs one
+look-up; a publish remembers it with its route
+(:mod:`~reference_broker.core.channel.publish_target`) and costs none.
 """
 
 from __future__ import annotations
@@ -30,29 +31,30 @@ GRANTED_MAX = 1_024
 """Checks that one connection remembers."""
 
 DEFAULT_EXCHANGE_NAME = "amq.default"
-"""What patterns are matched against, and texts say, for the exchange without a name."""
+"""The name of the exchange without a name, for patterns and in texts."""
 
 _DEAD_LETTER_EXCHANGE = "x-dead-letter-exchange"
 
 
 class DeclareAccess(Protocol):
-    """What declaring asks: a name may be known only then, and arguments count for new objects."""
+    """The permissions that a declaration asks for: a name may be known only then, and arguments
+    count for new objects."""
 
     def require(self, action: Action, kind: Kind, name: str) -> None:
-        """The object may be configured, written to or read from."""
+        """Raise unless the object may be configured, written to or read from."""
         ...
 
     def require_dead_lettering(self, queue: str, arguments: Mapping[str, Any]) -> None:
-        """A new queue's dead letters may go where its arguments say."""
+        """Raise unless a new queue's dead letters may go where its arguments say."""
         ...
 
     def require_alternate(self, exchange: str, arguments: Mapping[str, Any]) -> None:
-        """A new exchange's unroutable messages may go where its arguments say."""
+        """Raise unless a new exchange's unroutable messages may go where its arguments say."""
         ...
 
 
 class _Unrestricted:
-    """The broker's own management."""
+    """The access of the broker's own management: everything is granted."""
 
     def require(self, action: Action, kind: Kind, name: str) -> None:
         """Granted."""
@@ -68,7 +70,7 @@ UNRESTRICTED: DeclareAccess = _Unrestricted()
 
 
 class Access:
-    """One user in one virtual host."""
+    """The permissions of one user in one virtual host."""
 
     __slots__ = ("_control", "_granted", "_user", "_version", "_vhost")
 
@@ -104,7 +106,7 @@ class Access:
         self._granted[key] = None
 
     def require_topic(self, action: Action, exchange: Exchange, key: str) -> None:
-        """``key`` may be written to, or bound to (read from), a topic exchange."""
+        """Raise unless ``key`` may be written to, or bound to (read from), a topic exchange."""
         if exchange.type is not ExchangeType.TOPIC:
             return
         topics = self._control.topic_permission(self._user, self._vhost, exchange.name)
@@ -122,7 +124,8 @@ class Access:
     # Methods that ask for more than one thing
 
     def require_publish(self, exchange: str) -> None:
-        """Before the exchange is looked for."""
+        """Raise unless the user may publish to the exchange. To be called before that is looked
+        for."""
         if not self._granted_before((Action.WRITE, "exchange", exchange)):
             # It is looked for as it is, and need not be text.
             self._require(Action.WRITE, "exchange", exchange, exchange)
@@ -130,8 +133,8 @@ class Access:
     def require_binding(
         self, vhost: VHost, source: str, destination: str, key: str, *, to_queue: bool
     ) -> None:
-        """Binding and unbinding; before either end is looked for. The default exchange is refused
-        in other words, by whoever looks for it."""
+        """Raise unless the user may bind and unbind these ends. To be called before either is
+        looked for. The default exchange is refused in other words, by whoever looks for it."""
         source = cleaned(source)
         if DEFAULT_EXCHANGE in (source, None if to_queue else cleaned(destination)):
             return

@@ -1,4 +1,4 @@
-"""The policies of a virtual host: which there are, and that its queues and exchanges have them.
+"""The policies of a virtual host, and their application to its queues and exchanges.
 
 The law: what is set is in the journal when the method returns, and an object that is declared has
 its policies from its first moment. What was there before gets them through :mod:`policy_sweep`.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from reference_broker.core.journal.journal import Journal
 
 MAX_POLICIES = 1_000
-"""Of each kind in a virtual host: every declaration is matched with all of them, about a
+"""Policies of each kind in a virtual host: every declaration is matched with all of them, about a
 microsecond each."""
 
 
@@ -52,7 +52,8 @@ class PolicyHost(Protocol):
 
 
 class Policies:
-    """``changed`` is called after a change that can alter a route."""
+    """The policies of one virtual host. ``changed`` is called after a change that can alter a
+    route."""
 
     def __init__(self, host: PolicyHost, ids: Ids, changed: Callable[[], None]) -> None:
         self._host = host
@@ -63,7 +64,7 @@ class Policies:
         self._rerouted = False
 
     def of(self, kind: PolicyKind) -> list[Policy]:
-        """All of a kind, best first."""
+        """All policies of a kind, best first."""
         return list(self._tables[kind])
 
     def get(self, kind: PolicyKind, name: str) -> Policy | None:
@@ -72,7 +73,7 @@ class Policies:
 
     @property
     def under_way(self) -> bool:
-        """A change is still on its way to some queue or exchange."""
+        """True while a change has not reached every queue and exchange."""
         return self._sweep.under_way
 
     # Changing
@@ -110,13 +111,13 @@ class Policies:
     # What is declared
 
     def adopt_queue(self, queue: Queue) -> None:
-        """``queue`` is a new one, and holds nothing yet."""
+        """Give ``queue``, which is new and holds nothing yet, its policies."""
         policies = self._for(queue)
         if any(policies):
             apply_to_queue(queue, policies)
 
     def adopt_exchange(self, exchange: Exchange) -> None:
-        """``exchange`` is a new one, which no route leads through yet."""
+        """Give ``exchange``, which is new and in no route yet, its policies."""
         policies = self._for(exchange)
         if any(policies):
             apply_to_exchange(exchange, policies)
@@ -133,7 +134,7 @@ class Policies:
     # What a sweep asks
 
     def subjects(self) -> Iterable[Subject]:
-        """Exchanges first: there are fewer."""
+        """All exchanges and queues; exchanges first, as there are fewer."""
         return [*self._host.exchanges.values(), *self._host.queues.values()]
 
     def refresh(self, subject: Subject) -> int:

@@ -1,4 +1,5 @@
-"""What policies do to a queue and to an exchange: their arguments and its policies come to one.
+"""The effect of policies on a queue or an exchange: its arguments and its policies become one set
+of limits.
 
 The law: of a number the smallest of argument, policy and operator policy holds; of all else the
 argument, if there is one (rabbit_amqqueue_process, rabbit_policy). Limits are values that a queue
@@ -33,7 +34,8 @@ _SMALLEST = {
 """Keys of which the smallest value holds, and the field of :class:`QueueArguments` for each."""
 
 _TIMES = ("message-ttl", "expires")
-"""A policy's have no upper bound in RabbitMQ; more than ten years is as good as ten years."""
+"""Keys whose value is a time. A policy's has no upper bound in RabbitMQ; more than ten years is as
+good as ten years."""
 
 _ARGUMENT_WINS = {
     "dead-letter-exchange": "dead_letter_exchange",
@@ -44,7 +46,7 @@ _ARGUMENT_WINS = {
 def effective_limits(
     own: QueueArguments, arguments: Mapping[str, Any], definition: Mapping[str, Any]
 ) -> QueueArguments:
-    """``own``, which is what ``arguments`` came to, with what policies add and cut."""
+    """``own``, the limits that ``arguments`` ask for, with the additions and cuts of policies."""
     changes: dict[str, Any] = {}
     for key, field in _SMALLEST.items():
         if key in definition:
@@ -65,14 +67,14 @@ def effective_limits(
 
 
 def apply_to_queue(queue: Queue, policies: AppliedPolicies) -> None:
-    """From now on these policies apply to ``queue``. Its dead letters wait in the list of its
+    """Apply these policies to ``queue`` from now on. Its dead letters wait in the list of its
     environment: the caller drains it."""
     limits = effective_limits(queue.own_limits, queue.arguments, policies.definition())
     queue.take_limits(limits, policies)
 
 
 def apply_to_exchange(exchange: Exchange, policies: AppliedPolicies) -> bool:
-    """From now on these policies apply to ``exchange``; whether messages may take other ways."""
+    """Apply these policies to ``exchange`` from now on; true when routes may have changed."""
     exchange.policies = policies
     before = exchange.alternate
     exchange.alternate = exchange.arguments.get(

@@ -1,4 +1,5 @@
-"""A policy has changed: every queue and exchange that this concerns is looked at, in slices.
+"""The sweep after a change of a policy: every queue and exchange that it concerns is looked at, in
+slices.
 
 The law: the first slice is done within the input that made the change, the rest in ticks that
 follow each other at once, so that a virtual host of ten thousand queues stops nobody. Each object
@@ -20,7 +21,7 @@ SLICE_WORK = 1_000
 one too, and an object that is given its policies anew as ``REFRESH_WORK``: some milliseconds."""
 
 REFRESH_WORK = 8
-"""A new match with all policies and new limits take so many times what one look takes."""
+"""The cost of a match with all policies and of new limits, in looks."""
 
 SWEEPS_MAX = 16
 """Changes that may be under way at once. One more, and all become one sweep that looks at
@@ -34,15 +35,16 @@ class SweepPort(Protocol):
     """The virtual host's policies, as a sweep sees them."""
 
     def subjects(self) -> Iterable[Subject]:
-        """All exchanges and queues that there are now."""
+        """All exchanges and queues that exist now."""
         ...
 
     def refresh(self, subject: Subject) -> int:
-        """Give it what the policies say now, if it is still there; how many messages went."""
+        """Give an object the policies that match it now, if it still exists; returns how many
+        messages a new limit has cut off."""
         ...
 
     def swept(self) -> None:
-        """A slice has ended."""
+        """Called when a slice has ended."""
         ...
 
     def go_on_later(self, callback: Callable[[], None]) -> None:
@@ -51,7 +53,7 @@ class SweepPort(Protocol):
 
 
 class PolicySweep:
-    """The work list of one virtual host."""
+    """The changes of policies that are under way in one virtual host."""
 
     def __init__(self, port: SweepPort) -> None:
         self._port = port
@@ -60,7 +62,7 @@ class PolicySweep:
 
     @property
     def under_way(self) -> bool:
-        """Some objects may not have been looked at yet."""
+        """True while some objects may not have been looked at."""
         return bool(self._sweeps)
 
     def start(self, concerns: Concerns) -> None:
@@ -90,7 +92,7 @@ class PolicySweep:
 
 
 class _Sweep:
-    """One change, and what is still to be looked at for it."""
+    """One change, and the objects that are still to be looked at for it."""
 
     __slots__ = ("_left", "concerns")
 

@@ -1,4 +1,4 @@
-"""Dead letters go back to where they came from: the queue in which a message died first.
+"""Reprocessing of dead letters: a message goes back to the queue in which it died first.
 
 Straight into that queue, and not through its exchange, whose other queues have had the message.
 Only if the queue is gone, the exchange and routing key of the first death decide. The way from
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """Where a message died first, and how it had been published to there."""
+    """The queue in which a message died first, and the exchange and routing key of its publish."""
 
     queue: str
     exchange: str
@@ -33,7 +33,7 @@ class Origin(NamedTuple):
 
 
 def origin_of(header: bytes) -> Origin | None:
-    """The first death that a content header tells of; ``None`` for one without."""
+    """The first death in a content header; ``None`` for a header without any."""
     try:
         headers = headers_of(header)
     except ConnectionException:  # a table that can't be read
@@ -79,7 +79,8 @@ def reprocess(lease: Lease, vhost: VHost, access: Access) -> bool:
 
 
 def _targets(origin: Origin, letter: Content, vhost: VHost, access: Access) -> list[Queue]:
-    """None at all if one of them refuses: the others would get the message again next time."""
+    """The queues that the message goes to; none at all if one of them refuses, as the others would
+    get the message again next time."""
     own = vhost.queues.get(origin.queue)
     if own is not None:
         queues: list[Queue] = [own]

@@ -46,7 +46,8 @@ from reference_broker.core.queue.queue import Queue
 
 
 class Topology:
-    """``exchanges`` and ``queues`` are in order of declaration; only methods here change them.
+    """The objects of one virtual host. ``exchanges`` and ``queues`` are in order of declaration;
+    only methods here change them.
 
     ``changed`` is called after every change that can alter a route.
     """
@@ -65,7 +66,7 @@ class Topology:
     # Adding. Each raises what encoding a definition raises, before anything is changed.
 
     def add_exchange(self, exchange: Exchange) -> None:
-        """``exchange`` is a new one, and its name is free."""
+        """Add an exchange whose name is free, with its inner queues."""
         if exchange.durable:
             key = exchange_key(self._vhost_name, exchange.name)
             self._journal.define(key, encode_exchange(exchange))
@@ -89,7 +90,7 @@ class Topology:
         queue.delete()
 
     def add_queue(self, queue: Queue) -> None:
-        """``queue`` is a new one, and its name is free."""
+        """Add a queue whose name is free, with its deduplication window."""
         if survives_restart(queue):
             wanted = QueueDefinition(queue.id, queue.name, queue.auto_delete, queue.arguments)
             key = queue_key(self._vhost_name, queue.name)
@@ -103,7 +104,8 @@ class Topology:
         self.queues[queue.name] = self.queues_by_id[queue.id] = queue
 
     def add_binding(self, binding: Binding) -> None:
-        """``binding`` is a new one, its ends exist, and its source can take its arguments."""
+        """Add a binding that is not there yet. Its ends exist, and its source can take its
+        arguments."""
         if binding.durable:
             key = binding_key(self._vhost_name, binding)
             self._journal.define(key, encode_binding(binding))
@@ -113,14 +115,14 @@ class Topology:
     # Removing
 
     def drop_exchange(self, exchange: Exchange) -> None:
-        """Remove it with its inner queues and every binding from it and to it, and the auto-delete
-        exchanges that those were the last bindings of."""
+        """Remove the exchange with its inner queues and every binding from it and to it, and the
+        auto-delete exchanges that those were the last bindings of."""
         self._drop_bindings(self._take_out(exchange))
         self._changed()
 
     def drop_queue(self, queue: Queue) -> None:
-        """Remove it with its bindings, and the auto-delete exchanges that those were the last
-        bindings of. The queue itself is left alone."""
+        """Remove the queue with its bindings, and the auto-delete exchanges that those were the
+        last bindings of. Its messages and consumers are left alone."""
         if survives_restart(queue):
             self._journal.define(queue_key(self._vhost_name, queue.name), None)
         del self.queues[queue.name], self.queues_by_id[queue.id]
@@ -130,12 +132,14 @@ class Topology:
         self._changed()
 
     def drop_binding(self, binding: Binding) -> None:
-        """Remove it, and its source if that is an auto-delete exchange without another."""
+        """Remove the binding, and its source if that is an auto-delete exchange without another
+        binding."""
         self._drop_bindings([binding])
         self._changed()
 
     def _drop_bindings(self, bindings: Iterable[Binding]) -> None:
-        """A work list and no recursion: a chain of auto-delete exchanges may be long."""
+        """Remove the bindings, with a work list and no recursion: a chain of auto-delete exchanges
+        may be long."""
         doomed = deque(bindings)
         while doomed:
             binding = doomed.popleft()
@@ -153,7 +157,8 @@ class Topology:
                 doomed.extend(self._take_out(source))
 
     def _take_out(self, exchange: Exchange) -> list[Binding]:
-        """Remove the exchange with its inner queues; the bindings that have lost an end by it."""
+        """Remove the exchange with its inner queues; returns the bindings that have lost an end by
+        it."""
         if exchange.durable:
             self._journal.define(exchange_key(self._vhost_name, exchange.name), None)
         del self.exchanges[exchange.name]
@@ -193,8 +198,8 @@ class Topology:
         make_queue: Callable[[QueueDefinition, int | None], Queue],
         make_inner: Callable[[Exchange, Mapping[str, int]], None],
     ) -> None:
-        """Take up what the journal holds of this virtual host, in the order in which it was
-        declared. What has lost an end, or its exchange, is removed from the journal.
+        """Take up the definitions of this virtual host, in the order of their declaration. A
+        binding that has lost an end, or an inner queue its owner, is removed from the journal.
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """
@@ -245,7 +250,7 @@ class Topology:
             self._forget_inner(kind, left)
 
     def _inner_ids(self, kind: str, definitions: Mapping[str, bytes]) -> dict[str, int]:
-        """By the name of the owner."""
+        """Ids of the inner queues of a kind, by the names of their owners."""
         prefix = key_prefix(kind, self._vhost_name)
         return {
             key.removeprefix(prefix): decode_queue(value).id
@@ -253,7 +258,7 @@ class Topology:
         }
 
     def _forget_inner(self, kind: str, owner_names: Iterable[str]) -> None:
-        """They have lost their owner."""
+        """Remove inner queues that have lost their owners from the journal."""
         for name in owner_names:
             self._journal.define(inner_queue_key(kind, self._vhost_name, name), None)
 
@@ -267,7 +272,8 @@ class Topology:
 
 
 def survives_restart(queue: Queue) -> bool:
-    """An exclusive queue ends with its connection, and so at a restart, durable or not."""
+    """True for a queue that outlives a restart: an exclusive one ends with its connection, durable
+    or not."""
     return queue.durable and queue.owner is None
 
 

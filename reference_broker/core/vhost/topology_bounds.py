@@ -1,4 +1,4 @@
-"""How much a virtual host's clients may declare (law 7).
+"""Bounds on the queues, exchanges and bindings of a virtual host (law 7).
 
 What exists already may be declared again at the bound, and what the journal holds is restored
 beyond it.
@@ -32,7 +32,7 @@ class TopologyBounds:
     max_bindings: int = MAX_BINDINGS
 
     def with_queues_at_most(self, count: int | None) -> TopologyBounds:
-        """These, or with fewer queues; ``None`` is no other limit."""
+        """These bounds with ``most`` queues, if that is fewer; ``None`` is no other limit."""
         return self if count is None else replace(self, max_queues=min(count, self.max_queues))
 
     def check_queues(self, count: int, name: str, vhost_name: str) -> None:

@@ -40,12 +40,12 @@ class Traffic(NamedTuple):
     redeliver: int = 0
 
     def plus(self, other: Traffic) -> Traffic:
-        """Both together."""
+        """The sum of both."""
         return Traffic(*map(int.__add__, self, other))
 
 
 def traffic_of_queue(queue: Queue) -> Traffic:
-    """What has gone out of a queue so far: what consumers and getters do with it, and no more."""
+    """The counts of a queue so far: deliveries, gets and their acks."""
     automatic = queue.delivered_no_ack + queue.got_no_ack
     return Traffic(
         ack=queue.acked - automatic,
@@ -61,20 +61,20 @@ def traffic_of_queue(queue: Queue) -> Traffic:
 def count_routed(
     vhost: VHost, exchange: Exchange, queues: Iterable[Queue], instead_of: Iterable[Queue] = ()
 ) -> None:
-    """One message was routed to these by ``exchange``; ``instead_of`` those that are counted for it
-    elsewhere."""
+    """Count a message that ``exchange`` routed to ``queues``; ``instead_of`` are queues that are
+    counted for it elsewhere."""
     routed = _shown(vhost, queues) - _shown(vhost, instead_of)
     exchange.routed += routed
     vhost.traffic.routed += routed
 
 
 def _shown(vhost: VHost, queues: Iterable[Queue]) -> int:
-    """What an exchange holds back or has seen is in queues too, which are none to anybody else."""
+    """The number of ``queues`` that a client can see: inner queues do not count."""
     return sum(vhost.queues.get(queue.name) is queue for queue in queues)
 
 
 class VHostTraffic:
-    """What has gone through a virtual host. ``past`` is that of channels that are gone, and of
+    """The message counts of a virtual host. ``past`` are those of channels that are gone, and of
     requests of the management API, which have none.
 
     Channels and queues are counted when they come and go. ``queues_declared`` counts those that
@@ -97,15 +97,15 @@ class VHostTraffic:
         self.routed = 0
         """Messages put into queues: one for each queue that a message was routed to."""
         self.received_bytes = self.sent_bytes = 0
-        """Of connections that are gone."""
+        """Bytes of connections that are gone."""
 
     def channel_ended(self, traffic: Traffic) -> None:
-        """A channel ended, with these counts. To be called once for each channel."""
+        """Count a channel that ended, and add its counts. To be called once for each."""
         self.channels_closed += 1
         self.past = self.past.plus(traffic)
 
     def queue_deleted(self, queue: Queue) -> None:
-        """To be called once for each queue."""
+        """Count a queue that was deleted. To be called once for each."""
         self.queues_deleted += 1
         self._add_of_type(queue.limits.queue_type, traffic_of_queue(queue))
 

@@ -1,4 +1,5 @@
-"""A virtual host: what a client may do to exchanges, queues and bindings, and where messages go.
+"""A virtual host: the declaration and deletion of exchanges, queues and bindings, and the routes of
+messages.
 
 The law: a method that is refused has changed nothing, and when a method returns, everything of it
 that is durable is in the journal. The checks are in :mod:`exchange_declaration`,
@@ -70,7 +71,7 @@ class CancelledConsumer(Protocol):
     """A consumer, as far as the deletion of its queue concerns it."""
 
     def cancelled_by_broker(self) -> None:
-        """The queue is gone."""
+        """Tell the client that the queue is gone."""
         ...
 
 
@@ -146,7 +147,7 @@ class VHost:
         self.dispatch_dirty()
 
     def reroute(self) -> None:
-        """Routes that were resolved, or allowed to somebody, must be asked for again."""
+        """Have every route that was resolved, or allowed to somebody, asked for again."""
         self._topology_changed()
 
     # Exchanges
@@ -219,11 +220,11 @@ class VHost:
 
     @property
     def loading(self) -> bool:
-        """Recovery is not over: an exchange or a queue does not know yet all that it has seen."""
+        """True while, after a start, some deduplication window is still to be read."""
         return any(window.loading for window in self.windows())
 
     def windows(self) -> list[DeduplicationPort]:
-        """What exchanges and queues have seen."""
+        """The deduplication windows of exchanges and queues."""
         of_exchanges = [exchange.deduplication for exchange in self.exchanges.values()]
         of_queues = [queue.deduplication for queue in self.queues.values()]
         return [window for window in (*of_exchanges, *of_queues) if window is not None]
@@ -347,12 +348,13 @@ class VHost:
         return queue
 
     def release_exclusive(self, owner: object) -> None:
-        """The connection is gone: so are its exclusive queues, in order of declaration."""
+        """Delete the exclusive queues of a connection that is gone, in order of declaration."""
         for queue in list(self._exclusive.get(owner, {}).values()):
             self._drop_queue(queue)
 
     def _drop_queue(self, queue: Queue, answer: Callable[[], None] = lambda: None) -> None:
-        """Consumers are told last: then everything is as they will find it."""
+        """Delete the queue. Its consumers are told last: then everything is as they will find
+        it."""
         if self.queues.get(queue.name) is not queue:
             return
         self._topology.drop_queue(queue)
@@ -489,18 +491,18 @@ class VHost:
         self._dirty.dispatch()
 
     def queue_expired(self, queue: Queue) -> None:
-        """``x-expires`` ran out."""
+        """Delete a queue whose ``x-expires`` ran out."""
         self._drop_queue(queue)
 
     def queue_unused(self, queue: Queue) -> None:
-        """The last consumer of an auto-delete queue is gone."""
+        """Delete an auto-delete queue: its last consumer is gone."""
         self._drop_queue(queue)
 
     # Recovery
 
     def restore(self, definitions: Mapping[str, bytes]) -> None:
-        """Take up what the journal holds of this virtual host, and leave what it holds of others.
-        Call it before anything else happens here. Messages follow, by :meth:`Queue.restore`.
+        """Take up the definitions of this virtual host, and leave those of others. Call it before
+        anything else happens here. Messages follow, by :meth:`Queue.restore`.
 
         Raises :exc:`Corrupt` for a definition that can't be read.
         """

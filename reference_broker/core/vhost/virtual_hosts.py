@@ -20,7 +20,8 @@ _TOPOLOGY_KINDS = (EXCHANGE, QUEUE, BINDING)
 
 
 class VirtualHosts:
-    """``by_name`` is in order of making, and read only. ``make`` gives an empty one."""
+    """The virtual hosts of one broker. ``by_name`` is in order of making, and read only. ``make``
+    gives an empty one."""
 
     def __init__(self, journal: Journal, make: Callable[[str], VHost]) -> None:
         self.by_name: dict[str, VHost] = {}
@@ -29,12 +30,12 @@ class VirtualHosts:
         self.assume(DEFAULT_VHOST)
 
     def assume(self, name: str) -> VHost:
-        """A virtual host that is not in the journal yet."""
+        """Make a virtual host, without a word in the journal."""
         self.by_name[name] = vhost = self._make(name)
         return vhost
 
     def put(self, name: str, info: VHostInfo) -> VHost:
-        """Make the virtual host, or change what is kept of it."""
+        """Make the virtual host, or change its labels and limits."""
         self._journal.define(
             access_definition.key_of(access_definition.VHOST, name),
             access_definition.encode_vhost(info),
@@ -44,14 +45,14 @@ class VirtualHosts:
         return vhost
 
     def remove(self, vhost: VHost) -> None:
-        """Delete it and everything in it. Nobody may be connected to it any more."""
+        """Delete the virtual host and everything in it. Nobody may be connected to it any more."""
         vhost.delete_everything()
         del self.by_name[vhost.name]
         self._journal.define(access_definition.key_of(access_definition.VHOST, vhost.name), None)
 
     def restore(self, definitions: Mapping[str, bytes]) -> None:
-        """Take up what the journal holds, objects included; the default one alone where it holds
-        none. Raises :exc:`Corrupt`."""
+        """Take up the virtual hosts of the journal and everything in them; the default one alone
+        where there are none. Raises :exc:`Corrupt`."""
         kept = dict(access_definition.stored(definitions, access_definition.VHOST))
         names = [name for (name,) in kept]
         for key in sorted(definitions):

@@ -51,7 +51,7 @@ def publish(client: LoneClient, name: str, count: int, size: int, *, persistent:
 
 
 def bodies(lone: LoneBroker, journal: RecordingJournal, client: LoneClient) -> list[int]:
-    """What a consumer without acks gets, while the disk answers."""
+    """The messages that a consumer without acks gets, while the disk answers."""
     client.send(1, BasicConsume("q", "t", no_ack=True))
     got: list[int] = []
     while True:

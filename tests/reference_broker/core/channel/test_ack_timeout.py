@@ -1,4 +1,5 @@
-"""What a client holds for too long: taken back, its consumer cancelled, and a late ack harmless."""
+"""A delivery that is held for too long: taken back, its consumer cancelled, and a late ack
+harmless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many resolved targets are remembered, by one channel and by all of them."""
+"""The number of resolved targets that are remembered, by one channel and by all of them."""
 
 from __future__ import annotations
 

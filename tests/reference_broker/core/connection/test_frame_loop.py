@@ -1,5 +1,5 @@
-"""Where the first basic.publish of some input begins. Everything else about the loop is tested
-through a connection (test_connection.py, test_publish_path.py)."""
+"""The position of the first basic.publish of some input. Everything else about the loop is tested
+through a connection (test_connection.py, test_publish.py)."""
 
 from __future__ import annotations
 

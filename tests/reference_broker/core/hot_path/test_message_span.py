@@ -1,4 +1,4 @@
-"""Where a message lies in a read: complete and well-formed, or not at all."""
+"""The span of a message in a read: complete and well-formed, or none."""
 
 from __future__ import annotations
 

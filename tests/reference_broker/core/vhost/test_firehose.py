@@ -53,7 +53,7 @@ class Traced:
         self.lone.broker.vhosts["/"].describe(VHostInfo(tracing=on))
 
     def seen(self, queue: str) -> list[Seen]:
-        """What a queue of the firehose has: routing key, body, and headers."""
+        """The copies in a queue of the firehose: routing key, body, and headers."""
         vhost = self.lone.broker.vhosts["/"]
         found = []
         while (lease := vhost.queues[queue].get(self)) is not None:

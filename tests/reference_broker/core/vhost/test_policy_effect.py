@@ -1,4 +1,4 @@
-"""What policies do to one queue and one exchange."""
+"""The effect of policies on one queue and one exchange."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a dead letter came from."""
+"""The origin of a dead letter."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ RETRIES = 2
 def compare_suites(
     brokers: Brokers, folder: Path, suites: Iterable[Suite] = SUITES
 ) -> Iterator[Verdict]:
-    """One verdict per suite. Raises what :mod:`.workshop` and :mod:`.session` raise."""
+    """One verdict per suite. Raises what :mod:`workshop` and :mod:`session` raise."""
     workshop = Workshop(folder)
     reasons = known_differences()
     for suite in suites:

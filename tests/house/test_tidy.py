@@ -5,14 +5,20 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE_LINES_MAX = 600
+SOURCE_LINES_MAX = 540
+TEST_LINES_MAX = 560
 FUNCTION_LINES_MAX = 60
+FOLDER_MODULES_MAX = 20
+PREFIX_MODULES_MAX = 3
+"""More modules with one prefix are a folder in disguise."""
 MEDIAN_LINES = (40, 200)
 SOURCE_FOLDERS = (
     "mqkit",
@@ -32,6 +38,19 @@ UNFINISHED = re.compile(
 REGISTRY_HOSTS = re.compile(
     r"https?://[\w.-]*(" + "|".join(["py" + "pi", "pythonhos" + "ted", "npm" + "js"]) + r")[\w.-]*"
 )
+VAGUE = re.compile(r"(What|Where|Whether|How)\b")
+MODULE_ROLE = re.compile(r":mod:`~?([\w.]+)`")
+LAW = re.compile(r"\b[Ll]aws? (\d+)\b")
+DOCUMENT = re.compile(r"[\w/-]*\w\.md\b")
+SHOWN_AS_HELP = {
+    "bench/mqkit_bench/broker/command.py:broker",
+    "bench/mqkit_bench/startup.py:startup",
+    "cli/mqkit_cli/topology/command.py:diff_command",
+    "cli/mqkit_cli/topology/command.py:export_command",
+    "cli/mqkit_cli/topology/command.py:plan_command",
+    "interop/__main__.py:differences",
+}
+"""Commands whose docstring is the text of ``--help``, which users know."""
 SLEEPS = re.compile(r"\btime\.sleep\(|(?:asyncio|anyio)\.sleep\((?!0\))")
 
 
@@ -63,7 +82,31 @@ def relative(path: Path) -> str:
 
 def test_no_file_is_too_long() -> None:
     sizes = {relative(p): p.read_text().count("\n") for p in tracked(".py")}
-    assert {name: n for name, n in sizes.items() if n > FILE_LINES_MAX} == {}
+    bounds = {name: TEST_LINES_MAX if "tests" in name else SOURCE_LINES_MAX for name in sizes}
+    assert {name: n for name, n in sizes.items() if n > bounds[name]} == {}
+
+
+def modules_by_folder() -> dict[Path, list[str]]:
+    found: dict[Path, list[str]] = {}
+    for path in sources():
+        if not path.stem.startswith("__"):
+            found.setdefault(path.parent, []).append(path.stem)
+    return found
+
+
+def test_a_folder_is_a_room_and_no_corridor() -> None:
+    sizes = {relative(folder): len(names) for folder, names in modules_by_folder().items()}
+    assert {folder: n for folder, n in sizes.items() if n > FOLDER_MODULES_MAX} == {}
+
+
+def test_no_prefix_is_a_folder_in_disguise() -> None:
+    prefixes = Counter(
+        (relative(folder), name.partition("_")[0])
+        for folder, names in modules_by_folder().items()
+        for name in names
+        if "_" in name
+    )
+    assert {place: n for place, n in prefixes.items() if n > PREFIX_MODULES_MAX} == {}
 
 
 def test_the_median_file_is_short() -> None:
@@ -89,6 +132,63 @@ def test_every_module_says_what_it_is_for() -> None:
         if not (ast.get_docstring(ast.parse(p.read_text())) or "").strip(".")
     ]
     assert silent == []
+
+
+def docstrings(path: Path) -> Iterator[tuple[str, str]]:
+    """Of modules, classes and functions, and the strings under constants and attributes; each with
+    the name of what it stands in."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for line in node.body:
+                if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant):
+                    yield getattr(node, "name", ""), str(line.value.value)
+
+
+def test_a_docstring_names_its_subject() -> None:
+    vague = [
+        f"{relative(path)}:{name}: {text.splitlines()[0]}"
+        for path in tracked(".py")
+        for name, text in docstrings(path)
+        if VAGUE.match(text) and f"{relative(path)}:{name}" not in SHOWN_AS_HELP
+    ]
+    assert vague == []
+
+
+def test_a_module_that_a_docstring_refers_to_is_there() -> None:
+    """By its whole name, or by its own within the repository."""
+    paths = [path.relative_to(ROOT).with_suffix("").parts for path in tracked(".py")]
+    known = {part for parts in paths for part in parts} | sys.stdlib_module_names
+    gone = [
+        f"{relative(path)}: {module}"
+        for path in tracked(".py")
+        for module in MODULE_ROLE.findall(path.read_text())
+        if not known.issuperset(module.split("."))
+    ]
+    assert gone == []
+
+
+def test_a_law_that_is_cited_is_in_the_architecture() -> None:
+    architecture = (ROOT / "ARCHITECTURE.md").read_text()
+    _, _, behind = architecture.partition("\n## The laws of the broker\n")
+    laws = set(re.findall(r"^(\d+)\. \*\*", behind.partition("\n## ")[0], re.MULTILINE))
+    cited = {
+        (relative(path), number)
+        for path in tracked(".py", ".md")
+        for number in LAW.findall(path.read_text())
+    }
+    assert len(cited) > 20
+    assert sorted((name, number) for name, number in cited if number not in laws) == []
+
+
+def test_no_document_is_cited_that_is_not_in_the_repository() -> None:
+    names = {path.name for path in tracked(".md")}
+    found = {
+        (relative(path), document)
+        for path in tracked(".py", ".md", ".toml", "Makefile", "run")
+        for document in DOCUMENT.findall(path.read_text())
+        if document.rpartition("/")[2] not in names
+    }
+    assert sorted(found) == []
 
 
 def test_files_are_named_for_their_noun() -> None:

@@ -5,7 +5,7 @@ entry for each durable queue that takes it; then it is in the indexes. Nothing i
 two, so that a journaled entry and an indexed one are the same set. A queue keeps the message in
 memory as well, unless the journal has it and the queue's window is full.
 
-What an exchange or a queue has seen (:mod:`seen_keys`) is there to drop repetitions by a publisher,
+A deduplication window (:mod:`deduplication_window`) is there to drop repetitions by a publisher,
 so it is asked when a message is published, and at no other time:
 
     publish, by a client or over HTTP     asked, and the message is noted where it is new

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.binding_table import BindingTable
@@ -42,7 +44,13 @@ from reference_broker.core.journal.definition_keys import (
     key_prefix,
 )
 from reference_broker.core.journal.journal import Journal
+from reference_broker.core.queue.delayed_returns import restore_delays
+from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.queue_declaration import stored_queue
+
+if TYPE_CHECKING:
+    from reference_broker.core.vhost.vhost import VHost
 
 
 class Topology:
@@ -279,3 +287,17 @@ def survives_restart(queue: Queue) -> bool:
 
 def _implicit_binding(queue_name: str) -> Binding:
     return Binding(DEFAULT_EXCHANGE, queue_name, queue_name)
+
+
+def restore_vhost(vhost: VHost, topology: Topology, definitions: Mapping[str, bytes]) -> None:
+    """Take up the definitions of ``vhost`` into it and its ``topology``, both new: policies first,
+    since queues and exchanges have theirs from the first moment.
+
+    Raises :exc:`Corrupt` for a definition that can't be read.
+    """
+    vhost.policies.restore(definitions)
+    topology.restore(definitions, partial(stored_queue, vhost), vhost.inner_queues.restore_exchange)
+    restore_counts(definitions, vhost.name, vhost.queues_by_id, vhost.journal)
+    restore_delays(definitions, vhost.name, vhost.queues_by_id, vhost.journal)
+    for exchange in vhost.exchanges.values():
+        vhost.policies.adopt_exchange(exchange)

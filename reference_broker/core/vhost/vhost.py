@@ -60,8 +60,7 @@ from reference_broker.core.vhost.queue_declaration import (
     new_queue,
     require_access,
 )
-from reference_broker.core.vhost.recovery import restore_vhost
-from reference_broker.core.vhost.topology import Topology
+from reference_broker.core.vhost.topology import Topology, restore_vhost
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.traffic import VHostTraffic
 from reference_broker.errors import ChannelException, ReplyCode

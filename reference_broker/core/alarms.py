@@ -1,4 +1,5 @@
-"""Resource alarms: while one is on, connections that publish are not read any more (law 7).
+"""Resource alarms: while one is on, a connection is not read any more from its next publish on
+(law 7).
 
 As in RabbitMQ it is a connection's next publish that counts, and it waits for the end of the alarm
 with all that was sent behind it: one that has published before, and now asks for a message or wants

@@ -1,9 +1,10 @@
 """The broker: one object that holds virtual hosts, connections, ledger and timers, and passes each
 input through them. Wiring only.
 
-Every input begins by saying what time it is, and ends the same way: queues that were touched hand
-out, the ledger writes its lines, the memory is looked at. What came of it is in the output of the
-connections listed in ``dirty_connections``, and in the journal's pending batch.
+Every input begins with :meth:`Broker.begin`, which takes the time, and ends with
+:meth:`Broker.finish`: queues that were touched hand out messages, the ledger enters the promises of
+this input, and the bytes in memory are compared with the watermark. The results are in the output
+of the connections listed in ``dirty_connections``, and in the journal's pending batch.
 
     shell                                        core
     connect(peer), connection.receive_data  ->   output, journal records

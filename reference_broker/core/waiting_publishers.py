@@ -2,8 +2,9 @@
 
 A channel that waits is SUSPENDED (law 5): its later frames are parked in order, other channels of
 its connection go on, and beyond ``PARKED_BYTES_MAX`` the connection is not read any more. On a
-healthy disk that is a moment, while the next segment is made; nobody is told. When there is no room
-for one the disk alarm comes, which says connection.blocked to those that wait, too.
+healthy disk that is a moment, while the next segment is made; nobody is told. When the disk has no
+room for the next segment, the disk alarm says connection.blocked to those that wait, too. (The log
+decides who waits, ``store/log/free_space.py``; ``hot_path/publish.py`` asks it.)
 """
 
 from __future__ import annotations

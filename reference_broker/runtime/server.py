@@ -80,6 +80,9 @@ class Server:
 
     def __init__(self, config: ServerConfig) -> None:
         self.config = config
+        tls = config.tls
+        login_from = LoginFrom.DISTINGUISHED_NAME if tls is None else tls.login_from
+        self._tls_of = partial(tls_session, login_from=login_from)
         self._disk_free_limit_bytes = config.limits.disk_free_limit_bytes
         self._protocols: dict[int, ConnectionProtocol] = {}
         self._refusals = PacedLog(_log.warning, time.monotonic)
@@ -173,10 +176,7 @@ class Server:
             self._listeners.append(server)
 
     def _protocol(self) -> ConnectionProtocol:
-        tls = self.config.tls
-        login_from = LoginFrom.DISTINGUISHED_NAME if tls is None else tls.login_from
-        tls_of = partial(tls_session, login_from=login_from)
-        return ConnectionProtocol(self, self._loop, tls_of)
+        return ConnectionProtocol(self, self._loop, self._tls_of)
 
     async def _close_connections(self) -> None:
         """Listen no more, and return when every connection is closed."""

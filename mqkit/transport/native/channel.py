@@ -15,7 +15,7 @@ from mqkit.drafts import new_delivery
 from mqkit.errors import Closed, ConfigurationError, MqkitError, StaleDelivery
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
-from mqkit.transport.confirms import ConfirmLedger, Settled
+from mqkit.pool.confirms import ConfirmLedger, Settled
 from mqkit.transport.native.acks import Acks
 from mqkit.transport.native.decoding import Content, properties_of
 from mqkit.transport.native.encoding import append_publishes

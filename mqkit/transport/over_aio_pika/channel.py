@@ -16,7 +16,7 @@ from mqkit.declaration import Binding, Exchange, Queue, QueueState
 from mqkit.errors import ConfigurationError, MqkitError, StaleDelivery
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
-from mqkit.transport.confirms import ConfirmLedger, Settled
+from mqkit.pool.confirms import ConfirmLedger, Settled
 from mqkit.transport.over_aio_pika.content import Assembly, content_frames
 from mqkit.transport.over_aio_pika.frames import FrameChannel, State
 from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery

@@ -28,7 +28,7 @@ from pika import spec
 from mqkit.errors import Closed, MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
-from mqkit.transport.confirms import ConfirmLedger
+from mqkit.pool.confirms import ConfirmLedger
 from mqkit.transport.over_pika.loop import LoopThread
 from mqkit.transport.over_pika.properties import from_pika, to_pika
 from mqkit.transport.over_pika.window import Window

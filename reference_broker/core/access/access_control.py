@@ -29,8 +29,9 @@ LOOPBACK_USERS = frozenset(("guest",))
 
 
 class AccessControl:
-    """Who may do what. ``version`` rises with every change of a permission, and ``changed`` is
-    called after it with the virtual host. ``users`` is for reading; they are changed here."""
+    """Users and their permissions. ``version`` rises with each change of a permission; then
+    ``changed`` is called with the name of the virtual host. Read ``users`` as you like, and change
+    them by the methods here."""
 
     def __init__(self, users: UserStore, journal: Journal, changed: Callable[[str], None]) -> None:
         self.users = users

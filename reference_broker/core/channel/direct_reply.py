@@ -95,7 +95,8 @@ class DirectReplies:
 def consume(channel: Channel, tag: str, *, no_ack: bool) -> None:
     """basic.consume from the pseudo-queue: once per channel at a time.
 
-    Raises :exc:`ChannelException` 406 where the client would acknowledge, or does it already.
+    Raises :exc:`ChannelException` 406 without ``no_ack``, and where the channel consumes from it
+    already.
     """
     if channel.reply_consumer is not None:
         raise _refusal("reply consumer already set")

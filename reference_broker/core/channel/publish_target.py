@@ -108,7 +108,7 @@ class TargetMemory:
         targets[arguments] = target
 
     def forget(self, channel: Channel) -> None:
-        """Drop a channel's targets, which mean nothing any more or have to make room.
+        """Drop the remembered targets of a channel: it has ended, or has too many of them.
         Idempotent."""
         self.taken -= max(0, len(channel.targets) - CHANNEL_TARGETS_MAX)
         channel.targets.clear()

@@ -12,9 +12,9 @@ The order is RabbitMQ's too: there are programs that compare the table as it is 
 ``x-last-death-{queue,reason,exchange}`` at each (RabbitMQ 4). When the same (queue, reason) comes
 again, its table moves to the front and counts on, and keeps the time and keys of its first time.
 
-A client may publish a dead letter again with its headers; then they are counted on (RabbitMQ up to
-3.12; later ones start over). An ``x-death`` without ``x-last-death-queue`` beside it never was a
-dead letter's, and is replaced.
+A client may publish a dead letter again with its headers; then this broker counts on, as RabbitMQ
+does up to 3.12. (Later ones start over.) An ``x-death`` without ``x-last-death-queue`` beside it
+never was a dead letter's, and is replaced.
 """
 
 from __future__ import annotations

@@ -31,6 +31,6 @@ class RandomMatcher:
     def match(
         self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
     ) -> list[Binding]:
-        """One binding, another one at another call; none where nothing is bound."""
+        """One binding, drawn anew at each call; none where nothing is bound."""
         bindings = self._bindings.all()
         return [bindings[self._draws.below(len(bindings))]] if bindings else []

@@ -23,7 +23,7 @@ FRONT_LEVEL = 256
 
 
 def first_sequence(epoch: int, level: int = 0) -> int:
-    """The first sequence that a queue gives out in the run ``epoch``."""
+    """The first sequence of a priority level in ``epoch``, which is one more at each start."""
     return level << LEVEL_SHIFT | epoch << EPOCH_SHIFT
 
 

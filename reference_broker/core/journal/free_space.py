@@ -23,9 +23,9 @@ class FreeSpace(Protocol):
     scarce: bool
     """Each publish has to ask :meth:`admits`, whatever its size."""
     plain_bytes: int
-    """A message of a larger header and body has to ask at any time."""
+    """A message whose header and body are larger asks :meth:`admits` even when not ``scarce``."""
     plain_entries: int
-    """So has one that goes to more queues."""
+    """A message that goes to more queues asks :meth:`admits` even when not ``scarce``."""
 
     def listen(self, became_scarce: Callable[[], None]) -> None:
         """Have ``became_scarce`` called whenever ``scarce`` becomes true, in the middle of whatever

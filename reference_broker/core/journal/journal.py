@@ -78,8 +78,8 @@ class EntrySource(Protocol):
 
 
 class Fetched(NamedTuple):
-    """The answer to a fetch: what was read, by sequence. ``None`` is a message that is damaged on
-    disk: it can't be had any more."""
+    """The answer to a fetch: pairs of a sequence and its message. ``None`` is a message that is
+    damaged on disk: it can't be had any more."""
 
     queue_id: int
     contents: Sequence[tuple[int, Content | None]]

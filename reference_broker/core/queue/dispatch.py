@@ -89,8 +89,8 @@ def _ring_of(consumer: ConsumerPort) -> Ring:
 
 
 def hand_out(queue: Queue) -> None:
-    """One round: deliver until nothing is ready, the next message has to be read, or nobody has
-    capacity."""
+    """Deliver until no message is ready, the next one has to be read from disk first, or no
+    consumer has capacity."""
     for ring in queue.rotation.rings:
         _serve(queue, ring)
 

@@ -116,7 +116,7 @@ class LengthLimit:
             env.deadlines.at(env.moment.wall_ms, lambda: self._cut(queue))
 
     def _cut(self, queue: Queue) -> None:
-        """A tick: go on, if this is still the queue's limit."""
+        """Go on dropping in a later tick, if this is still the limit of the queue."""
         self._cutting = False
         if queue.length_limit is self and not queue.deleted:
             self.enforce(queue)

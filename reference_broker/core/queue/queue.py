@@ -333,7 +333,7 @@ class Queue:
         self._keep(sequence, content, keep or content.position < 0)
 
     def _keep(self, sequence: int, content: Content, keep: bool) -> None:
-        """The message is ready again: in memory, or not."""
+        """Hold the content of a message that is ready, or (without ``keep``) read it later."""
         if keep:
             self.contents[sequence] = content
         else:

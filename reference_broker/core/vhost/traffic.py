@@ -61,8 +61,8 @@ def traffic_of_queue(queue: Queue) -> Traffic:
 def count_routed(
     vhost: VHost, exchange: Exchange, queues: Iterable[Queue], instead_of: Iterable[Queue] = ()
 ) -> None:
-    """Count a message that ``exchange`` routed to ``queues``; ``instead_of`` are queues that are
-    counted for it elsewhere."""
+    """Count a message that ``exchange`` routed to ``queues``; less those of
+    ``instead_of``, for which the message is counted elsewhere."""
     routed = _shown(vhost, queues) - _shown(vhost, instead_of)
     exchange.routed += routed
     vhost.traffic.routed += routed

@@ -20,8 +20,8 @@ _TOPOLOGY_KINDS = (EXCHANGE, QUEUE, BINDING)
 
 
 class VirtualHosts:
-    """The virtual hosts of one broker. ``by_name`` is in order of making, and read only. ``make``
-    gives an empty one."""
+    """The virtual hosts of one broker. ``by_name`` is in order of making, and read only. The
+    argument ``make`` is a function that returns an empty virtual host of that name."""
 
     def __init__(self, journal: Journal, make: Callable[[str], VHost]) -> None:
         self.by_name: dict[str, VHost] = {}

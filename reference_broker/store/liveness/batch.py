@@ -12,7 +12,8 @@ from reference_broker.store.liveness.liveness import SegmentUse
 
 @dataclass(slots=True)
 class Batch:
-    """Perform ``operations`` in order, then hand the batch to ``Log.batch_synced``."""
+    """Disk operations that are performed together: all in their order, and then hand the batch back
+    to ``Log.batch_synced``."""
 
     operations: Sequence[Operation]
     end: int

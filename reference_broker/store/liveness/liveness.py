@@ -1,16 +1,17 @@
 """Which segments may be deleted, and which are worth rewriting. Counted in bytes of the log.
 
 The law: a segment may go when no live message is in it, and when every ack, requeue and move in it
-that refers to another segment refers to one that is gone, or has been taken over by it in a
-rewriting. Otherwise a message whose ack was synced would come back. "Gone" means that the deletion
-itself is durable, which is why :meth:`Liveness.removed` is called only after the directory was
-synced.
+that refers to another segment refers to one that is gone, or that was rewritten without the entry
+in question. Otherwise a message whose ack was synced would come back. "Gone" means that the
+deletion itself is durable, which is why :meth:`Liveness.removed` is called only after the directory
+was synced.
 
 Definitions are needed until a later snapshot, in another segment, has carried them on.
 
 A message that nobody takes keeps its segment; its neighbours' acks would keep the next one too, and
 so on to the end of the log. So a segment that is less than half needed is rewritten: the acks and
-requeues that refer to it are *baked* into the new file, and their own segments are free of them.
+requeues that refer to it are *baked* into the new file, and the segments that had them until then
+may go.
 """
 
 from __future__ import annotations

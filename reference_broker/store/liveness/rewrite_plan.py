@@ -56,7 +56,7 @@ class Span(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class RewritePlan:
-    """The content of the new segment."""
+    """The plan of one rewriting: its sources, and the records that the new segment will have."""
 
     name: SegmentName
     """Of the new segment: a higher generation of the first source's."""

@@ -64,11 +64,12 @@ class Spare:
         return usual and not (self._least_bytes or self._refused_bytes)
 
     def want(self, least_bytes: int) -> None:
-        """It has to be so large for one of those that wait. Idempotent."""
+        """Have the next spare segment hold ``least_bytes``: a message that waits is so large.
+        Idempotent."""
         self._least_bytes = max(self._least_bytes, least_bytes)
 
     def want_no_more(self) -> None:
-        """Nobody waits. Idempotent."""
+        """No message waits any more: the usual size will do. Idempotent."""
         self._least_bytes = 0
 
     def ask(self, size_bytes: int) -> int:

@@ -7,7 +7,7 @@ import pytest
 from mqkit.errors import ChannelError, ConnectionLost, ConnectionRefused, MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Rejected, RejectReason, Unknown
-from mqkit.transport.attribution import outcomes_at_close
+from mqkit.pool.attribution import outcomes_at_close
 
 TO_A = Message("a", "k", b"12345")
 TO_B = Message("b", "k", b"1234567890")

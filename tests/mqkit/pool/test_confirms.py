@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mqkit.errors import ConnectionLost
 from mqkit.message import Message, Properties
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
-from mqkit.transport.confirms import ConfirmLedger, Settled
+from mqkit.pool.confirms import ConfirmLedger, Settled
 
 T = TypeVar("T")
 

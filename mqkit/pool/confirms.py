@@ -25,7 +25,7 @@ from mqkit.drafts import new_confirmed
 from mqkit.errors import MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason
-from mqkit.transport.attribution import outcomes_at_close
+from mqkit.pool.attribution import outcomes_at_close
 
 Owner = TypeVar("Owner")
 

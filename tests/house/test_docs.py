@@ -117,7 +117,7 @@ def test_every_internal_link_leads_somewhere(page: Path) -> None:
 def test_every_module_that_is_named_by_its_path_is_there(page: Path) -> None:
     """In code spans: from the repository's root, or from the folder of a product's half."""
     roots = [ROOT, ROOT / "reference_broker", ROOT / "reference_broker" / "core", ROOT / "mqkit"]
-    named = [code for code in CODE.findall(page.read_text()) if MODULE_PATH.match(code)]
+    named = [code for code in CODE.findall(prose(page)) if MODULE_PATH.match(code)]
     gone = [code for code in named if not any((root / code).is_file() for root in roots)]
     assert gone == []
 

@@ -24,7 +24,7 @@ install: $(STAMP)  ## make .venv with everything in it
 demo: $(STAMP)  ## the whole product on 20,000 real flight records, with its ledger
 	@$(BIN)/mqkit demo
 
-check: $(STAMP) format lint types imports tests-fast  ## the fast part of the tests, for daily work (under a minute)
+check: $(STAMP) format lint types imports tests-fast  ## the fast part of the tests, for daily work (under two minutes)
 
 test: $(STAMP) format lint types imports  ## everything: format, lint, types, import rules, all tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal

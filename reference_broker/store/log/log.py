@@ -26,14 +26,9 @@ from reference_broker.core.message.content import Content
 from reference_broker.store.disk import ports
 from reference_broker.store.format import record
 from reference_broker.store.format.checksum import PREFERRED, ChecksumKind
-from reference_broker.store.format.footer import (
-    ENTRY_ROOM,
-    NOTE_ROOM,
-)
+from reference_broker.store.format.footer import ENTRY_ROOM, NOTE_ROOM
 from reference_broker.store.format.record import FRAME, FRAME_BYTES, RANGE_BYTES, RecordType
-from reference_broker.store.format.segment import (
-    SEGMENT_BYTES,
-)
+from reference_broker.store.format.segment import SEGMENT_BYTES
 from reference_broker.store.liveness.batch import Batch
 from reference_broker.store.liveness.definitions import Definitions
 from reference_broker.store.liveness.fetch_request import FetchRequest
@@ -41,11 +36,7 @@ from reference_broker.store.liveness.liveness import Liveness
 from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult, Source
 from reference_broker.store.log.deletions import Deletions
 from reference_broker.store.log.foreign_ranges_by_segment import AckRow
-from reference_broker.store.log.free_space import (
-    FOREIGN_RANGES_SLACK,
-    MESSAGE_ROOM,
-    SLACK,
-)
+from reference_broker.store.log.free_space import FOREIGN_RANGES_SLACK, MESSAGE_ROOM, SLACK
 from reference_broker.store.log.pages import Pages
 from reference_broker.store.log.publish_run import (
     BODY_PIECE_BYTES,

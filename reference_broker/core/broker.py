@@ -47,6 +47,7 @@ from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.vhost.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.waiting_publishers import WaitingPublishers
+from reference_broker.core.work.budget import Budget
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
 
 
@@ -78,6 +79,7 @@ class Broker:
         secret: bytes = b"",
         mechanisms: frozenset[str] = DEFAULT_MECHANISMS,
         node_name: str = "mqkit@localhost",
+        budget: Budget | None = None,
     ) -> None:
         self.journal = journal
         self.node_name = node_name
@@ -96,6 +98,7 @@ class Broker:
         self.direct_replies = DirectReplies()
         self.transactions = TransactionSpace(self.limits.memory_high_watermark_bytes)
         self.window = window or MemoryWindow()
+        self.budget = budget or Budget()
         self.alarms = Alarms(self)
         self.waiting_publishers = WaitingPublishers(journal.free_space)
         journal.free_space.listen(self._room_became_scarce)
@@ -131,6 +134,7 @@ class Broker:
             ids=self.ids,
             window=self.window,
             dirty=self._dirty_queues,
+            budget=self.budget,
         )
 
     def _access_changed(self, vhost_name: str) -> None:

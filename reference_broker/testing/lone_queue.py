@@ -30,6 +30,7 @@ from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.firehose import Firehose
+from reference_broker.core.work.budget import Budget
 from reference_broker.testing.recording_journal import RecordingJournal
 
 
@@ -95,6 +96,7 @@ class QueueHost:
         self.deadlines = Deadlines()
         self.vhost_name = "/"
         self.window = MemoryWindow()
+        self.budget = Budget()
         self.dead_letters = DeadLetters(self)
         self.firehose: Firehose | None = None
         self.queues: dict[str, Queue] = {}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.death import Death, DeathReason
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.work.budget import Budget
 
 
 class ConsumerPort(Protocol):
@@ -121,6 +122,8 @@ class QueueEnvironment(Protocol):
     deadlines: Deadlines
     vhost_name: str
     window: MemoryWindow
+    budget: Budget
+    """Units of work that are left in this turn."""
 
     @property
     def dead_letters(self) -> DeadLettersPort:

@@ -63,6 +63,7 @@ from reference_broker.core.vhost.queue_declaration import (
 from reference_broker.core.vhost.topology import Topology, restore_vhost
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.traffic import VHostTraffic
+from reference_broker.core.work.budget import Budget
 from reference_broker.errors import ChannelException, ReplyCode
 
 
@@ -82,8 +83,8 @@ class VHost:
     resolved holds while ``topology_version`` stays the same. ``owner`` is always the connection
     that asks; ``None`` is the broker's own management, which owns nothing.
 
-    ``ids``, ``window`` and ``dirty``, the queues to be dispatched, must be the same objects for all
-    virtual hosts of a broker.
+    ``ids``, ``window``, ``budget`` and ``dirty``, the queues to be dispatched, must be the same
+    objects for all virtual hosts of a broker.
     """
 
     def __init__(
@@ -97,12 +98,14 @@ class VHost:
         window: MemoryWindow | None = None,
         bounds: TopologyBounds | None = None,
         dirty: DirtyQueues | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.name = self.vhost_name = name
         self.journal = journal
         self.moment = moment
         self.deadlines = deadlines
         self.window = window or MemoryWindow()
+        self.budget = budget or Budget()
         self._own_bounds = bounds or TopologyBounds()
         self.traffic = VHostTraffic()
         self.topology_version = 0

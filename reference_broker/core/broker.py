@@ -11,6 +11,10 @@ of the connections listed in ``dirty_connections``, and in the journal's pending
     synced(position), disk_failed()         ->   confirms, -oks
     fetched(answers)                        ->   deliveries of what was on disk
     tick()  no later than next_deadline()   ->   heartbeats, expiries
+    go_on() once a turn while has_work      ->   what earlier turns had no time for
+
+The shell refills ``budget`` at the end of each turn of its loop. Inputs that come when it is spent
+are taken, and wait for a later turn.
 """
 
 from __future__ import annotations
@@ -48,6 +52,7 @@ from reference_broker.core.vhost.virtual_hosts import DEFAULT_VHOST as DEFAULT_V
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.waiting_publishers import WaitingPublishers
 from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.portions import Portions
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
 
 
@@ -109,7 +114,9 @@ class Broker:
         self.connections: dict[int, Connection] = {}
         self._awaited_ends: dict[int, list[Callable[[], None]]] = {}
         self.dirty_connections: list[Connection] = []
-        self._dirty_queues = DirtyQueues()
+        self.work = Portions(self.budget)
+        """Work that is left over from earlier turns."""
+        self._touched: list[DirtyQueues] = []
         self.global_parameters = GlobalParameters(journal)
         self._virtual_hosts = VirtualHosts(journal, self._make_vhost)
         self.vhosts: Mapping[str, VHost] = self._virtual_hosts.by_name
@@ -133,7 +140,7 @@ class Broker:
             deadlines=self.deadlines,
             ids=self.ids,
             window=self.window,
-            dirty=self._dirty_queues,
+            touched=self._touched,
             budget=self.budget,
         )
 
@@ -276,6 +283,17 @@ class Broker:
         self.deadlines.fire(wall_ms)
         self.finish()
 
+    @property
+    def has_work(self) -> bool:
+        """True while work is left over: call :meth:`go_on` once in each turn of the loop."""
+        return bool(self.work)
+
+    def go_on(self, now: float, wall_ms: int) -> None:
+        """Do what one turn has time for of the work that is left over."""
+        self.begin(now, wall_ms)
+        self.work.run()
+        self.finish()
+
     def next_deadline(self) -> float | None:
         """The monotonic second at which :meth:`tick` has something to do; ``None`` for never.
 
@@ -335,8 +353,16 @@ class Broker:
 
     def finish(self) -> None:
         """End an input: queues hand out messages, promises are kept or written down."""
-        self._dirty_queues.dispatch()
+        self._dispatch()
         self.ledger.close_batch()
+
+    def _dispatch(self) -> None:
+        """Have the queues that were touched hand out messages; those that the turn has no time for
+        go on in the next one."""
+        while self._touched:
+            dirty = self._touched.pop()
+            if not dirty.advance():
+                self.work.add(dirty)
 
     def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
         """Run ``callback`` in the first :meth:`tick` after ``delay_s`` from now."""

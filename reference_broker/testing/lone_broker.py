@@ -42,6 +42,7 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Journal, MemoryJournal
+from reference_broker.core.work.budget import UNLIMITED_UNITS, Budget
 
 FRAME_MAX = 131_072
 """Frame size, in octets, that a client asks for when nothing else is said."""
@@ -70,7 +71,9 @@ class LoneBroker:
     name as the password.
 
     ``broker`` is the real one: look inside, or change it within an input. ``journal`` is a
-    :class:`MemoryJournal` unless one is given; ``now_s`` and ``wall_ms`` are the clock.
+    :class:`MemoryJournal` unless one is given; ``now_s`` and ``wall_ms`` are the clock. A turn has
+    as many ``units`` of work as you say; what a client sends, and time that passes, has as many
+    turns as it takes.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class LoneBroker:
         limits: Limits | None = None,
         window: MemoryWindow | None = None,
         mechanisms: frozenset[str] = DEFAULT_MECHANISMS,
+        units: int = UNLIMITED_UNITS,
     ) -> None:
         self.journal: Journal = journal or MemoryJournal()
         users = UserStore()
@@ -91,6 +95,7 @@ class LoneBroker:
             window=window,
             version="1.2.3",
             mechanisms=mechanisms,
+            budget=Budget(units),
         )
         self.now_s = 1_000.0
         self.wall_ms = 1_700_000_000_000
@@ -123,10 +128,25 @@ class LoneBroker:
         client.received()
         return client
 
+    def turn(self) -> bool:
+        """Begin another turn, and go on with the work that is left over; true when none is."""
+        self.broker.budget.refill()
+        if self.broker.has_work:
+            self.broker.go_on(self.now_s, self.wall_ms)
+        return not self.broker.has_work
+
+    def complete(self) -> int:
+        """Have as many turns as the work takes; returns how many."""
+        turns = 1
+        while not self.turn():
+            turns += 1
+        return turns
+
     def sync(self) -> None:
         """Report everything in the journal as synced, so that confirms leave. Idempotent."""
         self.journal.synced = self.journal.tail
         self.broker.synced(self.journal.tail, self.now_s, self.wall_ms)
+        self.complete()
 
     def pass_time(self, seconds: float) -> None:
         """Move both clocks on, and tick whenever the broker asked for it."""
@@ -142,6 +162,7 @@ class LoneBroker:
         self.wall_ms += round((now_s - self.now_s) * 1000)
         self.now_s = now_s
         self.broker.tick(self.now_s, self.wall_ms)
+        self.complete()
 
 
 class LoneClient:
@@ -158,6 +179,7 @@ class LoneClient:
     def send_bytes(self, data: bytes) -> None:
         """Send bytes, which may be anything at all."""
         self.connection.receive_data(data, self._lone.now_s, self._lone.wall_ms)
+        self._lone.complete()
 
     def send(self, channel: int, *methods: Method) -> None:
         """Send methods without content, in one piece."""
@@ -188,10 +210,12 @@ class LoneClient:
     def disconnect(self) -> None:
         """End the connection, as by a socket that is gone."""
         self.connection.receive_eof(self._lone.now_s, self._lone.wall_ms)
+        self._lone.complete()
 
     def resume_writing(self) -> None:
         """Tell the broker that the socket takes more again."""
         self.connection.resume_writing(self._lone.now_s, self._lone.wall_ms)
+        self._lone.complete()
 
     def output(self) -> bytes:
         """Take the output since the last look, as bytes."""

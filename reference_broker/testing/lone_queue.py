@@ -30,7 +30,7 @@ from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.firehose import Firehose
-from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.budget import UNLIMITED_UNITS, Budget
 from reference_broker.testing.recording_journal import RecordingJournal
 
 
@@ -90,21 +90,28 @@ class QueueHost:
     an exchange and a routing key lead to; an exchange that is in no key is missing. The default
     exchange reaches every queue by its name."""
 
-    def __init__(self, journal: Journal | None = None, wall_ms: int = 1_000_000) -> None:
+    def __init__(
+        self,
+        journal: Journal | None = None,
+        wall_ms: int = 1_000_000,
+        units: int = UNLIMITED_UNITS,
+    ) -> None:
         self.journal: Journal = RecordingJournal() if journal is None else journal
         self.moment = Moment(0.0, wall_ms)
         self.deadlines = Deadlines()
         self.vhost_name = "/"
         self.window = MemoryWindow()
-        self.budget = Budget()
+        self.budget = Budget(units)
         self.dead_letters = DeadLetters(self)
         self.firehose: Firehose | None = None
         self.queues: dict[str, Queue] = {}
         self.routes: dict[tuple[str, str], list[str]] = {}
         self.gone: list[tuple[str, str]] = []
         """Queues that were deleted by themselves: ``expired`` or ``unused``, and the name."""
-        self._dirty = DirtyQueues()
+        self._dirty = DirtyQueues(self.budget)
         self.mark_dirty = self._dirty.mark
+        self.mark_urgent = self._dirty.mark_urgent
+        self.is_overtaken = self._dirty.is_overtaken
 
     def declare(
         self, name: str, *, durable: bool = True, auto_delete: bool = False, **arguments: Any
@@ -139,9 +146,17 @@ class QueueHost:
             self.settle()
         return taken
 
+    def follow_letters(self) -> bool:
+        return not self.dead_letters.sending and self._dirty.follow_letters()
+
     def settle(self) -> None:
-        """End an input: dispatch every queue that was touched."""
-        self._dirty.dispatch()
+        """End an input: dispatch every queue that was touched, as far as the turn goes."""
+        self._dirty.advance()
+
+    def turn(self) -> bool:
+        """Begin another turn, and go on with what the last one has left; true when nothing is."""
+        self.budget.refill()
+        return self._dirty.advance()
 
     def answer_fetches(self) -> None:
         """Answer the journal's fetches, and those that follow from the answers, until there are

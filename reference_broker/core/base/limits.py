@@ -68,6 +68,10 @@ PARKED_BYTES_MAX = 1 * MIB
 """Frames of suspended channels that a connection may have parked before it is read no further.
 (One read may carry it over this by the size of a read.)"""
 
+UNHANDLED_BYTES_MAX = 65_536
+"""Bytes of frames for which a turn had no time, before their connection is read no further. (One
+read may carry it over this by the size of a read.)"""
+
 PARKED_FRAME_OVERHEAD_BYTES = 128
 """Accounted for each parked frame beside its payload, which may be empty: the objects around it."""
 

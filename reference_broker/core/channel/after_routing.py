@@ -38,8 +38,7 @@ def place(
     A mandatory message that reached nobody is returned. An answer for a reply consumer that is
     there is not (RabbitMQ 3 returns it too; who gets both can't know what to believe).
     """
-    replies = channel.broker.direct_replies
-    replied = target.reply_address != "" and replies.deliver(target.reply_address, content)
+    replied = deliver_reply(channel, target, content)
     if queues:
         return enqueue(queues, content, facts, channel.vhost)
     if replied:
@@ -49,6 +48,12 @@ def place(
     else:
         channel.unroutable += 1
     return True
+
+
+def deliver_reply(channel: Channel, target: PublishTarget, content: Content) -> bool:
+    """Hand an answer to the reply consumer that it is for; false where there is none."""
+    replies = channel.broker.direct_replies
+    return target.reply_address != "" and replies.deliver(target.reply_address, content)
 
 
 def return_unroutable(channel: Channel, target: PublishTarget, content: Content) -> None:

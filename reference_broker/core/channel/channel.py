@@ -4,18 +4,20 @@ It begins OPEN, at channel.open; its state changes only by the table in :mod:`ch
 A :exc:`ChannelException` closes it: channel.close is sent, all it holds goes back to the queues at
 once, and its later frames are ignored until close-ok. While an answer waits for the disk (a record
 to be synced, a message to be read) it is SUSPENDED: later frames are parked in order (law 5). So it
-is while more answers wait for the socket than REPLY_OUTPUT_BYTES_MAX.
+is while more answers wait for the socket than REPLY_OUTPUT_BYTES_MAX, and while a request takes
+more than one turn (law 7) or has to wait until a queue is at rest.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mqkit.wire import FrameType, encode_method, method_frame
 from mqkit.wire.methods import ChannelClose, ChannelCloseOk, Method
 from reference_broker.core.base.limits import UNACKED_MAX
-from reference_broker.core.channel import direct_reply, settlement
 from reference_broker.core.channel.ack_timeout import AckTimeout, timeout_of
 from reference_broker.core.channel.channel_state import (
     CHANNEL_TRANSITIONS,
@@ -24,9 +26,12 @@ from reference_broker.core.channel.channel_state import (
 )
 from reference_broker.core.channel.confirms import ChannelConfirms
 from reference_broker.core.channel.consumer import UNLIMITED, Consumer
+from reference_broker.core.channel.release import release, stop
 from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.channel.transactions import Transaction
-from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+from reference_broker.core.work.task import begun_with
+from reference_broker.core.work.until import Until
+from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.direct_reply import ReplyConsumer
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.vhost.vhost import VHost
+    from reference_broker.core.work.task import Steps
 
 
 class Channel:
@@ -73,6 +79,7 @@ class Channel:
         "reply_consumer",
         "returned",
         "state",
+        "steps_ended",
         "targets",
         "transaction",
         "unacked",
@@ -104,6 +111,8 @@ class Channel:
         self.targets: dict[bytes, PublishTarget] = {}
         self.parked: deque[tuple[int, bytes]] = deque()
         self.held_back = False
+        self.steps_ended: Until | None = None
+        """There while the steps of a request are under way."""
         self.last_queue_name = ""
         self.published = self.acked = self.redelivered = 0
         self.returned = self.unroutable = 0
@@ -245,11 +254,73 @@ class Channel:
         self._take_parked()
 
     def _take_parked(self) -> None:
-        """Handle the parked frames. One of them may suspend the channel again, or close it and open
-        another of its number."""
+        """Handle the parked frames, as far as the turn goes. One of them may suspend the channel
+        again, or close it and open another of its number."""
         parked, self.parked = self.parked, deque()
         self.connection.take_parked(self, parked)
         self.parked += parked  # the frame that was held back comes first
+        if parked and self.state is ChannelState.OPEN:
+            self.perform(_pause())
+
+    # Work that takes more than a turn
+
+    def perform(
+        self,
+        steps: Steps,
+        then: Callable[[], None] | None = None,
+        ids: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Take the steps of a request, and then do the rest of it. If one turn is too short for
+        them, the channel is suspended until they have ended. Class and method ``ids`` are for an
+        error that they raise by then."""
+        try:
+            until = next(steps)
+        except StopIteration:
+            if then is not None:
+                then()
+            return
+        self._move(ChannelEvent.SUSPEND)
+        self.connection.channel_waits()
+        self.steps_ended = Until()
+        begun = begun_with(until, steps)
+        ended = partial(self._steps_ended, then, ids)
+        self.broker.work.start(begun, self.vhost.name, self.connection.id, ended)
+
+    def _steps_ended(
+        self, then: Callable[[], None] | None, ids: tuple[int, int], error: Exception | None
+    ) -> None:
+        ended, self.steps_ended = self.steps_ended, None
+        self._go_on_with(then, ids, error)
+        self.connection.channel_goes_on()
+        if ended is not None:
+            ended.happened()
+
+    def _go_on_with(
+        self, then: Callable[[], None] | None, ids: tuple[int, int], error: Exception | None
+    ) -> None:
+        waited = self.state is ChannelState.SUSPENDED  # and is not gone with its connection
+        if waited:
+            self._move(ChannelEvent.RESUME)
+        if isinstance(error, AmqpError):
+            if waited:
+                self.connection.refuse(self, error, *ids)
+        elif error is not None:
+            raise error
+        elif then is not None:
+            then()
+        if self.parked and self.state is not ChannelState.SUSPENDED:
+            self._take_parked()  # a channel that was opened behind this one, too
+
+    def wait_until(self, until: Until) -> None:
+        """Suspend the channel until something has happened; then handle what is parked or
+        assembled, as it was before."""
+        self._move(ChannelEvent.SUSPEND)
+        self.connection.channel_waits()
+        until.then(self._has_happened)
+
+    def _has_happened(self) -> None:
+        self.room_has_come()
+        self.connection.channel_goes_on()
 
     # The end
 
@@ -264,13 +335,19 @@ class Channel:
                 method_id=error.method_id,
             )
         )
-        self._release()
+        stop(self)
+        self.broker.work.start(release([self]), self.vhost.name, self.connection.id)
 
     def close(self) -> None:
-        """Close the channel for the client, with close-ok."""
-        self._release()
-        self.reply(ChannelCloseOk())
-        self._move(ChannelEvent.CLOSE)
+        """Close the channel for the client, with close-ok when all is given back."""
+        stop(self)
+        self.perform(release([self]), self._closed)
+
+    def _closed(self) -> None:
+        if self.state is ChannelState.OPEN:
+            self.reply(ChannelCloseOk())
+            self._move(ChannelEvent.CLOSE)
+            self.connection.free_channel(self.number)
 
     def close_ok(self) -> None:
         """End a channel whose client has answered the broker's channel.close: the number is
@@ -278,25 +355,10 @@ class Channel:
         self._move(ChannelEvent.CLOSE_OK)
 
     def connection_gone(self) -> None:
-        """End the channel with its connection. Idempotent."""
+        """End the channel with its connection, which gives back what it holds. Idempotent."""
         if self.state is not ChannelState.CLOSED:
             self._move(ChannelEvent.CONNECTION_GONE)
-            self._release()
-
-    def _release(self) -> None:
-        """Give everything back: consumers first, so that nothing is handed to them again."""
-        self.ack_timeout.stop()
-        consumers, self.consumers = self.consumers, {}
-        for consumer in consumers.values():
-            consumer.queue.remove_consumer(consumer)
-        direct_reply.cancel(self)
-        if self.transaction is not None:
-            self.transaction.rollback()
-        settlement.give_back(self)
-        self.connection.frames_dropped(self.parked)
-        self.parked.clear()
-        self.assembly = None
-        self.broker.targets.forget(self)
+            stop(self)
 
     def _move(self, event: ChannelEvent) -> None:
         self.state = CHANNEL_TRANSITIONS.after(self.state, event)
@@ -338,6 +400,11 @@ class Channel:
         queues = [consumer.queue for consumer in self.consumers.values()]
         first = self.next_woken = (self.next_woken + 1) % (len(queues) or 1)
         self.vhost.mark_in_turn(queues[first:] + queues[:first])
+
+
+def _pause() -> Steps:
+    """Steps that end in the next turn."""
+    yield None
 
 
 class _Notice:

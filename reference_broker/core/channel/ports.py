@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from reference_broker.core.message.content import Content
     from reference_broker.core.message.content_frames import Piece
     from reference_broker.core.vhost.method_access import Access
+    from reference_broker.core.work.budget import Budget
+    from reference_broker.core.work.portions import Portions
     from reference_broker.errors import AmqpError
 
 
 class ChannelConnection(Protocol):
     """A connection, as its channels see it."""
 
+    id: int
     peer: Peer
     user: User | None
     """The user who logged in; there is one as soon as there is a channel."""
@@ -101,6 +104,18 @@ class ChannelConnection(Protocol):
         """Publish the complete message that ``channel`` waited with, or refuse it."""
         ...
 
+    def free_channel(self, number: int) -> None:
+        """Forget the channel of that number, which is closed. Idempotent."""
+        ...
+
+    def channel_waits(self) -> None:
+        """Count a channel that waits for work to be done: its own, or a queue's."""
+        ...
+
+    def channel_goes_on(self) -> None:
+        """Count it no more."""
+        ...
+
     def block_in_alarm(self) -> None:
         """Block the connection if an alarm is on: a publish of one of its channels waits."""
         ...
@@ -131,6 +146,9 @@ class ChannelBroker(Protocol):
     ledger: ConfirmLedger
     direct_replies: DirectReplies
     transactions: TransactionSpace
+    work: Portions
+    """Work that is left over from earlier turns."""
+    budget: Budget
     targets: TargetMemory
     timers: Deadlines
     """Deadlines in monotonic milliseconds."""

@@ -9,21 +9,33 @@ On a transactional channel the leases wait for tx.commit (:mod:`transactions`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from reference_broker.core.queue.runs import ack_leases
+from reference_broker.core.work.until import NotYet
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.work.task import Steps
 
 
 _holder: Callable[[Lease], Any] = attrgetter("holder")
 _queue: Callable[[Lease], Queue] = attrgetter("queue")
+
+
+Settle: TypeAlias = "Callable[[Channel, list[Lease]], Steps]"
+"""A way to settle leases that were taken off a channel."""
+
+TAKEN_AT_ONCE = 1_024
+"""Leases that are taken off a channel before the budget is looked at again."""
+
+TAKEN_PER_UNIT = 8
+"""Leases that cost as much to be taken off as one message."""
 
 
 def unknown_delivery_tag(delivery_tag: int) -> ChannelException:
@@ -42,7 +54,7 @@ def ack(channel: Channel, delivery_tag: int, multiple: bool) -> None:
         _holder(lease).settled()
         channel.acked += 1
         return
-    _settle(channel, ack_all, take_leases(channel, delivery_tag, multiple))
+    _settle(channel, ack_all, delivery_tag, multiple)
 
 
 def ack_each(channel: Channel, delivery_tags: Sequence[int]) -> None:
@@ -61,7 +73,7 @@ def ack_each(channel: Channel, delivery_tags: Sequence[int]) -> None:
                 raise unknown_delivery_tag(tag)
             leases.append(lease)
     finally:
-        ack_all(channel, leases)
+        _ack_now(channel, leases)
 
 
 def reject(channel: Channel, delivery_tag: int, multiple: bool, requeue: bool) -> None:
@@ -69,60 +81,70 @@ def reject(channel: Channel, delivery_tag: int, multiple: bool, requeue: bool) -
 
     Raises ``ChannelException`` (406) for an unknown tag.
     """
-    leases = take_leases(channel, delivery_tag, multiple)
-    _settle(channel, requeue_all if requeue else reject_all, leases)
+    _settle(channel, requeue_all if requeue else reject_all, delivery_tag, multiple)
 
 
-def recover(channel: Channel) -> None:
-    """Requeue every unacked message of the channel that no transaction has settled."""
-    requeue_all(channel, list(take_leases(channel, 0, multiple=True).values()))
+def recover(channel: Channel, then: Callable[[], None]) -> None:
+    """Requeue every unacked message of the channel that no transaction has settled, and call
+    ``then``."""
+    channel.perform(_recover(channel), then)
 
 
-def give_back(channel: Channel) -> None:
-    """Requeue every unacked message of a channel that ends, whose consumers have gone: each queue
-    has all of its messages back before it hands out any."""
-    leases = take_leases(channel, 0, multiple=True).values()
-    note_settled(leases)
-    by_queue: dict[Queue, list[Lease]] = {}
-    for lease in leases:
-        by_queue.setdefault(lease.queue, []).append(lease)
-    for queue, its_leases in by_queue.items():
-        queue.requeue(its_leases)
+def _recover(channel: Channel) -> Steps:
+    leases: dict[int, Lease] = {}
+    yield from take_range(channel, _last_tag(channel), leases)
+    yield from requeue_all(channel, list(leases.values()))
 
 
-def _settle(
-    channel: Channel,
-    settle: Callable[[Channel, list[Lease]], None],
-    leases: dict[int, Lease],
-) -> None:
+def _settle(channel: Channel, settle: Settle, delivery_tag: int, multiple: bool) -> None:
+    """Settle one delivery, or those up to it that are outstanding now. Tag 0 with ``multiple``
+    means all, which may be none. Raises ``ChannelException`` (406) for a tag that is not
+    outstanding; then none is settled."""
+    if multiple and delivery_tag == 0:
+        delivery_tag = _last_tag(channel)
+    elif delivery_tag not in channel.unacked:
+        raise unknown_delivery_tag(delivery_tag)
+    if multiple:
+        channel.perform(_settle_range(channel, settle, delivery_tag))
+        return
+    leases = {delivery_tag: channel.unacked.pop(delivery_tag)}
     if channel.transaction is not None:
         channel.transaction.settle(settle, leases)
     else:
-        settle(channel, list(leases.values()))
+        channel.perform(settle(channel, list(leases.values())))
 
 
-def take_leases(channel: Channel, delivery_tag: int, multiple: bool) -> dict[int, Lease]:
-    """Remove the leases of a settlement from the channel; returns them by tag, oldest first. Their
-    holders still count them: see :func:`note_settled`.
+def _last_tag(channel: Channel) -> int:
+    return channel.next_delivery_tag - 1
 
-    Tag 0 with ``multiple`` means all, which may be none. Raises ``ChannelException`` (406) for a
-    tag that is not outstanding; then none was removed.
-    """
-    unacked = channel.unacked
-    if multiple and delivery_tag == 0:
-        delivery_tag = channel.next_delivery_tag - 1
-    elif delivery_tag not in unacked:
-        raise unknown_delivery_tag(delivery_tag)
-    if multiple:
-        leases = {}
-        for tag in _outstanding(channel, delivery_tag):
+
+def _settle_range(channel: Channel, settle: Settle, last_tag: int) -> Steps:
+    """Settle what is outstanding up to ``last_tag``. What is delivered meanwhile has other tags."""
+    leases: dict[int, Lease] = {}
+    yield from take_range(channel, last_tag, leases)
+    if channel.transaction is not None:
+        channel.transaction.settle(settle, leases)
+    else:
+        yield from settle(channel, list(leases.values()))
+
+
+def take_range(channel: Channel, last_tag: int, leases: dict[int, Lease]) -> Steps:
+    """Remove the leases up to ``last_tag`` from the channel, and put them into ``leases`` by tag,
+    oldest first. Their holders still count them: see :func:`note_settled`."""
+    unacked, budget = channel.unacked, channel.broker.budget
+    while True:
+        tags = list(islice(_outstanding(channel, last_tag), TAKEN_AT_ONCE))
+        for tag in tags:
             lease = unacked.pop(tag, None)
             if lease is not None:
                 leases[tag] = lease
-        channel.oldest_delivery_tag = delivery_tag + 1
-    else:
-        leases = {delivery_tag: unacked.pop(delivery_tag)}
-    return leases
+        if len(tags) < TAKEN_AT_ONCE:
+            break
+        channel.oldest_delivery_tag = tags[-1] + 1
+        budget.left -= len(tags) // TAKEN_PER_UNIT
+        if budget.left <= 0:
+            yield None
+    channel.oldest_delivery_tag = max(channel.oldest_delivery_tag, last_tag + 1)
 
 
 def take_back(channel: Channel, leases: Iterable[tuple[int, Lease]]) -> None:
@@ -148,22 +170,39 @@ def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
     return [tag for tag in channel.unacked if tag <= delivery_tag]
 
 
-def ack_all(channel: Channel, leases: list[Lease]) -> None:
-    """Ack these leases, which were taken off the channel."""
+def _ack_now(channel: Channel, leases: Sequence[Lease]) -> None:
     note_settled(leases)
     for queue, its_leases in groupby(leases, _queue):
         ack_leases(queue, list(its_leases))
     channel.acked += len(leases)
 
 
-def reject_all(channel: Channel, leases: list[Lease]) -> None:
-    """Send the messages of these leases to the dead-letter exchange, or drop them."""
-    note_settled(leases)
+def ack_all(channel: Channel, leases: list[Lease]) -> Steps:
+    """Ack these leases, which were taken off the channel."""
+    budget, start = channel.broker.budget, 0
+    while start < len(leases):
+        if budget.left <= 0:
+            yield None
+        portion = leases[start : start + max(1, budget.left)]
+        _ack_now(channel, portion)
+        start += len(portion)
+        budget.left -= len(portion)
+
+
+def reject_all(channel: Channel, leases: list[Lease]) -> Steps:
+    """Send the messages of these leases to the dead-letter exchange, or drop them; each is followed
+    to the end of its way before the next one."""
+    vhost, budget = channel.vhost, channel.broker.budget
     for lease in leases:
+        while not vhost.follow_letters():
+            yield None
+        _holder(lease).settled()
         lease.queue.reject(lease)
+        budget.left -= 1
+    vhost.follow_letters()
 
 
-def requeue_all(channel: Channel, leases: list[Lease]) -> None:
+def requeue_all(channel: Channel, leases: list[Lease]) -> Steps:
     """Give leases back: what one consumer had of a queue, then what another had, by their names.
 
     Each lot is handed out before the next comes back, to those that have room by then
@@ -177,11 +216,42 @@ def requeue_all(channel: Channel, leases: list[Lease]) -> None:
     for _, lot in sorted(lots.items()):
         if not channel.global_prefetch:
             note_settled(lot)
-        lot[0].queue.requeue(lot)
+        yield from put_back(lot)
         if len(lots) > 1:
-            lot[0].queue.dispatch()
+            yield from hand_out(lot[0].queue)
     if channel.global_prefetch:
         note_settled(leases)
+
+
+def put_back(leases: list[Lease]) -> Steps:
+    """Requeue leases of one queue. It hands nothing out before all of them are back."""
+    queue = leases[0].queue
+    budget = queue.env.budget
+    if len(leases) <= budget.left:
+        budget.left -= len(leases)
+        queue.requeue(leases)
+        return
+    queue.begin_return()
+    start = 0
+    while start < len(leases):
+        if budget.left <= 0:
+            yield None
+        portion = leases[start : start + max(1, budget.left)]
+        queue.requeue(portion)
+        start += len(portion)
+        budget.left -= len(portion)
+    queue.end_return()
+
+
+def hand_out(queue: Queue) -> Steps:
+    """Have the consumers of ``queue`` get what they can take."""
+    while True:
+        try:
+            queue.require_rest()
+        except NotYet as busy:
+            yield busy.until
+        else:
+            return
 
 
 def _consumer_tag(lease: Lease) -> bytes:

@@ -12,17 +12,21 @@ theirs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from reference_broker.core.base.limits import TRANSACTIONS_PER_WATERMARK
 from reference_broker.core.channel import settlement
 from reference_broker.core.channel.after_routing import place
+from reference_broker.core.channel.settlement import Settle, hand_out
 from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.message.message_headers import MessageHeaders
+from reference_broker.core.queue.enqueue import require_rest
+from reference_broker.core.queue.fan_out import FanOut, all_of
 from reference_broker.core.vhost.sender_selected import behind_windows
 from reference_broker.core.vhost.traffic import count_routed
+from reference_broker.core.work.until import NotYet, Until
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from reference_broker.core.message.header import HeaderFacts
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.work.task import Steps
 
 
 class TransactionSpace:
@@ -76,7 +81,7 @@ class _Publish(NamedTuple):
 class _Settlement(NamedTuple):
     """Deliveries, by tag, that the commit settles with ``settle``."""
 
-    settle: Callable[[Channel, list[Lease]], None]
+    settle: Settle
     leases: dict[int, Lease]
 
 
@@ -124,9 +129,7 @@ class Transaction:
         self._size += size
         self._publishes.append(_Publish(target, queues, content, facts, sent))
 
-    def settle(
-        self, settle: Callable[[Channel, list[Lease]], None], leases: dict[int, Lease]
-    ) -> None:
+    def settle(self, settle: Settle, leases: dict[int, Lease]) -> None:
         """Hold the settlement of deliveries that were taken off the channel's unacked ones."""
         held = self._settlements
         if held and held[-1].settle is settle:
@@ -143,48 +146,73 @@ class Transaction:
             return True
         return space.admits(self._size, entries, len(self._publishes))
 
-    def commit(self) -> None:
+    def commit(self) -> Steps:
         """Publish and settle everything that is held.
 
         Raises :exc:`ChannelException` 406 when a queue refused a message; everything else was done
         then, and nothing is held any more.
         """
         channel = self._channel
-        publishes, settlements = self._publishes, self._settlements
-        self._forget()
+        budget = channel.broker.budget
+        publishes, self._publishes = self._publishes, []
+        settlements, self._settlements = self._settlements, []
         complete = True
         reached: dict[Queue, None] = {}
-        for target, queues, content, facts, sent in publishes:
-            there = tuple(queue for queue in queues if not queue.deleted)
-            if len(there) < len(queues) and all(queue.expiry.wants_all for queue in there):
-                there = ()  # windows alone: there is no queue left whose message they could note
-            # One whose queues were deleted since is lost, as it would be a moment later; where it
-            # is mandatory it is returned. One that was seen since is neither.
-            counts = not queues or (target.mandatory and not there)
-            if any(queue.expiry.wants_all for queue in there):
-                there = _still_new(channel, target, there, sent)
-            if there or counts:
-                _count(channel, target, there)
-                complete &= place(channel, target, there, content, facts)
-                reached |= dict.fromkeys(there)
+        for publish in publishes:
+            while True:
+                try:
+                    complete &= yield from self._publish(publish, reached)
+                except NotYet as wait:
+                    yield wait.until
+                else:
+                    break
+            if budget.left <= 0:
+                yield None
+        self._forget()
         if settlements:  # They make room at consumers, but what was published was there before.
             for queue in reached:
-                queue.dispatch()
+                yield from hand_out(queue)
         for settle, leases in settlements:
-            settle(channel, list(leases.values()))
+            yield from settle(channel, list(leases.values()))
         if not complete:
             raise ChannelException(ReplyCode.PRECONDITION_FAILED, "partial tx completion")
 
+    def _publish(
+        self, publish: _Publish, reached: dict[Queue, None]
+    ) -> Generator[Until | None, None, bool]:
+        """Publish one message; false when a queue refused it."""
+        target, queues, content, facts, sent = publish
+        channel, vhost = self._channel, self._channel.vhost
+        there = tuple(queue for queue in queues if not queue.deleted)
+        require_rest(there)
+        if len(there) < len(queues) and all(queue.expiry.wants_all for queue in there):
+            there = ()  # windows alone: there is no queue left whose message they could note
+        # One whose queues were deleted since is lost, as it would be a moment later; where it
+        # is mandatory it is returned. One that was seen since is neither.
+        counts = not queues or (target.mandatory and not there)
+        if any(queue.expiry.wants_all for queue in there):
+            there = _still_new(channel, target, there, sent)
+        if not (there or counts):
+            return True
+        _count(channel, target, there)
+        reached |= dict.fromkeys(there)
+        if len(there) > max(1, vhost.budget.left):
+            fan_out = FanOut(there, content, facts, vhost)
+            yield from all_of(fan_out)
+            return not fan_out.refused
+        vhost.budget.left -= 1
+        return place(channel, target, there, content, facts)
+
     def rollback(self) -> None:
         """Forget the messages, and take the deliveries back as unacked. Idempotent."""
-        settlements = self._settlements
+        settlements, self._settlements = self._settlements, []
+        self._publishes = []
         self._forget()
         settlement.take_back(
             self._channel, [lease for held in settlements for lease in held.leases.items()]
         )
 
     def _forget(self) -> None:
-        self._publishes, self._settlements = [], []
         self._space.give_back(self._size)
         self._size = self.unacked = 0
 

@@ -28,9 +28,11 @@ from reference_broker.core.base.limits import (
     PARKED_BYTES_MAX,
     PARKED_FRAME_OVERHEAD_BYTES,
     REPLY_OUTPUT_BYTES_MAX,
+    UNHANDLED_BYTES_MAX,
 )
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.channel.release import release
 from reference_broker.core.connection import connection_methods, control_frames
 from reference_broker.core.connection.connection_state import (
     CONNECTION_TRANSITIONS,
@@ -43,6 +45,7 @@ from reference_broker.core.connection.heartbeat import Heartbeat
 from reference_broker.core.hot_path.publish import PUBLISH_IDS, publish_assembled
 from reference_broker.core.message.content_frames import append_content
 from reference_broker.core.vhost.method_access import Access
+from reference_broker.core.work.until import NotYet
 from reference_broker.errors import (
     AmqpError,
     ChannelException,
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from reference_broker.core.message.content import Content
     from reference_broker.core.message.content_frames import Piece
     from reference_broker.core.vhost.vhost import VHost
+    from reference_broker.core.work.task import Steps
 
 PROTOCOL_HEADERS = (PROTOCOL_HEADER, b"AMQP\x01\x01\x00\x09")
 """The headers that a client may begin with: the second is that of 0-9, which old clients send and
@@ -116,6 +120,10 @@ class Connection:
         self.received_bytes = 0
         self.sent_bytes = 0
         self._rest = b""
+        self._listed = False
+        self._waiting_channels = 0
+        self._close_asked = False
+        self._lost = False
         self._deaf = False
 
     def __repr__(self) -> str:
@@ -134,6 +142,8 @@ class Connection:
             self.heartbeat.received = True
         if self.state is ConnectionState.SECURING and not self._deaf:
             self._wait_with(data)
+        elif self._listed:
+            self._rest += data
         elif not self._deaf and self.state is not ConnectionState.CLOSED:
             self._take_input(self._rest + data if self._rest else data)
         broker.finish()
@@ -141,12 +151,75 @@ class Connection:
         broker.alarms.check(self)
 
     def receive_eof(self, now: float, wall_ms: int) -> None:
-        """End the connection, whose socket is gone in whatever way. Idempotent."""
+        """End the connection, whose socket is gone in whatever way, as soon as the requests that
+        have come are handled. Idempotent."""
         self.broker.begin(now, wall_ms)
+        self._lost = True
+        self.delivery_limit = 0
+        if not self._is_busy:
+            self._end_lost()
+        self.broker.finish()
+
+    # Work that takes more than a turn (a Job)
+
+    @property
+    def vhost_name(self) -> str:
+        """The virtual host; empty until there is one."""
+        return "" if self.vhost is None else self.vhost.name
+
+    @property
+    def connection_id(self) -> int:
+        """The number of the connection."""
+        return self.id
+
+    def advance(self) -> bool:
+        """Go on with the frames for which an earlier turn had no time. True: what is left then is
+        listed again."""
+        self._listed = False
+        self.has_published = False
+        rest, self._rest = self._rest, b""
+        if not self._deaf and self.state is not ConnectionState.CLOSED:
+            self._take_input(rest)
+        self.broker.alarms.check(self)
+        self._end_if_lost()
+        self.mark_dirty()
+        return True
+
+    def channel_waits(self) -> None:
+        """Count a channel that waits for work to be done: its own, or a queue's."""
+        self._waiting_channels += 1
+
+    def channel_goes_on(self) -> None:
+        """Count it no more. A close of the connection that waited for it goes on."""
+        self._waiting_channels -= 1
+        if not self._waiting_channels and self._close_asked:
+            self._close_asked = False
+            if self.state is ConnectionState.OPEN:
+                self.close()
+        self._end_if_lost()
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a channel does work that takes more than a turn, or waits for some."""
+        return self._waiting_channels > 0
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._listed or self.is_busy
+
+    def _list(self) -> None:
+        """Have the rest of what was read handled in a later turn."""
+        self._listed = True
+        self.broker.work.add(self)
+
+    def _end_if_lost(self) -> None:
+        if self._lost and not self._is_busy and self.state is not ConnectionState.CLOSED:
+            self._end_lost()
+
+    def _end_lost(self) -> None:
         self._end(ConnectionEvent.LOST, "client closed the TCP connection")
         self.output.clear()
         self.output_size = 0
-        self.broker.finish()
 
     def pause_writing(self) -> None:
         """Give consumers no more, as the socket takes none for now: the output stays here until
@@ -210,6 +283,7 @@ class Connection:
         return not (
             self.blocked
             or (self.state is ConnectionState.SECURING and not self._deaf)
+            or (self._listed and len(self._rest) > UNHANDLED_BYTES_MAX)
             or self.parked_bytes > PARKED_BYTES_MAX
             or self.output_size > REPLY_OUTPUT_BYTES_MAX
         )
@@ -249,6 +323,10 @@ class Connection:
         except (AmqpError, WireError) as error:
             ids = PUBLISH_IDS if in_publish else control_frames.method_ids(kind, payload)
             self.refuse(channel, error, *ids)
+        except NotYet as wait:
+            assert channel is not None, "only what is asked on a channel has to wait"
+            channel.park(kind, payload)
+            channel.wait_until(wait.until)
 
     def frame_parked(self, payload: bytes) -> None:
         """Count a frame that a channel keeps until it resumes."""
@@ -265,7 +343,11 @@ class Connection:
         again; what is left stays in ``frames``. A publish among them stops the connection in an
         alarm, as one in a read does."""
         published_before, self.has_published = self.has_published, False
+        budget = self.broker.budget
         while frames and channel.state is not ChannelState.SUSPENDED:
+            if budget.left <= 0 and channel.state is ChannelState.OPEN:
+                break
+            budget.left -= 1
             kind, payload = frames.popleft()
             self.parked_bytes -= len(payload) + PARKED_FRAME_OVERHEAD_BYTES
             self.take_frame(kind, channel.number, payload)
@@ -334,6 +416,8 @@ class Connection:
     def _take_frames(self, data: bytes) -> None:
         try:
             self._rest = data[take_frames(self, data) :]
+            if self._rest and self.broker.budget.left <= 0:
+                self._list()
         except ConnectionException as error:
             self._deaf = True
             self._rest = b""
@@ -459,12 +543,16 @@ class Connection:
         self._limit_time(self.broker.after(CLOSE_OK_S, self._close_ok_expired))
 
     def close(self) -> None:
-        """Close the connection for the client, or when both close at once.
+        """Close the connection for the client, or when both close at once; after the requests that
+        it has made before, where they take more than a turn.
 
         The socket is left to the client, for :data:`LEAVING_S` or one heartbeat at most: were it
         closed here while more of the client's octets come in, they would be answered with a reset,
         and that can overtake close-ok.
         """
+        if self.is_busy and self.state is ConnectionState.OPEN:
+            self._close_asked = True
+            return
         self._end(ConnectionEvent.CLOSE, "closed by the client")
         self.send(ConnectionCloseOk())
         delay_s = min(self.heartbeat_s or LEAVING_S, LEAVING_S)
@@ -484,18 +572,24 @@ class Connection:
         self.move(event)
         self.end_reason = self.end_reason or reason
         self._limit_time(None)
-        channels, self.channels = dict(self.channels), self.channels
+        self._rest = b""
+        channels = list(self.channels.values())
         self.channels.clear()
-        for channel in channels.values():
+        for channel in channels:
             channel.connection_gone()
         if self.vhost is not None:
-            self.vhost.release_exclusive(self)
+            self.broker.work.start(self._release(channels, self.vhost), self.vhost.name, self.id)
         self.blocked = False
         if self.heartbeat is not None and self.state is not ConnectionState.CLOSING:
             self.heartbeat.stop()
         if self.state is ConnectionState.CLOSED:
             self.broker.forget(self)
         self.mark_dirty()
+
+    def _release(self, channels: list[Channel], vhost: VHost) -> Steps:
+        """Give back what the channels hold; then the connection's exclusive queues go."""
+        yield from release(channels)
+        yield from vhost.release_exclusive(self)
 
     def _limit_time(self, deadline: Deadline | None) -> None:
         if self._time_limit is not None:

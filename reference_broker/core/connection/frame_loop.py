@@ -25,17 +25,20 @@ from reference_broker.core.connection.connection_state import ConnectionState
 from reference_broker.core.hot_path.ack_frames import ACK, ACK_SIZE, take_acks
 from reference_broker.core.hot_path.message_span import PUBLISH
 from reference_broker.core.hot_path.publish import take_publishes
+from reference_broker.core.work.budget import HEARTBEAT_UNITS, METHOD_UNITS
 
 if TYPE_CHECKING:
     from reference_broker.core.connection.connection import Connection
 
 _FRAME_HEADER = struct.Struct(">BHI")
 _METHOD = 1
+_HEARTBEAT = 8
+_UNITS = {_METHOD: METHOD_UNITS, _HEARTBEAT: HEARTBEAT_UNITS}
 
 
 def take_frames(connection: Connection, data: bytes) -> int:
-    """Handle every complete frame of ``data``; returns how many bytes they were. Frames behind a
-    login that is being checked are left.
+    """Handle the complete frames of ``data``, until the budget of the turn is spent; returns how
+    many bytes they were. Frames behind a login that is being checked are left.
 
     Raises ``FrameException`` (501) where the bytes are no frame: one that is larger than the
     connection's ``payload_max`` (as soon as its head is seen), or does not end in 0xCE. Where the
@@ -44,10 +47,11 @@ def take_frames(connection: Connection, data: bytes) -> int:
     channels = connection.channels
     unpack_from = _FRAME_HEADER.unpack_from
     opened = ChannelState.OPEN
+    budget = connection.broker.budget
     end = len(data)
     last_header = end - FRAME_HEADER_SIZE
     position = 0
-    while position <= last_header:
+    while position <= last_header and budget.left > 0:
         kind, number, size = unpack_from(data, position)
         if size > connection.payload_max:
             raise bad_frames.too_large(kind, size, connection.frame_max)
@@ -74,6 +78,7 @@ def take_frames(connection: Connection, data: bytes) -> int:
                 position = take_acks(channel, data, position, end)
                 continue
         payload = data[position + FRAME_HEADER_SIZE : stop]
+        budget.left -= _UNITS.get(kind, 1)
         position = stop + 1
         connection.take_frame(kind, number, payload)
         if connection.state is ConnectionState.SECURING:

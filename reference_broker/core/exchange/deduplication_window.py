@@ -14,6 +14,7 @@ and may try again.
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ from reference_broker.core.queue.queue import Queue
 if TYPE_CHECKING:
     from reference_broker.core.base.deadlines import Deadline
     from reference_broker.core.queue.ports import QueueEnvironment
+
+_MOVE_UNITS = 4
+"""A message's entry becomes one of its key: a record, and the key once more."""
 
 LOADED_AT_ONCE = 1_000
 """Keys that one read brings back at a start."""
@@ -64,7 +68,7 @@ class DeduplicationWindow:
         )
         self._sequences: dict[bytes, int] = {}
         """Of each key the newest entry, oldest first."""
-        self._fresh: list[tuple[int, Content]] = []
+        self._fresh: deque[tuple[int, Content]] = deque()
         """Entries that came since the last look, which have their message still."""
         self._moving: tuple[bytes, int] | None = None
         """Key and expiry of the entry that is being moved."""
@@ -120,19 +124,23 @@ class DeduplicationWindow:
         self._unread.reverse()
         self.watching = bool(self._unread)
 
-    def drop_overdue(self) -> None:
-        """Nobody is served from here."""
+    def drop_overdue(self) -> bool:
+        """True: nobody is served from here."""
+        return True
 
-    def drop_due(self) -> None:
+    def drop_due(self) -> bool:
         """Let go of the messages, and of keys that are too many or too old."""
-        if self._unread:
-            self._load()
-            return
-        fresh, self._fresh = self._fresh, []
-        for sequence, content in fresh:
+        if self._unread and not self._load():
+            return True  # The queue is dispatched again when they are here.
+        budget = self.queue.env.budget
+        while self._fresh:
+            if budget.left <= 0:
+                return False
+            budget.left -= _MOVE_UNITS
+            sequence, content = self._fresh.popleft()
             if self.queue.index.ready_entry(sequence) is not None:
                 self._move(sequence, content)
-        self._forget_the_oldest()
+        return self._forget_the_oldest()
 
     def cancel(self) -> None:
         """Its owner is deleted."""
@@ -156,27 +164,34 @@ class DeduplicationWindow:
         self._moving = None
         queue.backlog.let_go(self._sequences[key])
 
-    def _forget_the_oldest(self) -> None:
+    def _forget_the_oldest(self) -> bool:
         queue, index = self.queue, self.queue.index
         now_ms = queue.env.moment.wall_ms
         while (sequence := index.head_sequence()) is not None:
             if index.ready <= self.rule.size and index.expires_at(sequence) > now_ms:
                 break
+            if queue.env.budget.left <= 0:
+                return False
+            queue.env.budget.left -= 1
             oldest = next(iter(self._sequences), None)
             if oldest is not None and self._sequences[oldest] == sequence:
                 del self._sequences[oldest]
             queue.drop_head(index, DeathReason.EXPIRED)
         self._watch_head()
+        return True
 
     def _watch_head(self) -> None:
         when_ms = self.queue.index.head_expires_at()
         self.watching = when_ms is not None
         if when_ms is None or (self._deadline is not None and self._deadline.pending):
             return  # One that comes early finds nothing to do, and is set again.
-        self._deadline = self.queue.env.deadlines.at(when_ms, self.queue.dispatch)
+        self._deadline = self.queue.env.deadlines.at(when_ms, self._time_has_come)
 
-    def _load(self) -> None:
-        """Take the keys that have been read, and ask for the next ones."""
+    def _time_has_come(self) -> None:
+        self.queue.env.mark_dirty(self.queue)
+
+    def _load(self) -> bool:
+        """Take the keys that have been read, and ask for the next ones; true when all are here."""
         queue = self.queue
         while self._unread:
             sequence = self._unread[-1]
@@ -185,11 +200,11 @@ class DeduplicationWindow:
                 if not queue.backlog.fetching:
                     portion = islice(reversed(self._unread), LOADED_AT_ONCE)
                     queue.backlog.fetch(array("Q", portion))
-                return
+                return False
             self._unread.pop()
             if content is not None:
                 self._take_over(sequence, content)
-        self.drop_due()
+        return True
 
     def _take_over(self, sequence: int, content: Content) -> None:
         message = MessageHeaders(content.header)

@@ -21,7 +21,7 @@ from reference_broker.core.message.content import Content
 from reference_broker.core.message.delay_header import delay_ms, with_spent_delay
 from reference_broker.core.message.header import HeaderFacts, headers_of, read_facts
 from reference_broker.core.queue.death import Death, DeathReason
-from reference_broker.core.queue.enqueue import store, those_that_take
+from reference_broker.core.queue.fan_out import distribute
 from reference_broker.core.queue.queue import Queue
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 SOON_MS = 1_000
 """Messages due within this many ms stay in memory: about the time that a busy disk takes."""
 
-RELEASED_AT_ONCE = 1_000
-"""Messages that are routed in one go when many are due: some 30 ms, in which nobody is served."""
+READ_AT_ONCE = 1_000
+"""Messages that are due and are read from disk in one go."""
 
 _EVERY_MESSAGE_HAS_A_TIME = QueueArguments(message_ttl_ms=0)
 
@@ -88,29 +88,29 @@ class HeldUntilDue:
             self._order.add(index.expires_at(sequence), sequence)
         self.watching = bool(len(self._order))
 
-    def drop_overdue(self) -> None:
-        """Nobody is served from here."""
+    def drop_overdue(self) -> bool:
+        """True: nobody is served from here."""
+        return True
 
-    def drop_due(self) -> None:
+    def drop_due(self) -> bool:
         """Route what is due, and see to it that the next one is noticed."""
         self._keep_what_is_due_soon()
         queue, order = self._queue, self._order
         now_ms = queue.env.moment.wall_ms
         if order.open(now_ms, self._due_of):
             self._read_ahead()
-        released = 0
         while (head := order.head()) is not None and head[0] <= now_ms:
             sequence = head[1]
             if queue.index.ready_entry(sequence) is not None:
                 if sequence not in queue.contents:
                     self._read_ahead()
-                    return  # The queue is dispatched again when it is here.
-                if released == RELEASED_AT_ONCE:
-                    break
+                    return True  # The queue is dispatched again when it is here.
+                if queue.is_overtaken():
+                    return False
                 self._release(sequence)
-                released += 1
             order.pop()
         self._watch_next()
+        return True
 
     def cancel(self) -> None:
         """The exchange is deleted."""
@@ -136,7 +136,7 @@ class HeldUntilDue:
         """Have the first open ones read, those that are absent."""
         backlog = self._queue.backlog
         if not backlog.fetching:
-            near = self._order.near(RELEASED_AT_ONCE)
+            near = self._order.near(READ_AT_ONCE)
             backlog.fetch(array("Q", [sequence for _, sequence in near]))
 
     def _release(self, sequence: int) -> None:
@@ -151,9 +151,8 @@ class HeldUntilDue:
         first, *copies = (key.decode(errors="surrogateescape") for key in keys)
         again = has_died(header)
         reached = env.route(self._exchange_name, first, header, copies, again=again) or ()
-        taking = those_that_take(reached, letter)
         death = Death(queue, sequence, content, DeathReason.EXPIRED)
-        store(taking, letter, read_facts(header), env, death)
+        distribute(reached, letter, read_facts(header), env, death)
 
     def _watch_next(self) -> None:
         when_ms = self._order.next_ms()
@@ -165,4 +164,7 @@ class HeldUntilDue:
             if deadline.when_ms <= when_ms:
                 return  # it comes early, finds nothing due, and is set again
             deadline.cancel()
-        self._deadline = self._queue.env.deadlines.at(when_ms, self._queue.dispatch)
+        self._deadline = self._queue.env.deadlines.at(when_ms, self._time_has_come)
+
+    def _time_has_come(self) -> None:
+        self._queue.env.mark_dirty(self._queue)

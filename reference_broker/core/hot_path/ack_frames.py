@@ -24,6 +24,12 @@ ACK = b"\x00\x3c\x00\x50"
 ACK_SIZE = 13
 """Octets of the payload of a basic.ack frame."""
 
+ACKS_AT_ONCE = 1_024
+"""Acks that are handled before the budget is looked at again."""
+
+ACKS_PER_UNIT = 2
+"""Acks that cost as much as one message."""
+
 _ACK_IDS = (60, 80)
 _HEAD_SIZE = 11
 _REST = struct.Struct(">QBB")
@@ -37,13 +43,19 @@ def take_acks(channel: Channel, data: bytes, position: int, end: int) -> int:
     last = end - _HEAD_SIZE - _REST.size
     tags: list[int] = []
     multiple = False
-    while position <= last and not multiple and data.startswith(head, position):
+    while (
+        position <= last
+        and not multiple
+        and len(tags) < ACKS_AT_ONCE
+        and data.startswith(head, position)
+    ):
         tag, bits, frame_end = _rest_of(data, position + _HEAD_SIZE)
         if frame_end != FRAME_END:
             break
         position += _HEAD_SIZE + _REST.size
         tags.append(tag)
         multiple = bits & 1 == 1
+    channel.broker.budget.left -= 1 + len(tags) // ACKS_PER_UNIT
     try:
         if multiple:
             ack_each(channel, tags[:-1])

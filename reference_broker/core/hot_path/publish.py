@@ -21,7 +21,7 @@ from mqkit.wire import FrameType, WireError, decode_method
 from mqkit.wire.methods import BasicPublish
 from reference_broker.core.access.permission import Action
 from reference_broker.core.access.users import check_user_id
-from reference_broker.core.channel.after_routing import place, return_unroutable
+from reference_broker.core.channel.after_routing import deliver_reply, place, return_unroutable
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.direct_reply import addressed
 from reference_broker.core.channel.publish_target import UNRESOLVED, PublishAssembly, PublishTarget
@@ -30,9 +30,11 @@ from reference_broker.core.hot_path.publish_run import run_for
 from reference_broker.core.journal.free_space import NoSpace
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import COPIES_MARK, facts_of, user_id_of
-from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.queue.enqueue import enqueue, require_rest
+from reference_broker.core.queue.fan_out import FanOut, all_of
 from reference_broker.core.vhost.sender_selected import resolve_all
 from reference_broker.core.vhost.traffic import count_routed
+from reference_broker.core.work.until import NotYet
 from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
 
 PUBLISH_IDS = (60, 40)
+_CONFIRMING = (ChannelState.OPEN, ChannelState.SUSPENDED)
 _BASIC = 60
 _CONTENT_FIXED = struct.Struct(">HHQ")
 
@@ -57,6 +60,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
     tail = channel.vhost.journal.tail
     count = counted = 0
     target = run = None
+    budget = channel.broker.budget
     while (span := message_at(data, position, end, form)) is not None:
         start, header_at, header_stop, position = span
         try:
@@ -71,6 +75,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
                 count += 1 + len(run.contents) - before
                 continue
             if run is not None:
+                budget.left -= len(run.contents)
                 missed, octets = run.close()
                 run = None
                 if missed:
@@ -79,10 +84,16 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
             if found is not target:
                 _note_routed(channel, target, count - counted)
                 target, counted = found, count
-            publish(channel, target, header, body)
+            fan_out = publish(channel, target, header, body)
+            if fan_out is not None:
+                _publish_in_portions(channel, target, fan_out)
+                break
+            if budget.left <= 0:
+                count += 1
+                break
             if data.startswith(data[start : header_at - 7], position):
                 run = run_for(channel, target, header_at - 7 - start)
-        except (AmqpError, WireError, NoSpace) as error:
+        except (AmqpError, WireError, NoSpace, NotYet) as error:
             if run is not None:  # That goes first, and this is met again.
                 position = start
             else:
@@ -90,6 +101,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
             break
         count += 1
     if run is not None:
+        budget.left -= len(run.contents)
         missed, octets = run.close()
         count, position = count - missed, position - octets
     if count:
@@ -99,11 +111,14 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
 
 
 def _not_published(
-    channel: Channel, error: AmqpError | WireError | NoSpace, start: int, end: int
+    channel: Channel, error: AmqpError | WireError | NoSpace | NotYet, start: int, end: int
 ) -> int:
     """Have the message from ``start`` to ``end`` wait, or refuse it; returns where to go on."""
     if isinstance(error, NoSpace):
         channel.await_room()
+        return start
+    if isinstance(error, NotYet):
+        channel.wait_until(error.until)
         return start
     channel.connection.refuse(channel, error, *PUBLISH_IDS)
     return end
@@ -111,9 +126,10 @@ def _not_published(
 
 def publish(
     channel: Channel, target: PublishTarget, header: bytes, body: bytes | bytearray
-) -> None:
-    """Route one message and put it into its queues. Raises ``ChannelException``: 403 or 404 for
-    the exchange, 406 for a property that can't be used; and ``NoSpace``."""
+) -> FanOut | None:
+    """Route one message and put it into its queues; or, where they are more than the turn has time
+    for, return what is to be done in portions. Raises ``ChannelException``: 403 or 404 for the
+    exchange, 406 for a property that can't be used; and ``NoSpace`` and ``NotYet``."""
     vhost = channel.vhost
     if target.version == vhost.topology_version:
         queues = target.queues
@@ -125,19 +141,28 @@ def publish(
         _check_sender(channel, header)
         raise
     if not (facts.plain and target.plain):
-        _publish_with_care(channel, target, queues, header, body, facts)
-        return
+        return _publish_with_care(channel, target, queues, header, body, facts)
     confirms = channel.confirms
-    if confirms is not None:
-        confirms.published += 1
+    budget = vhost.budget
     content = Content(target.route, header, body)
     if queues:
-        if not enqueue(queues, content, facts, vhost) and confirms is not None:
-            confirms.refuse()
-    elif target.mandatory:
+        if len(queues) > 1 and len(queues) > budget.left:
+            return FanOut(queues, content, facts, vhost)
+        budget.left -= 1
+        taken = enqueue(queues, content, facts, vhost)
+        if confirms is not None:
+            confirms.published += 1
+            if not taken:
+                confirms.refuse()
+        return None
+    budget.left -= 1
+    if confirms is not None:
+        confirms.published += 1
+    if target.mandatory:
         return_unroutable(channel, target, content)
     else:
         channel.unroutable += 1
+    return None
 
 
 def _publish_with_care(
@@ -147,7 +172,7 @@ def _publish_with_care(
     header: bytes,
     body: bytes | bytearray,
     facts: HeaderFacts,
-) -> None:
+) -> FanOut | None:
     """The second half of :func:`publish`, for what the hot path doesn't look for."""
     sent = header
     if not facts.plain:
@@ -162,17 +187,42 @@ def _publish_with_care(
             if channel.transaction is None:
                 count_routed(channel.vhost, exchange, queues, instead_of=counted)
     content = Content(target.route, header, body)
+    if channel.transaction is None:
+        require_rest(queues)
     firehose = channel.vhost.firehose
     if firehose is not None:
         firehose.published(channel, queues, content, sent)
     if channel.transaction is not None:
         channel.transaction.publish(target, queues, content, facts, sent)
-        return
+        return None
+    budget = channel.vhost.budget
+    if len(queues) > max(1, budget.left):
+        deliver_reply(channel, target, content)
+        return FanOut(queues, content, facts, channel.vhost)
+    budget.left -= 1
     confirms = channel.confirms
     if confirms is not None:
         confirms.published += 1
     if not place(channel, target, queues, content, facts) and confirms is not None:
         confirms.refuse()
+    return None
+
+
+def _publish_in_portions(channel: Channel, target: PublishTarget, fan_out: FanOut) -> None:
+    """Put a message into its many queues. It counts as published, and can be confirmed, when all of
+    them have it."""
+    tail = channel.vhost.journal.tail
+
+    def published() -> None:
+        confirms = channel.confirms
+        if confirms is not None:
+            confirms.published += 1
+            if fan_out.refused:
+                confirms.refuse()
+        _note_routed(channel, target, 1)
+        _note_published(channel, 1, tail)
+
+    channel.perform(all_of(fan_out), published, PUBLISH_IDS)
 
 
 def _check_sender(channel: Channel, header: bytes) -> bytes:
@@ -235,14 +285,22 @@ def publish_assembled(channel: Channel, assembly: PublishAssembly) -> None:
     if len(assembly.header) + len(assembly.body) > journal.free_space.plain_bytes:
         target.version = UNRESOLVED  # whoever looks up the route asks for room
     try:
-        publish(channel, target, assembly.header, assembly.take_body())
-        _note_routed(channel, target, 1)
+        fan_out = publish(channel, target, assembly.header, assembly.take_body())
     except NoSpace:
         channel.assembly = assembly
         channel.await_room()
-    finally:
-        if channel.assembly is None:
-            _note_published(channel, 1, tail)
+    except NotYet as wait:
+        channel.assembly = assembly
+        channel.wait_until(wait.until)
+    except BaseException:
+        _note_published(channel, 1, tail)
+        raise
+    else:
+        if fan_out is not None:
+            _publish_in_portions(channel, target, fan_out)
+            return
+        _note_routed(channel, target, 1)
+        _note_published(channel, 1, tail)
 
 
 def _take_header(channel: Channel, assembly: PublishAssembly, kind: int, payload: bytes) -> None:
@@ -290,6 +348,7 @@ def _resolve(
             target.version = vhost.topology_version
         return queues
     if channel.transaction is None:
+        require_rest(queues)  # before it is counted
         count_routed(vhost, exchange, queues)
     if not queues and channel.confirms is not None:
         # It may be one that was seen before: confirmed when that is on disk, nacked if it fails.
@@ -320,5 +379,5 @@ def _note_published(channel: Channel, count: int, tail_before: int) -> None:
     channel.published += count
     channel.connection.has_published = True
     confirms = channel.confirms
-    if confirms is not None and channel.state is ChannelState.OPEN:
+    if confirms is not None and channel.state in _CONFIRMING:
         channel.broker.ledger.published(confirms, tail_before)

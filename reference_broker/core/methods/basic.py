@@ -30,6 +30,7 @@ from reference_broker.core.base.limits import CONSUMERS_MAX, UNACKED_MAX
 from reference_broker.core.channel import direct_reply, settlement
 from reference_broker.core.channel.ack_timeout import timeout_of
 from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consume import consume
 from reference_broker.core.methods.queue import named_queue
 from reference_broker.core.queue.delivery_counts import shown_content
@@ -86,7 +87,7 @@ def _cancel(channel: Channel, method: BasicCancel) -> None:
     consumer = channel.consumers.get(method.consumer_tag)
     if consumer is not None:
         # What came before in this read (an ack made room, a publish) still counts for it.
-        consumer.queue.dispatch()
+        consumer.queue.require_rest()
         channel.forget_consumer(method.consumer_tag)
         consumer.queue.remove_consumer(consumer)
     elif channel.reply_consumer is not None and channel.reply_consumer.tag == method.consumer_tag:
@@ -156,9 +157,12 @@ def _reject(channel: Channel, method: BasicReject) -> None:
 def _recover(channel: Channel, method: BasicRecover | BasicRecoverAsync) -> None:
     if not method.requeue:
         raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "requeue=false")
-    settlement.recover(channel)
-    if isinstance(method, BasicRecover):
-        channel.reply(BasicRecoverOk())
+
+    def answer() -> None:
+        if isinstance(method, BasicRecover) and channel.state is ChannelState.OPEN:
+            channel.reply(BasicRecoverOk())
+
+    settlement.recover(channel, answer)
 
 
 BASIC_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {

@@ -27,6 +27,7 @@ from mqkit.wire.methods import (
     TxSelectOk,
 )
 from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.transactions import Transaction
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
@@ -76,8 +77,13 @@ def _tx_commit(channel: Channel, method: TxCommit) -> None:
         channel.park(FrameType.METHOD, encode_method(method))
         return
     tail = journal.tail
-    transaction.commit()
-    channel.reply_defined(TxCommitOk(), durable=journal.tail != tail)
+
+    def answer() -> None:
+        if channel.state is ChannelState.OPEN:
+            channel.reply_defined(TxCommitOk(), durable=journal.tail != tail)
+
+    ids = (TxCommit.CLASS_ID, TxCommit.METHOD_ID)
+    channel.perform(transaction.commit(), answer, ids)
 
 
 def _tx_rollback(channel: Channel, method: TxRollback) -> None:

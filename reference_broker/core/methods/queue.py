@@ -46,6 +46,9 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
         if not method.nowait:
             channel.reply(answer)
         return
+    existing = channel.vhost.queues.get(method.queue)
+    if existing is not None and not method.nowait:
+        existing.require_rest()  # what a consumer waits for, or has expired, does not count
     queue: Queue = channel.vhost.declare_queue(
         method.queue,
         passive=method.passive,
@@ -60,7 +63,6 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
     channel.note_declared(queue.name)
     if method.nowait:
         return
-    queue.dispatch()  # what a consumer waits for, or has expired, does not count
     declared = QueueDeclareOk(
         queue=queue.name, message_count=queue.ready, consumer_count=_consumer_count(queue)
     )

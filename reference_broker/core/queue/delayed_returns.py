@@ -215,7 +215,9 @@ class DelayedReturns:
 
     def _release(self) -> None:
         queue, now_ms = self._queue, self._queue.env.moment.wall_ms
-        while self._heap and self._heap[0][0] <= now_ms:
+        budget = queue.env.budget
+        while self._heap and self._heap[0][0] <= now_ms and budget.left > 0:
+            budget.left -= 1
             _, sequence = heapq.heappop(self._heap)
             self.stored.remove(sequence)
             index = queue.index_of(sequence)

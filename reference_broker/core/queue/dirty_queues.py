@@ -1,25 +1,77 @@
-"""The queues that were touched by the current input, and are dispatched before it ends."""
+"""The queues of a virtual host that were touched, and are dispatched before the input ends, or in a
+later turn where the budget is spent before that.
+
+Two lists. Dirty queues wait in the order in which they were touched. Before them goes what a dead
+letter has pushed into more than a queue holds, or for which its time is over already (``urgent``):
+the last one first, so that a letter's way is followed to its end before the next letter sets out. A
+fork of dead-letter exchanges then holds one message a level, where it would hold all of the last
+level otherwise.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from reference_broker.core.work.budget import Budget
 
 if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
 
 
-class DirtyQueues(deque["Queue"]):
-    """Those of all virtual hosts of a broker, in the order of their dispatch. A queue knows by its
-    ``dirty`` that it is here, so that marking it once more costs nothing."""
+class Urgent(Protocol):
+    """A queue that has to lose messages, or a dead letter on its way to many queues."""
 
-    __slots__ = ()
+    def dispatch(self) -> bool:
+        """Go on; true when there is nothing to go on with."""
+        ...
+
+
+class DirtyQueues:
+    """The dirty queues of one virtual host: a :class:`~reference_broker.core.work.portions.Job`
+    when some are left over from a turn. A queue knows by its ``dirty`` that it is here, so that
+    marking it once more costs nothing. ``touched`` has those of all virtual hosts of a broker that
+    are not empty and not left over."""
+
+    __slots__ = (
+        "_budget",
+        "_known",
+        "_queues",
+        "_touched",
+        "_urgent",
+        "connection_id",
+        "vhost_name",
+    )
+
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        touched: list[DirtyQueues] | None = None,
+        vhost_name: str = "",
+    ) -> None:
+        self._budget = budget or Budget()
+        self._touched = [] if touched is None else touched
+        self._queues: deque[Queue] = deque()
+        self._urgent: dict[Urgent, None] = {}
+        self._known = False
+        self.vhost_name = vhost_name
+        self.connection_id = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._queues) or bool(self._urgent)
+
+    def __iter__(self) -> Iterator[Queue]:
+        """The dirty queues, in the order of their dispatch; what is urgent is not among them."""
+        return iter(self._queues)
 
     def mark(self, queue: Queue) -> None:
-        """``queue`` will be dispatched before the current input ends."""
+        """``queue`` will be dispatched."""
         if not queue.dirty:
             queue.dirty = True
-            self.append(queue)
+            self._queues.append(queue)
+            if not self._known:
+                self._touch()
 
     def mark_in_turn(self, queues: list[Queue]) -> None:
         """Mark ``queues``, and have them dispatched in this order, behind all others that are
@@ -27,17 +79,53 @@ class DirtyQueues(deque["Queue"]):
         could use."""
         if any(queue.dirty for queue in queues):
             moved = set(queues)
-            others = [queue for queue in self if queue not in moved]
-            self.clear()
-            self.extend(others)
+            self._queues = deque(queue for queue in self._queues if queue not in moved)
         for queue in dict.fromkeys(queues):
             queue.dirty = True
-            self.append(queue)
+            self._queues.append(queue)
+        if queues and not self._known:
+            self._touch()
 
-    def dispatch(self) -> None:
-        """Dispatch the marked queues, of whichever virtual host, and those that this marks."""
-        while self:
-            queue = self.popleft()
-            queue.dirty = False
-            queue.dispatch()
-            queue.backlog.wake()
+    def mark_urgent(self, urgent: Urgent) -> None:
+        """``urgent`` goes on before everything that is here."""
+        self._urgent.pop(urgent, None)
+        self._urgent[urgent] = None
+        if not self._known:
+            self._touch()
+
+    def is_overtaken(self, queue: Queue) -> bool:
+        """True when something urgent has to go on before ``queue`` does."""
+        return bool(self._urgent) and next(reversed(self._urgent)) is not queue
+
+    def _touch(self) -> None:
+        self._known = True
+        self._touched.append(self)
+
+    def follow_letters(self) -> bool:
+        """Go on with what is urgent, until nothing is, or the budget is spent: then false."""
+        budget, urgent = self._budget, self._urgent
+        while urgent and budget.left > 0:
+            budget.left -= 1
+            first = next(reversed(urgent))
+            if first.dispatch():
+                urgent.pop(first, None)
+        return not urgent and budget.left > 0
+
+    def advance(self) -> bool:
+        """Dispatch the marked queues, and those that this marks, until the budget is spent. True
+        when none is left."""
+        while self.follow_letters() and self._queues:
+            self._budget.left -= 1
+            self._dispatch_first()
+        self._known = bool(self)
+        return not self._known
+
+    def _dispatch_first(self) -> None:
+        queue = self._queues.popleft()
+        queue.dirty = False
+        at_rest = queue.dispatch()
+        if not at_rest and not queue.dirty:
+            queue.dirty = True
+            self._queues.appendleft(queue)
+        if at_rest or queue.is_kept_busy():
+            queue.came_to_rest()

@@ -88,11 +88,12 @@ def _ring_of(consumer: ConsumerPort) -> Ring:
     return deque((consumer,)) if consumer.weight == 1 else WeightedRing((consumer,))
 
 
-def hand_out(queue: Queue) -> None:
+def hand_out(queue: Queue) -> bool:
     """Deliver until no message is ready, the next one has to be read from disk first, or no
     consumer has capacity."""
     for ring in queue.rotation.rings:
         _serve(queue, ring)
+    return True
 
 
 def _serve(queue: Queue, ring: Ring) -> None:
@@ -109,8 +110,8 @@ def _serve(queue: Queue, ring: Ring) -> None:
     traced: list[Lease] = []
     alone = not (many or firehose) and levels is None and queue.delivery_counts is None
     while ring:
-        if expiry.watching:
-            expiry.drop_overdue()
+        if expiry.watching and not expiry.drop_overdue():
+            break
         if levels is not None:
             highest = levels.head()
             if highest is None:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import NOT_STORED, Content
+from reference_broker.core.work.until import NotYet
 
 if TYPE_CHECKING:
     from reference_broker.core.index.index import QueueIndex
@@ -48,9 +49,11 @@ def enqueue(
     False says that at least one queue refused it (``reject-publish``): nack the publisher; the
     others have it. The caller confirms once ``journal.synced`` has reached the ``journal.tail``
     that it sees after this call. Consumers get it at the next dispatch, for which every queue was
-    marked dirty.
+    marked dirty. Raises :exc:`NotYet`; nothing is changed then.
     """
     if len(queues) != 1:
+        require_rest(queues)
+        env.budget.left -= len(queues)
         taking = those_that_take(queues, content)
         store(taking, content, facts, env)
         return len(taking) == len(queues)
@@ -59,16 +62,20 @@ def enqueue(
     # again, written out: test_enqueue compares the two.
     queue = queues[0]
     limit = queue.length_limit
-    if limit is not None and limit.refuses(queue, content):
-        return False
+    if limit is not None:
+        limit.require_rest(queue)
+        if limit.refuses(queue, content):
+            return False
     index, priority, expires_at = queue.index, 0, 0
     if queue.levels is not None:
         priority = queue.levels.level_of(facts.priority)
         index = queue.levels.index_for(priority)
     ttl_ms = queue.limits.message_ttl_ms
     if ttl_ms is not None or facts.expiration_ms is not None:
-        if ttl_ms == 0 and queue.expiry.discards_new():
-            return True
+        if ttl_ms == 0:
+            require_rest(queues)
+            if queue.expiry.discards_new():
+                return True
         expires_at = queue.expiry.stamp(content, facts, index.tail)
     size = len(content.body)
     if queue.durable and (facts.persistent or queue.stores_all):
@@ -98,6 +105,18 @@ def enqueue(
     if limit is not None:
         limit.enforce_after_publish(queue)
     return True
+
+
+def require_rest(queues: Sequence[Queue]) -> None:
+    """Raises :exc:`NotYet` for a queue whose answer to a publish depends on what its consumers
+    take and what is overdue, where finding out takes more than this turn."""
+    for queue in queues:
+        if queue.length_limit is not None:
+            queue.length_limit.require_rest(queue)
+        if queue.limits.message_ttl_ms != 0 or queue.expiry.wants_all:
+            continue
+        if queue.returning or (queue.ready and not queue.settle_down()):
+            raise NotYet(queue.until_rest())
 
 
 def those_that_take(queues: Sequence[Queue], content: Content) -> list[Queue]:
@@ -157,8 +176,21 @@ def store(
             env.journal.ack(source.queue.id, source.sequence, death.position, death.stored)
         source.queue.buried(source)
     for queue in queues:
-        if queue.length_limit is not None:
-            queue.length_limit.enforce_after_publish(queue)
+        _take_care_of_limits(queue, source)
+
+
+def _take_care_of_limits(queue: Queue, source: Death | Departure | None) -> None:
+    """A message came into ``queue``. One that came as a dead letter, and pushes another out or has
+    to leave at once itself, is followed before the next one."""
+    limit = queue.length_limit
+    if limit is not None:
+        limit.enforce_after_publish(queue)
+    if (
+        source is not None
+        and queue.limits.dead_letter_exchange is not None
+        and (queue.limits.message_ttl_ms == 0 or (limit is not None and limit.pushes_out(queue)))
+    ):
+        queue.env.mark_urgent(queue)
 
 
 def _store_letter(
@@ -193,8 +225,7 @@ def _store_letter(
         if unmoved:
             env.journal.ack(origin.id, source.sequence, left.position, left.stored)
         origin.buried(source)
-    if queue.length_limit is not None:
-        queue.length_limit.enforce_after_publish(queue)
+    _take_care_of_limits(queue, source)
 
 
 def _append(queue: Queue, index: QueueIndex, content: Content, expires_at: int) -> None:

@@ -6,6 +6,7 @@ one deadline, that of its head, however many messages wait behind it.
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol
 
 from reference_broker.core.arguments.queue_type import QueueType
@@ -50,17 +51,28 @@ class Expiry(Protocol):
         """Recovery: the queue has its messages."""
         ...
 
-    def drop_overdue(self) -> None:
-        """Before a delivery."""
+    def drop_overdue(self) -> bool:
+        """Before a delivery. False when more is overdue than may be dropped now: nothing may be
+        handed out, and the queue is dispatched again."""
         ...
 
-    def drop_due(self) -> None:
-        """After a round. The caller drains the dead letters."""
+    def drop_due(self) -> bool:
+        """After a round. False when there is more to be dropped than may be now."""
         ...
 
     def cancel(self) -> None:
         """The queue is deleted."""
         ...
+
+
+class _Stop(Enum):
+    """The ends of a round of dropping."""
+
+    NOTHING_DUE = auto()
+    ABSENT = auto()
+    """The head is a dead letter that has to be read first: the queue is dispatched again then."""
+    OVERTAKEN = auto()
+    """The budget is spent, or something urgent goes first."""
 
 
 class MessageExpiry:
@@ -88,7 +100,7 @@ class MessageExpiry:
         if limits.dead_letter_exchange is not None or limits.queue_type is not QueueType.CLASSIC:
             return False
         if queue.ready:
-            queue.dispatch()
+            queue.settle_down()  # the publisher has seen to it that this gets to its end
         # What has to be read first may be wanted.
         if not queue.ready or (queue.backlog.absent and queue.consumers):
             return False
@@ -107,7 +119,7 @@ class MessageExpiry:
         if any(index.has_expiries for index in self._queue.indexes()):
             self.watching = True
 
-    def drop_overdue(self) -> None:
+    def drop_overdue(self) -> bool:
         """Before a delivery: the head must not be one whose time was over before this instant.
 
         A TTL of 0 says "now or never", so a message whose time ends at this very instant may
@@ -115,13 +127,15 @@ class MessageExpiry:
         was delivered already, and its instant is over, however short ago that was.
         """
         now_ms = self._queue.env.moment.wall_ms
-        self._drop_before(now_ms, now_ms + 1)
+        return self._drop_before(now_ms, now_ms + 1) is not _Stop.OVERTAKEN
 
-    def drop_due(self) -> None:
+    def drop_due(self) -> bool:
         """After a round: drop what has reached its time, and watch the head that is left."""
         end_ms = self._queue.env.moment.wall_ms + 1
-        if self._drop_before(end_ms, end_ms):
+        stop = self._drop_before(end_ms, end_ms)
+        if stop is _Stop.NOTHING_DUE:
             self._watch_head()
+        return stop is not _Stop.OVERTAKEN
 
     def cancel(self) -> None:
         """The queue is deleted."""
@@ -129,22 +143,23 @@ class MessageExpiry:
         if self._deadline is not None:
             self._deadline.cancel()
 
-    def _drop_before(self, end_ms: int, redelivered_end_ms: int) -> bool:
-        """``end_ms`` is for messages that were never handed out, and not the later one.
-
-        False when the head is a dead letter that has to be read first: the queue is dispatched
-        again when that is here."""
+    def _drop_before(self, end_ms: int, redelivered_end_ms: int) -> _Stop:
+        """``end_ms`` is for messages that were never handed out, and not the later one."""
         queue = self._queue
+        budget = queue.env.budget
         while (index := queue.head_index()) is not None:
             when_ms = index.head_expires_at()
             if not when_ms or when_ms >= redelivered_end_ms:
                 break
             if when_ms >= end_ms and not index.head_is_redelivered():
                 break
+            if queue.is_overtaken():
+                return _Stop.OVERTAKEN
             if not queue.drop_head(index, DeathReason.EXPIRED):
-                return False
+                return _Stop.ABSENT
+            budget.left -= 1
             queue.expired += 1
-        return True
+        return _Stop.NOTHING_DUE
 
     def _watch_head(self) -> None:
         index = self._queue.head_index()
@@ -158,7 +173,10 @@ class MessageExpiry:
             if deadline.when_ms <= when_ms:
                 return  # it comes early, finds this head, and is set again
             deadline.cancel()
-        self._deadline = self._queue.env.deadlines.at(when_ms, self._queue.dispatch)
+        self._deadline = self._queue.env.deadlines.at(when_ms, self._time_has_come)
+
+    def _time_has_come(self) -> None:
+        self._queue.env.mark_dirty(self._queue)
 
 
 class UnusedExpiry:

@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING
 
 from reference_broker.core.arguments.queue_arguments import Overflow, QueueArguments
 from reference_broker.core.queue.death import Death, DeathReason
+from reference_broker.core.work.until import NotYet
 
 if TYPE_CHECKING:
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.queue import Queue
 
 
-DROPS_AT_ONCE = 1_000
-"""Messages that one call drops: a few milliseconds. A policy may cut a queue of millions, and
-nobody waits for that: the rest goes in ticks that follow each other at once."""
+EXCESS_MAX = 1_000
+"""Messages beyond its limit that a queue takes in before their publisher waits: they are dropped at
+the queue's next dispatch, and dead letters may make that a later one."""
 
 
 class LengthLimit:
     """``x-max-length`` and ``x-max-length-bytes`` with ``x-overflow``; ``None`` is unlimited."""
 
-    __slots__ = ("_cutting", "_max_bytes", "_max_length", "_overflow")
+    __slots__ = ("_max_bytes", "_max_length", "_overflow")
 
     def __init__(self, max_length: int | None, max_bytes: int | None, overflow: Overflow) -> None:
         self._max_length = max_length
         self._max_bytes = max_bytes
         self._overflow = overflow
-        self._cutting = False
 
     @classmethod
     def of(cls, limits: QueueArguments) -> LengthLimit | None:
@@ -50,6 +50,18 @@ class LengthLimit:
             other.overflow,
         )
 
+    def require_rest(self, queue: Queue) -> None:
+        """Have waiting consumers served and what is overdue go, before a publish that might be
+        refused or push something out for want of that. Raises :exc:`NotYet` where that takes
+        more than this turn, or the queue is far beyond its limit already."""
+        if not self._exceeded(queue, 1, 0):
+            return
+        if self._overflow is Overflow.DROP_HEAD:
+            if self._is_far_beyond(queue) and not queue.settle_down():
+                raise NotYet(queue.until_rest())
+        elif queue.returning or not queue.settle_down():
+            raise NotYet(queue.until_rest())
+
     def refuses(self, queue: Queue, content: Content) -> bool:
         """Is this publish to be refused? Then it was counted, and dead-lettered if so configured.
 
@@ -61,7 +73,7 @@ class LengthLimit:
             return False
         if self._overflow is Overflow.DROP_HEAD:
             if queue.expiry.watching:
-                queue.dispatch()
+                queue.settle_down()
             return False
         if _lets_go(queue) and not self._exceeded(queue, 1, size):
             return False
@@ -70,8 +82,7 @@ class LengthLimit:
             self._overflow is Overflow.REJECT_PUBLISH_DLX
             and queue.limits.dead_letter_exchange is not None
         ):
-            queue.env.dead_letters.add(Death(queue, -1, content, DeathReason.MAXLEN))
-            queue.env.dead_letters.drain()
+            queue.env.dead_letters.refused(Death(queue, -1, content, DeathReason.MAXLEN))
         return True
 
     def has_room(self, queue: Queue, size: int) -> bool:
@@ -81,46 +92,42 @@ class LengthLimit:
         return _lets_go(queue) and not self._exceeded(queue, 1, size)
 
     def enforce_after_publish(self, queue: Queue) -> None:
-        """Drop-head: let consumers have what they can take, then drop what is over the limit."""
-        if self._overflow is Overflow.DROP_HEAD and self._exceeded(queue, 0, 0):
+        """Drop-head: let consumers have what they can take, then drop what is over the limit. Where
+        it becomes dead letters, both are done when the queue is dispatched."""
+        if (
+            self._overflow is Overflow.DROP_HEAD
+            and queue.limits.dead_letter_exchange is None
+            and self._exceeded(queue, 0, 0)
+        ):
             if queue.consumers:
-                queue.dispatch()
-            self.enforce(queue)
-            queue.env.dead_letters.drain()
+                queue.settle_down()
+            if not queue.returning:
+                self.enforce(queue)
 
-    def enforce(self, queue: Queue) -> None:
+    def pushes_out(self, queue: Queue) -> bool:
+        """True when a dead letter that came just now pushes another one out."""
+        return self._overflow is Overflow.DROP_HEAD and self._exceeded(queue, 0, 0)
+
+    def enforce(self, queue: Queue) -> bool:
         """Drop from the head until the queue is within its limit; nothing unless drop-head. A dead
-        letter that has to be read first ends it: it goes on when that is here. So do
-        ``DROPS_AT_ONCE``: it goes on in the next tick.
-
-        The caller drains the dead letters.
-        """
+        letter that has to be read first ends it: it goes on when that is here. False when more is
+        to be dropped than may be now."""
         if self._overflow is not Overflow.DROP_HEAD:
-            return
-        left = DROPS_AT_ONCE
+            return True
+        budget = queue.env.budget
         while self._exceeded(queue, 0, 0):
-            if not left:
-                self._cut_later(queue)
-                return
+            if queue.is_overtaken():
+                return False
             index = queue.head_index()
             assert index is not None
             if not queue.drop_head(index, DeathReason.MAXLEN):
-                return
+                return True
+            budget.left -= 1
             queue.dropped += 1
-            left -= 1
+        return True
 
-    def _cut_later(self, queue: Queue) -> None:
-        if not self._cutting:
-            self._cutting = True
-            env = queue.env
-            env.deadlines.at(env.moment.wall_ms, lambda: self._cut(queue))
-
-    def _cut(self, queue: Queue) -> None:
-        """Go on dropping in a later tick, if this is still the limit of the queue."""
-        self._cutting = False
-        if queue.length_limit is self and not queue.deleted:
-            self.enforce(queue)
-            queue.env.dead_letters.drain()
+    def _is_far_beyond(self, queue: Queue) -> bool:
+        return self._max_length is not None and queue.ready > self._max_length + EXCESS_MAX
 
     def _exceeded(self, queue: Queue, more: int, more_bytes: int) -> bool:
         if self._max_length is not None and queue.ready + more > self._max_length:
@@ -133,5 +140,5 @@ def _lets_go(queue: Queue) -> bool:
     be any of either."""
     if not (queue.consumers or queue.expiry.watching):
         return False
-    queue.dispatch()
+    queue.settle_down()
     return True

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from reference_broker.core.journal.journal import Journal
     from reference_broker.core.message.message_headers import MessageHeaders
     from reference_broker.core.queue.death import Death, DeathReason
+    from reference_broker.core.queue.dirty_queues import Urgent
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.work.budget import Budget
@@ -52,19 +53,19 @@ class ConsumerPort(Protocol):
 
 
 class DeadLettersPort(Protocol):
-    """The work list of dead-lettering of a virtual host, as its queues see it."""
+    """Dead-lettering of a virtual host, as its queues see it."""
 
-    def add(self, death: Death) -> None:
-        """Send ``death`` to the dead-letter exchange of its queue at the next :meth:`drain`."""
+    def send(self, death: Death) -> None:
+        """Send ``death`` to the dead-letter exchange of its queue: now, or the more of it, where it
+        goes to many queues, in later portions. It is gone from its own queue then."""
+        ...
+
+    def refused(self, death: Death) -> None:
+        """Send ``death``, which its queue has not taken in, when its turn comes."""
         ...
 
     def dropped(self, queue: Queue, reason: DeathReason) -> None:
         """Count a message that has gone for good: ``queue`` has no dead-letter exchange."""
-        ...
-
-    def drain(self) -> None:
-        """Send the dead letters that wait, and those that they push out; nothing within another
-        ``drain``. To be called when the queue is at rest."""
         ...
 
 
@@ -138,6 +139,18 @@ class QueueEnvironment(Protocol):
     def mark_dirty(self, queue: Queue) -> None:
         """``queue`` may have something to hand out: dispatch it before the current input ends.
         Called any number of times; :meth:`DirtyQueues.mark` is the implementation."""
+        ...
+
+    def mark_urgent(self, urgent: Urgent) -> None:
+        """Go on with ``urgent`` before anything else; :meth:`DirtyQueues.mark_urgent`."""
+        ...
+
+    def follow_letters(self) -> bool:
+        """Go on with what is urgent, until nothing is, or the budget is spent: then false."""
+        ...
+
+    def is_overtaken(self, queue: Queue) -> bool:
+        """True when something urgent goes before ``queue``; :meth:`DirtyQueues.is_overtaken`."""
         ...
 
     def route(

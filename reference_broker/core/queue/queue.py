@@ -13,7 +13,6 @@ from typing import Any
 
 from reference_broker.core.arguments.queue_arguments import QueueArguments
 from reference_broker.core.arguments.queue_type import QueueType
-from reference_broker.core.arguments.requeue_position import RequeuePosition, RequeueRule
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.index.memory_window import INDEX_ENTRY_BYTES, MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.index.priority import PriorityLevels, first_sequence
@@ -33,9 +32,14 @@ from reference_broker.core.queue.ports import (
     DeduplicationPort,
     QueueEnvironment,
 )
-from reference_broker.core.queue.requeue_move import move, rule_for
+from reference_broker.core.queue.returns import take_back
 from reference_broker.core.queue.transfer import Departure
+from reference_broker.core.work.until import NotYet, Until
 from reference_broker.errors import ChannelException, ReplyCode
+
+REST_S = 0.01
+"""Seconds after which a queue that has not come to rest is asked as it is: one that is filled as
+fast as it is emptied never does. What comes back as a whole is waited for however long it takes."""
 
 
 class Queue:
@@ -46,18 +50,21 @@ class Queue:
     (``delivered_no_ack``, ``got_no_ack``), ``acked`` both; ``dropped`` what a length limit removed,
     ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
     ``deduplication`` is the window of a queue that takes each message once.
+    ``returning`` counts the settlements by which many messages are coming back, in portions: until
+    all of them are here, nothing is handed out, expired or dropped, since 1,001 would go before 1.
+    ``cut_first``: what a length limit is to drop goes before consumers get any.
     ``header_bytes`` are those of the messages in memory. ``own_limits`` are of the arguments alone,
     and ``limits``, which hold, of ``policies`` too.
     """
 
     __slots__ = (
-        "acked", "arguments", "auto_delete", "backlog", "contents", "dead_letter_route",
-        "deduplication", "delayed", "deleted", "delivered", "delivered_no_ack", "delivery_counts",
-        "dirty", "dropped", "durable", "env", "expired", "expiry", "got", "got_empty", "got_no_ack",
-        "header_bytes", "id", "index", "lease_number", "leases", "length_limit", "levels", "limits",
-        "lost", "name", "own_limits", "owner", "policies", "published", "purged",
-        "redelivered_count", "refused", "rejected", "requeued", "rotation", "stale_settlements",
-        "stores_all", "unused_expiry",
+        "_busy_since_s", "_rest", "acked", "arguments", "auto_delete", "backlog", "contents",
+        "cut_first", "dead_letter_route", "deduplication", "delayed", "deleted", "delivered",
+        "delivered_no_ack", "delivery_counts", "dirty", "dropped", "durable", "env", "expired",
+        "expiry", "got", "got_empty", "got_no_ack", "header_bytes", "id", "index", "lease_number",
+        "leases", "length_limit", "levels", "limits", "lost", "name", "own_limits", "owner",
+        "policies", "published", "purged", "redelivered_count", "refused", "rejected", "requeued",
+        "returning", "rotation", "stale_settlements", "stores_all", "unused_expiry",
     )  # fmt: skip
 
     def __init__(
@@ -85,6 +92,10 @@ class Queue:
         self.env = env
         self.dirty = False
         self.deleted = False
+        self.returning = 0
+        self.cut_first = False
+        self._rest: Until | None = None
+        self._busy_since_s = 0.0
 
         epoch = env.journal.epoch
         self.index = QueueIndex(first_sequence(epoch))
@@ -161,12 +172,11 @@ class Queue:
 
     def take_limits(self, limits: QueueArguments, policies: AppliedPolicies) -> None:
         """Have ``limits`` hold from now on, which ``policies`` brought. A shorter length cuts at
-        once, and a changed ``expires`` starts over. The caller drains the dead letters."""
+        once, and a changed ``expires`` starts over."""
         before, self.limits, self.policies = self.limits, limits, policies
         if LengthLimit.differ(before, limits):
             self.length_limit = LengthLimit.of(limits)
-            if self.length_limit is not None:
-                self.length_limit.enforce(self)
+            self.came_back()
         if limits.expires_ms != before.expires_ms:
             if self.unused_expiry is not None:
                 self.unused_expiry.cancel()
@@ -210,34 +220,86 @@ class Queue:
 
     # Handing out
 
-    def dispatch(self) -> None:
-        """Hand ready messages to consumers that have capacity, then expire what is due.
+    def dispatch(self) -> bool:
+        """Hand ready messages to consumers that have capacity, then expire what is due, then drop
+        what is too much. False when the budget is spent before the end, or something urgent goes
+        first: the queue has to be marked dirty, and is dispatched again then.
 
         Does nothing when there is nothing to do; cheap enough to be called after every input that
         touched the queue.
         """
-        if self.deleted:
-            return
+        if self.deleted or self.returning:
+            return True
+        if self.cut_first:
+            if self.length_limit is not None and not self.length_limit.enforce(self):
+                return False
+            self.cut_first = False
         if self.rotation.consumers:
-            hand_out(self)
+            if not hand_out(self):
+                return False
             if self.backlog.absent:
                 self.backlog.read_ahead()
-        if self.expiry.watching:
-            self.expiry.drop_due()
-            self.env.dead_letters.drain()
+        if self.expiry.watching and not self.expiry.drop_due():
+            return False
+        if self.length_limit is not None and not self.length_limit.enforce(self):
+            return False
         if self.delivery_counts and not self.unacked and not self.ready:
             self.delivery_counts.clear()
+        return True
+
+    # At rest: what consumers take has been handed out, what is overdue or too much has gone, and
+    # all that is coming back is back. Who asks for a message, or a count, asks a queue at rest, as
+    # if all that came before had been done at once.
+
+    def settle_down(self) -> bool:
+        """:meth:`dispatch`, and follow the dead letters of that; false when the budget is spent."""
+        while not self.dispatch():
+            if not self.env.follow_letters():
+                self._busy_since_s = self._busy_since_s or self.env.moment.mono_s
+                return False
+        self._busy_since_s = 0.0
+        return True
+
+    def require_rest(self) -> None:
+        """Raises :exc:`NotYet` where the queue is not at rest."""
+        if self.returning or not (self.settle_down() or self.is_kept_busy()):
+            raise NotYet(self.until_rest())
+
+    def is_kept_busy(self) -> bool:
+        """True for a queue that did not come to rest for :data:`REST_S`."""
+        since_s = self._busy_since_s
+        return since_s > 0 and self.env.moment.mono_s - since_s >= REST_S
+
+    def until_rest(self) -> Until:
+        """The next time that the queue is at rest, or deleted."""
+        if self._rest is None:
+            self._rest = Until()
+        self.env.mark_dirty(self)
+        return self._rest
+
+    def came_to_rest(self) -> None:
+        """Tell those who wait for that, or for the head."""
+        self._busy_since_s = 0.0
+        self.backlog.wake()
+        if self._rest is not None and not self.returning:
+            rest, self._rest = self._rest, None
+            rest.happened()
+
+    def is_overtaken(self) -> bool:
+        """True when the budget is spent, or something urgent goes before the queue loses more."""
+        return self.env.budget.left <= 0 or self.env.is_overtaken(self)
 
     def get(self, holder: object, *, no_ack: bool = False) -> Lease | None:
         """basic.get: one message as a lease of ``holder``; ``None`` when the queue is empty.
 
         It is ``None`` too while something is ``ready`` but the next message has to be read first:
         have :meth:`Backlog.await_head` say when to ask again. The caller settles the lease; for
-        ``no_ack`` it acks it at once. Waiting consumers go first. Counts as use of the queue
-        (x-expires).
+        ``no_ack`` it acks it at once. Counts as use of the queue (x-expires).
+
+        Waiting consumers go first. Raises :exc:`NotYet`.
         """
         self.touch()
-        self.dispatch()
+        self.require_rest()
         index = self.head_index()
         taken = None if index is None else index.take()
         if index is None or taken is None:
@@ -254,9 +316,8 @@ class Queue:
         self.got += 1
         self.got_no_ack += no_ack
         self.redelivered_count += redelivered
-        if self.expiry.watching:
-            self.expiry.drop_due()
-            self.env.dead_letters.drain()
+        if self.expiry.watching and not self.expiry.drop_due():
+            self.env.mark_dirty(self)
         return lease
 
     def head_index(self) -> QueueIndex | None:
@@ -286,7 +347,8 @@ class Queue:
         asked for another. Stale leases are counted. A quorum queue counts each return, and those
         that are ``failed`` deliveries against its limit: one too many, and the message is dead.
 
-        As in RabbitMQ, a length limit that this exceeds drops from the head first.
+        As in RabbitMQ, a length limit that this exceeds drops from the head first. What is overdue
+        is dead before anyone can have it, and before the queue goes with its connection.
         """
         current = [lease for lease in leases if self._end(lease)]
         if not current:
@@ -295,60 +357,44 @@ class Queue:
         for lease in current:
             if counting is not None and not counting.returned(lease.sequence, failed=failed):
                 self._bury(lease.sequence, lease.content, DeathReason.DELIVERY_LIMIT)
-                continue
-            self.requeued += 1
-            rule = rule_for(self, lease)
-            if rule.position is RequeuePosition.ORIGINAL:
-                self._put_back(lease)
             else:
-                self._move(lease, rule)
+                self.requeued += 1
+                take_back(self, lease)
         if counting is not None:
             counting.write()
         self.delayed.write()
         self.came_back()
 
-    def _put_back(self, lease: Lease) -> None:
-        sequence, content = lease.sequence, lease.content
-        index = self.index_of(sequence)
-        logged = self.durable and content.position >= 0
-        keep = not logged or self.backlog.has_room()
-        index.requeue(sequence)
-        if index.expires_at(sequence):
-            self.expiry.watching = True
-        if logged:
-            self.env.journal.requeue(self.id, sequence, content.position)
-        self._keep(sequence, content, keep)
+    def begin_return(self) -> None:
+        """Many messages come back, in portions. Call :meth:`end_return` when all of them are
+        here."""
+        self.returning += 1
 
-    def _move(self, lease: Lease, rule: RequeueRule) -> None:
-        # Behind messages that are not in memory it is the same as theirs: read when it is its turn.
-        keep = not self.backlog.absent and self.backlog.has_room()
-        index, sequence, content = move(self, lease, rule)
-        if self.delivery_counts is not None:
-            self.delivery_counts.moved(lease.sequence, sequence)
-        if rule.delay_ms:
-            self.delayed.hold(index, sequence, content, rule.delay_ms)
+    def end_return(self) -> None:
+        """One of those is over."""
+        self.returning -= 1
+        if not self.returning:
+            self.came_back()
+
+    def came_back(self) -> None:
+        """Messages are ready again. What is too much by that goes first, and what is overdue is
+        dead before the queue can go with its connection (RabbitMQ)."""
+        self.cut_first = self.length_limit is not None
+        self.env.mark_dirty(self)
+        if self.returning:
             return
-        if index.expires_at(sequence):
-            self.expiry.watching = True
-        self._keep(sequence, content, keep or content.position < 0)
+        if self.length_limit is not None:
+            self.cut_first = not self.length_limit.enforce(self)
+        if self.expiry.watching and not self.cut_first:
+            self.expiry.drop_due()
 
-    def _keep(self, sequence: int, content: Content, keep: bool) -> None:
-        """Hold the content of a message that is ready, or (without ``keep``) read it later."""
-        if keep:
+    def keep(self, sequence: int, content: Content, in_memory: bool) -> None:
+        """Hold the content of a message that is ready, or (not ``in_memory``) read it later."""
+        if in_memory:
             self.contents[sequence] = content
         else:
             self.header_bytes -= len(content.header)
             self.backlog.leave_out(sequence, len(content.body))
-
-    def came_back(self) -> None:
-        """Messages are ready again, but for those whose time is over: these are dead before anyone
-        can have them, and before the queue goes with its connection (RabbitMQ)."""
-        if self.length_limit is not None:
-            self.length_limit.enforce(self)
-        if self.expiry.watching:
-            self.expiry.drop_due()
-        self.env.mark_dirty(self)
-        self.env.dead_letters.drain()
 
     def reject(self, lease: Lease) -> None:
         """Refused by its holder, without requeue: dead-lettered, or dropped. Stale is counted."""
@@ -356,7 +402,6 @@ class Queue:
             return
         self.rejected += 1
         self._bury(lease.sequence, lease.content, DeathReason.REJECTED)
-        self.env.dead_letters.drain()
 
     def depart(self, lease: Lease) -> Departure | None:
         """The message leaves for another queue: hand this to
@@ -376,10 +421,7 @@ class Queue:
 
     def drop_head(self, index: QueueIndex, reason: DeathReason) -> bool:
         """Remove the first ready message of ``index``, which must have one, for ``reason``. False,
-        and nothing is changed, when it is to be a dead letter and has to be read first.
-
-        The caller drains :attr:`QueueEnvironment.dead_letters` when it is done.
-        """
+        and nothing is changed, when it is to be a dead letter and has to be read first."""
         taken = index.take()
         assert taken is not None
         sequence, redelivered = taken
@@ -402,7 +444,7 @@ class Queue:
         """A taken message leaves by ``reason``: to the dead-letter exchange, if there is one."""
         death = Death(self, sequence, content, reason)
         if self.limits.dead_letter_exchange is not None:
-            self.env.dead_letters.add(death)
+            self.env.dead_letters.send(death)
             return
         self.env.dead_letters.dropped(self, reason)
         if death.is_logged:
@@ -423,8 +465,9 @@ class Queue:
             self.env.journal.unpage(position)
 
     def purge(self) -> int:
-        """Remove every ready message; how many there were. Unacked ones stay."""
-        self.dispatch()
+        """Remove every ready message; how many there were. Unacked ones stay. Consumers go first.
+        Raises :exc:`NotYet`."""
+        self.require_rest()
         count = self._drop_ready()
         self.purged += count
         if self.delivery_counts is not None:
@@ -524,10 +567,7 @@ class Queue:
         """The answer to :meth:`Journal.fetch`. What waited for it goes on, at the end of the input
         at the latest. A message that is damaged is counted (``lost``) and gone."""
         self.backlog.arrived(answers)
-        if self.length_limit is not None:
-            self.length_limit.enforce(self)
-            self.env.dead_letters.drain()
-        self.env.mark_dirty(self)
+        self.came_back()
 
     # Within the core
 

@@ -78,7 +78,7 @@ class Transfer:
         source, destination = self._source, self._destination
         if source.deleted or destination.deleted:
             return Stop.GONE
-        source.dispatch()
+        source.require_rest()
         index = source.head_index()
         head = None if index is None else index.head_sequence()
         if index is None or head is None:

@@ -148,10 +148,8 @@ class Policies:
             return 0
         if subject.deleted:
             return 0
-        dropped = subject.dropped
         apply_to_queue(subject, policies)
-        self._host.dead_letters.drain()
-        return subject.dropped - dropped
+        return 0
 
     def swept(self) -> None:
         """See :class:`~reference_broker.core.vhost.policy_sweep.SweepPort`."""

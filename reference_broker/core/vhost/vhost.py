@@ -63,7 +63,8 @@ from reference_broker.core.vhost.queue_declaration import (
 from reference_broker.core.vhost.topology import Topology, restore_vhost
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.traffic import VHostTraffic
-from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
+from reference_broker.core.work.task import Steps
 from reference_broker.errors import ChannelException, ReplyCode
 
 
@@ -83,8 +84,8 @@ class VHost:
     resolved holds while ``topology_version`` stays the same. ``owner`` is always the connection
     that asks; ``None`` is the broker's own management, which owns nothing.
 
-    ``ids``, ``window``, ``budget`` and ``dirty``, the queues to be dispatched, must be the same
-    objects for all virtual hosts of a broker.
+    ``ids``, ``window``, ``budget`` and ``touched``, the dirty queues of those with any, must be the
+    same objects for all virtual hosts of a broker.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class VHost:
         ids: Ids,
         window: MemoryWindow | None = None,
         bounds: TopologyBounds | None = None,
-        dirty: DirtyQueues | None = None,
+        touched: list[DirtyQueues] | None = None,
         budget: Budget | None = None,
     ) -> None:
         self.name = self.vhost_name = name
@@ -120,10 +121,12 @@ class VHost:
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
         self._exclusive: dict[object, dict[str, Queue]] = {}
-        self._dirty = DirtyQueues() if dirty is None else dirty
+        self._dirty = DirtyQueues(self.budget, touched, name)
         # Not methods of this class: marking is on the path of every message.
         self.mark_dirty = self._dirty.mark
         self.mark_in_turn = self._dirty.mark_in_turn
+        self.mark_urgent = self._dirty.mark_urgent
+        self.is_overtaken = self._dirty.is_overtaken
 
     def __repr__(self) -> str:
         return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
@@ -334,7 +337,7 @@ class VHost:
         check_conditional_deletion(
             queue.limits.queue_type, queue.name, self.name, if_unused=if_unused, if_empty=if_empty
         )
-        queue.dispatch()  # what a consumer waits for, or has expired, does not count
+        queue.require_rest()  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
         count = queue.ready
         self._drop_queue(queue, lambda: answer(count))
@@ -349,10 +352,13 @@ class VHost:
         require_access(queue, owner, self.name)
         return queue
 
-    def release_exclusive(self, owner: object) -> None:
+    def release_exclusive(self, owner: object) -> Steps:
         """Delete the exclusive queues of a connection that is gone, in order of declaration."""
         for queue in list(self._exclusive.get(owner, {}).values()):
             self._drop_queue(queue)
+            self.budget.left -= DECLARATION_UNITS
+            if self.budget.left <= 0:
+                yield None
 
     def _drop_queue(self, queue: Queue, answer: Callable[[], None] = lambda: None) -> None:
         """Delete the queue. Its consumers are told last: then everything is as they will find
@@ -487,10 +493,15 @@ class VHost:
 
     # What its queues ask of it
 
+    def follow_letters(self) -> bool:
+        """Go on with what dead letters have pushed out, until there is nothing, or the budget is
+        spent: then false. Not within a letter."""
+        return not self.dead_letters.sending and self._dirty.follow_letters()
+
     def dispatch_dirty(self) -> None:
         """Dispatch the queues that are marked, and those that this marks. To be called at the end
         of every input."""
-        self._dirty.dispatch()
+        self._dirty.advance()
 
     def queue_expired(self, queue: Queue) -> None:
         """Delete a queue whose ``x-expires`` ran out."""

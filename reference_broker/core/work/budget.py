@@ -16,6 +16,10 @@ UNLIMITED_UNITS = 1 << 60
 METHOD_UNITS = 4
 """A frame that is neither a message nor an ack: decoding, checks and the answer take 10 us."""
 
+HEARTBEAT_UNITS = 50
+"""A heartbeat frame: far more than it costs, so that a connection that sends nothing else has few
+of them in a turn. A client sends one in some seconds."""
+
 DECLARATION_UNITS = 16
 """A queue, exchange or binding that is made or removed: its record, its index, its routes."""
 

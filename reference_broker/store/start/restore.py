@@ -67,9 +67,6 @@ def _go_on(broker: Broker) -> None:
     for vhost in broker.vhosts.values():
         for queue in list(vhost.queues_by_id.values()):
             # What expired while the broker was down has to go, and what will expire needs a timer.
-            vhost.mark_dirty(queue)
             # A policy may have been stored in the instant before, and what it cut off not.
-            if queue.length_limit is not None:
-                queue.length_limit.enforce(queue)
-                vhost.dead_letters.drain()
+            queue.came_back()
     broker.finish()

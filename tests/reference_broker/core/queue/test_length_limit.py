@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.queue.length_limit import DROPS_AT_ONCE
 from reference_broker.core.queue.queue import Queue
 from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -124,16 +123,18 @@ def test_a_priority_queue_drops_its_head_too(host: QueueHost) -> None:
     assert contents(queue) == [b"0", b"5"], "as RabbitMQ does: the head has the highest priority"
 
 
-def test_what_one_message_pushes_out_goes_in_slices(host: QueueHost) -> None:
-    queue = host.declare("q", max_length_bytes=2 * DROPS_AT_ONCE)
-    host.publish(queue, *([b"x"] * (2 * DROPS_AT_ONCE)), header=HEADER)
-    host.publish(queue, b"y" * 2 * DROPS_AT_ONCE, header=HEADER)
-    assert queue.dropped == DROPS_AT_ONCE
-    host.publish(queue, b"z", header=HEADER)
-    assert (queue.dropped, len(host.deadlines)) == (2 * DROPS_AT_ONCE, 1)
-    host.advance(10)
-    assert contents(queue) == [b"z"]
-    assert host.deadlines.next_ms() is None
+def test_what_one_message_pushes_out_goes_in_portions() -> None:
+    host = QueueHost(units=300)
+    queue = host.declare("q", max_length_bytes=200)
+    host.publish(queue, *([b"x"] * 200), header=HEADER)
+    host.budget.left = 60
+    host.publish(queue, b"y" * 200, header=HEADER)
+    assert queue.dropped == 60
+    assert queue.ready == 141, "nothing more than the turn has time for"
+    while not host.turn():
+        pass
+    assert contents(queue) == [b"y" * 200]
+    assert queue.dropped == 200
 
 
 NOW_OR_NEVER = encode_header(1, Properties(delivery_mode=2, expiration="0"))

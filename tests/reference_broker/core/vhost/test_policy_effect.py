@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,7 +17,6 @@ from reference_broker.core.arguments.queue_arguments import (
 from reference_broker.core.exchange.exchange import Exchange, ExchangeType
 from reference_broker.core.policy.policy import NO_POLICIES, AppliedPolicies, Policy, PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyWish
-from reference_broker.core.queue.length_limit import DROPS_AT_ONCE
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.policy_effect import (
     apply_to_exchange,
@@ -118,6 +118,7 @@ def test_a_length_limit_cuts_from_the_head_and_goes_with_its_policy(host: QueueH
     queue = host.declare("q", max_length=4)
     host.publish(queue, *(b"%d" % n for n in range(4)), header=HEADER)
     apply_to_queue(queue, applied(max_length=2))
+    host.settle()
     assert bodies(queue) == [b"2", b"3"]
     host.publish(queue, b"4", header=HEADER)
     assert bodies(queue) == [b"3", b"4"]
@@ -128,29 +129,34 @@ def test_a_length_limit_cuts_from_the_head_and_goes_with_its_policy(host: QueueH
     assert not host.publish(queue, b"8", header=HEADER)
 
 
-def test_a_long_queue_is_cut_in_slices(host: QueueHost) -> None:
+def test_a_long_queue_is_cut_in_portions() -> None:
+    host = QueueHost(units=100)
     queue = host.declare("q")
-    host.publish(queue, *([b"x"] * (2 * DROPS_AT_ONCE + 5)), header=HEADER)
+    host.publish(queue, *([b"x"] * 205), header=HEADER)
     apply_to_queue(queue, applied(max_length=3))
-    assert queue.dropped == DROPS_AT_ONCE
-    host.advance(10)
-    assert queue.dropped == 2 * DROPS_AT_ONCE
-    host.advance(10)
-    assert queue.ready == 3
-    assert host.deadlines.next_ms() is None
+    assert queue.dropped <= 100, "as many as the turn has units"
+    seen = [queue.dropped]
+    while not host.turn():
+        seen.append(queue.dropped)
+    assert (queue.ready, queue.dropped) == (3, 202)
+    assert all(after - before <= 100 for before, after in pairwise(seen))
 
 
-def test_a_cut_ends_with_its_policy_or_its_queue(host: QueueHost) -> None:
+def test_a_cut_ends_with_its_policy_or_its_queue() -> None:
+    host = QueueHost(units=100)
     spared, doomed = host.declare("spared"), host.declare("doomed")
     for queue in (spared, doomed):
-        host.publish(queue, *([b"x"] * (DROPS_AT_ONCE + 5)), header=HEADER)
-        apply_to_queue(queue, applied(max_length=3))
-        assert queue.ready == 5
+        host.publish(queue, *([b"x"] * 205), header=HEADER)
+    apply_to_queue(spared, applied(max_length=3))
+    host.turn()
+    apply_to_queue(doomed, applied(max_length=3))
+    dropped = spared.dropped
+    assert 0 < dropped < 202
     apply_to_queue(spared, NO_POLICIES)
     doomed.delete()
-    host.advance(10)
-    assert (spared.ready, spared.dropped) == (5, DROPS_AT_ONCE)
-    assert doomed.dropped == DROPS_AT_ONCE
+    while not host.turn():
+        pass
+    assert (spared.dropped, doomed.dropped) == (dropped, 0)
 
 
 def test_what_is_cut_is_dead_lettered(host: QueueHost) -> None:
@@ -160,7 +166,7 @@ def test_what_is_cut_is_dead_lettered(host: QueueHost) -> None:
     apply_to_queue(
         queue, applied(max_length=1, dead_letter_exchange="", dead_letter_routing_key="dead")
     )
-    host.dead_letters.drain()
+    host.settle()
     assert (bodies(queue), bodies(dead)) == ([b"2"], [b"1"])
 
 

@@ -170,7 +170,7 @@ def test_a_restart_keeps_what_is_durable_and_nothing_else(steps: list[Any]) -> N
     assert [b.identity for b in after.bindings() if b.source] == kept
 
     # What is not durable goes by its ordinary deletion; then both route alike, in the same order.
-    vhost.release_exclusive("me")
+    list(vhost.release_exclusive("me"))
     for queue in list(vhost.queues.values()):
         if not queue.durable:
             vhost.delete_queue(queue.name)

@@ -195,11 +195,11 @@ def test_exclusive_queues_go_with_their_connection(vhost: VHost) -> None:
     vhost.declare_queue("others", exclusive=True, owner=other)
     vhost.declare_queue("common", owner=me)
     vhost.delete_queue("a", owner=me)
-    vhost.release_exclusive(me)
-    vhost.release_exclusive(me)
+    list(vhost.release_exclusive(me))
+    list(vhost.release_exclusive(me))
     assert gone == ["a", "c", "b"]
     assert list(vhost.queues) == ["others", "common"]
-    vhost.release_exclusive(other)
+    list(vhost.release_exclusive(other))
     assert vhost._exclusive == {}
 
 

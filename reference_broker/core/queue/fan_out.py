@@ -1,0 +1,148 @@
+"""A message on its way into many queues, some of them a turn.
+
+Each portion is one record of the log, with the message in it: so a portion grows with the body, or
+a message of a megabyte would be written again for every few queues. A queue that is deleted before
+its portion has not got the message. A deduplication window is told last, when all queues took the
+message: after a crash in between it may come twice, and is not missing where it was to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reference_broker.core.index.entry_state import EntryState
+from reference_broker.core.message.content import Content
+from reference_broker.core.queue.enqueue import require_rest, store, those_that_take
+from reference_broker.core.work.budget import DEAD_LETTER_UNITS
+from reference_broker.core.work.until import NotYet
+
+if TYPE_CHECKING:
+    from reference_broker.core.message.header import HeaderFacts
+    from reference_broker.core.queue.death import Death
+    from reference_broker.core.queue.ports import QueueEnvironment
+    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.work.task import Steps
+
+PORTION_QUEUES = 500
+"""Queues of one portion of a small message, at most: about a millisecond."""
+
+BODY_BYTES_PER_QUEUE = 64
+"""Octets of a body for which a portion has one more queue: writing the body again would cost more
+than that queue does."""
+
+PORTION_QUEUES_MAX = 4_000
+"""Queues of any portion, at most: some 10 ms."""
+
+
+class FanOut:
+    """The distribution of ``content``: to ``queues``, which are different ones. ``source`` is the
+    death that it comes from; its entry is gone with the last portion, and not before.
+
+    ``reached`` counts the queues that have the message, and ``refused`` is true when one refused
+    it.
+    """
+
+    __slots__ = (
+        "_content", "_env", "_facts", "_portion", "_queues", "_source", "_windows", "reached",
+        "refused",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        queues: Sequence[Queue],
+        content: Content,
+        facts: HeaderFacts,
+        env: QueueEnvironment,
+        source: Death | None = None,
+    ) -> None:
+        self._windows = [queue for queue in queues if queue.expiry.wants_all]
+        self._queues = [queue for queue in reversed(queues) if not queue.expiry.wants_all]
+        self._content = content
+        self._facts = facts
+        self._env = env
+        self._source = source
+        self._portion = portion_of(content)
+        self.reached = 0
+        self.refused = False
+
+    def advance(self) -> bool:
+        """Put the message into the queues of one portion, or several, until the budget is spent.
+        True when all have it. Raises :exc:`NotYet` for a message that a client publishes: come
+        again when that queue is at rest."""
+        budget = self._env.budget
+        while budget.left > 0:
+            count = self._portion
+            if len(self._content.body) <= BODY_BYTES_PER_QUEUE:
+                count = min(count, budget.left)
+            portion = [queue for queue in reversed(self._queues[-count:]) if not queue.deleted]
+            if self._source is None:
+                require_rest(portion)
+            del self._queues[-count:]
+            budget.left -= len(portion)
+            taking = those_that_take(portion, self._content)
+            self.refused |= len(taking) < len(portion)
+            if not self._queues:
+                self._end_with(taking)
+                return True
+            self._store(taking, None)
+        return False
+
+    def dispatch(self) -> bool:
+        """:meth:`advance`, of a dead letter that is urgent."""
+        return self.advance()
+
+    def _end_with(self, taking: list[Queue]) -> None:
+        if not self.refused:
+            taking += [window for window in self._windows if not window.deleted]
+        source = self._source
+        if source is not None and not _is_there(source):
+            source = None  # its queue was deleted with it
+        if taking or source is not None:
+            self._store(taking, source)
+
+    def _store(self, queues: list[Queue], source: Death | None) -> None:
+        self.reached += len(queues)
+        content = Content(self._content.route, self._content.header, self._content.body)
+        store(queues, content, self._facts, self._env, source)
+
+
+def distribute(
+    queues: Sequence[Queue],
+    content: Content,
+    facts: HeaderFacts,
+    env: QueueEnvironment,
+    source: Death,
+) -> bool:
+    """Put a message that comes from a queue into others: at once, or where they are more than the
+    turn has room for, in portions that go before everything else. False when no queue took it."""
+    if len(queues) > max(1, env.budget.left):
+        env.mark_urgent(FanOut(queues, content, facts, env, source))
+        return True
+    env.budget.left -= DEAD_LETTER_UNITS + len(queues)
+    taking = those_that_take(queues, content)
+    store(taking, content, facts, env, source)
+    return bool(taking)
+
+
+def _is_there(source: Death) -> bool:
+    if source.sequence < 0:
+        return True
+    index = source.queue.index_of(source.sequence)
+    return index.state_of(source.sequence) is EntryState.TAKEN
+
+
+def all_of(fan_out: FanOut) -> Steps:
+    """The steps until all queues have the message, where a client publishes it."""
+    while True:
+        try:
+            if fan_out.advance():
+                return
+            yield None
+        except NotYet as wait:
+            yield wait.until
+
+
+def portion_of(content: Content) -> int:
+    """Queues of one portion of a message."""
+    return min(PORTION_QUEUES_MAX, PORTION_QUEUES + len(content.body) // BODY_BYTES_PER_QUEUE)

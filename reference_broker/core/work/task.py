@@ -1,0 +1,73 @@
+"""A piece of work that one turn is too short for: steps that can be continued.
+
+The steps are a generator, one for a request and never for a message. It yields where it may be
+interrupted, and is continued there in a later turn:
+
+    yield          when the budget is spent
+    yield until    when something else has to happen first
+
+It does its work between two yields as if nobody else were there, and after each looks again at what
+may have changed: a queue may be gone by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TypeAlias
+
+from reference_broker.core.work.until import Until
+
+Steps: TypeAlias = Generator[Until | None, None, None]
+"""The steps of a piece of work."""
+
+
+class Task:
+    """Steps that are under way. ``done`` is called once, when they have ended: with the exception
+    that they raised, or ``None``."""
+
+    __slots__ = ("_done", "_list_again", "_steps", "connection_id", "vhost_name")
+
+    def __init__(
+        self,
+        list_again: Callable[[Task], None],
+        steps: Steps,
+        vhost_name: str,
+        connection_id: int,
+        done: Callable[[Exception | None], None],
+    ) -> None:
+        self._list_again = list_again
+        self._steps = steps
+        self._done = done
+        self.vhost_name = vhost_name
+        self.connection_id = connection_id
+
+    def advance(self) -> bool:
+        """Go on until the budget is spent. True: there is nothing to go on with, for good or until
+        something has happened; then the task lists itself again."""
+        try:
+            until = next(self._steps)
+        except StopIteration:
+            self._done(None)
+            return True
+        except Exception as error:  # noqa: BLE001 - whoever began it is told
+            self._done(error)
+            return True
+        if until is None:
+            return False
+        until.then(self._happened)
+        return True
+
+    def _happened(self) -> None:
+        self._list_again(self)
+
+
+def raise_error(error: Exception | None) -> None:
+    """The end of steps that nobody waits for: an error is ours."""
+    if error is not None:
+        raise error
+
+
+def begun_with(until: Until | None, steps: Steps) -> Steps:
+    """``steps`` of which the first was taken, and gave ``until``."""
+    yield until
+    yield from steps

@@ -1,0 +1,37 @@
+"""An event that work waits for: a queue has all of its messages back, a deletion is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Until:
+    """Callbacks for the next time that the event happens. Each is called once."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: list[Callable[[], None]] = []
+
+    def __len__(self) -> int:
+        """The number of those who wait."""
+        return len(self._waiting)
+
+    def then(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when it happens next."""
+        self._waiting.append(callback)
+
+    def happened(self) -> None:
+        """Call those who wait, in the order in which they began to."""
+        waiting, self._waiting = self._waiting, []
+        for callback in waiting:
+            callback()
+
+
+class NotYet(Exception):
+    """The request can't be answered before something has happened: wait for ``until``, and handle
+    the request again from its beginning. Nothing was changed."""
+
+    def __init__(self, until: Until) -> None:
+        super().__init__("the request has to wait")
+        self.until = until

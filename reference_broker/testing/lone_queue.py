@@ -36,7 +36,8 @@ from reference_broker.testing.recording_journal import RecordingJournal
 
 class LoneConsumer:
     """A consumer that keeps its deliveries in ``leases``. ``credit`` is the number of deliveries
-    that it has room for: raise it after acks."""
+    that it has room for: raise it after acks, which wakes the consumer at the next
+    :meth:`QueueHost.settle`."""
 
     def __init__(
         self,
@@ -150,7 +151,12 @@ class QueueHost:
         return not self.dead_letters.sending and self._dirty.follow_letters()
 
     def settle(self) -> None:
-        """End an input: dispatch every queue that was touched, as far as the turn goes."""
+        """End an input: wake the consumers that have credit again, and dispatch every queue that
+        was touched, as far as the turn goes."""
+        for queue in self.queues.values():
+            for consumer in queue.consumers:
+                if isinstance(consumer, LoneConsumer) and consumer.credit > 0:
+                    queue.rotation.wake(consumer)
         self._dirty.advance()
 
     def turn(self) -> bool:

@@ -47,7 +47,7 @@ TRANSACTIONS_PER_WATERMARK = 4
 no bound, and a broker that is full of them stays blocked.)"""
 
 CONSUMERS_MAX = 4_096
-"""Consumers of one channel: each is looked at whenever its queue has something to hand out."""
+"""Consumers of one channel: all are looked at when its prefetch has room again."""
 
 CHANNEL_TARGETS_MAX = 256
 """Resolved (exchange, routing key) pairs that any channel may remember, each about half a KiB."""

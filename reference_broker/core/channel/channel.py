@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from reference_broker.core.vhost.vhost import VHost
     from reference_broker.core.work.task import Steps
 
+CONSUMERS_PER_UNIT = 8
+"""To ask a consumer whether it rests takes 0.2 us."""
+
 
 class Channel:
     """One open channel. Made by channel.open, and never used again after it is CLOSED.
@@ -394,12 +397,19 @@ class Channel:
         self.wake_consumers()
 
     def wake_consumers(self) -> None:
-        """Let the queues of all consumers look again, as those may have capacity. Start with
-        another queue each time: a single free slot must not always go to the queue that just had a
-        message requeued."""
-        queues = [consumer.queue for consumer in self.consumers.values()]
-        first = self.next_woken = (self.next_woken + 1) % (len(queues) or 1)
-        self.vhost.mark_in_turn(queues[first:] + queues[:first])
+        """Wake all consumers, as they may have capacity, and have their queues look again. Start
+        with another queue each time: a single free slot must not always go to the queue that just
+        had a message requeued."""
+        consumers = list(self.consumers.values())
+        self.vhost.budget.left -= len(consumers) // CONSUMERS_PER_UNIT
+        first = self.next_woken = (self.next_woken + 1) % (len(consumers) or 1)
+        self.vhost.mark_in_turn(
+            [
+                each.queue
+                for each in consumers[first:] + consumers[:first]
+                if each.queue.rotation.wake(each) or each.queue.dirty
+            ]
+        )
 
 
 def _pause() -> Steps:

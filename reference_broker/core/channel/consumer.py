@@ -107,8 +107,8 @@ class Consumer:
 
     def capacity(self) -> bool:
         """True when one more message may be delivered: its prefetch, the channel's, and the bound
-        on bytes that wait for the client's socket are not used up. The queue asks again when that
-        changes."""
+        on bytes that wait for the client's socket are not used up. Whatever changes that must wake
+        the consumer (:meth:`ConsumerRotation.wake`): its queue does not ask again before."""
         connection = self.connection
         if connection.output_size >= connection.delivery_limit:
             connection.starved = True
@@ -252,8 +252,9 @@ class Consumer:
         channel = self.channel
         outstanding = self.outstanding
         self.outstanding = outstanding - count
-        if outstanding >= self._prefetch_limit > outstanding - count:
-            channel.vhost.mark_dirty(self.queue)
+        queue = self.queue
+        if outstanding >= self._prefetch_limit > outstanding - count and queue.rotation.wake(self):
+            channel.vhost.mark_dirty(queue)
         outstanding = channel.outstanding
         channel.outstanding = outstanding - count
         if outstanding >= channel.outstanding_limit > outstanding - count:

@@ -82,8 +82,7 @@ def _consumer_count(queue: Queue) -> int:
             counted[lease.holder] = None
         else:
             gets += 1
-    for ring in queue.rotation.rings:
-        counted.update(dict.fromkeys(ring))
+    counted.update(dict.fromkeys(queue.rotation.serving))
     return len(counted) + gets
 
 

@@ -8,7 +8,7 @@ content of a ready message is in ``contents``, or it is absent: then the journal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from reference_broker.core.arguments.queue_arguments import QueueArguments
@@ -22,7 +22,7 @@ from reference_broker.core.queue.backlog import Backlog
 from reference_broker.core.queue.death import Death, DeathReason
 from reference_broker.core.queue.delayed_returns import DelayedReturns
 from reference_broker.core.queue.delivery_counts import DeliveryCounts
-from reference_broker.core.queue.dispatch import ConsumerRotation, hand_out
+from reference_broker.core.queue.dispatch import hand_out
 from reference_broker.core.queue.expiry import Expiry, MessageExpiry, UnusedExpiry
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.length_limit import LengthLimit
@@ -33,6 +33,7 @@ from reference_broker.core.queue.ports import (
     QueueEnvironment,
 )
 from reference_broker.core.queue.returns import take_back
+from reference_broker.core.queue.rotation import ConsumerRotation
 from reference_broker.core.queue.transfer import Departure
 from reference_broker.core.work.until import NotYet, Until
 from reference_broker.errors import ChannelException, ReplyCode
@@ -49,12 +50,11 @@ class Queue:
     every hand-out but those of :meth:`get` (``got``), each of which has its part without acks
     (``delivered_no_ack``, ``got_no_ack``), ``acked`` both; ``dropped`` what a length limit removed,
     ``refused`` the publishes it turned away, ``lost`` the messages that can't be read any more.
-    ``deduplication`` is the window of a queue that takes each message once.
+    ``deduplication`` is the window of a queue that takes each message once. ``header_bytes`` are of
+    the messages in memory, ``own_limits`` of the arguments alone, ``limits`` of policies too.
     ``returning`` counts the settlements by which many messages are coming back, in portions: until
     all of them are here, nothing is handed out, expired or dropped, since 1,001 would go before 1.
     ``cut_first``: what a length limit is to drop goes before consumers get any.
-    ``header_bytes`` are those of the messages in memory. ``own_limits`` are of the arguments alone,
-    and ``limits``, which hold, of ``policies`` too.
     """
 
     __slots__ = (
@@ -164,9 +164,9 @@ class Queue:
         return self.backlog.resident_bytes + bodies_and_headers + overhead + index
 
     @property
-    def consumers(self) -> list[ConsumerPort]:
+    def consumers(self) -> Collection[ConsumerPort]:
         """The consumers in order of arrival; read only."""
-        return self.rotation.consumers
+        return self.rotation.consumers.keys()
 
     # Composition
 

@@ -37,7 +37,7 @@ def test_a_queue_that_counts_gets_a_consumer_that_counts(
     client.send(1, BasicConsume("q", "tag"))
     consumer = channel.consumers["tag"]
     assert type(consumer) is kind
-    assert channel.vhost.queues["q"].consumers == [consumer]
+    assert list(channel.vhost.queues["q"].consumers) == [consumer]
 
 
 @pytest.mark.parametrize(("arguments", "exclusive"), [(None, True), (QUORUM, False)])
@@ -62,7 +62,7 @@ def test_a_bad_argument_changes_nothing() -> None:
     [close] = client.methods()
     assert isinstance(close, ChannelClose)
     assert (close.reply_code, close.class_id, close.method_id) == (406, 60, 20)
-    assert channel.vhost.queues["q"].consumers == []
+    assert list(channel.vhost.queues["q"].consumers) == []
 
 
 def test_a_queue_that_is_not_to_be_had_leaves_the_channel_as_it_was() -> None:

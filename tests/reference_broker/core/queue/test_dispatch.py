@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
+from reference_broker.core.queue.dispatch import hand_out
 from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
 
 HEADER = encode_header(1, Properties())
@@ -80,37 +81,7 @@ def test_a_removed_consumer_gets_nothing_more(host: QueueHost) -> None:
     queue.remove_consumer(other)
     host.publish(queue, *bodies(3), header=HEADER)
     assert (len(one.bodies), len(two.bodies), other.asked) == (0, 3, 0)
-    assert queue.consumers == [two]
-
-
-def test_a_single_active_consumer_is_followed_by_the_next(host: QueueHost) -> None:
-    queue = host.declare("q", single_active_consumer=True)
-    first, second = LoneConsumer(credit=2), LoneConsumer(priority=5)
-    queue.add_consumer(first)
-    queue.add_consumer(second)
-    host.publish(queue, *bodies(3), header=HEADER)
-    assert (first.bodies, second.bodies) == ([b"0", b"1"], [])
-    queue.remove_consumer(first)
-    host.settle()
-    assert second.bodies == [b"2"]
-    queue.remove_consumer(second)
-    host.publish(queue, b"3", header=HEADER)
-    assert queue.ready == 1
-
-
-def test_the_highest_priority_takes_over_then_age_and_none_preempts(host: QueueHost) -> None:
-    queue = host.declare("q", single_active_consumer=True)
-    first, old, high, also_high = (LoneConsumer(priority=level) for level in (0, 0, 5, 5))
-    for consumer in (first, old, high, also_high):
-        queue.add_consumer(consumer)
-    assert queue.rotation.active is first
-    for leaving, following in ((first, high), (high, also_high), (also_high, old), (old, None)):
-        queue.remove_consumer(leaving)
-        assert queue.rotation.active is following
-    queue.add_consumer(first)
-    queue.add_consumer(high)
-    queue.remove_consumer(high)
-    assert queue.rotation.active is first
+    assert list(queue.consumers) == [two]
 
 
 def test_a_weight_changes_the_shares_of_its_priority_only(host: QueueHost) -> None:
@@ -120,3 +91,67 @@ def test_a_weight_changes_the_shares_of_its_priority_only(host: QueueHost) -> No
         queue.add_consumer(consumer)
     host.publish(queue, *bodies(4_100), header=HEADER)
     assert (len(high.bodies), len(heavy.bodies), len(one.bodies)) == (100, 3_000, 1_000)
+
+
+def test_a_consumer_that_rests_is_asked_no_more_until_it_is_woken(host: QueueHost) -> None:
+    queue = host.declare("q")
+    full = [LoneConsumer(credit=0) for _ in range(50)]
+    for consumer in full:
+        queue.add_consumer(consumer)
+    for number in range(100):
+        host.publish(queue, b"%d" % number, header=HEADER)
+    assert [consumer.asked for consumer in full] == [1] * 50
+    full[7].credit = 3
+    assert queue.rotation.wake(full[7])
+    queue.dispatch()
+    assert full[7].bodies == [b"0", b"1", b"2"]
+    assert [consumer.asked for consumer in full].count(1) == 49
+    assert not queue.rotation.wake(LoneConsumer()), "it is not here"
+
+
+def test_a_spent_budget_stops_between_two_deliveries_and_goes_on_there(host: QueueHost) -> None:
+    whole, parts = (host.declare(name, max_priority=1) for name in ("whole", "parts"))
+    served: dict[str, list[list[bytes]]] = {}
+    for queue, units in ((whole, 1 << 60), (parts, 1)):
+        consumers = [
+            LoneConsumer(credit=n * 4, priority=n // 3, weight=1 + n // 4, no_ack=n % 2 == 0)
+            for n in range(6)
+        ]
+        for consumer in consumers:
+            queue.add_consumer(consumer)
+        for body in bodies(100):
+            host.publish(queue, body, header=HEADER, settle=False)
+        host.budget.units, turns = units, 1
+        host.budget.refill()
+        while not hand_out(queue):
+            assert host.budget.left <= 0
+            host.budget.refill()
+            turns += 1
+        served[queue.name] = [consumer.bodies for consumer in consumers]
+        assert queue.ready == 40
+        assert hand_out(queue), "nobody has capacity: that is no lack of budget"
+        # A delivery or a consumer that goes to rest is one unit.
+        assert turns == (1 if queue is whole else 66)
+    assert served["parts"] == served["whole"]
+
+
+def test_a_run_may_cost_more_than_there_was(host: QueueHost) -> None:
+    queue = host.declare("q")
+    consumer = LoneConsumer()
+    queue.add_consumer(consumer)
+    for body in bodies(1_000):
+        host.publish(queue, body, header=HEADER, settle=False)
+    host.budget.units = 10
+    host.budget.refill()
+    assert not hand_out(queue)
+    given = len(consumer.bodies)
+    assert 10 <= given < 1_000
+    assert host.budget.left == 10 - given
+
+
+def test_with_nothing_ready_a_spent_budget_is_enough(host: QueueHost) -> None:
+    queue = host.declare("q", max_priority=5)
+    queue.add_consumer(LoneConsumer())
+    host.budget.left = 0
+    assert hand_out(queue)
+    assert hand_out(host.declare("nobody"))

@@ -179,7 +179,7 @@ def test_an_exclusive_consumer_is_alone(host: QueueHost, here: bool, comes: bool
         queue.add_consumer(LoneConsumer(exclusive=comes))
     assert refusal.value.code is ReplyCode.ACCESS_REFUSED
     assert refusal.value.text == "queue 'q' in vhost '/' in exclusive use"
-    assert queue.consumers == [first]
+    assert list(queue.consumers) == [first]
     queue.remove_consumer(first)
     queue.add_consumer(LoneConsumer(exclusive=comes))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.queue.weighted_ring import WEIGHT_MAX, WeightedRing
+from reference_broker.core.queue.weighted_ring import WEIGHT_MAX, RoundRobinRing, WeightedRing
 from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
 
 HEADER = encode_header(1, Properties())
@@ -14,8 +14,9 @@ HEADER = encode_header(1, Properties())
 def served(ring: WeightedRing, turns: int) -> str:
     tags = []
     for _ in range(turns):
-        tags.append(ring[0].tag)
-        ring.rotate(-1)
+        consumer = next(iter(ring))
+        tags.append(consumer.tag)
+        ring.move_to_end(consumer)
     return "".join(tags)
 
 
@@ -78,7 +79,7 @@ def test_who_was_full_does_not_catch_up() -> None:
 def test_one_that_comes_later_begins_with_the_others() -> None:
     ring = WeightedRing((LoneConsumer("a", weight=2),))
     served(ring, 1_000)
-    ring.append(LoneConsumer("b", weight=2))
+    ring.add(LoneConsumer("b", weight=2))
     assert 49 <= served(ring, 100).count("b") <= 51
 
 
@@ -89,3 +90,38 @@ def test_a_removed_one_gets_no_turn() -> None:
     ring.remove(first)
     assert served(ring, 5) == "bbbbb"
     assert len(ring) == 1
+
+
+def test_who_rests_gets_no_turn_and_keeps_its_clock() -> None:
+    first, second = LoneConsumer("a", weight=3), LoneConsumer("b")
+    ring = WeightedRing((first, second))
+    assert served(ring, 1) == "a"
+    ring.rest(first)
+    assert (len(ring), served(ring, 2)) == (1, "bb")
+    ring.resume(first)
+    assert served(ring, 1) == "a"
+
+
+def test_resting_a_thousand_times_leaves_nothing_behind() -> None:
+    consumers = [LoneConsumer(str(number), weight=2) for number in range(10)]
+    ring = WeightedRing(consumers)
+    for _ in range(1_000):
+        for consumer in consumers:
+            ring.rest(consumer)
+            ring.resume(consumer)
+    assert len(ring._heap) <= 2 * len(consumers) + 64
+    assert sorted(served(ring, 10)) == [str(number) for number in range(10)]
+
+
+def test_round_robin_one_after_the_other() -> None:
+    ring = RoundRobinRing()
+    consumers = [LoneConsumer(str(number)) for number in range(3)]
+    for consumer in consumers:
+        ring.add(consumer)
+    ring.move_to_end(consumers[0])
+    ring.rest(consumers[1])
+    assert list(ring) == [consumers[2], consumers[0]]
+    ring.resume(consumers[1])
+    ring.remove(consumers[2])
+    ring.remove(consumers[2])
+    assert list(ring) == [consumers[0], consumers[1]]

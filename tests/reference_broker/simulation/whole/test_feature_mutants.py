@@ -23,8 +23,8 @@ from reference_broker.core.queue import enqueue
 from reference_broker.core.queue.death import Death
 from reference_broker.core.queue.delayed_returns import DelayedReturns
 from reference_broker.core.queue.delivery_counts import DeliveryCounts
-from reference_broker.core.queue.dispatch import ConsumerRotation
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.rotation import ConsumerRotation
 from reference_broker.core.vhost import policies
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.simulation.clients.features import FEATURES

@@ -33,6 +33,7 @@ from reference_broker.core.queue.ports import (
     DeduplicationPort,
     QueueEnvironment,
 )
+from reference_broker.core.queue.removal import remove_ready, remove_taken
 from reference_broker.core.queue.requeue_move import move, rule_for
 from reference_broker.core.queue.transfer import Departure
 from reference_broker.errors import ChannelException, ReplyCode
@@ -443,11 +444,7 @@ class Queue:
         if self.deleted:
             return
         self._drop_ready()
-        for sequence in (*self.leases, *self.delayed):
-            index = self.index_of(sequence)
-            position, _, stored, _ = index.entry(sequence)
-            self.release(sequence, position, stored)
-            index.settle(sequence)
+        remove_taken(self)
         self.leases.clear()
         self.delayed.cancel()
         if self.delivery_counts is not None:
@@ -461,11 +458,7 @@ class Queue:
 
     def _drop_ready(self) -> int:
         """Remove what is ready, dead-lettering nothing; how many there were."""
-        count = 0
-        for index in self.indexes():
-            for sequence, position, stored in index.purge():
-                count += 1
-                self.release(sequence, position, stored)
+        count = sum(remove_ready(self, index, index.tail) for index in self.indexes())
         self.header_bytes -= sum(len(content.header) for content in self.contents.values())
         self.contents.clear()
         self.backlog.all_gone()

@@ -51,8 +51,9 @@ from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.vhost.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.waiting_publishers import WaitingPublishers
-from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.budget import CONNECTION_UNITS, Budget
 from reference_broker.core.work.portions import Portions
+from reference_broker.core.work.task import Steps
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
 
 
@@ -141,6 +142,7 @@ class Broker:
             ids=self.ids,
             window=self.window,
             touched=self._touched,
+            work=self.work,
             budget=self.budget,
         )
 
@@ -182,16 +184,25 @@ class Broker:
         and limits. Durable."""
         return self._virtual_hosts.put(name, info or VHostInfo())
 
-    def delete_vhost(self, name: str) -> None:
+    def delete_vhost(self, name: str, done: Callable[[], None] | None = None) -> None:
         """Close every connection to the virtual host (320), and delete it with everything in it.
-        It must be there."""
+        It must be there. ``done`` is called when all is gone: now, or in a later turn."""
         vhost = self.vhosts[name]
+        vhost.is_leaving = True
+        self.access.forget_vhost(name)
+        self.work.start(self._vhost_deletion(vhost, done), "")
+
+    def _vhost_deletion(self, vhost: VHost, done: Callable[[], None] | None) -> Steps:
         for connection in list(self.connections.values()):
             if connection.vhost is vhost:
-                connection.fail(_forced(f"vhost '{name}' is deleted"))
-        self.access.forget_vhost(name)
-        self._virtual_hosts.remove(vhost)
+                connection.fail(_forced(f"vhost '{vhost.name}' is deleted"))
+                self.budget.left -= CONNECTION_UNITS
+                if self.budget.left <= 0:
+                    yield None
+        yield from self._virtual_hosts.remove(vhost)
         self.past.absorb(vhost.traffic, vhost.dead_letters.deaths)
+        if done is not None:
+            done()
 
     def delete_user(self, name: str) -> None:
         """Close every connection of the user (320), and forget user and permissions. The user must

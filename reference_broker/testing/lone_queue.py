@@ -29,6 +29,7 @@ from reference_broker.core.queue.dirty_queues import DirtyQueues
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.removal import purge, remove_everything
 from reference_broker.core.vhost.firehose import Firehose
 from reference_broker.core.work.budget import UNLIMITED_UNITS, Budget
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -209,4 +210,23 @@ class QueueHost:
     def _lose(self, queue: Queue, why: str) -> None:
         self.gone.append((why, queue.name))
         del self.queues[queue.name]
-        queue.delete()
+        delete_now(queue)
+
+
+def purge_now(queue: Queue) -> int:
+    """Purge a queue, however many turns that takes; returns how many messages it had."""
+    queue.require_rest()
+    steps = purge(queue)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return int(stop.value)
+        queue.env.budget.refill()
+
+
+def delete_now(queue: Queue) -> None:
+    """End a queue with all that it holds, however many turns that takes."""
+    queue.end()
+    for _ in remove_everything(queue):
+        queue.env.budget.refill()

@@ -82,6 +82,13 @@ class RecordingJournal:
             self.ack(queue_id, number, content.position, content.stored)
         return len(contents)
 
+    def ack_range(
+        self, queue_id: int, first: int, positions: array[int], stored: array[int]
+    ) -> None:
+        columns = zip(positions, stored, strict=True)
+        for sequence, (position, size) in enumerate(columns, first):
+            self.ack(queue_id, sequence, position, size)
+
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         self._append("requeue", queue_id, sequence, position)
 

@@ -282,12 +282,20 @@ class Channel:
             if then is not None:
                 then()
             return
-        self._move(ChannelEvent.SUSPEND)
-        self.connection.channel_waits()
-        self.steps_ended = Until()
+        self.begin_wait()
         begun = begun_with(until, steps)
         ended = partial(self._steps_ended, then, ids)
         self.broker.work.start(begun, self.vhost.name, self.connection.id, ended)
+
+    def begin_wait(self) -> None:
+        """Suspend the channel until whoever handles its request calls :meth:`end_wait`."""
+        self._move(ChannelEvent.SUSPEND)
+        self.connection.channel_waits()
+        self.steps_ended = Until()
+
+    def end_wait(self, then: Callable[[], None]) -> None:
+        """Go on, with ``then`` first."""
+        self._steps_ended(then, (0, 0), None)
 
     def _steps_ended(
         self, then: Callable[[], None] | None, ids: tuple[int, int], error: Exception | None

@@ -28,7 +28,7 @@ def admitted(connection: Connection, name: str) -> VHost:
     """
     broker = connection.broker
     vhost = broker.vhosts.get(name)
-    if vhost is None:
+    if vhost is None or vhost.is_leaving:
         raise _refused(f"vhost {name} not found")
     user = _user_of(connection)
     refused = f"access to vhost '{name}' refused for user '{user.name}'"

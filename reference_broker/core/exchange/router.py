@@ -104,9 +104,10 @@ class Router:
                 matched = True
                 name = binding.destination
                 if binding.destination_is_queue:
-                    queue = self._queues[name]
-                    found[queue.id] = queue
-                elif name not in reached:
+                    queue = self._queues.get(name)
+                    if queue is not None:  # and not just being deleted
+                        found[queue.id] = queue
+                elif name not in reached and name in self._exchanges:
                     reached[name] = self._exchanges[name]
                     ahead.append(reached[name])
             if not matched:
@@ -125,7 +126,8 @@ class Router:
         for current in ahead:
             if not current.routes_by_key:
                 return True
-            behind = [self._exchanges[name] for name in current.downstream]
+            known = self._exchanges
+            behind = [known[name] for name in current.downstream if name in known]
             alternate = self._alternate(current)
             if alternate is not None:
                 behind.append(alternate)

@@ -9,7 +9,9 @@ from array import array
 from bisect import bisect_left
 from itertools import compress, islice
 
-from reference_broker.core.index.entry_state import EntryState
+from reference_broker.core.index.column_sum import column_sum
+from reference_broker.core.index.entry_rows import EntryRun
+from reference_broker.core.index.entry_state import EntryState, IllegalTransition
 from reference_broker.core.journal.journal import EntryColumns
 from reference_broker.core.message.content import NOT_STORED
 
@@ -17,6 +19,7 @@ from reference_broker.core.message.content import NOT_STORED
 READY, REDELIVERED, TAKEN, GONE = (int(state) for state in EntryState)
 
 _READY_STATES = bytes((READY, REDELIVERED))
+_TAKEN_STATE, _GONE_STATE = bytes((TAKEN,)), bytes((GONE,))
 
 _TAIL_ENTRIES = 64
 """At the end of a chunk, that are looked at first."""
@@ -70,6 +73,37 @@ class Chunk:
             return range(0)
         behind = self.states[first:].lstrip(_READY_STATES)
         return range(first, len(self.states) - len(behind))
+
+    def taken_run(self, start: int) -> range:
+        """Offsets of the first taken entries from ``start`` on that follow each other."""
+        first = self.states.find(TAKEN, start)
+        if first < 0:
+            return range(0)
+        behind = self.states[first:].lstrip(_TAKEN_STATE)
+        return range(first, len(self.states) - len(behind))
+
+    def rows(self, offsets: range) -> EntryRun | None:
+        """The entries at these consecutive offsets; ``None`` where there are none."""
+        if not offsets:
+            return None
+        place = slice(offsets.start, offsets.stop)
+        return EntryRun(
+            range(self.base + offsets.start, self.base + offsets.stop),
+            self.positions[place],
+            self.stored[place],
+        )
+
+    def drop_ready(self, offsets: range) -> int:
+        """The entries at these consecutive offsets, which are ready, are gone; returns the bytes of
+        their bodies. Raises :exc:`IllegalTransition`, and nothing changes, for any that is not."""
+        start, end = offsets.start, offsets.stop
+        returned = self.states.count(REDELIVERED, start, end) if self.returned else 0
+        if self.states.count(READY, start, end) + returned != len(offsets):
+            raise IllegalTransition(f"drop of {self.base + start} to {self.base + end - 1}")
+        self.states[start:end] = _GONE_STATE * len(offsets)
+        self.returned -= returned
+        self.live -= len(offsets)
+        return column_sum(self.sizes[start:end])
 
     def expires_at(self, offset: int) -> int:
         return 0 if self.expiries is None else self.expiries[offset]

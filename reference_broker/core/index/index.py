@@ -23,15 +23,16 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from reference_broker.core.index.chunk import GONE, READY, REDELIVERED, TAKEN, Chunk
+from reference_broker.core.index.column_sum import column_sum
+from reference_broker.core.index.entry_rows import EntryRun, IndexEntry, ReadyRun
 from reference_broker.core.index.entry_state import TRANSITIONS, EntryState, IllegalTransition
 from reference_broker.core.journal.journal import EntryColumns
 
 __all__ = [
     "CHUNK_BITS", "CHUNK_ENTRIES", "RECYCLED_ENTRIES", "TRANSITIONS",
-    "EntryState", "IllegalTransition", "IndexEntry", "QueueIndex", "ReadyRun",
+    "EntryRun", "EntryState", "IllegalTransition", "IndexEntry", "QueueIndex", "ReadyRun",
 ]  # fmt: skip
 
 CHUNK_BITS = 12
@@ -48,23 +49,6 @@ RUN_ENTRIES = 256
 """Of one run, at most: a longer one would not cost less for each."""
 
 _READY, _TAKEN, _GONE = (bytes((state,)) for state in (READY, TAKEN, GONE))
-
-
-class IndexEntry(NamedTuple):
-    """Position, sizes and expiry of one index entry."""
-
-    position: int
-    size: int
-    stored: int
-    expires_at_ms: int
-
-
-class ReadyRun(NamedTuple):
-    """Ready entries with consecutive sequences, in parallel columns."""
-
-    sequences: range
-    positions: array[int]
-    sizes: array[int]
 
 
 class QueueIndex:
@@ -214,7 +198,7 @@ class QueueIndex:
             if not taken or chunk.states.count(TAKEN, offset, end) != taken:
                 raise IllegalTransition(f"settle of {count} from {first} on")
             chunk.states[offset:end] = _GONE * taken
-            self.held_bytes -= sum(chunk.sizes[offset:end])
+            self.held_bytes -= column_sum(chunk.sizes[offset:end])
             chunk.live -= taken
             size = len(chunk.states)
             if not chunk.live and (chunk is not self._last or size >= RECYCLED_ENTRIES):
@@ -245,17 +229,36 @@ class QueueIndex:
             self._head = chunk
             self._cursor = offset
 
-    def purge(self) -> Iterator[tuple[int, int, int]]:
-        """Make every ready entry gone; gives (sequence, position, stored) of each, in order.
+    # Many at once
 
-        Read it to the end: an entry is gone when the next one is asked for.
-        """
-        while self.ready:
-            chunk, offset = self._seek()
-            self._cursor = offset + 1
-            gone = chunk.base + offset, chunk.positions[offset], chunk.stored[offset]
-            yield gone
-            self._make_gone(chunk, offset)
+    def ready_run(self, below: int) -> EntryRun | None:
+        """The first ready entries that follow each other in one chunk, with sequences under
+        ``below``; ``None`` when the first one is not under it, or there is none."""
+        if not self.ready:
+            return None
+        chunk, offset = self._seek()
+        run = chunk.ready_run(offset)
+        return chunk.rows(range(run.start, min(run.stop, below - chunk.base)))
+
+    def drop_ready(self, count: int) -> None:
+        """The first ``count`` entries of :meth:`ready_run` are gone."""
+        chunk, offset = self._seek()
+        size = chunk.drop_ready(range(offset, offset + count))
+        self._cursor = offset + count
+        self.ready -= count
+        self.ready_bytes -= size
+        self.held_bytes -= size
+        if not chunk.live:
+            self._drop(chunk)
+
+    def taken_run(self, below: int) -> EntryRun | None:
+        """The first taken entries that follow each other in one chunk, with sequences under
+        ``below``; ``None`` when there is none. :meth:`settle_run` ends them."""
+        for number in self._numbers:
+            chunk = self._chunks[number]
+            if run := chunk.taken_run(0):
+                return chunk.rows(range(run.start, min(run.stop, below - chunk.base)))
+        return None
 
     # Reading
 

@@ -127,6 +127,14 @@ class Journal(Protocol):
         are gone from the index."""
         ...
 
+    def ack_range(
+        self, queue_id: int, first: int, positions: array[int], stored: array[int]
+    ) -> None:
+        """:meth:`ack` of entries with consecutive sequences from ``first`` on, which the log has,
+        as columns: at the cost of one for each segment. All of them stay in the index until this
+        returns, and go before anything else is logged."""
+        ...
+
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         """The entry was handed out and came back: it must be marked redelivered after a restart."""
         ...
@@ -194,6 +202,11 @@ class MemoryJournal:
 
     def ack_run(self, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
         return 0
+
+    def ack_range(
+        self, queue_id: int, first: int, positions: array[int], stored: array[int]
+    ) -> None:
+        self._append()
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         self._append()

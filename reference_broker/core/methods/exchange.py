@@ -17,6 +17,7 @@ from mqkit.wire.methods import (
     Method,
 )
 from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
 
 
 def _declare(channel: Channel, method: ExchangeDeclare) -> None:
@@ -44,11 +45,29 @@ def _is_durable(channel: Channel, name: str) -> bool:
 
 def _delete(channel: Channel, method: ExchangeDelete) -> None:
     durable = _is_durable(channel, method.exchange)
+    waits = answered = False
+
+    def reply() -> None:
+        if not method.nowait and channel.state is ChannelState.OPEN:
+            channel.reply_defined(ExchangeDeleteOk(), durable=durable)
+
+    def answer() -> None:
+        nonlocal answered
+        answered = True
+        if waits:
+            channel.end_wait(reply)
+        else:
+            reply()
+
     channel.vhost.delete_exchange(
-        method.exchange, if_unused=method.if_unused, access=channel.connection.access
+        method.exchange,
+        if_unused=method.if_unused,
+        access=channel.connection.access,
+        answer=answer,
     )
-    if not method.nowait:
-        channel.reply_defined(ExchangeDeleteOk(), durable=durable)
+    if not answered:
+        waits = True
+        channel.begin_wait()
 
 
 def _require_binding(channel: Channel, method: ExchangeBind | ExchangeUnbind) -> None:

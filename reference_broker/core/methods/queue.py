@@ -7,6 +7,7 @@ A queue name that is left empty means the queue that the channel declared last (
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mqkit.wire.methods import (
@@ -25,8 +26,11 @@ from mqkit.wire.methods import (
 from reference_broker.core.access.permission import Action
 from reference_broker.core.channel import direct_reply
 from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.removal import purge
+from reference_broker.core.work.task import Steps
 from reference_broker.errors import ChannelException, ReplyCode
 
 
@@ -141,9 +145,18 @@ def _purge(channel: Channel, method: QueuePurge) -> None:
     name = named_queue(channel, method.queue)
     channel.connection.access.require(Action.READ, "queue", name)
     queue = channel.vhost.queue_for(name, channel.connection)
-    count = queue.purge()
-    if not method.nowait:
-        channel.reply_defined(QueuePurgeOk(message_count=count), durable=queue.durable)
+    queue.require_rest()
+    count = 0
+
+    def steps() -> Steps:
+        nonlocal count
+        count = yield from purge(queue)
+
+    def answer() -> None:
+        if not method.nowait and channel.state is ChannelState.OPEN:
+            channel.reply_defined(QueuePurgeOk(message_count=count), durable=queue.durable)
+
+    channel.perform(steps(), answer)
 
 
 def _delete(channel: Channel, method: QueueDelete) -> None:
@@ -151,9 +164,19 @@ def _delete(channel: Channel, method: QueueDelete) -> None:
     channel.connection.access.require(Action.CONFIGURE, "queue", name)
     durable = _is_durable(channel, name)
 
-    def answer(count: int) -> None:
-        if not method.nowait:
+    waits = answered = False
+
+    def reply(count: int) -> None:
+        if not method.nowait and channel.state is ChannelState.OPEN:
             channel.reply_defined(QueueDeleteOk(message_count=count), durable=durable)
+
+    def answer(count: int) -> None:
+        nonlocal answered
+        answered = True
+        if waits:
+            channel.end_wait(partial(reply, count))
+        else:
+            reply(count)
 
     channel.vhost.delete_queue(
         name,
@@ -162,6 +185,9 @@ def _delete(channel: Channel, method: QueueDelete) -> None:
         owner=channel.connection,
         answer=answer,
     )
+    if not answered:
+        waits = True
+        channel.begin_wait()
 
 
 QUEUE_METHODS: dict[type[Method], Callable[[Channel, Any], None]] = {

@@ -88,14 +88,10 @@ class Backlog:
         self.absent = self._queue.ready
         self.absent_bytes = self._queue.ready_bytes
 
-    def gone(self, size: int) -> None:
-        """An absent message is not ready any more."""
-        self.absent -= 1
+    def gone(self, size: int, count: int = 1) -> None:
+        """``count`` absent messages, with bodies of ``size`` together, are not ready any more."""
+        self.absent -= count
         self.absent_bytes -= size
-
-    def all_gone(self) -> None:
-        """No message is ready any more."""
-        self.absent = self.absent_bytes = 0
 
     def let_go(self, sequence: int) -> None:
         """The ready message of that sequence leaves memory, if it is there and the log has it."""

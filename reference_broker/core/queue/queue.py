@@ -464,55 +464,38 @@ class Queue:
         elif position < NOT_STORED:
             self.env.journal.unpage(position)
 
-    def purge(self) -> int:
-        """Remove every ready message; how many there were. Unacked ones stay. Consumers go first.
-        Raises :exc:`NotYet`."""
-        self.require_rest()
-        count = self._drop_ready()
-        self.purged += count
-        if self.delivery_counts is not None:
-            self.delivery_counts.sweep()
-            self.delivery_counts.write()
-        return count
-
-    def delete(self) -> None:
-        """End the queue with everything in it; its leases are stale from now on. Nothing is
-        dead-lettered (RabbitMQ).
-
-        The caller removes the definition and tells the consumers. All entries are acked in the
-        journal, so that no segment is held by a queue that nobody can name. Whoever waits for the
-        head is told at the end of the input.
-        """
+    def end(self) -> None:
+        """The queue takes part in nothing any more, and its leases are stale. Nothing is
+        dead-lettered (RabbitMQ). The caller removes the definition before, what the queue holds
+        (:func:`~reference_broker.core.queue.removal.remove_everything`), and tells the consumers.
+        Whoever waits for the head, or for rest, is told. Idempotent."""
         if self.deleted:
             return
-        self._drop_ready()
-        for sequence in (*self.leases, *self.delayed):
-            index = self.index_of(sequence)
-            position, _, stored, _ = index.entry(sequence)
-            self.release(sequence, position, stored)
-            index.settle(sequence)
-        self.leases.clear()
-        self.delayed.cancel()
-        if self.delivery_counts is not None:
-            self.delivery_counts.clear()
-        self.header_bytes = 0
         self.deleted = True
         self.expiry.cancel()
         if self.unused_expiry is not None:
             self.unused_expiry.cancel()
         self.env.mark_dirty(self)
 
-    def _drop_ready(self) -> int:
-        """Remove what is ready, dead-lettering nothing; how many there were."""
-        count = 0
-        for index in self.indexes():
-            for sequence, position, stored in index.purge():
-                count += 1
-                self.release(sequence, position, stored)
-        self.header_bytes -= sum(len(content.header) for content in self.contents.values())
-        self.contents.clear()
-        self.backlog.all_gone()
-        return count
+    def take_leases(self) -> dict[int, Lease]:
+        """The leases, all of which are stale from now on."""
+        leases, self.leases = self.leases, {}
+        return leases
+
+    def note_purged(self, count: int) -> None:
+        """``count`` ready messages were purged."""
+        self.purged += count
+        if self.delivery_counts is not None:
+            self.delivery_counts.sweep()
+            self.delivery_counts.write()
+
+    def note_removed(self, count: int, size: int, contents: Sequence[Content]) -> None:
+        """``count`` ready messages with bodies of ``size`` are gone from the index; ``contents``
+        were in memory."""
+        absent = count - len(contents)
+        if absent:
+            self.backlog.gone(size - sum([len(content.body) for content in contents]), absent)
+        self.header_bytes -= sum([len(content.header) for content in contents])
 
     # Consumers and use
 

@@ -48,19 +48,35 @@ from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.queue_declaration import stored_queue
+from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.task import Steps
+from reference_broker.core.work.until import NotYet, Until
 
 if TYPE_CHECKING:
     from reference_broker.core.vhost.vhost import VHost
+
+
+BINDING_UNITS = 3
+"""A binding that goes: its record, and its place in the exchange."""
 
 
 class Topology:
     """The objects of one virtual host. ``exchanges`` and ``queues`` are in order of declaration;
     only methods here change them.
 
-    ``changed`` is called after every change that can alter a route.
+    ``changed`` is called after every change that can alter a route, and ``end_queue`` with an inner
+    queue that is gone. What goes with many bindings goes in steps, some in each turn; call
+    :meth:`require_gone` before its name is given again.
     """
 
-    def __init__(self, vhost_name: str, journal: Journal, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        vhost_name: str,
+        journal: Journal,
+        changed: Callable[[], None],
+        end_queue: Callable[[Queue], None],
+        budget: Budget,
+    ) -> None:
         self.exchanges: dict[str, Exchange] = {
             exchange.name: exchange for exchange in predeclared_exchanges()
         }
@@ -70,6 +86,10 @@ class Topology:
         self._vhost_name = vhost_name
         self._journal = journal
         self._changed = changed
+        self._end_queue = end_queue
+        self._budget = budget
+        self.leaving: dict[tuple[bool, str], Until] = {}
+        """Queues (true) and exchanges that are gone, and have bindings that are still to go."""
 
     # Adding. Each raises what encoding a definition raises, before anything is changed.
 
@@ -95,7 +115,7 @@ class Topology:
             key = inner_queue_key(kind, self._vhost_name, owner_name)
             self._journal.define(key, None)
         del self.queues_by_id[queue.id]
-        queue.delete()
+        self._end_queue(queue)
 
     def add_queue(self, queue: Queue) -> None:
         """Add a queue whose name is free, with its deduplication window."""
@@ -122,34 +142,53 @@ class Topology:
 
     # Removing
 
-    def drop_exchange(self, exchange: Exchange) -> None:
-        """Remove the exchange with its inner queues and every binding from it and to it, and the
-        auto-delete exchanges that those were the last bindings of."""
-        self._drop_bindings(self._take_out(exchange))
-        self._changed()
+    def require_gone(self, name: str, *, is_queue: bool) -> None:
+        """Raises :exc:`NotYet` while bindings of an earlier queue or exchange of that name are
+        going."""
+        until = self.leaving.get((is_queue, name))
+        if until is not None:
+            raise NotYet(until)
 
-    def drop_queue(self, queue: Queue) -> None:
-        """Remove the queue with its bindings, and the auto-delete exchanges that those were the
-        last bindings of. Its messages and consumers are left alone."""
+    def drop_exchange(self, exchange: Exchange) -> Steps:
+        """Remove the exchange with its inner queues, now, and then every binding from it and to it,
+        and the auto-delete exchanges that those were the last bindings of."""
+        return self._drop_bindings(self._take_out(exchange), (False, exchange.name))
+
+    def drop_queue(self, queue: Queue) -> Steps:
+        """Remove the queue, now, and then its bindings, and the auto-delete exchanges that those
+        were the last bindings of. Its messages and consumers are left alone."""
         if survives_restart(queue):
             self._journal.define(queue_key(self._vhost_name, queue.name), None)
         del self.queues[queue.name], self.queues_by_id[queue.id]
         if queue.deduplication is not None:
             self._drop_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
-        self._drop_bindings(self.bindings.to(queue.name, is_queue=True))
-        self._changed()
+        return self._drop_bindings(self.bindings.to(queue.name, is_queue=True), (True, queue.name))
 
-    def drop_binding(self, binding: Binding) -> None:
+    def drop_binding(self, binding: Binding) -> Steps:
         """Remove the binding, and its source if that is an auto-delete exchange without another
         binding."""
-        self._drop_bindings([binding])
-        self._changed()
+        return self._drop_bindings([binding], None)
 
-    def _drop_bindings(self, bindings: Iterable[Binding]) -> None:
-        """Remove the bindings, with a work list and no recursion: a chain of auto-delete exchanges
-        may be long."""
-        doomed = deque(bindings)
+    def _drop_bindings(
+        self, bindings: Iterable[Binding], leaving: tuple[bool, str] | None
+    ) -> Steps:
+        """The steps of removing the bindings, of what is ``leaving``."""
+        gone = Until()
+        if leaving is not None:
+            self.leaving[leaving] = gone
+        self._changed()
+        return self._drop_in_portions(deque(bindings), leaving, gone)
+
+    def _drop_in_portions(
+        self, doomed: deque[Binding], leaving: tuple[bool, str] | None, gone: Until
+    ) -> Steps:
+        """With a work list and no recursion: a chain of auto-delete exchanges may be long."""
+        budget = self._budget
         while doomed:
+            if budget.left <= 0:
+                self._changed()
+                yield None
+            budget.left -= BINDING_UNITS
             binding = doomed.popleft()
             if self.bindings.get(binding.identity) is not binding:
                 continue  # it was on the list twice: from one exchange that went, to another
@@ -163,6 +202,10 @@ class Topology:
             source.remove(binding)
             if source.auto_delete and not source.bindings:
                 doomed.extend(self._take_out(source))
+        self._changed()
+        if leaving is not None:
+            del self.leaving[leaving]
+            gone.happened()
 
     def _take_out(self, exchange: Exchange) -> list[Binding]:
         """Remove the exchange with its inner queues; returns the bindings that have lost an end by

@@ -10,7 +10,7 @@ in :mod:`router`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any
 
 from reference_broker.core.access.permission import Action
 from reference_broker.core.arguments.queue_type import (
@@ -41,6 +41,7 @@ from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.queue.dirty_queues import DirtyQueues
 from reference_broker.core.queue.ports import DeduplicationPort
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.removal import remove_everything
 from reference_broker.core.vhost.binding_declaration import BindingEnds
 from reference_broker.core.vhost.exchange_declaration import (
     check_exchange_deletion,
@@ -60,20 +61,19 @@ from reference_broker.core.vhost.queue_declaration import (
     new_queue,
     require_access,
 )
+from reference_broker.core.vhost.queue_deletion import deletion
 from reference_broker.core.vhost.topology import Topology, restore_vhost
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.traffic import VHostTraffic
 from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
-from reference_broker.core.work.task import Steps
+from reference_broker.core.work.portions import Portions
+from reference_broker.core.work.task import Steps, raise_error
+from reference_broker.core.work.until import NotYet, Until
 from reference_broker.errors import ChannelException, ReplyCode
 
 
-class CancelledConsumer(Protocol):
-    """A consumer, as far as the deletion of its queue concerns it."""
-
-    def cancelled_by_broker(self) -> None:
-        """Tell the client that the queue is gone."""
-        ...
+def _nobody_asks() -> None:
+    """Answer nobody."""
 
 
 class VHost:
@@ -84,8 +84,8 @@ class VHost:
     resolved holds while ``topology_version`` stays the same. ``owner`` is always the connection
     that asks; ``None`` is the broker's own management, which owns nothing.
 
-    ``ids``, ``window``, ``budget`` and ``touched``, the dirty queues of those with any, must be the
-    same objects for all virtual hosts of a broker.
+    ``ids``, ``window``, ``budget``, ``work`` and ``touched``, the dirty queues of those with any,
+    must be the same objects for all virtual hosts of a broker.
     """
 
     def __init__(
@@ -100,6 +100,7 @@ class VHost:
         bounds: TopologyBounds | None = None,
         touched: list[DirtyQueues] | None = None,
         budget: Budget | None = None,
+        work: Portions | None = None,
     ) -> None:
         self.name = self.vhost_name = name
         self.journal = journal
@@ -107,11 +108,16 @@ class VHost:
         self.deadlines = deadlines
         self.window = window or MemoryWindow()
         self.budget = budget or Budget()
+        self.work = work or Portions(self.budget)
         self._own_bounds = bounds or TopologyBounds()
         self.traffic = VHostTraffic()
         self.topology_version = 0
+        self.is_leaving = False
+        """It is being deleted, and nobody is let in any more."""
         self.describe(VHostInfo())
-        self._topology = Topology(name, journal, self._topology_changed)
+        self._topology = Topology(
+            name, journal, self._topology_changed, self._end_inner_queue, self.budget
+        )
         self.exchanges: Mapping[str, Exchange] = self._topology.exchanges
         self.queues: Mapping[str, Queue] = self._topology.queues
         self.queues_by_id: Mapping[int, Queue] = self._topology.queues_by_id
@@ -121,6 +127,8 @@ class VHost:
         self._ids = ids
         self._router = Router(self.exchanges, self.queues)
         self._exclusive: dict[object, dict[str, Queue]] = {}
+        self._ended: dict[object, Until] = {}
+        """Connections that have ended, and have exclusive queues still to go."""
         self._dirty = DirtyQueues(self.budget, touched, name)
         # Not methods of this class: marking is on the path of every message.
         self.mark_dirty = self._dirty.mark
@@ -138,18 +146,22 @@ class VHost:
         self.firehose = Firehose(self) if info.tracing else None
         self._topology_changed()  # what is resolved goes past the firehose, or has gone by it
 
-    def delete_everything(self) -> None:
-        """Delete every policy, queue, exchange and binding: the virtual host is about to go."""
+    def delete_everything(self) -> Steps:
+        """The steps of deleting every policy, queue, exchange and binding: the virtual host is
+        about to go."""
         for kind in PolicyKind:
             for policy in list(self.policies.of(kind)):
                 self.policies.remove(kind, policy.name)
-        for queue in list(self.queues.values()):
-            self._drop_queue(queue)
-        for exchange in list(self.exchanges.values()):
-            # One that deletes itself goes with what it was bound to.
-            if self.exchanges.get(exchange.name) is exchange:
-                self._topology.drop_exchange(exchange)
-        self.dispatch_dirty()
+        while self.queues:
+            yield from self._deletion(next(iter(self.queues.values())))
+            self.budget.left -= DECLARATION_UNITS
+            if self.budget.left <= 0:
+                yield None
+        while self.exchanges:
+            yield from self._topology.drop_exchange(next(iter(self.exchanges.values())))
+            self.budget.left -= DECLARATION_UNITS
+            if self.budget.left <= 0:
+                yield None
 
     def reroute(self) -> None:
         """Have every route that was resolved, or allowed to somebody, asked for again."""
@@ -194,6 +206,7 @@ class VHost:
         if existing is not None:
             check_redeclared_exchange(existing, wanted, self.name)
             return existing
+        self._topology.require_gone(name, is_queue=False)
         check_new_exchange(wanted, self.name)
         access.require_alternate(name, wanted.arguments)
         self.bounds.check_exchanges(len(self.exchanges), name, self.name)
@@ -203,10 +216,16 @@ class VHost:
         return wanted
 
     def delete_exchange(
-        self, name: str, *, if_unused: bool = False, access: DeclareAccess = UNRESTRICTED
+        self,
+        name: str,
+        *,
+        if_unused: bool = False,
+        access: DeclareAccess = UNRESTRICTED,
+        answer: Callable[[], None] = _nobody_asks,
     ) -> None:
         """Delete the exchange, what it holds and has seen, and every binding from it and to it; one
-        that is not there is fine.
+        that is not there is fine. ``answer`` is called when all of it is done: now, or in a later
+        turn.
 
         Raises :exc:`ChannelException`: 403 for the broker's own or what ``access`` refuses, 406
         with ``if_unused`` while something is bound to it (what it is bound to does not count).
@@ -216,12 +235,20 @@ class VHost:
         access.require(Action.CONFIGURE, "exchange", name)
         exchange = self.exchanges.get(name)
         if exchange is None:
+            answer()
             return
         if if_unused and exchange.bindings:
             raise ChannelException(
                 ReplyCode.PRECONDITION_FAILED, f"{described('exchange', name, self.name)} in use"
             )
-        self._topology.drop_exchange(exchange)
+        self._start(self._topology.drop_exchange(exchange), answer)
+
+    def _start(self, steps: Steps, answer: Callable[[], None]) -> None:
+        def done(error: Exception | None) -> None:
+            raise_error(error)
+            answer()
+
+        self.work.start(steps, self.name, done=done)
 
     @property
     def loading(self) -> bool:
@@ -288,7 +315,8 @@ class VHost:
         access.require(Action.CONFIGURE, "queue", name)
         wanted = QueueDefinition(0, name, auto_delete, dict(arguments))
         owner = owner if exclusive else None
-        existing = self.queues.get(name)
+        self._topology.require_gone(name, is_queue=True)
+        existing = self._there(name)
         if existing is not None:
             check_redeclared_queue(existing, wanted, self.name, durable=durable, owner=owner)
             existing.touch()
@@ -323,14 +351,13 @@ class VHost:
         answer: Callable[[int], None] = lambda count: None,
     ) -> None:
         """Delete the queue with its messages and bindings, and tell its consumers. ``answer`` is
-        called before they are told, with how many messages were ready; with 0 for a queue that is
-        not there, which is fine. (As RabbitMQ: who deletes a queue that it consumes hears the -ok
-        first, and clients rely on that.)
+        called when it is done, now or in a later turn, and before they are told: with how many
+        messages were ready, with 0 for a queue that is not there, which is fine.
 
         Raises :exc:`ChannelException`: 405 for another connection's, 406 when a condition is not
         met; :exc:`ConnectionException` 540 for a condition on a quorum queue.
         """
-        queue = self.queues.get(cleaned(name))
+        queue = self._there(cleaned(name))
         if queue is None:
             answer(0)
             return
@@ -339,44 +366,64 @@ class VHost:
         )
         queue.require_rest()  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
-        count = queue.ready
-        self._drop_queue(queue, lambda: answer(count))
+        self._drop_queue(queue, answer)
 
     def queue_for(self, name: str, owner: object | None) -> Queue:
         """The queue, for whatever ``owner`` wants to do with it. Raises :exc:`ChannelException`:
         404, or 405 when it is another connection's."""
         name = cleaned(name)
-        queue = self.queues.get(name)
+        queue = self._there(name)
         if queue is None:
             raise not_found("queue", name, self.name)
         require_access(queue, owner, self.name)
         return queue
 
+    def _there(self, name: str) -> Queue | None:
+        """The queue of that name. Raises :exc:`NotYet` for one of a connection that has ended,
+        which is about to go."""
+        queue = self.queues.get(name)
+        if queue is not None and queue.owner in self._ended:
+            raise NotYet(self._ended[queue.owner])
+        return queue
+
     def release_exclusive(self, owner: object) -> Steps:
-        """Delete the exclusive queues of a connection that is gone, in order of declaration."""
-        for queue in list(self._exclusive.get(owner, {}).values()):
-            self._drop_queue(queue)
+        """Have the exclusive queues of a connection that has ended be unknown to everybody; returns
+        the steps of deleting them, in order of declaration."""
+        if owner in self._exclusive:
+            self._ended[owner] = Until()
+        return self._release(owner)
+
+    def _release(self, owner: object) -> Steps:
+        while (owned := self._exclusive.get(owner)) is not None:
+            queue = next(iter(owned.values()))
+            queue.settle_down()  # what is overdue is dead before
             self.budget.left -= DECLARATION_UNITS
+            yield from self._deletion(queue)
             if self.budget.left <= 0:
                 yield None
+        until = self._ended.pop(owner, None)
+        if until is not None:
+            until.happened()
 
-    def _drop_queue(self, queue: Queue, answer: Callable[[], None] = lambda: None) -> None:
-        """Delete the queue. Its consumers are told last: then everything is as they will find
-        it."""
-        if self.queues.get(queue.name) is not queue:
-            return
-        self._topology.drop_queue(queue)
+    def _drop_queue(self, queue: Queue, answer: Callable[[int], None] = lambda count: None) -> None:
+        """Delete the queue, if that is not on its way already."""
+        if self.queues.get(queue.name) is queue:
+            self.work.start(self._deletion(queue, answer), self.name)
+
+    def _deletion(self, queue: Queue, answer: Callable[[int], None] = lambda count: None) -> Steps:
+        """Have the queue be gone for everybody; returns the steps that remain."""
+        bindings = self._topology.drop_queue(queue)
         self.traffic.queue_deleted(queue)
         if queue.owner is not None:
             owned = self._exclusive[queue.owner]
             del owned[queue.name]
             if not owned:
                 del self._exclusive[queue.owner]
-        consumers = cast("list[CancelledConsumer]", list(queue.consumers))
-        queue.delete()
-        answer()
-        for consumer in consumers:
-            consumer.cancelled_by_broker()
+        return deletion(queue, bindings, answer)
+
+    def _end_inner_queue(self, queue: Queue) -> None:
+        queue.end()
+        self.work.start(remove_everything(queue), self.name)
 
     # Bindings
 
@@ -433,8 +480,11 @@ class VHost:
         if binding is None:
             return
         if destination_is_queue:
-            require_access(self.queues[ends.destination], owner, self.name)
-        self._topology.drop_binding(binding)
+            queue = self.queues.get(ends.destination)
+            if queue is None:  # it is just being deleted, and its bindings with it
+                return
+            require_access(queue, owner, self.name)
+        self.work.start(self._topology.drop_binding(binding), self.name)
 
     def bindings(self) -> list[Binding]:
         """Every binding; those of the default exchange, which nobody declared, come first."""

@@ -14,6 +14,7 @@ from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.journal.definition_keys import BINDING, EXCHANGE, QUEUE
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.work.task import Steps
 
 DEFAULT_VHOST = "/"
 _TOPOLOGY_KINDS = (EXCHANGE, QUEUE, BINDING)
@@ -44,9 +45,13 @@ class VirtualHosts:
         vhost.describe(info)
         return vhost
 
-    def remove(self, vhost: VHost) -> None:
-        """Delete the virtual host and everything in it. Nobody may be connected to it any more."""
-        vhost.delete_everything()
+    def remove(self, vhost: VHost) -> Steps:
+        """The steps of deleting the virtual host and everything in it. Nobody may be connected to
+        it any more, or connect. Its own record goes last: after a crash in between it is there
+        again with what was left."""
+        yield from vhost.delete_everything()
+        if self.by_name.get(vhost.name) is not vhost:
+            return  # somebody else has asked for it, too
         del self.by_name[vhost.name]
         self._journal.define(access_definition.key_of(access_definition.VHOST, vhost.name), None)
 

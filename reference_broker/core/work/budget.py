@@ -23,6 +23,9 @@ of them in a turn. A client sends one in some seconds."""
 DECLARATION_UNITS = 16
 """A queue, exchange or binding that is made or removed: its record, its index, its routes."""
 
+CONNECTION_UNITS = 32
+"""A connection that is closed for somebody."""
+
 DEAD_LETTER_UNITS = 8
 """A dead letter beside what its queues cost: its route and its history."""
 

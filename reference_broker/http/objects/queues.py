@@ -13,6 +13,7 @@ from reference_broker.core.access.permission import Action
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.removal import purged
 from reference_broker.core.vhost.traffic import Traffic
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.access.vhosts import vhost_of, vhosts_of
@@ -245,7 +246,8 @@ class Queues:
             name = self._queue(request).name
             require_access(broker, request, vhost, Action.READ, name)
             queue = vhost.queue_for(name, None)
-            queue.purge()
+            queue.require_rest()
+        await self._inputs.perform(purged(queue), vhost.name)
         if queue.durable:
             await self._inputs.on_disk()
         return Response(status_code=HTTPStatus.NO_CONTENT)

@@ -23,6 +23,7 @@ from starlette.requests import Request
 from reference_broker.core.broker import Broker
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.work.task import Steps, raise_error
 from reference_broker.http.request.answer import ApiError
 from reference_broker.http.request.authorization import judge_again
 from reference_broker.http.request.host import Host
@@ -68,6 +69,23 @@ class CoreInputs:
         finally:
             broker.finish()
             self._host.input_handled()
+
+    async def perform(self, steps: Steps, vhost_name: str) -> None:
+        """Take steps of the core, some in each turn of the loop, and return when they have ended.
+        They go on if the client leaves. Raises what they raise."""
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def done(error: Exception | None) -> None:
+            if ended.done():  # the request has left
+                raise_error(error)
+            elif error is None:
+                ended.set_result(None)
+            else:
+                ended.set_exception(error)
+
+        with self.go_on() as broker:
+            broker.work.start(steps, vhost_name, done=done)
+        await ended
 
     async def on_disk(self) -> None:
         """Wait until everything that was logged so far is on disk. Call it straight after the

@@ -114,3 +114,11 @@ class AckRow:
                 break
             sequence += 1
         return sequence - first
+
+    def go_on_by(self, last: int, stored_bytes: int) -> None:
+        """The entries up to ``last`` follow the newest ack of the row, in its queue and segment,
+        and are accounted for ``stored_bytes`` together: take their acks."""
+        self._open_range[2] = self._bounds[-1] = last
+        self._segment.live_bytes -= stored_bytes
+        if self._segment.live_bytes < self._segment.watch_below:
+            self._liveness.examine(self._segment)

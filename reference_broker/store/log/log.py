@@ -18,9 +18,11 @@ where a helper would do.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import takewhile
 
+from reference_broker.core.index.column_sum import column_sum
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.store.disk import ports
@@ -179,6 +181,29 @@ class Log(SegmentWriter):
         last[2] += len(stored)
         segment.live_bytes -= sum(stored)
         return len(stored)
+
+    def ack_range(
+        self, queue_id: int, first: int, positions: array[int], stored: array[int]
+    ) -> None:
+        # A segment may be sealed on the way, while all of these are still in the index: its footer
+        # has its own entries only, and those of the segment in use come last, after any roll.
+        count = len(positions)
+        done = 0
+        while done < count:
+            position = positions[done]
+            self.ack(queue_id, first + done, position, stored[done])
+            done += 1
+            end = self._end_of_segment(positions, done)
+            if end == done:
+                continue
+            stored_bytes = column_sum(stored[done:end])
+            done = end
+            if position >= self._segment.base:
+                self._open_ranges[queue_id][2] = first + end - 1
+                self._segment.live_bytes -= stored_bytes
+            else:
+                assert self._row is not None, "an ack about another segment begins a row"
+                self._row.go_on_by(first + end - 1, stored_bytes)
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
         if position < self._redelivered_below:
@@ -410,6 +435,15 @@ class Log(SegmentWriter):
         if self._ranges:
             self._close_ranges()
         self._admit(_RANGES_ROOM)
+
+    def _end_of_segment(self, positions: array[int], place: int) -> int:
+        """The first place from ``place`` on whose position is not in the segment of the one before
+        it. ``positions`` rise."""
+        position = positions[place - 1]
+        if position >= self._segment.base:
+            return len(positions)
+        use = self._liveness.find(position)
+        return place if use is None else bisect_left(positions, use.end, place)
 
     def _settle(self, queue_id: int, sequence: int, position: int, stored: int) -> None:
         """The segment in use has the record that ends an entry of the message at ``position``."""

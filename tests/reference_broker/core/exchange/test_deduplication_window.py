@@ -12,6 +12,7 @@ from reference_broker.core.exchange.deduplication_window import DeduplicationWin
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_queue import purge_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
 
@@ -246,7 +247,7 @@ def test_a_queue_that_is_full_has_not_seen_it(client: LoneClient, vhost: VHost) 
     for name in "ab":
         client.publish("w", b"body", properties=Properties(message_id=name))
     assert (ready(vhost, "w"), len(client.methods())) == (1, 2)
-    vhost.queues["w"].purge()
+    purge_now(vhost.queues["w"])
     for name in "ab":
         client.publish("w", b"body", properties=Properties(message_id=name))
     assert ready(vhost, "w") == 1

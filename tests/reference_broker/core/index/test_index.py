@@ -151,11 +151,32 @@ class IndexMachine(RuleBasedStateMachine):
             assert taken[0] == before
             self.index.put_back(*taken)
 
-    @rule()
-    def purge(self) -> None:
+    @rule(place=st.integers(0, 20_000), part=st.sampled_from([1, 700, CHUNK_ENTRIES]))
+    def drop_ready(self, place: int, part: int) -> None:
+        """Those below a sequence, in runs; of each run a part at a time."""
+        below = self.rows[place % len(self.rows)].sequence if self.rows else 0
         rows = self.of(EntryState.READY, EntryState.REDELIVERED)
-        assert list(self.index.purge()) == [triple(row) for row in rows]
-        for row in rows:
+        gone: list[tuple[int, int, int]] = []
+        while (run := self.index.ready_run(below)) is not None:
+            gone += list(zip(*run, strict=True))[:part]
+            self.index.drop_ready(min(part, len(run.sequences)))
+        assert gone == [triple(row) for row in rows if row.sequence < below]
+        for row in rows[: len(gone)]:
+            row.state = EntryState.GONE
+
+    @rule(place=st.integers(0, 20_000))
+    def settle_the_first_taken_run(self, place: int) -> None:
+        below = self.rows[place % len(self.rows)].sequence if self.rows else 0
+        taken = self.of(EntryState.TAKEN)
+        run = self.index.taken_run(below)
+        if run is None:
+            assert not taken or taken[0].sequence >= below
+            return
+        count = len(run.sequences)
+        assert list(zip(*run, strict=True)) == [triple(row) for row in taken[:count]]
+        assert run.sequences.stop <= below
+        self.index.settle_run(run.sequences.start, count)
+        for row in taken[:count]:
             row.state = EntryState.GONE
 
     @rule(place=st.integers(0, 20_000), count=st.sampled_from([1, 5, CHUNK_ENTRIES]))
@@ -365,7 +386,7 @@ def test_restore_keeps_sequences_and_gaps(start: int) -> None:
 def test_the_table_of_transitions_is_complete_and_the_index_holds_to_it() -> None:
     assert set(TRANSITIONS) == set(EntryState)
     for state, change in product(
-        EntryState, ("settle", "requeue", "put_back", "take", "purge", "forget")
+        EntryState, ("settle", "requeue", "put_back", "take", "drop_ready", "forget")
     ):
         index = QueueIndex()
         index.append(0, 1, 0)
@@ -378,8 +399,9 @@ def test_the_table_of_transitions_is_complete_and_the_index_holds_to_it() -> Non
         try:
             if change == "take":
                 index.take()
-            elif change == "purge":
-                list(index.purge())
+            elif change == "drop_ready":
+                if index.ready:
+                    index.drop_ready(1)
             elif change == "put_back":
                 index.put_back(0, False)
             else:

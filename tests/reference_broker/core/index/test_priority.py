@@ -8,7 +8,7 @@ from mqkit.wire import Properties, encode_header
 from reference_broker.core.arguments.queue_arguments import MAX_PRIORITY
 from reference_broker.core.index.index import CHUNK_ENTRIES, QueueIndex
 from reference_broker.core.index.priority import LEVEL_SHIFT, first_sequence
-from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, purge_now
 from reference_broker.testing.recording_journal import RECORD_BYTES, RecordingJournal
 
 
@@ -58,7 +58,7 @@ def test_every_level_there_is_keeps_its_count_and_its_leases(host: QueueHost) ->
     for lease in leases[12:]:
         queue.ack(lease)
     assert (queue.ready, queue.unacked, queue.unacked_bytes) == (2, 10, 10)
-    assert queue.purge() == 2
+    assert purge_now(queue) == 2
 
 
 def test_a_level_is_dense_however_the_levels_alternate(host: QueueHost) -> None:

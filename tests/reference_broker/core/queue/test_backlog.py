@@ -17,7 +17,7 @@ from reference_broker.core.index.index import CHUNK_ENTRIES
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.queue import backlog
 from reference_broker.core.queue.queue import Queue
-from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now, purge_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2))
@@ -206,10 +206,10 @@ def test_who_waits_goes_on_waiting_for_the_next_when_what_was_read_is_damaged(
 
 
 def purge(queue: Queue) -> None:
-    assert queue.purge() == 2
+    assert purge_now(queue) == 2
 
 
-@pytest.mark.parametrize("lose", [purge, Queue.delete])
+@pytest.mark.parametrize("lose", [purge, delete_now])
 def test_who_waits_when_everything_goes_learns_it(
     host: QueueHost, journal: RecordingJournal, lose: Callable[[Queue], None]
 ) -> None:
@@ -417,7 +417,7 @@ def test_what_one_queue_pages_is_still_the_logs_for_another(
     assert journal.live() == [], "both acks are in the log"
 
 
-@pytest.mark.parametrize("lose", [Queue.purge, Queue.delete, lambda queue: queue.env.advance(60)])
+@pytest.mark.parametrize("lose", [purge_now, delete_now, lambda queue: queue.env.advance(60)])
 def test_a_page_goes_with_its_message(
     host: QueueHost, journal: RecordingJournal, lose: Callable[[Queue], None]
 ) -> None:

@@ -10,7 +10,7 @@ from mqkit.wire import Properties, encode_header
 from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.queue import Queue
 from reference_broker.errors import Corrupt
-from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now, purge_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))
@@ -89,9 +89,9 @@ def test_a_deletion_takes_them_a_purge_does_not(host: QueueHost) -> None:
     queue = delaying(host)
     host.publish(queue, b"1", b"2", header=HEADER)
     give_back(queue)
-    assert queue.purge() == 1
+    assert purge_now(queue) == 1
     assert queue.unacked == 1
-    queue.delete()
+    delete_now(queue)
     assert (queue.unacked, queue.memory_bytes) == (0, 0)
     assert isinstance(host.journal, RecordingJournal)
     assert host.journal.live() == []
@@ -171,7 +171,7 @@ def test_a_deleted_queue_leaves_none(host: QueueHost) -> None:
     host.publish(queue, b"a", b"b", header=HEADER)
     give_back_together(queue, 2)
     assert definitions(host)
-    queue.delete()
+    delete_now(queue)
     assert definitions(host) == {}
 
 

@@ -20,7 +20,7 @@ from reference_broker.core.queue.delivery_counts import (
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.errors import Corrupt
-from reference_broker.testing.lone_queue import QueueHost
+from reference_broker.testing.lone_queue import QueueHost, delete_now, purge_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2, message_id="m", headers={"a": 1}))
@@ -210,7 +210,7 @@ def test_a_queue_without_messages_has_none(host: QueueHost, end: str) -> None:
     queue.requeue([got(queue) for _ in range(9)])
     assert len(counting(queue)) == 9
     if end == "purged":
-        queue.purge()
+        purge_now(queue)
         assert (queue.unacked, len(counting(queue))) == (1, 0)
     else:
         for lease in (held, *[got(queue) for _ in range(9)]):
@@ -249,6 +249,6 @@ def test_a_deleted_queue_leaves_none(host: QueueHost) -> None:
     host.publish(queue, b"a", b"b", header=HEADER)
     queue.requeue([got(queue), got(queue)])
     assert queue.memory_bytes > 2 * COUNT_BYTES
-    queue.delete()
+    delete_now(queue)
     assert definitions(host) == {}
     assert queue.memory_bytes == 0

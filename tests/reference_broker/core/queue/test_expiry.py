@@ -10,7 +10,7 @@ import pytest
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.queue.expiry import expires_at_ms
 from reference_broker.core.queue.queue import Queue
-from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))
@@ -195,7 +195,7 @@ def test_what_comes_back_too_late_is_dead_before_the_queue_can_go(host: QueueHos
     host.publish(queue, b"a", header=HEADER)
     queue.dispatch()
     queue.requeue(consumer.leases)
-    queue.delete()
+    delete_now(queue)
     assert host.queues["dead"].ready == 1
 
 

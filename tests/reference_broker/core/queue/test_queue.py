@@ -11,7 +11,7 @@ from mqkit.wire import Properties, encode_header
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.queue.lease import Lease
 from reference_broker.errors import ChannelException, ReplyCode
-from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now, purge_now
 from reference_broker.testing.recording_journal import RECORD_BYTES, RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2))
@@ -89,8 +89,8 @@ def test_only_persistent_messages_of_durable_queues_are_journaled(
     assert other is not None
     queue.ack(lease)
     queue.requeue([other])
-    queue.purge()
-    queue.delete()
+    purge_now(queue)
+    delete_now(queue)
     assert journal.records == []
 
 
@@ -115,12 +115,12 @@ def test_purge_takes_the_ready_ones_only(host: QueueHost, journal: RecordingJour
     host.publish(queue, b"a", b"b", b"c", header=PERSISTENT)
     lease = queue.get(None)
     assert lease is not None
-    assert queue.purge() == 2
+    assert purge_now(queue) == 2
     assert (queue.ready, queue.unacked, queue.ready_bytes) == (0, 1, 0)
     assert journal.live() == [(queue.id, lease.sequence)]
     queue.requeue([lease])
     assert queue.ready == 1
-    assert queue.purge() == 1
+    assert purge_now(queue) == 1
     assert not queue.contents
 
 
@@ -131,8 +131,8 @@ def test_delete_leaves_nothing_in_the_journal_and_makes_leases_stale(
     host.publish(queue, b"a", b"b", header=PERSISTENT)
     lease = queue.get(None)
     assert lease is not None
-    queue.delete()
-    queue.delete()
+    delete_now(queue)
+    delete_now(queue)
     assert journal.live() == []
     assert (queue.ready, queue.unacked) == (0, 0)
     queue.ack(lease)
@@ -210,7 +210,7 @@ def test_delete_drops_and_dead_letters_nothing(host: QueueHost) -> None:
     consumer = LoneConsumer(credit=1)
     queue.add_consumer(consumer)
     host.publish(queue, b"a", b"b", header=PERSISTENT)
-    queue.delete()
+    delete_now(queue)
     consumer.credit = 5
     queue.dispatch()
     assert (consumer.bodies, grave.ready) == ([b"a"], 0)
@@ -319,7 +319,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule()
     def purge(self) -> None:
-        assert self.queue.purge() == len(self.ready)
+        assert purge_now(self.queue) == len(self.ready)
         self.ready.clear()
 
     @invariant()

@@ -11,7 +11,7 @@ from reference_broker.core.arguments.requeue_position import RequeuePosition, Re
 from reference_broker.core.index.priority import FRONT_LEVEL, LEVEL_SHIFT
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
-from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now, purge_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))
@@ -159,10 +159,10 @@ def test_a_purge_and_a_deletion_take_what_was_moved(host: QueueHost) -> None:
     queue = declared(host, "front")
     host.publish(queue, b"1", b"2", b"3", header=HEADER)
     queue.requeue(take(queue, 2))
-    assert queue.purge() == 3
+    assert purge_now(queue) == 3
     host.publish(queue, b"4", b"5", header=HEADER)
     queue.requeue(take(queue, 1))
-    queue.delete()
+    delete_now(queue)
     assert isinstance(host.journal, RecordingJournal)
     assert host.journal.live() == []
     assert queue.memory_bytes == 0

@@ -9,7 +9,7 @@ from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.transfer import Stop, Transfer
-from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
 PERSISTENT = encode_header(1, Properties(delivery_mode=2, headers={"a": 1}))
@@ -148,6 +148,6 @@ def test_a_transient_destination_acks_the_source(
 def test_a_deleted_queue_ends_it(host: QueueHost, gone: str) -> None:
     queues = {name: filled(host, name, b"1") for name in ("q", "other")}
     transfer = Transfer(queues["q"], queues["other"], MANY, MUCH)
-    queues[gone].delete()
+    delete_now(queues[gone])
     assert transfer.run() is Stop.GONE
     assert transfer.moved == 0

@@ -23,7 +23,7 @@ from reference_broker.core.vhost.policy_effect import (
     apply_to_queue,
     effective_limits,
 )
-from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
+from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
 HEADER = encode_header(1, Properties(delivery_mode=2))
@@ -153,7 +153,7 @@ def test_a_cut_ends_with_its_policy_or_its_queue() -> None:
     dropped = spared.dropped
     assert 0 < dropped < 202
     apply_to_queue(spared, NO_POLICIES)
-    doomed.delete()
+    delete_now(doomed)
     while not host.turn():
         pass
     assert (spared.dropped, doomed.dropped) == (dropped, 0)

@@ -17,6 +17,7 @@ from reference_broker.http.request import core_input
 from reference_broker.http.request.host import Node
 from reference_broker.http.serving.app import build_app
 from reference_broker.testing.lone_broker import LoneBroker
+from reference_broker.testing.lone_queue import delete_now, purge_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
 pytestmark = pytest.mark.anyio
@@ -118,7 +119,7 @@ async def test_a_client_that_leaves_while_it_waits_takes_nothing_with_it() -> No
     assert (host.queue.ready, host.queue.unacked) == (3, 0)
 
 
-@pytest.mark.parametrize(("lose", "ready"), [(Queue.purge, 1), (Queue.delete, 0)])
+@pytest.mark.parametrize(("lose", "ready"), [(purge_now, 1), (delete_now, 0)])
 async def test_what_is_gone_meanwhile_is_not_waited_for(
     lose: Callable[[Queue], Any], ready: int
 ) -> None:

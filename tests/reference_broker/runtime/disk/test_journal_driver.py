@@ -24,6 +24,7 @@ from reference_broker.runtime.disk import rewriter
 from reference_broker.runtime.disk.journal_driver import DiskDriver, MemoryDriver
 from reference_broker.store.format.segment import SEGMENT_BYTES, SPARE_FILE
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_queue import purge_now
 
 pytestmark = pytest.mark.anyio
 
@@ -155,7 +156,7 @@ async def test_what_is_mostly_acked_gives_its_room_back(
             client.publish("busy", bytes(1 << 20), properties=PERSISTENT)
         await node.settled()
     assert node.size_bytes() > 5 * SEGMENT_BYTES
-    node.queues["busy"].purge()
+    purge_now(node.queues["busy"])
     await node.until(lambda: node.size_bytes() <= 2 * SEGMENT_BYTES)
     assert await node.get(client, "stuck") == b"stuck"
     node.driver.close()

@@ -6,7 +6,7 @@ As in ``test_store_mutants.py``, a bug is made here and nowhere else.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -17,14 +17,15 @@ from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.index.priority import PriorityLevels
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
-from reference_broker.core.queue import expiry
+from reference_broker.core.methods import queue as queue_methods
+from reference_broker.core.queue import expiry, removal
 from reference_broker.core.queue.backlog import Backlog
 from reference_broker.core.queue.death import Death
 from reference_broker.core.queue.expiry import MessageExpiry
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.length_limit import LengthLimit
 from reference_broker.core.queue.queue import Queue
-from reference_broker.core.vhost import queue_declaration
+from reference_broker.core.vhost import queue_declaration, queue_deletion
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.simulation.report import SeedResult, WorldFactory
 
@@ -79,28 +80,30 @@ def priorities_ignored(patch: pytest.MonkeyPatch) -> None:
 
 
 def purge_not_logged(patch: pytest.MonkeyPatch) -> None:
-    def purge(self: Queue) -> int:
-        self.dispatch()
-        count = sum(1 for index in self.indexes() for _ in index.purge())
-        self.contents.clear()
-        self.backlog.all_gone()
-        self.purged += count
+    def purge(queue: Queue) -> Generator[None, None, int]:
+        count, absent_bytes = queue.ready, queue.backlog.absent_bytes
+        for index in queue.indexes():
+            while (run := index.ready_run(index.tail)) is not None:
+                index.drop_ready(len(run.sequences))
+        queue.contents.clear()
+        queue.backlog.gone(absent_bytes, queue.backlog.absent)
+        queue.note_purged(count)
+        yield from ()
         return count
 
-    patch.setattr(Queue, "purge", purge)
+    patch.setattr(queue_methods, "purge", purge)
 
 
 def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
     """It doesn't look at who has it, and doesn't count it."""
-    purge = Queue.purge
 
-    def purge_all(self: Queue) -> int:
-        count = purge(self)
-        for lease in list(self.leases.values()):
-            self.ack(lease)
+    def purge_all(queue: Queue) -> Generator[None, None, int]:
+        count = yield from removal.purge(queue)
+        for lease in list(queue.leases.values()):
+            queue.ack(lease)
         return count
 
-    patch.setattr(Queue, "purge", purge_all)
+    patch.setattr(queue_methods, "purge", purge_all)
 
 
 def queue_id_reused(patch: pytest.MonkeyPatch) -> None:
@@ -111,14 +114,13 @@ def queue_id_reused(patch: pytest.MonkeyPatch) -> None:
     def by_name(vhost: VHost, wanted: Any, *rest: Any) -> Queue:
         return queue_of(vhost, wanted._replace(id=zlib.crc32(wanted.name.encode())), *rest)
 
-    def forget(self: Queue) -> None:
-        self.contents.clear()
-        self.leases.clear()
-        self.deleted = True
-        self.expiry.cancel()
+    def forget(queue: Queue) -> Generator[None, None, None]:
+        queue.contents.clear()
+        queue.leases.clear()
+        yield from ()
 
     patch.setattr(queue_declaration, "_queue_of", by_name)
-    patch.setattr(Queue, "delete", forget)
+    patch.setattr(queue_deletion, "remove_everything", forget)
 
 
 def blind_messages_dropped(patch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from reference_broker.store.doctor.queue_names import queue_names
 from reference_broker.store.log.reading import perform, take_reads
 from reference_broker.store.start.recovered import RecoveredLog
 from reference_broker.store.start.restore import Restored, restore, resume
+from reference_broker.testing.lone_queue import purge_now
 
 NOW_MS = 1_700_000_000_000
 
@@ -211,7 +212,7 @@ def test_what_an_exchange_has_seen_comes_back_without_the_messages() -> None:
     for number in range(5):
         publish_once(broker, str(number))
     publish_once(broker, "short", ttl_ms=100)
-    broker.vhosts["/"].queues["q"].purge()
+    purge_now(broker.vhosts["/"].queues["q"])
     write(log, disk)
     publish_once(broker, "not on disk")
 
@@ -242,7 +243,7 @@ def test_a_crash_before_the_key_stands_alone_loses_neither() -> None:
     publish_once(broker, "a")
     queue = broker.vhosts["/"].queues["q"]
     assert queue.ready == 1
-    queue.purge()
+    purge_now(queue)
     write(log, disk)
 
     log, recovered = open_log(disk)

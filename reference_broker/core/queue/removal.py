@@ -1,0 +1,134 @@
+"""Removal of many messages of a queue without a dead letter: a purge, and the end of a queue.
+
+What the log has goes as a range: an index entry is a row of a column until it is gone, and nothing
+is done message by message. The unit is a run, entries of one chunk that follow each other, so that
+whoever has much to remove can do it in portions.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Generator, Mapping
+from typing import TYPE_CHECKING
+
+from reference_broker.core.message.content import NOT_STORED
+
+if TYPE_CHECKING:
+    from reference_broker.core.index.entry_rows import EntryRun
+    from reference_broker.core.index.index import QueueIndex
+    from reference_broker.core.queue.lease import Lease
+    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.work.task import Steps
+
+_SIGN_OCTET = array("H", (1,)).tobytes()[0] * 7
+"""The octet of a 64-bit number that has its sign: the last one on a little-endian machine."""
+
+_NOT_STORED = array("q", (NOT_STORED,))
+
+
+LEASES_AT_ONCE = 1_024
+"""Leases that are let go before the budget is looked at again."""
+
+ROWS_PER_UNIT = 16
+"""Messages that are removed in the time that one is published."""
+
+
+def purge(queue: Queue) -> Generator[None, None, int]:
+    """The steps of removing every message that is ready now; how many there were. Unacked ones
+    stay, and nothing is handed out before the end. Have the queue come to rest before."""
+    bounds = [(index, index.tail) for index in queue.indexes()]
+    queue.begin_return()
+    count = 0
+    for index, below in bounds:
+        count += yield from remove_ready(queue, index, below)
+    queue.note_purged(count)
+    queue.end_return()
+    return count
+
+
+def purged(queue: Queue) -> Steps:
+    """:func:`purge`, for somebody who is not told how many there were."""
+    yield from purge(queue)
+
+
+def remove_everything(queue: Queue) -> Steps:
+    """The steps of removing all that a queue holds that was ended. All entries are acked in the
+    journal, so that no segment is held by a queue that nobody can name."""
+    for index in queue.indexes():
+        yield from remove_ready(queue, index, index.tail)
+    leases = queue.take_leases()
+    yield from _remove_taken(queue, leases)
+    queue.delayed.cancel()
+    budget = queue.env.budget
+    while leases:
+        for _ in range(min(len(leases), LEASES_AT_ONCE)):
+            leases.popitem()
+        budget.left -= LEASES_AT_ONCE // ROWS_PER_UNIT
+        if leases and budget.left <= 0:
+            yield None
+    if queue.delivery_counts is not None:
+        queue.delivery_counts.clear()
+
+
+def remove_ready(queue: Queue, index: QueueIndex, below: int) -> Generator[None, None, int]:
+    """The steps of removing every ready entry with a sequence under ``below``; how many there
+    were."""
+    budget, contents = queue.env.budget, queue.contents
+    removed = 0
+    while (run := index.ready_run(below)) is not None:
+        size = index.ready_bytes
+        remove_ready_run(queue, index, run)
+        size -= index.ready_bytes
+        gone = [contents.pop(sequence) for sequence in run.sequences if sequence in contents]
+        queue.note_removed(len(run.sequences), size, gone)
+        removed += len(run.sequences)
+        budget.left -= 1 + len(run.sequences) // ROWS_PER_UNIT
+        if budget.left <= 0:
+            yield None
+    return removed
+
+
+def remove_ready_run(queue: Queue, index: QueueIndex, run: EntryRun) -> None:
+    """Remove what :meth:`QueueIndex.ready_run` has found just now."""
+    _remove(queue, run, lambda _, count: index.drop_ready(count))
+
+
+def _remove_taken(queue: Queue, leases: Mapping[int, Lease]) -> Steps:
+    """Remove every entry that was handed out, by ``leases``, or is held back."""
+    budget = queue.env.budget
+    taken = sum(len(index) - index.ready for index in queue.indexes())
+    if taken == len(leases) + len(queue.delayed):
+        for index in queue.indexes():
+            while (run := index.taken_run(index.tail)) is not None:
+                remove_taken_run(queue, index, run)
+                budget.left -= 1 + len(run.sequences) // ROWS_PER_UNIT
+                if budget.left <= 0:
+                    yield None
+        return
+    for sequence in (*leases, *queue.delayed):  # The others are dead letters on their way.
+        index = queue.index_of(sequence)
+        position, _, stored, _ = index.entry(sequence)
+        queue.release(sequence, position, stored)
+        index.settle(sequence)
+        budget.left -= 1
+        if budget.left <= 0:
+            yield None
+
+
+def remove_taken_run(queue: Queue, index: QueueIndex, run: EntryRun) -> None:
+    """The same as :func:`remove_ready_run`, for what :meth:`QueueIndex.taken_run` has found."""
+    _remove(queue, run, index.settle_run)
+
+
+def _remove(queue: Queue, run: EntryRun, drop: Callable[[int, int], None]) -> None:
+    """Have the journal forget the entries of the run, and ``drop`` them (the first, how many)."""
+    sequences, positions, stored = run
+    first, count = sequences.start, len(positions)
+    if b"\xff" not in positions.tobytes()[_SIGN_OCTET::8]:  # all of them are in the log
+        queue.env.journal.ack_range(queue.id, first, positions, stored)
+    elif positions != _NOT_STORED * count:
+        for row in zip(sequences, positions, stored, strict=True):
+            queue.release(*row)
+            drop(row[0], 1)
+        return
+    drop(first, count)

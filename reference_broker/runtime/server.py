@@ -1,7 +1,9 @@
 """The server: a listening socket, the core, the journal's driver, and the order in which they turn.
 
-    sockets --> core --(end of the loop's turn)--> flush: sockets, disk kick, next tick
-    disk ----> core --(end of the loop's turn)--> ...
+    sockets --> core --(end of the loop's turn)--> flush: a portion of the work that is left over,
+    disk ----> core --(end of the loop's turn)-->        sockets, disk kick, next tick
+
+While work is left over, turn follows turn, and each looks at the sockets first.
 
 Runs in whatever loop it is started in; uvloop is the entry point's choice.
 """
@@ -24,6 +26,7 @@ from reference_broker.core.base.peer import Peer
 from reference_broker.core.broker import Broker, TooManyConnections
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.journal.journal import Fetched
+from reference_broker.core.work.budget import TURN_UNITS, Budget
 from reference_broker.errors import DiskFailed
 from reference_broker.http import (
     HttpListener,
@@ -42,6 +45,7 @@ from reference_broker.runtime.net.listening_sockets import listening_sockets
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.process.password_thread import PasswordThread
 from reference_broker.runtime.process.timers import TickTimer
+from reference_broker.runtime.process.turn_meter import TurnMeter
 from reference_broker.runtime.tls.client import tls_session
 from reference_broker.runtime.tls.config import LoginFrom
 
@@ -88,6 +92,7 @@ class Server:
         self._refusals = PacedLog(_log.warning, time.monotonic)
         self._flush_scheduled = False
         self.turn = 0
+        self.turns = TurnMeter(PacedLog(_log.warning, time.monotonic).line)
         self._running = False
         """Started, and not stopped: it may be paused, and then nothing listens for AMQP."""
         self._stopped = False
@@ -121,6 +126,7 @@ class Server:
                 secret=os.urandom(_SECRET_SIZE),
                 mechanisms=self.config.mechanisms,
                 node_name=f"mqkit@{platform.node()}",
+                budget=Budget(TURN_UNITS),
             )
             self.broker.begin(*self.now())
             self._timer = TickTimer(self._loop, self._tick)
@@ -270,6 +276,10 @@ class Server:
         if not self._protocols and self._all_closed is not None and not self._all_closed.done():
             self._all_closed.set_result(None)
 
+    def input(self, cause: str) -> tuple[float, int]:
+        self.turns.input(cause)
+        return self.now()
+
     def now(self) -> tuple[float, int]:
         return self._loop.time(), time.time_ns() // 1_000_000
 
@@ -281,7 +291,7 @@ class Server:
     # From the passwords' thread
 
     def _as_input(self, step: Callable[[], None]) -> None:
-        self.broker.begin(*self.now())
+        self.broker.begin(*self.input("a login"))
         step()
         self.broker.finish()
         self.input_handled()
@@ -289,7 +299,7 @@ class Server:
     # From the journal's driver (JournalEvents)
 
     def synced(self, position: int) -> None:
-        self.broker.synced(position, *self.now())
+        self.broker.synced(position, *self.input("a sync"))
         self.input_handled()
 
     def disk_full(self) -> None:
@@ -308,7 +318,7 @@ class Server:
         self.input_handled()
 
     def fetched(self, answers: list[Fetched]) -> None:
-        self.broker.fetched(answers, *self.now())
+        self.broker.fetched(answers, *self.input("messages read from disk"))
         self.input_handled()
 
     def disk_failed(self, error: DiskFailed) -> None:
@@ -336,15 +346,31 @@ class Server:
         self.turn += 1
         if self._stopped:
             return
+        self._go_on()
         for connection in self.broker.take_dirty_connections():
             protocol = self._protocols.get(connection.id)
             if protocol is not None:
                 protocol.flush()
         self._driver.kick()
         self._timer.arm(self.broker.next_deadline())
+        self.broker.budget.refill()
+        if self.broker.has_work:
+            self.input_handled()
+        self.turns.end()
+
+    def _go_on(self) -> None:
+        """Do what a turn has time for of the work that is left over. An error in it is ours, and
+        ends that piece of work alone."""
+        if not self.broker.has_work:
+            return
+        self.broker.budget.refill()
+        try:
+            self.broker.go_on(*self.input("work that was left over"))
+        except Exception:  # noqa: BLE001 - whatever it is, the others go on
+            _log.exception("a request is given up for an error of the broker")
 
     def _tick(self) -> None:
-        self.broker.tick(*self.now())
+        self.broker.tick(*self.input("a tick"))
         self.input_handled()
 
     def _abort_all(self) -> None:

@@ -51,6 +51,7 @@ from reference_broker.errors import (
     ChannelException,
     ConnectionException,
     FrameException,
+    ReplyCode,
 )
 
 if TYPE_CHECKING:
@@ -179,7 +180,11 @@ class Connection:
         self.has_published = False
         rest, self._rest = self._rest, b""
         if not self._deaf and self.state is not ConnectionState.CLOSED:
-            self._take_input(rest)
+            try:
+                self._take_input(rest)
+            except Exception:  # a mistake of ours ends the connection that met it
+                self.fail(ConnectionException(ReplyCode.INTERNAL_ERROR, "see the log"))
+                raise
         self.broker.alarms.check(self)
         self._end_if_lost()
         self.mark_dirty()

@@ -108,15 +108,26 @@ class Portions:
             due = jobs.take()
             if jobs:
                 self._vhosts[name] = jobs
-            for job in due:
-                self._advance(job)
+            while due:
+                try:
+                    self._advance(due.pop(0))
+                except BaseException:
+                    for job in due:  # an error of one is not the other's
+                        self.add(job)
+                    raise
 
     def _advance(self, job: Job) -> None:
         budget = self._budget
         kept = max(0, budget.left - SLICE_UNITS)
         # A look costs something, too: who only waits for others must not be asked without end.
         budget.left = min(budget.left, SLICE_UNITS) - 1
-        ended = job.advance()
-        budget.left += kept
+        try:
+            ended = job.advance()
+        except Exception:
+            if not job.connection_id:  # the virtual host's queues have others to serve
+                self.add(job)
+            raise
+        finally:
+            budget.left += kept
         if not ended:
             self.add(job)

@@ -53,6 +53,9 @@ class ConnectionHost(Protocol):
     def now(self) -> tuple[float, int]:
         """Monotonic seconds, and wall-clock milliseconds."""
 
+    def input(self, cause: str) -> tuple[float, int]:
+        """The times, for an input that begins: ``cause`` says what it is."""
+
     def input_handled(self) -> None:
         """The core was given something: there may be something to flush."""
 
@@ -95,7 +98,8 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if not self._refused:
-            self._guarded(lambda: self.connection.receive_data(data, *self._host.now()))
+            moment = self._host.input("frames of a client")
+            self._guarded(lambda: self.connection.receive_data(data, *moment))
             self._host.input_handled()
             self._take_turns(len(data))
 
@@ -105,7 +109,8 @@ class ConnectionProtocol(asyncio.Protocol):
         if self._linger is not None:
             self._linger.cancel()
         self._output.clear()
-        self._guarded(lambda: self.connection.receive_eof(*self._host.now()))
+        moment = self._host.input("the end of a connection")
+        self._guarded(lambda: self.connection.receive_eof(*moment))
         self._host.disconnected(self)
         self._host.input_handled()
 

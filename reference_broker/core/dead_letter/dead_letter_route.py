@@ -9,7 +9,6 @@ from reference_broker.core.dead_letter.first_death_header import Pieces, pieces_
 from reference_broker.core.queue.death import DeathReason
 
 if TYPE_CHECKING:
-    from reference_broker.core.queue.ports import DeadLetterRoutePort
     from reference_broker.core.queue.queue import Queue
 
 SHORTSTR_BYTES_MAX = 255
@@ -47,10 +46,10 @@ class DeadLetterRoute:
         return found
 
 
-def dead_letter_route_of(queue: Queue) -> DeadLetterRoutePort:
+def dead_letter_route_of(queue: Queue) -> DeadLetterRoute:
     """The route of the dead letters of ``queue``, made anew when its limits have changed."""
     route = queue.dead_letter_route
-    if route is None or route.limits is not queue.limits:
+    if not isinstance(route, DeadLetterRoute) or route.limits is not queue.limits:
         route = DeadLetterRoute(queue)
         queue.keep_dead_letter_route(route)
     return route

@@ -12,15 +12,17 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from reference_broker.core.base.limits import Limits
 from reference_broker.core.dead_letter.dead_letter_route import dead_letter_route_of
 from reference_broker.core.dead_letter.first_death_header import with_first_death
-from reference_broker.core.dead_letter.x_death import cc_keys_of, is_cycle, with_x_death
+from reference_broker.core.dead_letter.later_death_header import LaterDeath, with_later_death
 from reference_broker.core.message.content import Content
-from reference_broker.core.message.header import read_facts
+from reference_broker.core.message.content_frames import FRAME_OVERHEAD
 from reference_broker.core.queue.death import Death, DeathReason, Deaths
 from reference_broker.core.queue.enqueue import store, those_that_take
 
 if TYPE_CHECKING:
+    from reference_broker.core.dead_letter.earlier_deaths import EarlierDeaths
     from reference_broker.core.queue.ports import QueueEnvironment
     from reference_broker.core.queue.queue import Queue
 
@@ -29,7 +31,17 @@ class DeadLetters:
     """The work list of one virtual host. Queues :meth:`add`, and :meth:`drain` when they are at
     rest; a drain within a drain does nothing, as the outer one will come to it."""
 
-    __slots__ = ("_draining", "_env", "_waiting", "cycles", "deaths", "sent", "unroutable")
+    __slots__ = (
+        "_draining",
+        "_env",
+        "_waiting",
+        "cycles",
+        "deaths",
+        "header_bytes_max",
+        "sent",
+        "tables_dropped",
+        "unroutable",
+    )
 
     def __init__(self, env: QueueEnvironment) -> None:
         self._env = env
@@ -43,6 +55,10 @@ class DeadLetters:
         """Dropped: no such exchange, or no queue bound, or refused by all."""
         self.cycles = 0
         """Queues that were left out because the message has left them by itself before."""
+        self.tables_dropped = 0
+        """Deaths that are not in an x-death any more, which would not have fit a frame."""
+        self.header_bytes_max = Limits().frame_max - FRAME_OVERHEAD
+        """Octets of a content header that one frame carries."""
 
     def add(self, death: Death) -> None:
         """Send ``death`` on at the next :meth:`drain`."""
@@ -72,25 +88,23 @@ class DeadLetters:
         own_key = target.key
         wall_ms = self._env.moment.wall_ms
         pieces = target.pieces(death.reason, exchange)
-        first = with_first_death(content.header, pieces, wall_ms, routing_key)
-        deaths: Sequence[tuple[str, str]]
-        copies: Sequence[str] = ()
-        if first is not None:
-            header, facts = first
-            deaths = ((name, death.reason),)
-        else:
-            header, deaths = with_x_death(
+        letter_header = with_first_death(
+            content.header, pieces, wall_ms, routing_key, self.header_bytes_max
+        )
+        if letter_header is None:
+            later = LaterDeath(
                 content.header,
-                queue=name,
-                reason=death.reason,
-                wall_ms=wall_ms,
-                exchange=exchange,
-                routing_key=routing_key,
-                keep_cc=own_key is None,
+                name,
+                death.reason,
+                pieces,
+                wall_ms,
+                exchange,
+                routing_key,
+                own_key is None,
             )
-            facts = read_facts(header)
-            if own_key is None:
-                copies = [key.decode(errors="surrogateescape") for key in cc_keys_of(header)]
+            letter_header = with_later_death(later, self.header_bytes_max)
+        header, facts, copies, earlier, tables_dropped = letter_header
+        self.tables_dropped += tables_dropped
         if own_key is None:
             key = routing_key.decode(errors="surrogateescape")
             route = target.exchange_octets + content.route[1 + len(exchange) :]
@@ -98,7 +112,7 @@ class DeadLetters:
             key = own_key
             route = target.route
         reached = self._env.route(target.exchange, key, header, copies, again=True) or ()
-        queues = self._without_cycles(reached, deaths)
+        queues = self._without_cycles(reached, death, earlier)
         letter = Content(route, header, content.body)
         taking = those_that_take(queues, letter)
         if taking:
@@ -108,10 +122,17 @@ class DeadLetters:
         store(taking, letter, facts, self._env, death)
 
     def _without_cycles(
-        self, reached: Sequence[Queue], deaths: Sequence[tuple[str, str]]
+        self, reached: Sequence[Queue], death: Death, earlier: EarlierDeaths | None
     ) -> Sequence[Queue]:
-        """Those that a message with these deaths may go to."""
-        queues = [queue for queue in reached if not is_cycle(queue.name, deaths)]
+        """Those that the message may go to: a death by rejection ends every cycle."""
+        if death.reason is DeathReason.REJECTED:
+            return reached
+        left = death.queue.name
+        queues = [
+            queue
+            for queue in reached
+            if queue.name != left and not (earlier is not None and earlier.has_left(queue.name))
+        ]
         self.cycles += len(reached) - len(queues)
         return queues
 

@@ -277,6 +277,41 @@ def test_a_chain_longer_than_pythons_stack_is_worked_off(
     assert host.dead_letters.unroutable == 1
 
 
+def test_a_history_never_outgrows_a_frame(host: QueueHost, journal: RecordingJournal) -> None:
+    """A header can't be divided: one that no frame carries would end each connection that it is
+    sent to."""
+    length = 1_200
+    key = "a routing key of some length"
+    dead_letters: dict[str, Any] = {"max_length": 0, "dead_letter_exchange": "dlx"}
+    for number in range(length):
+        step = f"{key} {number:4}"
+        host.declare(step, dead_letter_routing_key=f"to {number + 1}", **dead_letters)
+        host.routes["dlx", f"to {number}"] = [step]
+    end = host.declare("end")
+    host.routes["dlx", f"to {length}"] = ["end"]
+    host.publish(host.queues[f"{key}    0"], b"x", header=PERSISTENT)
+    lease = get(end)
+    assert len(lease.content.header) <= host.dead_letters.header_bytes_max
+    deaths = headers(lease)["x-death"]
+    assert [death["queue"] for death in deaths[:2]] == [f"{key} 1199", f"{key} 1198"]
+    assert host.dead_letters.tables_dropped == length - len(deaths) > 0
+    assert properties(lease).message_id == "m"
+
+
+def test_a_cycle_among_many_targets(host: QueueHost) -> None:
+    """More than the few that are searched for one by one."""
+    waiting: dict[str, Any] = {"message_ttl": 100, "dead_letter_exchange": "dlx"}
+    for number in range(20):
+        host.declare(f"q{number}", dead_letter_routing_key="all", **waiting)
+    host.routes["dlx", "all"] = list(host.queues)
+    host.publish(host.queues["q0"], b"x", header=PERSISTENT)
+    host.advance(110)
+    assert [queue.ready for queue in host.queues.values()] == [0] + [1] * 19
+    host.advance(110)
+    assert host.dead_letters.cycles == 1 + 19 * 2
+    assert [queue.ready for queue in host.queues.values()] == [0] + [18] * 19
+
+
 def test_two_full_queues_that_feed_each_other_come_to_rest(host: QueueHost) -> None:
     one = host.declare("one", max_length=2, dead_letter_exchange="", dead_letter_routing_key="two")
     two = host.declare("two", max_length=2, dead_letter_exchange="", dead_letter_routing_key="one")

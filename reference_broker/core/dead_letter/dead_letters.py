@@ -3,7 +3,8 @@
 The law: a dead letter is a publish, so it may push another message out, which is a dead letter in
 its turn. They wait in one list per virtual host and are sent one after the other, never by
 recursion. The list ends: a message comes back to a queue that it has left by itself only after a
-consumer rejected it (RabbitMQ's rule for cycles).
+consumer rejected it (RabbitMQ's rule for cycles). Where its history has no room to tell, its hops
+are bounded (``cut_letter.py``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reference_broker.core.base.limits import Limits
+from reference_broker.core.dead_letter.cut_letter import HOPS_MAX, CutLetter, cut_letter_of
 from reference_broker.core.dead_letter.dead_letter_route import dead_letter_route_of
 from reference_broker.core.dead_letter.first_death_header import with_first_death
 from reference_broker.core.dead_letter.later_death_header import LaterDeath, with_later_death
@@ -114,6 +116,11 @@ class DeadLetters:
         reached = self._env.route(target.exchange, key, header, copies, again=True) or ()
         queues = self._without_cycles(reached, death, earlier)
         letter = Content(route, header, content.body)
+        if tables_dropped or isinstance(content, CutLetter):
+            letter = cut_letter_of(death, letter)
+            if letter.hops > HOPS_MAX:
+                self.cycles += len(queues)
+                queues = ()
         taking = those_that_take(queues, letter)
         if taking:
             self.sent += 1

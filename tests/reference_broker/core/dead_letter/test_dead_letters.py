@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mqkit.wire import Properties, decode_header, encode_header
+from reference_broker.core.dead_letter import dead_letters
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
@@ -310,6 +312,36 @@ def test_a_cycle_among_many_targets(host: QueueHost) -> None:
     host.advance(110)
     assert host.dead_letters.cycles == 1 + 19 * 2
     assert [queue.ready for queue in host.queues.values()] == [0] + [18] * 19
+
+
+def feeding_each_other(host: QueueHost) -> tuple[Queue, Queue]:
+    """Two queues that keep nothing, and a message whose header leaves no room for a history."""
+    one = host.declare("one", max_length=0, dead_letter_exchange="", dead_letter_routing_key="two")
+    two = host.declare("two", max_length=0, dead_letter_exchange="", dead_letter_routing_key="one")
+    host.dead_letters.header_bytes_max = 200
+    return one, two
+
+
+NO_ROOM = encode_header(1, Properties(delivery_mode=2, headers={"own": "x" * 170}))
+
+
+def test_a_cycle_that_no_history_tells_of_ends(
+    host: QueueHost, journal: RecordingJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dead_letters, "HOPS_MAX", 50)
+    one, two = feeding_each_other(host)
+    host.publish(one, b"x", header=NO_ROOM)
+    assert (one.ready, two.ready, journal.live()) == (0, 0, [])
+    assert (host.dead_letters.sent, host.dead_letters.cycles) == (50, 1)
+    assert host.dead_letters.tables_dropped == 51
+
+
+def test_a_message_without_room_for_a_history_arrives(host: QueueHost) -> None:
+    one, two = feeding_each_other(host)
+    two.limits = replace(two.limits, dead_letter_routing_key="grave")
+    grave = host.declare("grave")
+    host.publish(one, b"x", header=NO_ROOM)
+    assert get(grave).content.header == NO_ROOM
 
 
 def test_two_full_queues_that_feed_each_other_come_to_rest(host: QueueHost) -> None:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.dead_letter.cut_letter import HOPS_MAX, CutLetter, cut_letter_of
-from reference_broker.core.dead_letter.dead_letter_route import dead_letter_route_of
-from reference_broker.core.dead_letter.first_death_header import with_first_death
+from reference_broker.core.dead_letter.dead_letter_route import LikeDeaths, dead_letter_route_of
 from reference_broker.core.dead_letter.later_death_header import LaterDeath, with_later_death
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.content_frames import FRAME_OVERHEAD
@@ -25,6 +24,7 @@ from reference_broker.core.queue.enqueue import store, those_that_take
 
 if TYPE_CHECKING:
     from reference_broker.core.dead_letter.earlier_deaths import EarlierDeaths
+    from reference_broker.core.dead_letter.letter_header import LetterHeader
     from reference_broker.core.queue.ports import QueueEnvironment
     from reference_broker.core.queue.queue import Queue
 
@@ -84,49 +84,40 @@ class DeadLetters:
 
     def _send(self, death: Death) -> None:
         content = death.content
-        name = death.queue.name
-        exchange, routing_key = split_route(content.route)
         target = dead_letter_route_of(death.queue)
-        own_key = target.key
-        wall_ms = self._env.moment.wall_ms
-        pieces = target.pieces(death.reason, exchange)
-        letter_header = with_first_death(
-            content.header, pieces, wall_ms, routing_key, self.header_bytes_max
-        )
-        if letter_header is None:
-            later = LaterDeath(
-                content.header,
-                name,
-                death.reason,
-                pieces,
-                wall_ms,
-                exchange,
-                routing_key,
-                own_key is None,
-            )
-            letter_header = with_later_death(later, self.header_bytes_max)
-        header, facts, copies, earlier, tables_dropped = letter_header
-        self.tables_dropped += tables_dropped
-        if own_key is None:
-            key = routing_key.decode(errors="surrogateescape")
-            route = target.exchange_octets + content.route[1 + len(exchange) :]
-        else:
-            key = own_key
-            route = target.route
-        reached = self._env.route(target.exchange, key, header, copies, again=True) or ()
+        like = target.like_deaths(content.route, death.reason, self._env.moment.wall_ms)
+        letter = like.letter_of(content.header, self.header_bytes_max)
+        if letter is None:
+            letter = self._later_letter(death, like, keep_cc=target.key is None)
+        header, facts, copies, earlier, tables_dropped = letter
+        reached = self._env.route(target.exchange, like.key, header, copies, again=True) or ()
         queues = self._without_cycles(reached, death, earlier)
-        letter = Content(route, header, content.body)
+        sent = Content(like.route, header, content.body)
         if tables_dropped or isinstance(content, CutLetter):
-            letter = cut_letter_of(death, letter)
-            if letter.hops > HOPS_MAX:
+            self.tables_dropped += tables_dropped
+            sent = cut_letter_of(death, sent)
+            if sent.hops > HOPS_MAX:
                 self.cycles += len(queues)
                 queues = ()
-        taking = those_that_take(queues, letter)
+        taking = those_that_take(queues, sent)
         if taking:
             self.sent += 1
         else:
             self.unroutable += 1
-        store(taking, letter, facts, self._env, death)
+        store(taking, sent, facts, self._env, death)
+
+    def _later_letter(self, death: Death, like: LikeDeaths, *, keep_cc: bool) -> LetterHeader:
+        later = LaterDeath(
+            death.content.header,
+            death.queue.name,
+            death.reason,
+            like.death.pieces,
+            self._env.moment.wall_ms,
+            like.exchange,
+            like.death.routing_key,
+            keep_cc,
+        )
+        return with_later_death(later, self.header_bytes_max)
 
     def _without_cycles(
         self, reached: Sequence[Queue], death: Death, earlier: EarlierDeaths | None
@@ -135,6 +126,8 @@ class DeadLetters:
         if death.reason is DeathReason.REJECTED:
             return reached
         left = death.queue.name
+        if earlier is None and len(reached) == 1 and reached[0].name != left:
+            return reached
         queues = [
             queue
             for queue in reached
@@ -142,9 +135,3 @@ class DeadLetters:
         ]
         self.cycles += len(reached) - len(queues)
         return queues
-
-
-def split_route(route: bytes) -> tuple[bytes, bytes]:
-    """Exchange name and routing key of :attr:`Content.route`."""
-    end = 1 + route[0]
-    return route[1:end], route[end + 1 :]

@@ -54,6 +54,9 @@ _VALUE_HEAD_BYTES = 5
 """The tag and the length of a longstr or a table."""
 
 
+_new_letter = tuple.__new__
+"""Half of what calling the class costs."""
+
 _FACTS = tuple(
     HeaderFacts(persistent, priority, has_headers=True)
     for persistent in (False, True)
@@ -73,6 +76,21 @@ class Pieces(NamedTuple):
     """Name and octets of each entry beside x-death, in order."""
 
 
+class FirstDeath(NamedTuple):
+    """The first death of messages that came by one exchange and ``routing_key`` into one queue, and
+    leave it for one reason in one second; ``history`` is that of those without an expiration."""
+
+    pieces: Pieces
+    wall_ms: int
+    routing_key: bytes
+    history: bytes
+
+
+def first_death(pieces: Pieces, wall_ms: int, routing_key: bytes) -> FirstDeath:
+    """The first death, with its history."""
+    return FirstDeath(pieces, wall_ms, routing_key, history_of(pieces, wall_ms, routing_key))
+
+
 def pieces_of(queue: str, reason: DeathReason, exchange: bytes) -> Pieces:
     """For what dies in ``queue`` for ``reason`` and was published to ``exchange``."""
     names = names_of(queue, reason, exchange)
@@ -90,9 +108,29 @@ def pieces_of(queue: str, reason: DeathReason, exchange: bytes) -> Pieces:
     )
 
 
-def with_first_death(
-    header: bytes, pieces: Pieces, wall_ms: int, routing_key: bytes, bytes_max: int
-) -> LetterHeader | None:
+def history_of(pieces: Pieces, wall_ms: int, routing_key: bytes, expiration: bytes = b"") -> bytes:
+    """The history of a first death, as it stands at the end of the table. ``expiration`` is an
+    entry of it, or empty."""
+    before_time, behind_time, names, _ = pieces
+    key_bytes = len(routing_key)
+    keys_bytes = _VALUE_HEAD_BYTES + key_bytes
+    death = b"".join(
+        (
+            before_time,
+            _TIME.pack(wall_ms // 1000),
+            behind_time,
+            _KEYS_HEAD.pack(keys_bytes, b"S", key_bytes),
+            routing_key,
+            expiration,
+        )
+    )
+    size = len(death)
+    return (
+        _DEATHS_HEAD.pack(_DEATHS_NAME, b"A", _VALUE_HEAD_BYTES + size, b"F", size) + death + names
+    )
+
+
+def with_first_death(header: bytes, death: FirstDeath, bytes_max: int) -> LetterHeader | None:
     """The header of the dead letter. ``None`` for a message that may have died before, that has
     more routing keys than one, whose headers can't be read, or have no room for a history within
     ``bytes_max``: :func:`later_death_header.with_later_death` sees to those."""
@@ -110,40 +148,23 @@ def with_first_death(
         if _HISTORY_MARK in headers or _COPIES_MARK in headers or not _has_room(header, table_at):
             return None
     flags, rest, expiration, facts = behind_table(header, rest_at, flags)
-    before_time, behind_time, names, _ = pieces
-    key_bytes = len(routing_key)
-    keys_bytes = _VALUE_HEAD_BYTES + key_bytes
-    death_bytes = (
-        len(before_time)
-        + _TIME.size
-        + len(behind_time)
-        + _LENGTH.size
-        + keys_bytes
-        + len(expiration)
-    )
-    deaths_bytes = _VALUE_HEAD_BYTES + death_bytes
-    history_bytes = len(_DEATHS_NAME) + _VALUE_HEAD_BYTES + deaths_bytes + len(names)
+    history = death.history
+    if expiration:
+        history = history_of(death.pieces, death.wall_ms, death.routing_key, expiration)
     letter = b"".join(
         (
             header[:FLAGS],
             _FLAGS.pack(flags),
             header[PROPERTIES:table_at],
-            _LENGTH.pack(len(headers) + history_bytes),
+            _LENGTH.pack(len(headers) + len(history)),
             headers,
-            _DEATHS_HEAD.pack(_DEATHS_NAME, b"A", deaths_bytes, b"F", death_bytes),
-            before_time,
-            _TIME.pack(wall_ms // 1000),
-            behind_time,
-            _KEYS_HEAD.pack(keys_bytes, b"S", key_bytes),
-            routing_key,
-            expiration,
-            names,
+            history,
             rest,
         )
     )
     if len(letter) > bytes_max:
         return None
-    return LetterHeader(letter, facts)
+    return _new_letter(LetterHeader, (letter, facts, (), None, 0))
 
 
 def behind_table(header: bytes, rest_at: int, flags: int) -> tuple[int, bytes, bytes, HeaderFacts]:

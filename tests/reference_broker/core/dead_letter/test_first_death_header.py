@@ -19,6 +19,8 @@ from mqkit.wire import (
 )
 from reference_broker.core.dead_letter.first_death_header import (
     HISTORY_VALUES,
+    FirstDeath,
+    first_death,
     pieces_of,
     with_first_death,
 )
@@ -31,13 +33,19 @@ QUEUE = "queue \N{SNOWMAN}"
 BYTES_MAX = 131_064
 
 
+def dying(
+    reason: DeathReason = DeathReason.EXPIRED, exchange: bytes = b"x", key: bytes = b"k"
+) -> FirstDeath:
+    return first_death(pieces_of(QUEUE, reason, exchange), WALL_MS, key)
+
+
 def quick(
     header: bytes,
     reason: DeathReason = DeathReason.EXPIRED,
     exchange: bytes = b"x",
     key: bytes = b"k",
 ) -> bytes | None:
-    first = with_first_death(header, pieces_of(QUEUE, reason, exchange), WALL_MS, key, BYTES_MAX)
+    first = with_first_death(header, dying(reason, exchange, key), BYTES_MAX)
     return None if first is None else first.header
 
 
@@ -108,8 +116,7 @@ def test_it_is_what_decoding_makes_of_it(
 
 @given(fresh_properties)
 def test_what_a_queue_needs_of_it_is_what_reading_it_would_find(properties: Properties) -> None:
-    pieces = pieces_of(QUEUE, DeathReason.EXPIRED, b"")
-    first = with_first_death(encode_header(9, properties), pieces, WALL_MS, b"k", BYTES_MAX)
+    first = with_first_death(encode_header(9, properties), dying(), BYTES_MAX)
     assert first is not None
     facts = first.facts
     read = read_facts(first.header)
@@ -160,12 +167,11 @@ def test_a_second_death_counts_on_from_a_first_one() -> None:
 
 def test_a_history_that_would_not_fit_is_left_to_others() -> None:
     header = encode_header(0, Properties(headers={"a": 1}, expiration="5"))
-    pieces = pieces_of(QUEUE, DeathReason.EXPIRED, b"x")
-    fits = with_first_death(header, pieces, WALL_MS, b"k", BYTES_MAX)
+    fits = with_first_death(header, dying(), BYTES_MAX)
     assert fits is not None
     size = len(fits.header)
-    assert with_first_death(header, pieces, WALL_MS, b"k", size) == fits
-    assert with_first_death(header, pieces, WALL_MS, b"k", size - 1) is None
+    assert with_first_death(header, dying(), size) == fits
+    assert with_first_death(header, dying(), size - 1) is None
 
 
 @pytest.mark.parametrize("spare", [HISTORY_VALUES - 1, HISTORY_VALUES])

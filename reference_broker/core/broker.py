@@ -43,6 +43,7 @@ from reference_broker.core.definition_kinds import refuse_unknown_kinds
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.memory_watermark import MemoryWatermark
+from reference_broker.core.message.content_frames import FRAME_OVERHEAD
 from reference_broker.core.policy.global_parameters import GlobalParameters
 from reference_broker.core.queue.dirty_queues import DirtyQueues
 from reference_broker.core.queue.queue import Queue
@@ -134,7 +135,7 @@ class Broker:
         self._disk_low = False
 
     def _make_vhost(self, name: str) -> VHost:
-        return VHost(
+        vhost = VHost(
             name,
             journal=self.journal,
             moment=self.moment,
@@ -145,6 +146,8 @@ class Broker:
             work=self.work,
             budget=self.budget,
         )
+        vhost.dead_letters.header_bytes_max = self.limits.frame_max - FRAME_OVERHEAD
+        return vhost
 
     def _access_changed(self, vhost_name: str) -> None:
         vhost = self.vhosts.get(vhost_name)

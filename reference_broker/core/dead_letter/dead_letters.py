@@ -3,7 +3,8 @@
 The law: a dead letter is a publish, so it may push another message out, which is a dead letter in
 its turn. That one stays in its queue until its turn comes (:mod:`dirty_queues`), so there is no
 recursion, and no list of letters beside the queues. It ends: a message comes back to a queue that
-it has left by itself only after a consumer rejected it (RabbitMQ's rule for cycles).
+it has left by itself only after a consumer rejected it (RabbitMQ's rule for cycles). Where its
+history has no room to tell, its hops are bounded (``cut_letter.py``).
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reference_broker.core.dead_letter.dead_letter_route import dead_letter_route_of
-from reference_broker.core.dead_letter.first_death_header import with_first_death
-from reference_broker.core.dead_letter.x_death import cc_keys_of, is_cycle, with_x_death
+from reference_broker.core.base.limits import Limits
+from reference_broker.core.dead_letter.cut_letter import HOPS_MAX, CutLetter, cut_letter_of
+from reference_broker.core.dead_letter.dead_letter_route import LikeDeaths, dead_letter_route_of
+from reference_broker.core.dead_letter.later_death_header import LaterDeath, with_later_death
 from reference_broker.core.message.content import Content
-from reference_broker.core.message.header import read_facts
+from reference_broker.core.message.content_frames import FRAME_OVERHEAD
 from reference_broker.core.queue.death import Death, DeathReason, Deaths
 from reference_broker.core.queue.fan_out import distribute
 
 if TYPE_CHECKING:
+    from reference_broker.core.dead_letter.earlier_deaths import EarlierDeaths
+    from reference_broker.core.dead_letter.letter_header import LetterHeader
     from reference_broker.core.queue.ports import QueueEnvironment
     from reference_broker.core.queue.queue import Queue
 
@@ -28,7 +32,17 @@ if TYPE_CHECKING:
 class DeadLetters:
     """The dead letters of one virtual host, and their counts."""
 
-    __slots__ = ("_env", "_later", "cycles", "deaths", "sending", "sent", "unroutable")
+    __slots__ = (
+        "_env",
+        "_later",
+        "cycles",
+        "deaths",
+        "header_bytes_max",
+        "sending",
+        "sent",
+        "tables_dropped",
+        "unroutable",
+    )
 
     def __init__(self, env: QueueEnvironment) -> None:
         self._env = env
@@ -43,6 +57,10 @@ class DeadLetters:
         """Dropped: no such exchange, or no queue bound, or refused by all."""
         self.cycles = 0
         """Queues that were left out because the message has left them by itself before."""
+        self.tables_dropped = 0
+        """Deaths that are not in an x-death any more, which would not have fit a frame."""
+        self.header_bytes_max = Limits().frame_max - FRAME_OVERHEAD
+        """Octets of a content header that one frame carries."""
 
     def dropped(self, queue: Queue, reason: DeathReason) -> None:
         """A message has gone for good: ``queue`` has no dead-letter exchange."""
@@ -83,50 +101,53 @@ class DeadLetters:
 
     def _send(self, death: Death) -> None:
         content = death.content
-        name = death.queue.name
-        exchange, routing_key = split_route(content.route)
         target = dead_letter_route_of(death.queue)
-        own_key = target.key
-        wall_ms = self._env.moment.wall_ms
-        pieces = target.pieces(death.reason, exchange)
-        first = with_first_death(content.header, pieces, wall_ms, routing_key)
-        deaths: Sequence[tuple[str, str]]
-        copies: Sequence[str] = ()
-        if first is not None:
-            header, facts = first
-            deaths = ((name, death.reason),)
-        else:
-            header, deaths = with_x_death(
-                content.header,
-                queue=name,
-                reason=death.reason,
-                wall_ms=wall_ms,
-                exchange=exchange,
-                routing_key=routing_key,
-                keep_cc=own_key is None,
-            )
-            facts = read_facts(header)
-            if own_key is None:
-                copies = [key.decode(errors="surrogateescape") for key in cc_keys_of(header)]
-        if own_key is None:
-            key = routing_key.decode(errors="surrogateescape")
-            route = target.exchange_octets + content.route[1 + len(exchange) :]
-        else:
-            key = own_key
-            route = target.route
-        reached = self._env.route(target.exchange, key, header, copies, again=True) or ()
-        queues = self._without_cycles(reached, deaths)
-        letter = Content(route, header, content.body)
-        if distribute(queues, letter, facts, self._env, death):
+        like = target.like_deaths(content.route, death.reason, self._env.moment.wall_ms)
+        letter = like.letter_of(content.header, self.header_bytes_max)
+        if letter is None:
+            letter = self._later_letter(death, like, keep_cc=target.key is None)
+        header, facts, copies, earlier, tables_dropped = letter
+        reached = self._env.route(target.exchange, like.key, header, copies, again=True) or ()
+        queues = self._without_cycles(reached, death, earlier)
+        sent = Content(like.route, header, content.body)
+        if tables_dropped or isinstance(content, CutLetter):
+            self.tables_dropped += tables_dropped
+            sent = cut_letter_of(death, sent)
+            if sent.hops > HOPS_MAX:
+                self.cycles += len(queues)
+                queues = ()
+        if distribute(queues, sent, facts, self._env, death):
             self.sent += 1
         else:
             self.unroutable += 1
 
+    def _later_letter(self, death: Death, like: LikeDeaths, *, keep_cc: bool) -> LetterHeader:
+        later = LaterDeath(
+            death.content.header,
+            death.queue.name,
+            death.reason,
+            like.death.pieces,
+            self._env.moment.wall_ms,
+            like.exchange,
+            like.death.routing_key,
+            keep_cc,
+        )
+        return with_later_death(later, self.header_bytes_max)
+
     def _without_cycles(
-        self, reached: Sequence[Queue], deaths: Sequence[tuple[str, str]]
+        self, reached: Sequence[Queue], death: Death, earlier: EarlierDeaths | None
     ) -> Sequence[Queue]:
-        """Those that a message with these deaths may go to."""
-        queues = [queue for queue in reached if not is_cycle(queue.name, deaths)]
+        """Those that the message may go to: a death by rejection ends every cycle."""
+        if death.reason is DeathReason.REJECTED:
+            return reached
+        left = death.queue.name
+        if earlier is None and len(reached) == 1 and reached[0].name != left:
+            return reached
+        queues = [
+            queue
+            for queue in reached
+            if queue.name != left and not (earlier is not None and earlier.has_left(queue.name))
+        ]
         self.cycles += len(reached) - len(queues)
         return queues
 
@@ -150,9 +171,3 @@ class _LaterLetters:
             self._letters.all_sent(death.queue)
         self._letters.send_counted(death)
         return last
-
-
-def split_route(route: bytes) -> tuple[bytes, bytes]:
-    """Exchange name and routing key of :attr:`Content.route`."""
-    end = 1 + route[0]
-    return route[1:end], route[end + 1 :]

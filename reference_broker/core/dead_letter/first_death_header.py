@@ -16,6 +16,7 @@ import struct
 from typing import NamedTuple
 
 from mqkit.wire import Typed, encode_table
+from reference_broker.core.dead_letter.letter_header import LetterHeader
 from reference_broker.core.dead_letter.x_death import X_DEATH, longstr, names_of
 from reference_broker.core.message.header import (
     CORRELATION_ID,
@@ -46,9 +47,15 @@ _KEYS_HEAD = struct.Struct(">IcI")
 """Length of the array of keys; tag and length of the one that is in it."""
 _LENGTH = struct.Struct(">I")
 _FLAGS = struct.Struct(">H")
+HISTORY_VALUES = 16
+"""Values of a first history: x-death, the table in it with seven values and maybe an expiration,
+and six beside it."""
 _VALUE_HEAD_BYTES = 5
 """The tag and the length of a longstr or a table."""
 
+
+_new_letter = tuple.__new__
+"""Half of what calling the class costs."""
 
 _FACTS = tuple(
     HeaderFacts(persistent, priority, has_headers=True)
@@ -64,30 +71,69 @@ class Pieces(NamedTuple):
     before_time: bytes
     behind_time: bytes
     names: bytes
+    """All of ``entries``."""
+    entries: tuple[tuple[bytes, bytes], ...]
+    """Name and octets of each entry beside x-death, in order."""
+
+
+class FirstDeath(NamedTuple):
+    """The first death of messages that came by one exchange and ``routing_key`` into one queue, and
+    leave it for one reason in one second; ``history`` is that of those without an expiration."""
+
+    pieces: Pieces
+    wall_ms: int
+    routing_key: bytes
+    history: bytes
+
+
+def first_death(pieces: Pieces, wall_ms: int, routing_key: bytes) -> FirstDeath:
+    """The first death, with its history."""
+    return FirstDeath(pieces, wall_ms, routing_key, history_of(pieces, wall_ms, routing_key))
 
 
 def pieces_of(queue: str, reason: DeathReason, exchange: bytes) -> Pieces:
     """For what dies in ``queue`` for ``reason`` and was published to ``exchange``."""
     names = names_of(queue, reason, exchange)
     first = {"count": Typed("l", 1), "reason": names["reason"], "queue": names["queue"]}
-    flat = {
-        f"x-{which}-death-{name}": value
-        for name, value in names.items()
-        for which in ("first", "last")
-    }
+    flat = tuple(
+        (name.encode(), _entries({name: value}))
+        for field, value in names.items()
+        for name in (f"x-first-death-{field}", f"x-last-death-{field}")
+    )
     return Pieces(
         _entries(first) + b"\x04timeT",
         _entries({"exchange": longstr(exchange)}) + b"\x0crouting-keysA",
-        _entries(flat),
+        b"".join(octets for _, octets in flat),
+        flat,
     )
 
 
-def with_first_death(
-    header: bytes, pieces: tuple[bytes, bytes, bytes], wall_ms: int, routing_key: bytes
-) -> tuple[bytes, HeaderFacts] | None:
-    """The header of the dead letter, and what a queue needs of it. ``None`` for a message that may
-    have died before, that has more routing keys than one, or whose headers can't be read:
-    ``with_x_death`` sees to those."""
+def history_of(pieces: Pieces, wall_ms: int, routing_key: bytes, expiration: bytes = b"") -> bytes:
+    """The history of a first death, as it stands at the end of the table. ``expiration`` is an
+    entry of it, or empty."""
+    before_time, behind_time, names, _ = pieces
+    key_bytes = len(routing_key)
+    keys_bytes = _VALUE_HEAD_BYTES + key_bytes
+    death = b"".join(
+        (
+            before_time,
+            _TIME.pack(wall_ms // 1000),
+            behind_time,
+            _KEYS_HEAD.pack(keys_bytes, b"S", key_bytes),
+            routing_key,
+            expiration,
+        )
+    )
+    size = len(death)
+    return (
+        _DEATHS_HEAD.pack(_DEATHS_NAME, b"A", _VALUE_HEAD_BYTES + size, b"F", size) + death + names
+    )
+
+
+def with_first_death(header: bytes, death: FirstDeath, bytes_max: int) -> LetterHeader | None:
+    """The header of the dead letter. ``None`` for a message that may have died before, that has
+    more routing keys than one, whose headers can't be read, or have no room for a history within
+    ``bytes_max``: :func:`later_death_header.with_later_death` sees to those."""
     flags = header[FLAGS] << 8 | header[FLAGS + 1]
     table_at = PROPERTIES
     if flags & 0x8000:
@@ -99,8 +145,31 @@ def with_first_death(
     if flags & HEADERS:
         rest_at += _LENGTH.size + _LENGTH.unpack_from(header, table_at)[0]
         headers = header[table_at + _LENGTH.size : rest_at]
-        if _HISTORY_MARK in headers or _COPIES_MARK in headers or not _readable(header, table_at):
+        if _HISTORY_MARK in headers or _COPIES_MARK in headers or not _has_room(header, table_at):
             return None
+    flags, rest, expiration, facts = behind_table(header, rest_at, flags)
+    history = death.history
+    if expiration:
+        history = history_of(death.pieces, death.wall_ms, death.routing_key, expiration)
+    letter = b"".join(
+        (
+            header[:FLAGS],
+            _FLAGS.pack(flags),
+            header[PROPERTIES:table_at],
+            _LENGTH.pack(len(headers) + len(history)),
+            headers,
+            history,
+            rest,
+        )
+    )
+    if len(letter) > bytes_max:
+        return None
+    return _new_letter(LetterHeader, (letter, facts, (), None, 0))
+
+
+def behind_table(header: bytes, rest_at: int, flags: int) -> tuple[int, bytes, bytes, HeaderFacts]:
+    """The flags, and the properties behind the header table, both without the expiration; that as
+    an entry of the history, or nothing; and the facts of a dead letter with these properties."""
     rest, expiration = header[rest_at:], b""
     facts = 0
     if flags & DELIVERY_MODE:
@@ -110,38 +179,7 @@ def with_first_death(
     if flags & EXPIRATION:
         rest, expiration = _without_expiration(header, rest_at, flags)
         flags ^= EXPIRATION
-    before_time, behind_time, names = pieces
-    key_bytes = len(routing_key)
-    keys_bytes = _VALUE_HEAD_BYTES + key_bytes
-    death_bytes = (
-        len(before_time)
-        + _TIME.size
-        + len(behind_time)
-        + _LENGTH.size
-        + keys_bytes
-        + len(expiration)
-    )
-    deaths_bytes = _VALUE_HEAD_BYTES + death_bytes
-    history_bytes = len(_DEATHS_NAME) + _VALUE_HEAD_BYTES + deaths_bytes + len(names)
-    letter = b"".join(
-        (
-            header[:FLAGS],
-            _FLAGS.pack(flags | HEADERS),
-            header[PROPERTIES:table_at],
-            _LENGTH.pack(len(headers) + history_bytes),
-            headers,
-            _DEATHS_HEAD.pack(_DEATHS_NAME, b"A", deaths_bytes, b"F", death_bytes),
-            before_time,
-            _TIME.pack(wall_ms // 1000),
-            behind_time,
-            _KEYS_HEAD.pack(keys_bytes, b"S", key_bytes),
-            routing_key,
-            expiration,
-            names,
-            rest,
-        )
-    )
-    return letter, _FACTS[facts]
+    return flags | HEADERS, rest, expiration, _FACTS[facts]
 
 
 def _without_expiration(header: bytes, rest_at: int, flags: int) -> tuple[bytes, bytes]:
@@ -157,12 +195,12 @@ def _without_expiration(header: bytes, rest_at: int, flags: int) -> tuple[bytes,
     return header[rest_at:start] + header[end:], entry
 
 
-def _readable(header: bytes, table_at: int) -> bool:
+def _has_room(header: bytes, table_at: int) -> bool:
+    """True for a table that can be read, with the values of a history in it too."""
     try:
-        check_table(header, table_at)
+        return check_table(header, table_at) >= HISTORY_VALUES
     except ConnectionException:
         return False
-    return True
 
 
 def _entries(table: dict[str, object]) -> bytes:

@@ -19,7 +19,6 @@ never was a dead letter's, and is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from mqkit.wire import Typed, encode_table
@@ -47,8 +46,8 @@ def with_x_death(
     exchange: bytes,
     routing_key: bytes,
     keep_cc: bool,
-) -> tuple[bytes, list[tuple[str, str]]]:
-    """The header of a dead letter, and its deaths as (queue, reason), newest first.
+) -> bytes:
+    """The header of a dead letter.
 
     ``exchange`` and ``routing_key`` are those of the publish that brought the message here; keys
     of its CC header are recorded too, and the CC header itself is left out unless ``keep_cc``.
@@ -77,16 +76,14 @@ def with_x_death(
     if not isinstance(earlier, list) or _LAST_DEATH not in headers:
         earlier = []  # nothing that a broker wrote: RabbitMQ starts over since 3.13
     first = not earlier
-    deaths = _counted(death, earlier)
-    headers[X_DEATH] = deaths
+    headers[X_DEATH] = _counted(death, earlier)
     for name, value in names.items():
         if first:
             headers[f"x-first-death-{name}"] = value
         headers[f"x-last-death-{name}"] = value
 
     properties[HEADERS] = encode_table(headers)
-    history = [(str(d.get("queue")), str(d.get("reason"))) for d in deaths if isinstance(d, dict)]
-    return join_properties(header, properties), history
+    return join_properties(header, properties)
 
 
 def cc_keys_of(header: bytes) -> list[bytes]:
@@ -99,19 +96,6 @@ def has_died(header: bytes) -> bool:
     return _MARK in header and X_DEATH in readable_table(split_properties(header).get(HEADERS))
 
 
-def is_cycle(queue: str, deaths: Sequence[tuple[str, str]]) -> bool:
-    """Would a dead letter with these deaths come back to ``queue`` without anyone's doing?
-
-    It would when it has left ``queue`` before, and no consumer has rejected it since or then.
-    """
-    for earlier_queue, reason in deaths:
-        if reason == DeathReason.REJECTED:
-            return False
-        if earlier_queue == queue:
-            return True
-    return False
-
-
 def _counted(death: dict[str, Any], earlier: list[Any]) -> list[Any]:
     """``earlier`` with ``death`` in front: as new, or as the one more of its (queue, reason)."""
     others = []
@@ -121,10 +105,15 @@ def _counted(death: dict[str, Any], earlier: list[Any]) -> list[Any]:
             and table.get("queue") == death["queue"]
             and table.get("reason") == death["reason"]
         ):
-            death = table | {"count": Typed("l", _count(table.get("count")) + 1)}
+            death = counted_on(table)
         else:
             others.append(table)
     return [death, *others]
+
+
+def counted_on(table: dict[str, Any]) -> dict[str, Any]:
+    """The ``table`` of a (queue, reason) that comes again."""
+    return table | {"count": Typed("l", _count(table.get("count")) + 1)}
 
 
 def _count(value: Any) -> int:

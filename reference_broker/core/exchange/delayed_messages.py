@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from reference_broker.core.arguments.queue_arguments import QueueArguments
 from reference_broker.core.base.due_order import DueOrder
 from reference_broker.core.base.names import described
-from reference_broker.core.dead_letter.dead_letters import split_route
+from reference_broker.core.dead_letter.dead_letter_route import split_route
 from reference_broker.core.dead_letter.x_death import cc_keys_of, has_died
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.delay_header import delay_ms, with_spent_delay

@@ -43,3 +43,7 @@ class Content:
     def size(self) -> int:
         """Bytes that this message is accounted for (body, header and route)."""
         return len(self.body) + len(self.header) + len(self.route)
+
+    def again(self) -> Content:
+        """The same message, of which the journal knows nothing yet. The octets are shared."""
+        return Content(self.route, self.header, self.body)

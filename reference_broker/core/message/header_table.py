@@ -37,8 +37,9 @@ def _sizes() -> list[int]:
 _SIZES = _sizes()
 
 
-def check_table(header: bytes, start: int) -> None:
-    """Look at the table that begins at ``start`` and ends somewhere in ``header``.
+def check_table(header: bytes, start: int) -> int:
+    """Look at the table that begins at ``start`` and ends somewhere in ``header``. Returns how many
+    values it has room for beside its own, by ``MAX_TABLE_ITEMS``.
 
     Raises :exc:`ConnectionException` 502 wherever ``decode_table`` would complain.
     """
@@ -46,9 +47,36 @@ def check_table(header: bytes, start: int) -> None:
         end = start + _LENGTH.size + _LENGTH.unpack_from(header, start)[0]
         if end > len(header):
             raise _broken("longer than what holds it")
-        _check_values(header, start + _LENGTH.size, end, True, 1, MAX_TABLE_ITEMS)
+        return _check_values(header, start + _LENGTH.size, end, True, 1, MAX_TABLE_ITEMS)
     except (struct.error, IndexError):
         raise _broken("a value is cut short") from None
+
+
+def check_value(header: bytes, at: int, end: int, left: int) -> int:
+    """Look at one value of a table, from its tag at ``at`` to its ``end``. Of the ``left`` values
+    that the table may have, returns how many it may have after this one.
+
+    Raises :exc:`ConnectionException` 502 as :func:`check_table` does, and ``IndexError`` or
+    ``struct.error`` where ``header`` ends too early.
+    """
+    return _check_values(header, at, end, False, 1, left)
+
+
+def value_end(header: bytes, at: int) -> int:
+    """The end of the value whose tag is at ``at``, by its length alone: nothing in it is checked,
+    and it may be beyond the end of ``header``.
+
+    Raises :exc:`ConnectionException` 502 for a tag that no type has, and ``IndexError`` or
+    ``struct.error`` where ``header`` ends too early.
+    """
+    size = _SIZES[header[at]]
+    if size > 0:
+        return at + size
+    if size == _UNKNOWN:
+        raise _broken(f"no type has the tag {chr(header[at])!r}")
+    if size <= _DOUBLE:
+        return at + (9 if size == _DOUBLE else 5)
+    return at + _LENGTH_AND_TAG + int(_LENGTH.unpack_from(header, at + 1)[0])
 
 
 def readable_table(table: bytes | None) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def store(
         logged = queue.durable and (facts.persistent or queue.stores_all)
         # A durable queue takes "its message is in the log" for "so is its entry". Where it has none
         # (a transient message, beside a queue that stores all), the message must be its own.
-        own = content if logged or not queue.durable else _unlogged(content)
+        own = content if logged or not queue.durable else content.again()
         expires_at = 0
         if queue.limits.message_ttl_ms is not None or facts.expiration_ms is not None:
             expires_at = queue.expiry.stamp(own, facts, index.tail)
@@ -249,11 +249,6 @@ def _append(queue: Queue, index: QueueIndex, content: Content, expires_at: int) 
         queue.header_bytes += len(content.header)
     else:
         backlog.leave_out(sequence, size)
-
-
-def _unlogged(content: Content) -> Content:
-    """The same message, of which the log knows nothing. The octets are shared."""
-    return Content(content.route, content.header, content.body)
 
 
 def _journal(

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reference_broker.core.index.entry_state import EntryState
-from reference_broker.core.message.content import Content
 from reference_broker.core.queue.enqueue import require_rest, store, those_that_take
 from reference_broker.core.work.budget import DEAD_LETTER_UNITS
 from reference_broker.core.work.until import NotYet
 
 if TYPE_CHECKING:
+    from reference_broker.core.message.content import Content
     from reference_broker.core.message.header import HeaderFacts
     from reference_broker.core.queue.death import Death
     from reference_broker.core.queue.ports import QueueEnvironment
@@ -103,8 +103,7 @@ class FanOut:
 
     def _store(self, queues: list[Queue], source: Death | None) -> None:
         self.reached += len(queues)
-        content = Content(self._content.route, self._content.header, self._content.body)
-        store(queues, content, self._facts, self._env, source)
+        store(queues, self._content.again(), self._facts, self._env, source)
 
 
 def distribute(

@@ -79,11 +79,6 @@ class DeadLetterRoutePort(Protocol):
     key: str | None
     route: bytes
 
-    def pieces(self, reason: DeathReason, exchange: bytes) -> tuple[bytes, bytes, bytes]:
-        """The parts of x-death that are the same for all first deaths for ``reason`` of messages
-        that were published to ``exchange``."""
-        ...
-
 
 class DeduplicationPort(Protocol):
     """The deduplication window of a queue that takes each message once."""

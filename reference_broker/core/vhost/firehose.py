@@ -28,7 +28,7 @@ from mqkit.wire import (
     encode_header,
     encode_shortstr,
 )
-from reference_broker.core.dead_letter.dead_letters import split_route
+from reference_broker.core.dead_letter.dead_letter_route import split_route
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.copy_keys import cc_keys
 from reference_broker.core.message.header import HEADERS, headers_of, read_facts, split_properties

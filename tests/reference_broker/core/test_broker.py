@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mqkit.wire import Properties
+from mqkit.wire import Properties, decode_header
 from mqkit.wire.methods import (
     BasicConsume,
     ConnectionCloseOk,
@@ -19,7 +19,7 @@ from mqkit.wire.methods import (
     QueueDeclare,
     QueueDelete,
 )
-from reference_broker.core.base.limits import HANDSHAKE_S
+from reference_broker.core.base.limits import HANDSHAKE_S, Limits
 from reference_broker.core.journal.journal import Entry, EntrySource
 from reference_broker.core.message.content import Content
 from reference_broker.errors import ConnectionException, ReplyCode
@@ -243,3 +243,22 @@ def test_the_end_of_a_connection_is_told_once_to_everybody_who_waits_for_it() ->
     client.disconnect()
     lone.broker.await_end(client.connection, lambda: told.append("late"))
     assert told == ["first", "second", "late"]
+
+
+def test_a_dead_letters_header_fits_a_frame_of_this_broker() -> None:
+    lone = LoneBroker(limits=Limits(frame_max=8_192))
+    client = lone.client(frame_max=8_192)
+    for number in range(100):
+        arguments = {
+            "x-max-length": 0,
+            "x-dead-letter-exchange": "",
+            "x-dead-letter-routing-key": f"q{number + 1}",
+        }
+        client.send(1, QueueDeclare(f"q{number}", arguments=arguments))
+    client.send(1, QueueDeclare("q100"), BasicConsume("q100", "t"))
+    client.received()
+    client.publish("q0", properties=Properties(message_id="m"))
+    (delivery,) = client.received()
+    assert 8_000 > len(delivery.header) > 6_000
+    assert decode_header(delivery.header)[1].message_id == "m"
+    assert lone.broker.vhosts["/"].dead_letters.tables_dropped > 0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mqkit.wire import Properties, decode_header, encode_header
+from reference_broker.core.dead_letter import dead_letters
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
@@ -275,6 +277,71 @@ def test_a_chain_longer_than_pythons_stack_is_worked_off(
         assert content.body == (b"push" if number == 0 else b"%d" % (number - 1))
     assert len(journal.live()) == length
     assert host.dead_letters.unroutable == 1
+
+
+def test_a_history_never_outgrows_a_frame(host: QueueHost, journal: RecordingJournal) -> None:
+    """A header can't be divided: one that no frame carries would end each connection that it is
+    sent to."""
+    length = 1_200
+    key = "a routing key of some length"
+    dead_letters: dict[str, Any] = {"max_length": 0, "dead_letter_exchange": "dlx"}
+    for number in range(length):
+        step = f"{key} {number:4}"
+        host.declare(step, dead_letter_routing_key=f"to {number + 1}", **dead_letters)
+        host.routes["dlx", f"to {number}"] = [step]
+    end = host.declare("end")
+    host.routes["dlx", f"to {length}"] = ["end"]
+    host.publish(host.queues[f"{key}    0"], b"x", header=PERSISTENT)
+    lease = get(end)
+    assert len(lease.content.header) <= host.dead_letters.header_bytes_max
+    deaths = headers(lease)["x-death"]
+    assert [death["queue"] for death in deaths[:2]] == [f"{key} 1199", f"{key} 1198"]
+    assert host.dead_letters.tables_dropped == length - len(deaths) > 0
+    assert properties(lease).message_id == "m"
+
+
+def test_a_cycle_among_many_targets(host: QueueHost) -> None:
+    """More than the few that are searched for one by one."""
+    waiting: dict[str, Any] = {"message_ttl": 100, "dead_letter_exchange": "dlx"}
+    for number in range(20):
+        host.declare(f"q{number}", dead_letter_routing_key="all", **waiting)
+    host.routes["dlx", "all"] = list(host.queues)
+    host.publish(host.queues["q0"], b"x", header=PERSISTENT)
+    host.advance(110)
+    assert [queue.ready for queue in host.queues.values()] == [0] + [1] * 19
+    host.advance(110)
+    assert host.dead_letters.cycles == 1 + 19 * 2
+    assert [queue.ready for queue in host.queues.values()] == [0] + [18] * 19
+
+
+def feeding_each_other(host: QueueHost) -> tuple[Queue, Queue]:
+    """Two queues that keep nothing, and a message whose header leaves no room for a history."""
+    one = host.declare("one", max_length=0, dead_letter_exchange="", dead_letter_routing_key="two")
+    two = host.declare("two", max_length=0, dead_letter_exchange="", dead_letter_routing_key="one")
+    host.dead_letters.header_bytes_max = 200
+    return one, two
+
+
+NO_ROOM = encode_header(1, Properties(delivery_mode=2, headers={"own": "x" * 170}))
+
+
+def test_a_cycle_that_no_history_tells_of_ends(
+    host: QueueHost, journal: RecordingJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dead_letters, "HOPS_MAX", 50)
+    one, two = feeding_each_other(host)
+    host.publish(one, b"x", header=NO_ROOM)
+    assert (one.ready, two.ready, journal.live()) == (0, 0, [])
+    assert (host.dead_letters.sent, host.dead_letters.cycles) == (50, 1)
+    assert host.dead_letters.tables_dropped == 51
+
+
+def test_a_message_without_room_for_a_history_arrives(host: QueueHost) -> None:
+    one, two = feeding_each_other(host)
+    two.limits = replace(two.limits, dead_letter_routing_key="grave")
+    grave = host.declare("grave")
+    host.publish(one, b"x", header=NO_ROOM)
+    assert get(grave).content.header == NO_ROOM
 
 
 def test_two_full_queues_that_feed_each_other_come_to_rest(host: QueueHost) -> None:

@@ -9,14 +9,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqkit.wire import Properties, Typed, encode_header, encode_table
-from reference_broker.core.dead_letter.first_death_header import pieces_of, with_first_death
+from mqkit.wire import (
+    MAX_TABLE_ITEMS,
+    Properties,
+    Typed,
+    decode_header,
+    encode_header,
+    encode_table,
+)
+from reference_broker.core.dead_letter.first_death_header import (
+    HISTORY_VALUES,
+    FirstDeath,
+    first_death,
+    pieces_of,
+    with_first_death,
+)
 from reference_broker.core.dead_letter.x_death import with_x_death
 from reference_broker.core.message.header import read_facts
 from reference_broker.core.queue.death import DeathReason
 
 WALL_MS = 1_700_000_000_999
 QUEUE = "queue \N{SNOWMAN}"
+BYTES_MAX = 131_064
+
+
+def dying(
+    reason: DeathReason = DeathReason.EXPIRED, exchange: bytes = b"x", key: bytes = b"k"
+) -> FirstDeath:
+    return first_death(pieces_of(QUEUE, reason, exchange), WALL_MS, key)
 
 
 def quick(
@@ -25,8 +45,8 @@ def quick(
     exchange: bytes = b"x",
     key: bytes = b"k",
 ) -> bytes | None:
-    first = with_first_death(header, pieces_of(QUEUE, reason, exchange), WALL_MS, key)
-    return None if first is None else first[0]
+    first = with_first_death(header, dying(reason, exchange, key), BYTES_MAX)
+    return None if first is None else first.header
 
 
 def decoded(
@@ -43,7 +63,7 @@ def decoded(
         exchange=exchange,
         routing_key=key,
         keep_cc=True,
-    )[0]
+    )
 
 
 short = st.text(alphabet="abc-x\N{SNOWMAN}", max_size=9)
@@ -96,11 +116,10 @@ def test_it_is_what_decoding_makes_of_it(
 
 @given(fresh_properties)
 def test_what_a_queue_needs_of_it_is_what_reading_it_would_find(properties: Properties) -> None:
-    pieces = pieces_of(QUEUE, DeathReason.EXPIRED, b"")
-    first = with_first_death(encode_header(9, properties), pieces, WALL_MS, b"k")
+    first = with_first_death(encode_header(9, properties), dying(), BYTES_MAX)
     assert first is not None
-    header, facts = first
-    read = read_facts(header)
+    facts = first.facts
+    read = read_facts(first.header)
     assert (facts.persistent, facts.priority) == (read.persistent, read.priority)
     assert facts.expiration_ms is read.expiration_ms is None
     assert (facts.has_headers, read.has_headers) == (True, True)
@@ -144,3 +163,23 @@ def test_a_second_death_counts_on_from_a_first_one() -> None:
     assert first is not None
     assert quick(first) is None
     assert b"\x05countl\0\0\0\0\0\0\0\x02" in decoded(first)
+
+
+def test_a_history_that_would_not_fit_is_left_to_others() -> None:
+    header = encode_header(0, Properties(headers={"a": 1}, expiration="5"))
+    fits = with_first_death(header, dying(), BYTES_MAX)
+    assert fits is not None
+    size = len(fits.header)
+    assert with_first_death(header, dying(), size) == fits
+    assert with_first_death(header, dying(), size - 1) is None
+
+
+@pytest.mark.parametrize("spare", [HISTORY_VALUES - 1, HISTORY_VALUES])
+def test_a_table_with_too_many_values_for_a_history_is_left_to_others(spare: int) -> None:
+    values = [None] * (MAX_TABLE_ITEMS - 1 - spare)
+    made = quick(encode_header(0, Properties(headers={"a": values}, expiration="5")))
+    if spare < HISTORY_VALUES:
+        assert made is None
+    else:
+        assert made is not None
+        decode_header(made)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.wire import Properties, Typed, decode_header, decode_table, encode_header
-from reference_broker.core.dead_letter.x_death import cc_keys_of, is_cycle, with_x_death
+from reference_broker.core.dead_letter.x_death import cc_keys_of, with_x_death
 from reference_broker.core.message.header import HEADERS, split_properties
 from reference_broker.core.queue.death import DeathReason
 
@@ -36,7 +36,7 @@ def die(
         exchange=exchange,
         routing_key=key,
         keep_cc=keep_cc,
-    )[0]
+    )
 
 
 def headers(header: bytes) -> dict[str, Any]:
@@ -202,26 +202,3 @@ def test_everything_else_keeps_its_bytes(table: dict[str, Any]) -> None:
     assert header[:14] == die(header)[:14]
     if not any(name.startswith("x-") for name in table):
         assert new[4 : len(own)] == own[4:], "the table begins with the publisher's own entries"
-
-
-EXPIRED, REJECTED = "expired", "rejected"
-
-
-@pytest.mark.parametrize(
-    ("deaths", "expected"),
-    [
-        ([], False),
-        ([("other", EXPIRED)], False),
-        ([("q", EXPIRED)], True),
-        ([("q", "maxlen"), ("other", REJECTED)], True),
-        ([("q", REJECTED)], False),
-        ([("other", EXPIRED), ("q", EXPIRED)], True),
-        ([("other", REJECTED), ("q", EXPIRED)], False),
-        ([("other", EXPIRED), ("q", REJECTED)], False),
-        ([("q", REJECTED), ("q", EXPIRED)], False),
-    ],
-)
-def test_a_cycle_is_one_that_nobody_rejected_in(
-    deaths: list[tuple[str, str]], expected: bool
-) -> None:
-    assert is_cycle("q", deaths) is expected

@@ -21,7 +21,12 @@ from mqkit.wire import (
     encode_longstr,
     encode_table,
 )
-from reference_broker.core.message.header_table import check_table, readable_table
+from reference_broker.core.message.header_table import (
+    check_table,
+    check_value,
+    readable_table,
+    value_end,
+)
 from reference_broker.errors import ConnectionException, ReplyCode
 
 NAMES = st.text(max_size=8)
@@ -129,3 +134,27 @@ def test_a_readable_table_is_encoded_again_to_the_same_octets(table: dict[str, A
 @pytest.mark.parametrize("octets", [None, b"", b"\0\0\0\3\1a?", b"\0\0\0\2\1a"])
 def test_no_table_and_one_that_cannot_be_decoded_are_empty(octets: bytes | None) -> None:
     assert readable_table(octets) == {}
+
+
+@given(TABLES)
+def test_a_table_has_room_for_what_is_not_in_it(table: dict[str, Any]) -> None:
+    assert check_table(encode_table({"a": table}), 0) == check_table(encode_table(table), 0) - 1
+
+
+@given(VALUES, st.binary(max_size=3))
+def test_a_value_ends_where_its_length_says(value: Any, after: bytes) -> None:
+    octets = encode_table({"": value})[5:]
+    assert value_end(b"!" + octets + after, 1) == 1 + len(octets)
+    left = check_value(octets + after, 0, len(octets), MAX_TABLE_ITEMS)
+    assert left == check_table(encode_table({"": value}), 0)
+
+
+@pytest.mark.parametrize("octets", [b"", b"S", b"S\0\0\0", b"A\0", b"F\0\0"])
+def test_a_value_without_a_length_ends_nowhere(octets: bytes) -> None:
+    with pytest.raises((IndexError, struct.error)):
+        value_end(octets, 0)
+
+
+def test_a_value_of_no_type_ends_nowhere() -> None:
+    with pytest.raises(ConnectionException, match="no type has the tag '!'"):
+        value_end(b"!", 0)

@@ -123,7 +123,7 @@ async def test_what_an_exchange_has_seen_passes(
     vhost.bind("x", "again", "#", destination_is_queue=True)
     header = encode_header(1, Properties(message_id="a"))
     for _ in range(2):
-        letter, _ = with_x_death(
+        letter = with_x_death(
             header,
             queue="work",
             reason=DeathReason.EXPIRED,

@@ -33,6 +33,9 @@ class Host:
     def disconnected(self, protocol: ConnectionProtocol) -> None:
         self.gone = True
 
+    def input(self, cause: str) -> tuple[float, int]:
+        return self.now()
+
     def now(self) -> tuple[float, int]:
         return self.lone.now_s, self.lone.wall_ms
 

@@ -22,7 +22,7 @@ def dead(header: bytes, queue: str, reason: DeathReason) -> bytes:
         exchange=b"",
         routing_key=b"q",
         keep_cc=False,
-    )[0]
+    )
 
 
 def test_a_message_is_known_by_its_number() -> None:

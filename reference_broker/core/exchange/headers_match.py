@@ -40,7 +40,7 @@ class HeadersMatch(StrEnum):
 
 
 class HeadersPattern:
-    """What one binding's arguments ask for, with all bindings that ask for the same.
+    """The conditions in one binding's arguments, with all bindings that ask for the same.
 
     ``wanted`` are conditions as :meth:`MessageHeaders.conditions` has them, and ``all_of`` the same
     as a set: all must be met, or one if the pattern ``is_any``. ``bindings`` are by their arrival,

@@ -243,6 +243,7 @@ class ModulusHashMatcher:
 
     __slots__ = ("_bindings",)
     by_key_alone = True
+    looked = 0
 
     def __init__(self) -> None:
         self._bindings = BindingOrder()

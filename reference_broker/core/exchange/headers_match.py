@@ -8,7 +8,7 @@ rabbit_exchange_type_headers; its comparison of values is :func:`comparable`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -129,15 +129,17 @@ class HeadersMatcher:
 
     def match(
         self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
-    ) -> Iterable[Binding]:
+    ) -> Collection[Binding]:
         """The bindings that a message with these headers goes through, oldest first. Raises what
         ``headers`` raises, and :exc:`ChannelException` 406 where that takes more looks in vain
         than ``LOOKS_MAX``."""
         met = headers.conditions()
         self.looked = 0
-        found = list(self._all.get(None, ()))
-        found += self._all_met(met)
-        found += self._any_met(met)
+        found: list[HeadersPattern] = []
+        if self._all:
+            found += self._all_met(met, headers.every_condition)
+        if self._any:
+            found += self._any_met(met)
         if len(found) == 1:
             return found[0].bindings.values()
         bindings: dict[int, Binding] = {}
@@ -145,13 +147,16 @@ class HeadersMatcher:
             bindings.update(pattern.bindings)
         return [bindings[arrival] for arrival in sorted(bindings)]
 
-    def _all_met(self, met: dict[Hashable, None]) -> list[HeadersPattern]:
-        found: list[HeadersPattern] = []
-        every = frozenset(met)
-        for condition in self._in_common(self._all, met):
-            patterns = self._all[condition]
+    def _all_met(
+        self, met: dict[Hashable, None], every: frozenset[Hashable]
+    ) -> list[HeadersPattern]:
+        index = self._all
+        found = [*index[None]] if None in index else []
+        for condition in self._in_common(index, met):
+            patterns = index[condition]
             fitting = [pattern for pattern in patterns if pattern.all_of <= every]
-            self._look(len(patterns) - len(fitting))
+            if len(fitting) < len(patterns):
+                self._look(len(patterns) - len(fitting))
             found += fitting
         return found
 
@@ -169,9 +174,10 @@ class HeadersMatcher:
     def _in_common(self, index: _Index, met: dict[Hashable, None]) -> list[Hashable]:
         """The conditions that are met, by a walk over those of the bindings or those of the
         message, whichever are fewer."""
-        self._look(min(len(index), len(met)) // _CHEAP_PER_LOOK)
         if len(index) < len(met):
+            self.looked += len(index) // _CHEAP_PER_LOOK
             return [condition for condition in index if condition in met]
+        self.looked += len(met) // _CHEAP_PER_LOOK
         return [condition for condition in met if condition in index]
 
     def _look(self, count: int) -> None:

@@ -16,13 +16,15 @@ class MessageHeaders:
     All methods raise :exc:`ConnectionException` 502 for a header that can't be read.
     """
 
-    __slots__ = ("_conditions", "_header", "_properties", "_table")
+    __slots__ = ("_conditions", "_header", "_properties", "_table", "every_condition")
 
     def __init__(self, header: bytes | None) -> None:
         self._header = header
         self._properties: Mapping[int, bytes] | None = None if header else {}
         self._table: Mapping[str, Any] | None = None if header else {}
         self._conditions: dict[Hashable, None] | None = None
+        self.every_condition: frozenset[Hashable] = frozenset()
+        """:meth:`conditions`, once they were asked for, to compare sets by."""
 
     def __call__(self) -> Mapping[str, Any]:
         """The header table."""
@@ -39,6 +41,7 @@ class MessageHeaders:
             for name, value in self().items():
                 met[name] = met[name, comparable(value)] = None
             self._conditions = met
+            self.every_condition = frozenset(met)
         return self._conditions
 
     def property(self, flag: int) -> bytes | None:

@@ -118,7 +118,7 @@ class VHost:
         self.policies = Policies(self, ids, self._topology_changed)
         self.inner_queues = InnerQueues(self, ids)
         self._ids = ids
-        self._router = Router(self.exchanges, self.queues)
+        self._router = Router(self.exchanges, self.queues, self.budget)
         self._exclusive: dict[object, dict[str, Queue]] = {}
         self._dirty = DirtyQueues() if dirty is None else dirty
         # Not methods of this class: marking is on the path of every message.

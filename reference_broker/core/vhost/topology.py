@@ -10,9 +10,9 @@ without an end, which :meth:`Topology.restore` removes, and never an object that
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from reference_broker.core.exchange.binding import Binding
@@ -47,7 +47,9 @@ from reference_broker.core.journal.journal import Journal
 from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.binding_removal import BindingRemoval
 from reference_broker.core.vhost.queue_declaration import stored_queue
+from reference_broker.core.work.budget import Budget
 
 if TYPE_CHECKING:
     from reference_broker.core.vhost.vhost import VHost
@@ -69,7 +71,7 @@ class Topology:
         self.bindings = BindingTable()
         self._vhost_name = vhost_name
         self._journal = journal
-        self._changed = changed
+        self.changed = changed
 
     # Adding. Each raises what encoding a definition raises, before anything is changed.
 
@@ -81,7 +83,7 @@ class Topology:
         self.exchanges[exchange.name] = exchange
         for kind, queue in exchange.inner_queues().items():
             self._define_inner(kind, exchange.name, queue)
-        self._changed()
+        self.changed()
 
     def _define_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
         self.queues_by_id[queue.id] = queue
@@ -106,7 +108,7 @@ class Topology:
         self._enter_queue(queue)
         if queue.deduplication is not None:
             self._define_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
-        self._changed()
+        self.changed()
 
     def _enter_queue(self, queue: Queue) -> None:
         self.queues[queue.name] = self.queues_by_id[queue.id] = queue
@@ -118,53 +120,60 @@ class Topology:
             key = binding_key(self._vhost_name, binding)
             self._journal.define(key, encode_binding(binding))
         self._enter(binding)
-        self._changed()
+        self.changed()
 
     # Removing
 
     def drop_exchange(self, exchange: Exchange) -> None:
         """Remove the exchange with its inner queues and every binding from it and to it, and the
         auto-delete exchanges that those were the last bindings of."""
-        self._drop_bindings(self._take_out(exchange))
-        self._changed()
+        self.take_out_exchange(exchange).advance(Budget())
 
     def drop_queue(self, queue: Queue) -> None:
         """Remove the queue with its bindings, and the auto-delete exchanges that those were the
         last bindings of. Its messages and consumers are left alone."""
+        self.take_out_queue(queue).advance(Budget())
+
+    def drop_binding(self, binding: Binding) -> None:
+        """Remove the binding, and its source if that is an auto-delete exchange without another
+        binding."""
+        BindingRemoval(self, [binding]).advance(Budget())
+
+    def take_out_exchange(self, exchange: Exchange) -> BindingRemoval:
+        """Remove the exchange with its inner queues; advance what this returns until every binding
+        from it and to it is removed."""
+        removal = BindingRemoval(self, self._take_out(exchange))
+        self.changed()
+        return removal
+
+    def take_out_queue(self, queue: Queue) -> BindingRemoval:
+        """Remove the queue, whose messages and consumers are left alone; advance what this returns
+        until every binding to it is removed."""
         if survives_restart(queue):
             self._journal.define(queue_key(self._vhost_name, queue.name), None)
         del self.queues[queue.name], self.queues_by_id[queue.id]
         if queue.deduplication is not None:
             self._drop_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
-        self._drop_bindings(self.bindings.to(queue.name, is_queue=True))
-        self._changed()
+        self.changed()
+        return BindingRemoval(self, self.bindings.to(queue.name, is_queue=True))
 
-    def drop_binding(self, binding: Binding) -> None:
-        """Remove the binding, and its source if that is an auto-delete exchange without another
-        binding."""
-        self._drop_bindings([binding])
-        self._changed()
+    def remove_binding(self, binding: Binding) -> Iterable[Binding]:
+        """Remove one binding; what has lost an end by that, where its source was an auto-delete
+        exchange and this its last one. Does nothing for a binding that is gone already. For
+        :class:`BindingRemoval`, which says when routes have changed."""
+        if self.bindings.get(binding.identity) is not binding:
+            return ()  # it was on the list twice: from one exchange that went, to another
+        if binding.durable:
+            key = binding_key(self._vhost_name, binding)
+            self._journal.define(key, None)
+        self.bindings.remove(binding)
+        source = self.exchanges.get(binding.source)
+        if source is None or source.bindings.get(binding.identity) is not binding:
+            return ()  # the source went first
+        source.remove(binding)
+        return self._take_out(source) if source.auto_delete and not source.bindings else ()
 
-    def _drop_bindings(self, bindings: Iterable[Binding]) -> None:
-        """Remove the bindings, with a work list and no recursion: a chain of auto-delete exchanges
-        may be long."""
-        doomed = deque(bindings)
-        while doomed:
-            binding = doomed.popleft()
-            if self.bindings.get(binding.identity) is not binding:
-                continue  # it was on the list twice: from one exchange that went, to another
-            if binding.durable:
-                key = binding_key(self._vhost_name, binding)
-                self._journal.define(key, None)
-            self.bindings.remove(binding)
-            source = self.exchanges.get(binding.source)
-            if source is None:
-                continue
-            source.remove(binding)
-            if source.auto_delete and not source.bindings:
-                doomed.extend(self._take_out(source))
-
-    def _take_out(self, exchange: Exchange) -> list[Binding]:
+    def _take_out(self, exchange: Exchange) -> Iterable[Binding]:
         """Remove the exchange with its inner queues; returns the bindings that have lost an end by
         it."""
         if exchange.durable:
@@ -172,10 +181,7 @@ class Topology:
         del self.exchanges[exchange.name]
         for kind, queue in exchange.inner_queues().items():
             self._drop_inner(kind, exchange.name, queue)
-        return [
-            *exchange.bindings.values(),
-            *self.bindings.to(exchange.name, is_queue=False),
-        ]
+        return chain(exchange.bindings.values(), self.bindings.to(exchange.name, is_queue=False))
 
     def _enter(self, binding: Binding) -> None:
         self.exchanges[binding.source].add(binding)
@@ -236,7 +242,7 @@ class Topology:
                 self._enter(binding)
             else:
                 self._journal.define(key, None)
-        self._changed()
+        self.changed()
 
     def _restore_inner(
         self,

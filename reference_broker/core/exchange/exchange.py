@@ -5,7 +5,7 @@ What a type decides is in its matcher; all else is the same for every type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +126,11 @@ class Exchange:
         """Messages with the same routing key go through the same bindings, while those are."""
         return self._matcher.by_key_alone and self.delays is None and self.deduplication is None
 
+    @property
+    def looked(self) -> int:
+        """The looks that the last :meth:`match` has cost beside the bindings that it found."""
+        return self._matcher.looked
+
     def inner_queues(self) -> dict[str, Queue]:
         """The queues that are part of the exchange, by the kind of their definition."""
         inner = {}
@@ -154,7 +159,7 @@ class Exchange:
 
     def match(
         self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
-    ) -> Iterable[Binding]:
+    ) -> Collection[Binding]:
         """The bindings that a message goes through, each once. Raises what ``headers`` raises, and
         :exc:`ChannelException` 406 where a topic costs too much."""
         return self._matcher.match(routing_key, headers, more_keys)

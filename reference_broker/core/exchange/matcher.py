@@ -7,7 +7,7 @@ a binding by its number. The others are in :mod:`topic_trie`, :mod:`headers_matc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from reference_broker.core.exchange.binding import Binding, BindingIdentity
@@ -17,10 +17,12 @@ from reference_broker.core.message.message_headers import MessageHeaders
 class Matcher(Protocol):
     """The bindings of one exchange, arranged so that the matching ones are found quickly.
 
-    ``by_key_alone``: messages with the same routing key go through the same bindings.
+    ``by_key_alone``: messages with the same routing key go through the same bindings. ``looked``:
+    the looks of the last match at what was no match, each about as dear as a binding that was.
     """
 
     by_key_alone: bool
+    looked: int
 
     def add(self, binding: Binding) -> None:
         """``binding`` is not here yet, and its arguments suit the exchange's type."""
@@ -32,7 +34,7 @@ class Matcher(Protocol):
 
     def match(
         self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
-    ) -> Iterable[Binding]:
+    ) -> Collection[Binding]:
         """Each once, in an order that depends on nothing but the bindings. ``more_keys`` are those
         of CC and BCC, for a type that looks for bindings by key; to any other the message is one
         message."""
@@ -44,6 +46,7 @@ class FanoutMatcher:
 
     __slots__ = ("_bindings",)
     by_key_alone = True
+    looked = 0
 
     def __init__(self) -> None:
         self._bindings: dict[BindingIdentity, Binding] = {}
@@ -56,7 +59,7 @@ class FanoutMatcher:
 
     def match(
         self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
-    ) -> Iterable[Binding]:
+    ) -> Collection[Binding]:
         return self._bindings.values()
 
 
@@ -65,6 +68,7 @@ class DirectMatcher:
 
     __slots__ = ("_by_key",)
     by_key_alone = True
+    looked = 0
 
     def __init__(self) -> None:
         self._by_key: dict[str, dict[BindingIdentity, Binding]] = {}
@@ -80,7 +84,7 @@ class DirectMatcher:
 
     def match(
         self, routing_key: str, headers: MessageHeaders, more_keys: Sequence[str] = ()
-    ) -> Iterable[Binding]:
+    ) -> Collection[Binding]:
         if not more_keys:
             return self._by_key.get(routing_key, {}).values()
         keys = dict.fromkeys((routing_key, *more_keys))

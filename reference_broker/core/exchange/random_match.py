@@ -17,6 +17,7 @@ class RandomMatcher:
 
     __slots__ = ("_bindings", "_draws")
     by_key_alone = False
+    looked = 0
 
     def __init__(self, exchange_name: str) -> None:
         self._bindings = BindingOrder()

@@ -10,9 +10,9 @@ without an end, which :meth:`Topology.restore` removes, and never an object that
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from reference_broker.core.exchange.binding import Binding
@@ -47,6 +47,7 @@ from reference_broker.core.journal.journal import Journal
 from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.binding_removal import BindingRemoval
 from reference_broker.core.vhost.queue_declaration import stored_queue
 from reference_broker.core.work.budget import Budget
 from reference_broker.core.work.task import Steps
@@ -54,10 +55,6 @@ from reference_broker.core.work.until import NotYet, Until
 
 if TYPE_CHECKING:
     from reference_broker.core.vhost.vhost import VHost
-
-
-BINDING_UNITS = 3
-"""A binding that goes: its record, and its place in the exchange."""
 
 
 class Topology:
@@ -85,7 +82,7 @@ class Topology:
         self.bindings = BindingTable()
         self._vhost_name = vhost_name
         self._journal = journal
-        self._changed = changed
+        self.changed = changed
         self._end_queue = end_queue
         self._budget = budget
         self.leaving: dict[tuple[bool, str], Until] = {}
@@ -101,7 +98,7 @@ class Topology:
         self.exchanges[exchange.name] = exchange
         for kind, queue in exchange.inner_queues().items():
             self._define_inner(kind, exchange.name, queue)
-        self._changed()
+        self.changed()
 
     def _define_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
         self.queues_by_id[queue.id] = queue
@@ -126,7 +123,7 @@ class Topology:
         self._enter_queue(queue)
         if queue.deduplication is not None:
             self._define_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
-        self._changed()
+        self.changed()
 
     def _enter_queue(self, queue: Queue) -> None:
         self.queues[queue.name] = self.queues_by_id[queue.id] = queue
@@ -138,7 +135,7 @@ class Topology:
             key = binding_key(self._vhost_name, binding)
             self._journal.define(key, encode_binding(binding))
         self._enter(binding)
-        self._changed()
+        self.changed()
 
     # Removing
 
@@ -152,7 +149,8 @@ class Topology:
     def drop_exchange(self, exchange: Exchange) -> Steps:
         """Remove the exchange with its inner queues, now, and then every binding from it and to it,
         and the auto-delete exchanges that those were the last bindings of."""
-        return self._drop_bindings(self._take_out(exchange), (False, exchange.name))
+        removal = BindingRemoval(self, self._take_out(exchange))
+        return self._leaves((False, exchange.name), removal)
 
     def drop_queue(self, queue: Queue) -> Steps:
         """Remove the queue, now, and then its bindings, and the auto-delete exchanges that those
@@ -162,52 +160,44 @@ class Topology:
         del self.queues[queue.name], self.queues_by_id[queue.id]
         if queue.deduplication is not None:
             self._drop_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
-        return self._drop_bindings(self.bindings.to(queue.name, is_queue=True), (True, queue.name))
+        removal = BindingRemoval(self, self.bindings.to(queue.name, is_queue=True))
+        return self._leaves((True, queue.name), removal)
 
     def drop_binding(self, binding: Binding) -> Steps:
         """Remove the binding, and its source if that is an auto-delete exchange without another
         binding."""
-        return self._drop_bindings([binding], None)
+        return self._steps(BindingRemoval(self, [binding]))
 
-    def _drop_bindings(
-        self, bindings: Iterable[Binding], leaving: tuple[bool, str] | None
-    ) -> Steps:
-        """The steps of removing the bindings, of what is ``leaving``."""
-        gone = Until()
-        if leaving is not None:
-            self.leaving[leaving] = gone
-        self._changed()
-        return self._drop_in_portions(deque(bindings), leaving, gone)
+    def _leaves(self, place: tuple[bool, str], removal: BindingRemoval) -> Steps:
+        self.leaving[place] = Until()
+        self.changed()
+        return self._until_left(place, removal)
 
-    def _drop_in_portions(
-        self, doomed: deque[Binding], leaving: tuple[bool, str] | None, gone: Until
-    ) -> Steps:
-        """With a work list and no recursion: a chain of auto-delete exchanges may be long."""
-        budget = self._budget
-        while doomed:
-            if budget.left <= 0:
-                self._changed()
-                yield None
-            budget.left -= BINDING_UNITS
-            binding = doomed.popleft()
-            if self.bindings.get(binding.identity) is not binding:
-                continue  # it was on the list twice: from one exchange that went, to another
-            if binding.durable:
-                key = binding_key(self._vhost_name, binding)
-                self._journal.define(key, None)
-            self.bindings.remove(binding)
-            source = self.exchanges.get(binding.source)
-            if source is None:
-                continue
-            source.remove(binding)
-            if source.auto_delete and not source.bindings:
-                doomed.extend(self._take_out(source))
-        self._changed()
-        if leaving is not None:
-            del self.leaving[leaving]
-            gone.happened()
+    def _until_left(self, place: tuple[bool, str], removal: BindingRemoval) -> Steps:
+        yield from self._steps(removal)
+        self.leaving.pop(place).happened()
 
-    def _take_out(self, exchange: Exchange) -> list[Binding]:
+    def _steps(self, removal: BindingRemoval) -> Steps:
+        while not removal.advance(self._budget):
+            yield None
+
+    def remove_binding(self, binding: Binding) -> Iterable[Binding]:
+        """Remove one binding; what has lost an end by that, where its source was an auto-delete
+        exchange and this its last one. Does nothing for a binding that is gone already. For
+        :class:`BindingRemoval`, which says when routes have changed."""
+        if self.bindings.get(binding.identity) is not binding:
+            return ()  # it was on the list twice: from one exchange that went, to another
+        if binding.durable:
+            key = binding_key(self._vhost_name, binding)
+            self._journal.define(key, None)
+        self.bindings.remove(binding)
+        source = self.exchanges.get(binding.source)
+        if source is None or source.bindings.get(binding.identity) is not binding:
+            return ()  # the source went first
+        source.remove(binding)
+        return self._take_out(source) if source.auto_delete and not source.bindings else ()
+
+    def _take_out(self, exchange: Exchange) -> Iterable[Binding]:
         """Remove the exchange with its inner queues; returns the bindings that have lost an end by
         it."""
         if exchange.durable:
@@ -215,10 +205,7 @@ class Topology:
         del self.exchanges[exchange.name]
         for kind, queue in exchange.inner_queues().items():
             self._drop_inner(kind, exchange.name, queue)
-        return [
-            *exchange.bindings.values(),
-            *self.bindings.to(exchange.name, is_queue=False),
-        ]
+        return chain(exchange.bindings.values(), self.bindings.to(exchange.name, is_queue=False))
 
     def _enter(self, binding: Binding) -> None:
         self.exchanges[binding.source].add(binding)
@@ -279,7 +266,7 @@ class Topology:
                 self._enter(binding)
             else:
                 self._journal.define(key, None)
-        self._changed()
+        self.changed()
 
     def _restore_inner(
         self,

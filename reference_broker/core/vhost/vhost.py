@@ -125,7 +125,7 @@ class VHost:
         self.policies = Policies(self, ids, self._topology_changed)
         self.inner_queues = InnerQueues(self, ids)
         self._ids = ids
-        self._router = Router(self.exchanges, self.queues)
+        self._router = Router(self.exchanges, self.queues, self.budget)
         self._exclusive: dict[object, dict[str, Queue]] = {}
         self._ended: dict[object, Until] = {}
         """Connections that have ended, and have exclusive queues still to go."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 from decimal import Decimal
+from math import exp, log
 from typing import Any
 
 import pytest
 
 from mqkit.wire import Properties, encode_header
+from reference_broker.core.base.splitmix import hash_of, mixed
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.hash_match import (
+    _PLACES,
+    IN_SIGHT,
     ConsistentHashMatcher,
     HashSource,
     ModulusHashMatcher,
@@ -61,6 +65,82 @@ def test_one_that_goes_moves_its_share_only_and_comes_back_to_it() -> None:
     assert len({without[key] for key in KEYS if before[key] == "q1"}) == 4
     matcher.add(bindings[1])
     assert placed(matcher) == before
+
+
+def first_drawn(weights: dict[str, int], key: str) -> str:
+    """The destination for ``key``, by a look at each of them, in numbers without a scale."""
+    value = hash_of(key.encode())
+    place = mixed(value ^ _PLACES)
+    moments = {}
+    for name, weight in weights.items():
+        seed = hash_of(b"\x01" + name.encode())
+        scale = weight.bit_length() - 1
+        distance = ((seed - place) % 2**64 + 1) / 2**64
+        drawn = -log((mixed(value ^ seed) + 1) / 2**64) / (weight / 2**scale)
+        if drawn < -log(distance) / IN_SIGHT:
+            moment = distance * exp(drawn * IN_SIGHT) / IN_SIGHT
+        else:
+            moment = drawn + log(distance) / IN_SIGHT + 1 / IN_SIGHT
+        moments[name] = moment / 2**scale
+    return min(moments, key=moments.__getitem__)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [1] * 500,
+        [1, 2, 3, 5, 1_000] * 60,
+        [10**9] * 3 + [1] * 300,
+        [2 ** (n * 8) for n in range(99)],
+    ],
+    ids=["equal", "mixed", "three heavy", "every scale"],
+)
+def test_those_out_of_sight_need_no_look(weights: list[int]) -> None:
+    named = {f"q{number}": weight for number, weight in enumerate(weights)}
+    matcher = hashed(*(Binding("x", name, str(weight)) for name, weight in named.items()))
+    for key in KEYS[:100]:
+        assert queue_of(matcher, key) == first_drawn(named, key)
+
+
+def test_a_message_looks_at_those_in_sight_however_many_there_are() -> None:
+    bindings = [Binding("x", f"q{number}", str(1 + number % 3)) for number in range(20_000)]
+    matcher = hashed(*bindings)
+    looked = 0
+    for key in KEYS[:200]:
+        assert len(matcher.match(key, NO_HEADERS)) == 1
+        looked += matcher.looked
+    assert looked < 200 * 2 * IN_SIGHT
+    few = hashed(*bindings[:10])
+    few.match("k", NO_HEADERS)
+    assert few.looked <= 10
+
+
+def test_among_many_one_that_goes_moves_its_share_only() -> None:
+    bindings = [Binding("x", f"q{number}", str(1 + number % 7)) for number in range(1_000)]
+    matcher = hashed(*bindings)
+    keys = KEYS[:1_000]
+    before = {key: queue_of(matcher, key) for key in keys}
+    gone = {bindings[number].destination for number in range(0, 1_000, 10)}
+    for binding in bindings[::10]:
+        matcher.remove(binding)
+    without = {key: queue_of(matcher, key) for key in keys}
+    moved = {key for key in keys if before[key] != without[key]}
+    assert moved == {key for key in keys if before[key] in gone}
+    assert len(moved) > 50
+    for binding in reversed(bindings[::10]):
+        matcher.add(binding)
+    assert {key: queue_of(matcher, key) for key in keys} == before
+
+
+def test_shares_of_many_follow_the_weights() -> None:
+    """By groups of weights, since each of a thousand queues has a handful of the keys."""
+    weights = [1] * 600 + [3] * 300 + [100] * 9
+    matcher = hashed(*(Binding("x", f"q{n}", str(weight)) for n, weight in enumerate(weights)))
+    keys = KEYS[:6_000]
+    counts = Counter(weights[int(queue_of(matcher, key)[1:])] for key in keys)
+    for weight, together in Counter(weights).items():
+        wanted = len(keys) * weight * together / sum(weights)
+        assert abs(counts[weight] - wanted) < 4 * wanted**0.5, (weight, counts, wanted)
 
 
 def test_a_second_binding_of_a_queue_counts_when_the_first_is_gone() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +12,8 @@ from mqkit.wire import Properties, encode_header
 from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
 from reference_broker.core.base.moment import Moment
-from reference_broker.core.exchange.headers_match import HeadersMatcher, HeadersPattern
+from reference_broker.core.exchange.headers_match import HeadersMatcher
+from reference_broker.core.exchange.router import LOOKS_PER_UNIT
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException, ConnectionException
@@ -251,23 +252,16 @@ def test_the_alternate_takes_a_message_of_which_no_key_fits(
 
 def test_bindings_are_looked_at_once_however_many_keys(vhost: VHost) -> None:
     """A thousand keys at a thousand bindings were a million looks."""
-    looks = []
-
-    class Counted(HeadersPattern):
-        def matches(self, headers: Mapping[str, Hashable]) -> bool:
-            looks.append(self)
-            return super().matches(headers)
-
     vhost.declare_queue("q")
     vhost.bind("amq.headers", "q", "", {"a": 1}, destination_is_queue=True)
     matcher = vhost.exchanges["amq.headers"]._matcher
     assert isinstance(matcher, HeadersMatcher)
-    [(identity, (_, binding))] = matcher._bindings.items()
-    matcher._bindings[identity] = (Counted({"a": 1}), binding)
-    header = with_headers(a=1)
-    more = [f"k{number}" for number in range(1_000)]
-    assert len(vhost.resolve(vhost.exchanges["amq.headers"], "", header, more)) == 1
-    assert len(looks) == 1
+    looked = []
+    for more in ([], [f"k{number}" for number in range(1_000)]):
+        header = with_headers(a=1)
+        assert len(vhost.resolve(vhost.exchanges["amq.headers"], "", header, more)) == 1
+        looked.append(matcher.looked)
+    assert looked[0] == looked[1] < 10
 
 
 def test_keys_that_cost_too_much_find_nothing_for_a_dead_letter(
@@ -287,3 +281,48 @@ def test_by_the_default_exchange_it_goes_to_the_queues_of_its_keys(vhost: VHost)
     assert vhost.route("", "one", b"", ["two", "nowhere", "one"], again=True) == (one, two)
     assert vhost.route("", "nowhere", b"", again=True) == ()
     assert vhost.route("", "nowhere", b"", ["two"], again=True) == (two,)
+
+
+def spent(vhost: VHost, exchange: str, key: str = "", header: bytes | None = None) -> int:
+    vhost.budget.refill()
+    vhost.resolve(vhost.exchanges[exchange], key, header)
+    return vhost.budget.units - vhost.budget.left
+
+
+def test_a_route_costs_its_exchanges_and_bindings(
+    vhost: VHost, to_queue: Callable[..., None], to_exchange: Callable[..., None]
+) -> None:
+    for number in range(400):
+        to_queue("amq.fanout", f"q{number}")
+    assert spent(vhost, "amq.fanout") == 1 + 400 // LOOKS_PER_UNIT
+    for number in range(100):
+        vhost.declare_exchange(f"x{number}", "headers")
+        to_exchange(f"x{number - 1}" if number else "amq.headers", f"x{number}")
+    assert spent(vhost, "amq.headers", "", with_headers(a=1)) == 101 + 100 // LOOKS_PER_UNIT
+    to_queue("amq.direct", "q1", "k")
+    assert spent(vhost, "amq.direct", "k") == 1
+
+
+def test_a_route_that_is_refused_costs_what_it_took(
+    vhost: VHost, to_queue: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to_queue("amq.topic", "q", "#.a.#")
+    monkeypatch.setattr("reference_broker.core.exchange.topic_trie.PLACES_MAX", 300)
+    with pytest.raises(ChannelException):
+        spent(vhost, "amq.topic", ".".join("a" * 127))
+    assert vhost.budget.units - vhost.budget.left >= 300 // LOOKS_PER_UNIT
+
+
+def test_a_binding_to_what_is_being_deleted_leads_nowhere(
+    vhost: VHost, to_queue: Callable[..., None], to_exchange: Callable[..., None]
+) -> None:
+    to_queue("amq.direct", "gone", "k")
+    vhost.declare_exchange("gone too", "fanout")
+    to_exchange("amq.direct", "gone too", "k")
+    to_queue("amq.direct", "stays", "k")
+    for objects, name in ((vhost.queues, "gone"), (vhost.exchanges, "gone too")):
+        assert isinstance(objects, dict)
+        del objects[name]
+    assert names(vhost, "amq.direct", "k") == ["stays"]
+    assert not vhost.depends_on_headers(vhost.exchanges["amq.direct"], "k")
+    assert names(vhost, "amq.direct", "other") == []

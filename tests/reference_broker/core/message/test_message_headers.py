@@ -18,8 +18,20 @@ def test_headers_and_properties() -> None:
     assert message.property(CORRELATION_ID) is None
 
 
+def test_conditions_are_names_and_names_with_values() -> None:
+    message = MessageHeaders(encode_header(0, Properties(headers={"a": 1, "b": "text"})))
+    assert list(message.conditions()) == [
+        "a",
+        ("a", ("integer", 1)),
+        "b",
+        ("b", ("binary", b"text")),
+    ]
+    assert message.conditions() is message.conditions()
+
+
 def test_none_at_all() -> None:
     assert NO_HEADERS() == {}
+    assert NO_HEADERS.conditions() == {}
     assert NO_HEADERS.property(MESSAGE_ID) is None
 
 

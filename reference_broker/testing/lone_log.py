@@ -88,8 +88,9 @@ def adopted(log: Log, recovered: RecoveredLog) -> LoneQueues:
 
 
 def pump(log: Log, disk: SimulatedDisk) -> Batch | None:
-    """Write the pending batch to the disk, and report it synced. Returns it; ``None`` if nothing
-    was pending."""
+    """Write the pending batch to the disk, and report it synced, acks too. Returns it; ``None`` if
+    nothing was pending."""
+    log.awaited = log.tail
     batch = log.take_batch()
     if batch is not None:
         for operation in batch.operations:

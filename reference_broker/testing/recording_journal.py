@@ -41,6 +41,7 @@ class RecordingJournal:
     def __init__(self, epoch: int = 1, *, has_pages: bool = True) -> None:
         self.tail = 0
         self.synced = 0
+        self.awaited = 0
         self.epoch = epoch
         self.free_space: FreeSpace = UnlimitedSpace()
         self.records: list[tuple[Any, ...]] = []

@@ -170,6 +170,8 @@ class ConfirmLedger:
             promise.kept()
         else:
             self._lines.append((position, promise))
+            if position > self._journal.awaited:
+                self._journal.awaited = position
 
     def reached(self, position: int) -> None:
         """Keep every promise that waited for no more than ``position``: the log is synced up to

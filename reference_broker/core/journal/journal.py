@@ -93,6 +93,9 @@ class Journal(Protocol):
     ``synced >= tail``. So many bytes as lie between the two are in memory."""
     synced: int
     """Every record that starts below this position is on disk."""
+    awaited: int
+    """The highest position that somebody waits for ``synced`` to reach. Whoever waits says so
+    here: acks alone are not synced at once otherwise."""
     epoch: int
     """Rises at each start; part of every entry's identity, and of every new queue id."""
 
@@ -180,6 +183,7 @@ class MemoryJournal:
     def __init__(self, epoch: int = 1) -> None:
         self.tail = 0
         self.synced = 0
+        self.awaited = 0
         self.epoch = epoch
         self.free_space: FreeSpace = UnlimitedSpace()
 

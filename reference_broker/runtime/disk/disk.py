@@ -1,4 +1,6 @@
-"""The disk thread: performs the log's batches, so that the event loop never waits for an fdatasync.
+"""The disk thread: performs the log's batches, so that the event loop doesn't wait for the disk.
+Small ones on a quick disk the loop performs by itself
+(:mod:`reference_broker.runtime.disk.loop_syncs`).
 
 Group commit forms by itself: while one batch is being synced the next one collects, and a lone
 record is not made to wait for company.
@@ -6,7 +8,7 @@ record is not made to wait for company.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,8 +17,10 @@ from typing import NamedTuple
 
 from reference_broker.errors import DiskFailed
 from reference_broker.runtime.disk.data_folder import DataFolder
+from reference_broker.runtime.disk.loop_syncs import LoopSyncs
 from reference_broker.store import Batch, Disk, Log, Operation, RecoveredLog, open_log
 from reference_broker.store.disk.ports import DISK_FULL, CreateFile, CreateSpare
+from reference_broker.store.log.log import ACKS_UNSYNCED_S
 from reference_broker.store.log.pages import discard_pages
 
 
@@ -80,7 +84,8 @@ class _Outcome(NamedTuple):
 
 class DiskThread:
     """Owns the thread, and ``disk`` from now on. All methods, and all callbacks, are for the event
-    loop's thread; ``call_soon_threadsafe`` is how the disk thread gets there.
+    loop's thread; ``call_soon_threadsafe`` is how the disk thread gets there, and ``call_later``
+    calls after so many seconds. A callback may come while :meth:`kick` is called.
 
     ``on_synced(position)``: records below it are on disk, promises may be kept.
     ``on_full()``: the disk has no room for another segment. What was logged stays pending, and
@@ -96,6 +101,8 @@ class DiskThread:
         log: Log,
         disk: Disk,
         call_soon_threadsafe: Callable[[Callable[[], None]], object],
+        call_later: Callable[[float, Callable[[], None]], object],
+        loop_syncs: LoopSyncs,
         on_synced: Callable[[int], None],
         on_failed: Callable[[DiskFailed], None],
         on_full: Callable[[], None],
@@ -103,10 +110,13 @@ class DiskThread:
     ) -> None:
         self.state = DiskState.IDLE
         self.batches = 0
-        """Batches that were synced."""
+        """Batches that were performed."""
         self._log = log
         self._disk = disk
         self._call_soon_threadsafe = call_soon_threadsafe
+        self._call_later = call_later
+        self._loop_syncs = loop_syncs
+        self._sync_scheduled = False
         self._on_synced = on_synced
         self._on_failed = on_failed
         self._on_full = on_full
@@ -123,9 +133,13 @@ class DiskThread:
         """Have pending records written, unless a batch is on its way (then they follow it). Cheap,
         and harmless in every state."""
         if self.state is DiskState.IDLE:
-            self._batch = self._log.take_batch()
-            if self._batch is not None:
-                self._perform(list(self._batch.operations))
+            self._batch = batch = self._log.take_batch()
+            if batch is None:
+                return
+            if self._loop_syncs.may_take(batch):
+                self._perform_here(batch)
+            else:
+                self._perform(list(batch.operations))
         elif self.state is DiskState.FULL:
             self._perform(self._unperformed)
 
@@ -156,6 +170,24 @@ class DiskThread:
         self._change(DiskState.WRITING)
         self._work.put(operations)
 
+    def _perform_here(self, batch: Batch) -> None:
+        self._change(DiskState.WRITING)
+        began = self._loop_syncs.clock()
+        outcome = self._attempt(batch.operations)
+        self._loop_syncs.took(began)
+        self._settle(outcome)
+
+    def _sync_acks_later(self) -> None:
+        if self._log.sync_is_due and not self._sync_scheduled:
+            self._sync_scheduled = True
+            self._call_later(ACKS_UNSYNCED_S, self._sync_acks)
+
+    def _sync_acks(self) -> None:
+        self._sync_scheduled = False
+        if self.state in (DiskState.IDLE, DiskState.WRITING):
+            self._log.sync_soon()
+            self.kick()
+
     def _drain(self) -> None:
         """Wait until no batch is on its way. (A settled batch may have started the next one.)"""
         while self.state is DiskState.WRITING:
@@ -177,11 +209,14 @@ class DiskThread:
             self._batch = None
             self._full_reported = False
             self.batches += 1
+            unsynced = batch.in_place and batch.end == self._log.synced
             self._log.batch_synced(batch)
-            if any(isinstance(operation, CreateSpare) for operation in batch.operations):
+            if batch.makes_spare:
                 self._on_spare(batch.spare_missing)
             self.kick()
-            self._on_synced(self._log.synced)
+            if not unsynced:
+                self._on_synced(self._log.synced)
+            self._sync_acks_later()
         elif _is_full(error) and isinstance(outcome.unperformed[0], CreateFile):
             self._change(DiskState.FULL)
             self._unperformed = outcome.unperformed
@@ -202,14 +237,14 @@ class DiskThread:
                 # The loop is closed; DiskThread.close reads the outcome itself.
                 continue
 
-    def _attempt(self, operations: list[Operation]) -> _Outcome:
+    def _attempt(self, operations: Sequence[Operation]) -> _Outcome:
         spare_missing = False
         for index, operation in enumerate(operations):
             try:
                 self._disk.perform(operation)
             except (OSError, MemoryError) as error:
                 if not (_is_full(error) and isinstance(operation, CreateSpare)):
-                    return _Outcome(operations[index:], error, spare_missing)
+                    return _Outcome(list(operations[index:]), error, spare_missing)
                 spare_missing = True
         return _Outcome([], None, spare_missing)
 

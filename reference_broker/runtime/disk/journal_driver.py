@@ -21,6 +21,7 @@ from reference_broker.runtime.disk.backlog import Backlog
 from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.runtime.disk.disk import DiskThread, open_store
 from reference_broker.runtime.disk.disk_space import DiskSpace
+from reference_broker.runtime.disk.loop_syncs import LoopSyncs
 from reference_broker.runtime.disk.rewriter import Rewriter
 from reference_broker.store import RecoveredLog
 from reference_broker.store.log.log import Log
@@ -206,6 +207,8 @@ class _Running:
             log,
             folder,
             loop.call_soon_threadsafe,
+            loop.call_later,
+            LoopSyncs(loop.time),
             self._synced,
             events.disk_failed,
             events.disk_full,

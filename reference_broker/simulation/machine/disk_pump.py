@@ -17,11 +17,16 @@ from reference_broker.store.disk.ports import (
     Sync,
     SyncDirectory,
 )
+from reference_broker.store.log.log import ACKS_UNSYNCED_S
 
 OPERATION_US = (10, 200)
 SYNC_US = (200, 8_000)
 SLOW_SYNC_US = (20_000, 400_000)
 SLOW_SYNC_CHANCE = 0.03
+AT_ONCE_CHANCE = 0.3
+"""Of a batch that the broker's loop may perform by itself, without another input in between."""
+
+ACKS_UNSYNCED_US = int(ACKS_UNSYNCED_S * 1_000_000)
 
 DRAIN_MAX = 10_000
 """Operations of a clean stop: a log that always has one more never comes to rest."""
@@ -47,18 +52,26 @@ class DiskPump:
     """One batch is on its way at a time; :meth:`kick` begins the next."""
 
     def __init__(
-        self, clock: SimulatedClock, random: Random, log: Log, disk: Disk, events: DiskEvents
+        self,
+        clock: SimulatedClock,
+        random: Random,
+        log: Log,
+        disk: Disk,
+        events: DiskEvents,
+        at_once_chance: float = AT_ONCE_CHANCE,
     ) -> None:
         self._clock = clock
         self._random = random
         self._log = log
         self._disk = disk
         self._events = events
+        self._at_once_chance = at_once_chance
         self._batch: Batch | None = None
         self._todo: deque[Operation] = deque()
         self._full = False
         self._stopped = False
         self._ticket = 0
+        self._sync_scheduled = False
 
     def kick(self) -> None:
         """Begin the next batch, if there is one. Cheap."""
@@ -71,7 +84,10 @@ class DiskPump:
             self._batch = self._log.take_batch()
             if self._batch is not None:
                 self._todo.extend(self._batch.operations)
-                self._schedule()
+                if self._batch.in_place and self._random.random() < self._at_once_chance:
+                    self._run_batch(self._batch)
+                else:
+                    self._schedule()
 
     def stop(self) -> None:
         """Perform nothing any more: the process is gone."""
@@ -81,17 +97,22 @@ class DiskPump:
         """Stop cleanly: perform everything now, and the mark of a clean stop. Returns true if that
         worked."""
         if not self._full:
-            self._run_batch()
+            self._run_all()
             self.kick()
-            self._run_batch()
+            self._run_all()
         if self._stopped or self._full:
             return False
         self._log.close()
         self.kick()
-        self._run_batch()
+        self._run_all()
         return not (self._stopped or self._full)
 
-    def _run_batch(self) -> None:
+    def _run_batch(self, batch: Batch) -> None:
+        """Perform all of it now."""
+        while self._batch is batch and not (self._full or self._stopped):
+            self._perform_next()
+
+    def _run_all(self) -> None:
         for _ in range(DRAIN_MAX):
             if self._batch is None or self._full or self._stopped:
                 return
@@ -143,8 +164,19 @@ class DiskPump:
     def _complete(self) -> None:
         batch, self._batch = self._batch, None
         assert batch is not None
+        unsynced = batch.in_place and batch.end == self._log.synced
         self._log.batch_synced(batch)
-        if any(isinstance(operation, CreateSpare) for operation in batch.operations):
+        if batch.makes_spare:
             self._events.spare_made(missing=batch.spare_missing)
         self.kick()
-        self._events.synced(self._log.synced)
+        if not unsynced:
+            self._events.synced(self._log.synced)
+        if self._log.sync_is_due and not self._sync_scheduled:
+            self._sync_scheduled = True
+            self._clock.after(ACKS_UNSYNCED_US, self._sync_acks)
+
+    def _sync_acks(self) -> None:
+        self._sync_scheduled = False
+        if not (self._stopped or self._full):
+            self._log.sync_soon()
+            self.kick()

@@ -18,6 +18,8 @@ from reference_broker.store.log.pages import Pages, discard_pages
 
 RESTART_US = (1_000, 1_000_000)
 CUT_IN_RECOVERY_CHANCE = 0.15
+BATCHES_PER_SEGMENT = 4
+"""Of the real log, too: batches are cut as often as segments are begun."""
 _TORN_MAX_BYTES = 4_096
 
 
@@ -91,7 +93,11 @@ class Machine:
         plan = self._plan
         try:
             discard_pages(self.disk)
-            log, recovered = open_log(self.disk, segment_bytes=plan.segment_bytes)
+            log, recovered = open_log(
+                self.disk,
+                segment_bytes=plan.segment_bytes,
+                batch_bytes=plan.segment_bytes // BATCHES_PER_SEGMENT,
+            )
         except PowerCut:
             self.cuts_in_recovery += 1
             self.crash_disk()

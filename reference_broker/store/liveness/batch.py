@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reference_broker.store.disk.ports import DeleteFile, Operation, RenameFile
+from reference_broker.store.disk.ports import CreateSpare, DeleteFile, Operation, RenameFile
 from reference_broker.store.format.segment import QUARANTINE_SUFFIX
 from reference_broker.store.liveness.liveness import SegmentUse
 
@@ -15,13 +14,23 @@ class Batch:
     """Disk operations that are performed together: all in their order, and then hand the batch back
     to ``Log.batch_synced``."""
 
-    operations: Sequence[Operation]
+    operations: list[Operation]
     end: int
-    """Every record below this position is on disk when all operations were performed."""
+    """Every record below this position is on disk when all operations were performed. Acks that
+    nobody waits for are written without a sync: then it is the end of the batch before."""
     removed: list[SegmentUse]
     """The segments that the operations delete, or put aside."""
+    size_bytes: int = 0
+    """Bytes of records that are written."""
+    in_place: bool = False
+    """Nothing but a file that is there already is written to and synced."""
     spare_missing: bool = False
     """Set by whoever performs the operations: a :class:`CreateSpare` found the disk full."""
+
+    @property
+    def makes_spare(self) -> bool:
+        """It is to make the spare segment, or a larger one."""
+        return any(isinstance(operation, CreateSpare) for operation in self.operations)
 
 
 def removal(use: SegmentUse) -> Operation:

@@ -154,9 +154,11 @@ class LogSpace:
         size_bytes = self._spare.ask(self._segment_bytes)
         return [CreateSpare(SPARE_FILE, size_bytes)] if size_bytes else []
 
-    def batch_synced(self, end: int, spare_missing: bool) -> None:
-        """The log is on disk up to ``end``: a segment that begins below it has its file."""
-        self._spare.answered(spare_missing)
+    def batch_synced(self, end: int, spare_missing: bool | None) -> None:
+        """The log is on disk up to ``end``: a segment that begins below it has its file.
+        ``spare_missing`` is ``None`` for a batch that was not to make the spare."""
+        if spare_missing is not None:
+            self._spare.answered(spare_missing)
         if self._awaited_base < end:
             self._awaited_base = -1
 

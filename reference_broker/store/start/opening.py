@@ -51,6 +51,7 @@ from reference_broker.store.format.trailer import encode_trailer
 from reference_broker.store.liveness.definitions import Definitions
 from reference_broker.store.log.free_space import RESERVED_BYTES
 from reference_broker.store.log.log import Log
+from reference_broker.store.log.segment_writer import BATCH_BYTES
 from reference_broker.store.start.recovered import LastSegment, RecoveredLog
 from reference_broker.store.start.recovery import recover
 
@@ -63,6 +64,7 @@ def open_log(
     *,
     checksum: ChecksumKind = PREFERRED,
     segment_bytes: int = SEGMENT_BYTES,
+    batch_bytes: int = BATCH_BYTES,
 ) -> tuple[Log, RecoveredLog]:
     """Everything on ``disk`` that was recovered is durable when this returns, and so is the new
     epoch. The caller then rebuilds its queues from the definitions, calls
@@ -95,15 +97,17 @@ def open_log(
         checksum=checksum,
         segment_bytes=segment_bytes,
         spare_bytes=spare_bytes,
+        batch_bytes=batch_bytes,
     )
-    batch = log.take_batch()
-    assert batch is not None
-    for operation in batch.operations:
-        if isinstance(operation, CreateSpare):
-            batch.spare_missing = not _has_room(disk, operation)
-        else:
-            disk.perform(operation)
-    log.batch_synced(batch)
+    while log.synced < log.tail:
+        batch = log.take_batch()
+        assert batch is not None
+        for operation in batch.operations:
+            if isinstance(operation, CreateSpare):
+                batch.spare_missing = not _has_room(disk, operation)
+            else:
+                disk.perform(operation)
+        log.batch_synced(batch)
     return log, recovered
 
 

@@ -15,9 +15,11 @@ from reference_broker.core.message.content import Content
 from reference_broker.errors import DataDirectoryLocked, DiskFailed, StoreError
 from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.runtime.disk.disk import TRANSITIONS, DiskState, DiskThread, open_store
+from reference_broker.runtime.disk.loop_syncs import SLOW_S, LoopSyncs
 from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
 from reference_broker.store import Disk, Log, Operation, RecoveredLog, open_log
 from reference_broker.store.disk.ports import CreateFile, CreateSpare, Sync, Write
+from reference_broker.store.log.log import ACKS_UNSYNCED_S
 
 WAIT_S = 20
 SMALL_SEGMENT = 1024
@@ -46,18 +48,25 @@ class GatedDisk(SimulatedDisk):
 class Loop:
     """Stands in for the event loop: callbacks from the disk thread wait until they are run."""
 
-    def __init__(self, log: Log, disk: Disk) -> None:
+    def __init__(self, log: Log, disk: Disk, *, takes_syncs: bool = False) -> None:
         self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self.log = log
         self.events: list[object] = []
         self.spares: list[bool] = []
         """For each time that one was to be made: was there no room?"""
         self.live: dict[int, Content] = {}
+        self.timers: list[tuple[float, Callable[[], None]]] = []
+        self.now_s = 0.0
+        self.loop_syncs = LoopSyncs(lambda: self.now_s)
+        if not takes_syncs:
+            self.loop_syncs.took(self.now_s - 1)  # a slow one: the clock stands still
         log.attach(self)
         self.thread = DiskThread(
             log,
             disk,
             self.calls.put,
+            self.call_later,
+            self.loop_syncs,
             on_synced=self.events.append,
             on_failed=self.events.append,
             on_full=lambda: self.events.append("full"),
@@ -80,6 +89,13 @@ class Loop:
                 bytes(len(found)),
                 None,
             )
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> None:
+        self.timers.append((seconds, callback))
+
+    def ack(self, sequence: int) -> None:
+        content = self.live.pop(sequence)
+        self.log.ack(7, sequence, content.position, content.stored)
 
     def run_one(self) -> None:
         self.calls.get(timeout=WAIT_S)()
@@ -297,7 +313,15 @@ def test_a_closed_loop_does_not_stop_the_thread() -> None:
         raise RuntimeError("Event loop is closed")
 
     thread = DiskThread(
-        log, disk, closed, lambda _: None, lambda _: None, lambda: None, lambda _: None
+        log,
+        disk,
+        closed,
+        lambda _, callback: callback(),
+        LoopSyncs(lambda: 0.0),
+        lambda _: None,
+        lambda _: None,
+        lambda: None,
+        lambda _: None,
     )
     log.define("key", b"value")
     thread.kick()
@@ -373,4 +397,102 @@ def test_one_sync_per_batch_and_file() -> None:
     loop.thread.kick()
     loop.settle()
     assert [type(each) for each in disk.performed[before:]] == [Write, Sync]
+    loop.thread.close()
+
+
+def synced_loop(*, takes_syncs: bool = True) -> tuple[Loop, GatedDisk]:
+    disk = GatedDisk()
+    log, _ = open_log(disk, segment_bytes=1 << 20)
+    loop = Loop(log, disk, takes_syncs=takes_syncs)
+    loop.publish(1)
+    loop.thread.kick()
+    loop.settle()
+    disk.performed.clear()
+    return loop, disk
+
+
+def test_the_loop_performs_a_small_batch_by_itself() -> None:
+    loop, _ = synced_loop()
+    assert loop.calls.empty()
+    assert loop.events == [loop.log.tail] == [loop.log.synced]
+    loop.publish(2, size=200_000)
+    loop.thread.kick()
+    assert loop.log.synced < loop.log.tail, "a large one is the thread's"
+    loop.settle()
+    assert loop.log.synced == loop.log.tail
+    loop.thread.close()
+
+
+def test_a_slow_sync_hands_the_next_ones_to_the_thread() -> None:
+    loop, disk = synced_loop()
+    perform = disk.perform
+
+    def slow(operation: Operation) -> None:
+        loop.now_s += SLOW_S
+        perform(operation)
+
+    disk.perform = slow  # type: ignore[method-assign]
+    loop.publish(2)
+    loop.thread.kick()
+    assert loop.log.synced == loop.log.tail
+    loop.publish(3)
+    loop.thread.kick()
+    assert loop.thread.state is DiskState.WRITING
+    loop.settle()
+    loop.thread.close()
+
+
+def test_a_failure_on_the_loop_is_one() -> None:
+    loop, disk = synced_loop()
+    disk.fail_at(2, errno.EIO)
+    loop.publish(2)
+    loop.thread.kick()
+    assert isinstance(loop.events[-1], DiskFailed)
+    assert loop.log.synced < loop.log.tail
+    loop.thread.close()
+
+
+@pytest.mark.parametrize("takes_syncs", [False, True])
+def test_acks_alone_are_written_and_synced_later(takes_syncs: bool) -> None:
+    loop, disk = synced_loop(takes_syncs=takes_syncs)
+    loop.ack(1)
+    synced = loop.log.synced
+    loop.thread.kick()
+    loop.settle()
+    assert [type(each) for each in disk.performed] == [Write]
+    assert loop.log.synced == synced < loop.log.tail
+    assert len(loop.events) == 1, "nothing was promised, and nobody is told"
+    [(seconds, later)] = loop.timers
+    assert seconds == ACKS_UNSYNCED_S
+    later()
+    loop.settle()
+    assert [type(each) for each in disk.performed] == [Write, Sync]
+    assert loop.events[-1] == loop.log.synced == loop.log.tail
+    loop.thread.close()
+
+
+def test_a_clean_stop_syncs_acks() -> None:
+    loop, disk = synced_loop()
+    loop.ack(1)
+    loop.thread.kick()
+    loop.thread.close()
+    disk.crash(Crash.DROP)
+    _, recovered = open_log(disk)
+    assert recovered.clean
+    assert sequences(recovered) == []
+    loop.timers[0][1]()  # late, and harmless
+
+
+def test_batches_that_were_cut_follow_each_other() -> None:
+    disk = GatedDisk()
+    log, _ = open_log(disk, segment_bytes=1 << 20, batch_bytes=1_000)
+    loop = Loop(log, disk)
+    for sequence in range(1, 50):
+        loop.publish(sequence, size=100)
+    loop.thread.kick()
+    loop.settle()
+    assert loop.log.synced == loop.log.tail
+    ends = [event for event in loop.events if isinstance(event, int)]
+    assert ends == sorted(set(ends))
+    assert len(loop.events) > 5
     loop.thread.close()

@@ -9,7 +9,7 @@ from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk.disk import Crash
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
-from reference_broker.simulation.machine.disk_pump import DiskPump
+from reference_broker.simulation.machine.disk_pump import ACKS_UNSYNCED_US, DiskPump
 from reference_broker.store import open_log
 
 A_WHILE_US = 60_000_000
@@ -19,14 +19,14 @@ SEGMENT_BYTES = 4_096
 class Rig:
     """A log on a disk, and what its pump reports."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_once_chance: float = 0.0) -> None:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
         self.log, _ = open_log(self.disk, segment_bytes=SEGMENT_BYTES)
         self.reports: list[str] = []
         self.index = QueueIndex()
         self.log.attach(self)
-        self.pump = DiskPump(self.clock, Random(1), self.log, self.disk, self)
+        self.pump = DiskPump(self.clock, Random(1), self.log, self.disk, self, at_once_chance)
 
     def publish(self, size: int = 10) -> None:
         content = Content(b"\x00\x01q", b"", bytes(size))
@@ -51,6 +51,32 @@ class Rig:
 
     def disk_failed(self) -> None:
         self.reports.append("failed")
+
+
+def test_a_batch_in_place_may_be_performed_at_once() -> None:
+    rig = Rig(at_once_chance=1.0)
+    rig.publish()
+    rig.pump.kick()
+    assert rig.reports == ["synced"]
+    assert rig.log.synced == rig.log.tail
+    rig.publish(SEGMENT_BYTES)
+    rig.pump.kick()
+    assert rig.log.synced < rig.log.tail, "a new segment is not"
+
+
+def test_acks_alone_are_synced_later() -> None:
+    rig = Rig(at_once_chance=1.0)
+    rig.publish()
+    rig.pump.kick()
+    sequence, _ = rig.index.take() or (0, False)
+    position, _, stored, _ = rig.index.entry(sequence)
+    rig.log.ack(1, sequence, position, stored)
+    rig.index.settle(sequence)
+    rig.pump.kick()
+    assert rig.reports == ["synced"]
+    assert rig.log.synced < rig.log.tail
+    rig.clock.run(rig.clock.now_us + ACKS_UNSYNCED_US)
+    assert rig.log.synced == rig.log.tail
 
 
 def test_a_batch_takes_time_and_is_reported_when_it_is_durable() -> None:

@@ -16,6 +16,7 @@ from functools import partial
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
+from reference_broker.runtime.net.acceptor import Acceptor, SocketAdmission
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.tls.handshake_slot import HandshakeSlot
@@ -37,9 +38,6 @@ say nothing."""
 
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
-
-ACCEPT_RETRY_S = 1.0
-"""Seconds to wait when a socket can't be accepted: the process has no descriptor left."""
 
 _log = logging.getLogger(__name__)
 
@@ -68,12 +66,18 @@ class TlsAcceptor:
         self._name = name
         self._context = context
         self._refusals = PacedLog(_log.warning, time.monotonic)
-        self._accepting: asyncio.Task[None] | None = None
+        self._accepting: Acceptor | None = None
         self._handshakes: set[asyncio.Task[None]] = set()
         self._by_address = OpenHandshakes(HANDSHAKES_PER_ADDRESS_MAX)
 
     def start(
-        self, address: Address, handshakes: OpenHandshakes, inside: Callable[[], asyncio.Protocol]
+        self,
+        address: Address,
+        admission: SocketAdmission,
+        handshakes: OpenHandshakes,
+        inside: Callable[[], asyncio.Protocol],
+        *,
+        is_management: bool = False,
     ) -> None:
         """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS. During the
         TLS handshake they are counted in ``handshakes``. Port 0 takes a free one. Raises
@@ -85,49 +89,32 @@ class TlsAcceptor:
         )
         listening.setblocking(False)
         self.port = listening.getsockname()[1]
-        self._accepting = asyncio.get_running_loop().create_task(
-            self._accept(listening, handshakes, inside), name=f"accept {self._name}"
+        self._accepting = Acceptor(
+            [listening],
+            admission,
+            partial(self._begin, handshakes, inside),
+            is_management=is_management,
         )
 
     async def stop(self) -> None:
         """Accept no more, and give up the handshakes that are under way. Idempotent."""
-        tasks = [*self._handshakes]
         if self._accepting is not None:
-            tasks.append(self._accepting)
+            self._accepting.stop()
             self._accepting = None
+        tasks = [*self._handshakes]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _accept(
-        self,
-        listening: socket.socket,
-        handshakes: OpenHandshakes,
-        inside: Callable[[], asyncio.Protocol],
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        with listening:
-            while True:
-                try:
-                    accepted, _ = await loop.sock_accept(listening)
-                except OSError as error:
-                    _log.error("%s: no socket can be accepted: %s", self._name, error)
-                    await asyncio.sleep(ACCEPT_RETRY_S)
-                    continue
-                self._begin(accepted, handshakes, inside)
-
     def _begin(
         self,
-        accepted: socket.socket,
         handshakes: OpenHandshakes,
         inside: Callable[[], asyncio.Protocol],
+        accepted: socket.socket,
+        peer: Peer,
     ) -> None:
         if len(self._handshakes) >= HANDSHAKES_MAX:
             self._refusals.line(f"{self._name}: too many TLS handshakes: a client is refused")
-            accepted.close()
-            return
-        peer = _peer_of(accepted)
-        if peer is None:
             accepted.close()
             return
         if not self._enter(peer, handshakes):
@@ -169,15 +156,6 @@ class TlsAcceptor:
 
     def _refused(self, peer: Peer, reason: str) -> None:
         self._refusals.line(f"{peer.host}:{peer.port} refused by {self._name}: {reason}")
-
-
-def _peer_of(accepted: socket.socket) -> Peer | None:
-    """The addresses of an accepted socket; ``None`` for a client that is gone again already."""
-    try:
-        remote, local = accepted.getpeername(), accepted.getsockname()
-    except OSError:
-        return None
-    return Peer(remote[0], remote[1], local[0], local[1])
 
 
 def _reason(error: OSError) -> str:

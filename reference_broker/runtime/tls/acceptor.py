@@ -1,7 +1,8 @@
 """A listening socket for clients that speak TLS: accept, handshake, and then the protocol inside.
 
-``create_server(ssl=...)`` would do it too, but it says nothing of a handshake that fails, and keeps
-one context for good. Here the context is asked for at each socket.
+``create_server(ssl=...)`` would do it too, but it says nothing of a handshake that fails, keeps one
+context for good, and has all handshakes at once. Here the context is asked for at each socket, and
+handshakes take turns (``paced_handshake.py``).
 """
 
 from __future__ import annotations
@@ -16,17 +17,12 @@ from functools import partial
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
+from reference_broker.http import TurnShare
 from reference_broker.runtime.net.acceptor import Acceptor, SocketAdmission
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.tls.handshake_slot import HandshakeSlot
-
-TLS_HANDSHAKE_S = 5.0
-"""Seconds from the accepted socket to the end of the TLS handshake (RabbitMQ's
-ssl_handshake_timeout). The protocol inside has its own time."""
-
-TLS_SHUTDOWN_S = 5.0
-"""Seconds for a client to answer the end of the encryption."""
+from reference_broker.runtime.tls.paced_handshake import TLS_HANDSHAKE_S, shake_hands
 
 HANDSHAKES_MAX = 1_024
 """Sockets in a TLS handshake at a time: each costs a millisecond of CPU and some 50 KiB before
@@ -57,13 +53,15 @@ _REASONS = {
 
 class TlsAcceptor:
     """Accepts clients that speak TLS, once it is started. ``name`` is for the log; ``context``
-    gives the settings for the next client. ``port`` is known from the start on, and kept over a
+    gives the settings for the next client; ``share`` has the places for steps of handshakes, which
+    all acceptors have together. ``port`` is known from the start on, and kept over a
     stop."""
 
     port: int | None = None
 
-    def __init__(self, name: str, context: Callable[[], ssl.SSLContext]) -> None:
+    def __init__(self, name: str, context: Callable[[], ssl.SSLContext], share: TurnShare) -> None:
         self._name = name
+        self._share = share
         self._context = context
         self._refusals = PacedLog(_log.warning, time.monotonic)
         self._accepting: Acceptor | None = None
@@ -143,13 +141,7 @@ class TlsAcceptor:
     async def _shake_hands(self, accepted: socket.socket, peer: Peer, slot: HandshakeSlot) -> None:
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-            await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: slot,
-                accepted,
-                ssl=self._context(),
-                ssl_handshake_timeout=TLS_HANDSHAKE_S,
-                ssl_shutdown_timeout=TLS_SHUTDOWN_S,
-            )
+            await shake_hands(accepted, self._context(), self._share, peer.origin, slot)
         except OSError as error:
             accepted.close()
             self._refused(peer, _reason(error))

@@ -27,8 +27,9 @@ class TlsListeners:
     def __init__(self, config: TlsConfig) -> None:
         self.config = config
         self._contexts = TlsContexts(config)
-        self._amqp = TlsAcceptor("AMQP over TLS", self._contexts.for_amqp)
-        self._https = TlsAcceptor("HTTPS", self._contexts.for_https)
+        share = TurnShare()
+        self._amqp = TlsAcceptor("AMQP over TLS", self._contexts.for_amqp, share)
+        self._https = TlsAcceptor("HTTPS", self._contexts.for_https, share)
         self._http: HttpServer | None = None
 
     @property

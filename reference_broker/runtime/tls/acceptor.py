@@ -74,11 +74,13 @@ class TlsAcceptor:
         admission: SocketAdmission,
         handshakes: OpenHandshakes,
         inside: Callable[[], asyncio.Protocol],
+        trusts: Callable[[asyncio.Protocol], bool] = lambda _: False,
         *,
         is_management: bool = False,
     ) -> None:
-        """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS. During the
-        TLS handshake they are counted in ``handshakes``. Port 0 takes a free one. Raises
+        """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS, and
+        ``trusts`` it once its client has logged in. During the TLS handshake they are counted in
+        ``handshakes``. Port 0 takes a free one. Raises
         ``OSError`` for an address that can't be had."""
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         port = address.port if self.port is None else self.port
@@ -90,7 +92,7 @@ class TlsAcceptor:
         self._accepting = Acceptor(
             [listening],
             admission,
-            partial(self._begin, handshakes, inside),
+            partial(self._begin, handshakes, inside, trusts),
             is_management=is_management,
         )
 
@@ -108,6 +110,7 @@ class TlsAcceptor:
         self,
         handshakes: OpenHandshakes,
         inside: Callable[[], asyncio.Protocol],
+        trusts: Callable[[asyncio.Protocol], bool],
         accepted: socket.socket,
         peer: Peer,
     ) -> None:
@@ -121,7 +124,7 @@ class TlsAcceptor:
             )
             accepted.close()
             return
-        slot = HandshakeSlot(peer, handshakes, inside, partial(self._refused, peer))
+        slot = HandshakeSlot(peer, handshakes, inside, partial(self._refused, peer), trusts)
         handshake = asyncio.get_running_loop().create_task(
             self._shake_hands(accepted, peer, slot), name=f"handshake {self._name}"
         )

@@ -27,14 +27,22 @@ class HandshakeSlot(asyncio.Protocol):
         handshakes: OpenHandshakes,
         inside: Callable[[], asyncio.Protocol],
         refused: Callable[[str], None],
+        trusts: Callable[[asyncio.Protocol], bool] = lambda _: False,
     ) -> None:
         self._peer = peer
         self._handshakes = handshakes
         self._inside = inside
         self._refused = refused
         self._is_counted = True
+        self._trusts = trusts
+        self._protocol: asyncio.Protocol | None = None
         self._early = b""
         self._is_lost = False
+
+    @property
+    def is_trusted(self) -> bool:
+        """True when ``trusts`` the protocol inside, which has begun."""
+        return self._protocol is not None and self._trusts(self._protocol)
 
     def leave(self) -> None:
         """Give the slot back. Idempotent."""
@@ -52,7 +60,7 @@ class HandshakeSlot(asyncio.Protocol):
             self._refused(str(error))
             cast(asyncio.Transport, transport).abort()
             return
-        protocol = self._inside()
+        self._protocol = protocol = self._inside()
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
         early, self._early = self._early, b""

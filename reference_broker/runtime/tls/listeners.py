@@ -11,6 +11,7 @@ from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.http import HttpServer, ListenerTls, Listening, TurnShare
 from reference_broker.runtime.net.acceptor import SocketAdmission
 from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.net.connection_protocol import has_logged_in
 from reference_broker.runtime.tls.acceptor import TlsAcceptor
 from reference_broker.runtime.tls.config import TlsConfig, TlsVersion, Verify
 from reference_broker.runtime.tls.contexts import TlsContexts
@@ -49,7 +50,7 @@ class TlsListeners:
         """Accept AMQP, on the port of the last time if there was one. Raises ``OSError``. Does
         nothing where only HTTPS is wanted."""
         if self.config.amqp is not None:
-            self._amqp.start(self.config.amqp, admission, handshakes, inside)
+            self._amqp.start(self.config.amqp, admission, handshakes, inside, has_logged_in)
 
     async def stop_amqp(self) -> None:
         """Accept no more AMQP; connections that are open stay. Idempotent."""

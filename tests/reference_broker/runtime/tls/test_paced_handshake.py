@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import uvloop
 from mqkit.testing.certificates import Authority
 from reference_broker.http import TurnShare
 from reference_broker.runtime.tls import paced_handshake
-from reference_broker.runtime.tls.paced_handshake import HandshakeGate, shake_hands
+from reference_broker.runtime.tls.paced_handshake import TlsGate, shake_hands
 
 pytestmark = pytest.mark.anyio
 
@@ -35,13 +36,13 @@ class Tls(asyncio.BufferedProtocol):
         self.turns = turns
         self.data = bytearray()
         self.lost = False
-        self._buffer = bytearray(64)
+        self.buffer = bytearray(64)
 
     def get_buffer(self, sizehint: int) -> bytearray:
-        return self._buffer
+        return self.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data += self._buffer[:nbytes]
+        self.data += self.buffer[:nbytes]
         self.turns.append(0)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -74,10 +75,28 @@ class Transport(asyncio.Transport):
         return self.closing
 
 
+class Inside(asyncio.Protocol):
+    def __init__(self) -> None:
+        self.is_trusted = False
+        self.received = b""
+        self.transport: asyncio.BaseTransport | None = None
+        self.complete = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "write")
+        transport.write(b"welcome")
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        if len(self.received) == 100_005:
+            self.complete.set()
+
+
 async def test_one_socket_a_turn() -> None:
     share, steps = TurnShare(), list[int]()
     tls = [Tls(steps) for _ in range(20)]
-    gates = [HandshakeGate(Transport(each), share, f"10.0.0.{n % 3}") for n, each in enumerate(tls)]
+    gates = [TlsGate(Transport(each), share, f"10.0.0.{n % 3}") for n, each in enumerate(tls)]
     for gate in gates:
         gate.data_received(b"hello")
     seen = [0]
@@ -92,7 +111,7 @@ async def test_nothing_is_read_while_octets_wait_and_nothing_is_lost() -> None:
     share = TurnShare()
     tls = Tls([])
     transport = Transport(tls)
-    gate = HandshakeGate(transport, share, "10.0.0.1")
+    gate = TlsGate(transport, share, "10.0.0.1")
     assert transport.protocol is gate
     gate.data_received(b"a" * 1_000)
     gate.data_received(b"b")
@@ -101,17 +120,61 @@ async def test_nothing_is_read_while_octets_wait_and_nothing_is_lost() -> None:
         await asyncio.sleep(0)
     assert tls.data == b"a" * 1_000 + b"b"
     assert transport.reads
+    inside = Inside()
+    gate.stands(transport, inside)
     gate.data_received(b"c")
-    gate.open()
+    assert not tls.data.endswith(b"c")
+    inside.is_trusted = True
+    gate.data_received(b"d")
     assert transport.protocol is tls
-    assert tls.data.endswith(b"bc")
+    assert tls.data.endswith(b"bcd")
+    assert transport.reads
+
+
+async def test_records_go_in_portions_until_the_client_is_trusted() -> None:
+    share, steps = TurnShare(), list[int]()
+    tls = Tls(steps)
+    tls.buffer = bytearray(1 << 18)
+    transport = Transport(tls)
+    gate = TlsGate(transport, share, "10.0.0.1")
+    inside = Inside()
+    gate.stands(transport, inside)
+    records = (b"\x17\x03\x03\x00\x16" + bytes(22)) * 2_000
+    gate.data_received(records)
+    sizes = [0]
+    while len(tls.data) < len(records):
+        await share.turn("10.0.0.2")
+        sizes.append(len(tls.data))
+        transport.reads = True  # TLS may do that
+    assert max(after - before for before, after in pairwise(sizes)) <= 2_048
+    assert tls.data == records
+
+
+async def test_nothing_is_handed_on_while_the_protocol_inside_does_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(paced_handshake, "UNREAD_LOOK_S", 0)
+    tls = Tls([])
+    transport, encrypted = Transport(tls), Transport(tls)
+    share = TurnShare()
+    gate = TlsGate(transport, share, "10.0.0.1")
+    gate.stands(encrypted, Inside())
+    encrypted.reads = False
+    gate.data_received(b"hello")
+    for _ in range(10):
+        await share.turn()
+    assert tls.data == b""
+    encrypted.reads = True
+    for _ in range(10):
+        await share.turn()
+    assert tls.data == b"hello"
 
 
 async def test_a_socket_that_is_lost_while_its_octets_wait() -> None:
     share = TurnShare()
     tls = Tls([])
     transport = Transport(tls)
-    gate = HandshakeGate(transport, share, "10.0.0.1")
+    gate = TlsGate(transport, share, "10.0.0.1")
     gate.data_received(b"hello")
     transport.closing = True
     gate.connection_lost(None)
@@ -119,23 +182,6 @@ async def test_a_socket_that_is_lost_while_its_octets_wait() -> None:
         await asyncio.sleep(0)
     assert tls.lost
     assert tls.data == b""
-
-
-class Inside(asyncio.Protocol):
-    def __init__(self) -> None:
-        self.received = b""
-        self.transport: asyncio.BaseTransport | None = None
-        self.complete = asyncio.Event()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = transport
-        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "write")
-        transport.write(b"welcome")
-
-    def data_received(self, data: bytes) -> None:
-        self.received += data
-        if len(self.received) == 100_005:
-            self.complete.set()
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from reference_broker.core.access.passwords import (
     is_affordable,
     verify_password,
 )
-from reference_broker.runtime.process.fair_queue import FairQueue
+from reference_broker.core.base.fair_queue import FairQueue
 from reference_broker.runtime.process.worker import Worker
 
 TIME_COST = 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_broker.runtime.process.fair_queue import FairQueue
+from reference_broker.core.base.fair_queue import FairQueue
 
 
 def queue_of(*items: str) -> FairQueue[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from http import HTTPStatus
 from typing import Generic, TypeVar
 
@@ -66,9 +66,13 @@ def named_vhosts(broker: Broker, request: Request) -> list[VHost]:
     return [broker.vhosts[name]] if name in broker.vhosts else []
 
 
-def placed(vhosts: Iterable[VHost], of: Callable[[VHost], Iterable[Item]]) -> list[Placed[Item]]:
-    """Every object that ``of`` gives for each virtual host."""
-    return [Placed(vhost, item) for vhost in vhosts for item in of(vhost)]
+def placed(
+    vhosts: Iterable[VHost], of: Callable[[VHost], Collection[Item]]
+) -> Iterator[Placed[Item]]:
+    """Every object that ``of`` gives for each virtual host, which is asked at once, so it must give
+    what stands still: a copy. The objects may be taken in portions."""
+    held = [(vhost, of(vhost)) for vhost in vhosts]
+    return (Placed(vhost, item) for vhost, items in held for item in items)
 
 
 def exchange_name(request: Request, parameter: str) -> str:
@@ -105,6 +109,7 @@ class VHosts:
             row_of,
             lambda vhost: vhost.name,
             order=lambda vhost: vhost.name,
+            is_there=lambda vhost: vhost.name in totals and broker.vhosts.get(vhost.name) is vhost,
         )
 
     async def show(self, request: Request) -> Response:

@@ -54,9 +54,9 @@ class Definitions:
         """Everything as of this moment: see :mod:`~reference_broker.http.definitions.export`."""
         broker = self._host.broker
         if "vhost" in request.path_params:
-            pieces = exported_vhost(vhost_of(broker, request))
+            pieces = exported_vhost(vhost_of(broker, request), request)
         else:
-            pieces = exported(broker)
+            pieces = exported(broker, request)
         return StreamingResponse(pieces, headers=NO_CACHE, media_type=MEDIA_TYPE)
 
     async def load(self, request: Request) -> Response:

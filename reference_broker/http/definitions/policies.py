@@ -13,18 +13,16 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.policy.global_parameters import (
     MAX_GLOBAL_PARAMETERS,
     GlobalParameterRefused,
-    GlobalParameters,
     check_global_parameter,
 )
-from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.policy.policy import Policy, PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
 from reference_broker.core.vhost.policies import MAX_POLICIES
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.definitions.access import LIMITS_COMPONENT
 from reference_broker.http.definitions.file import Faults, ItemFault, rows, shown, text_of
-from reference_broker.http.policies.global_parameters import global_parameter_row
 from reference_broker.http.policies.parameters import operator_policy_value
-from reference_broker.http.policies.policies import policies_of, policy_row, policy_value
+from reference_broker.http.policies.policies import policy_value
 from reference_broker.http.request.answer import ApiError, Row
 
 SECTIONS = ("policies", "parameters", "global_parameters")
@@ -137,24 +135,11 @@ def _faults_of_number(items: Iterable[_PolicyItem], vhosts: Mapping[str, VHost])
 # Out
 
 
-def exported_policies(vhosts: list[VHost]) -> Row:
-    """The sections ``policies`` and ``parameters`` of a file."""
+def operator_policy_row(policy: Policy, vhost: str) -> Row:
+    """An operator policy in the section ``parameters`` of a file."""
     return {
-        "parameters": [
-            {
-                "value": policy_value(each.item),
-                "vhost": each.vhost.name,
-                "component": PolicyKind.OPERATOR.value,
-                "name": each.item.name,
-            }
-            for each in policies_of(vhosts, PolicyKind.OPERATOR)
-        ],
-        "policies": [
-            policy_row(each.item, each.vhost.name) for each in policies_of(vhosts, PolicyKind.USER)
-        ],
+        "value": policy_value(policy),
+        "vhost": vhost,
+        "component": PolicyKind.OPERATOR.value,
+        "name": policy.name,
     }
-
-
-def exported_global_parameters(parameters: GlobalParameters) -> Row:
-    """The section ``global_parameters`` of a file."""
-    return {"global_parameters": [global_parameter_row(item) for item in parameters.items()]}

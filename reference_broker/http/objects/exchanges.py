@@ -21,7 +21,7 @@ from reference_broker.core.vhost.traffic import Traffic, count_routed
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ReplyCode
 from reference_broker.http.access.vhosts import Placed, exchange_name, placed, vhost_of, vhosts_of
-from reference_broker.http.objects.bindings import bindings_from, listable_row
+from reference_broker.http.objects.bindings import bindings_from, is_bound, listable_row
 from reference_broker.http.objects.declaring import (
     arguments_of,
     check_name,
@@ -40,7 +40,7 @@ from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
 from reference_broker.http.request.turn_share import next_turn
 from reference_broker.http.rows.message import header_of, payload_pieces, properties_from_json
-from reference_broker.http.rows.rendering import binding_row, exchange_row
+from reference_broker.http.rows.rendering import exchange_row
 from reference_broker.http.rows.statistics import Spans, Statistics
 
 PUBLISH_KEYS = ("routing_key", "properties", "payload", "payload_encoding")
@@ -84,7 +84,7 @@ class Exchanges:
 
     async def index(self, request: Request) -> Response:
         exchanges = placed(
-            vhosts_of(self._host.broker, request), lambda vhost: vhost.exchanges.values()
+            vhosts_of(self._host.broker, request), lambda vhost: list(vhost.exchanges.values())
         )
         spans = Spans.parse(request.query_params)
 
@@ -100,6 +100,7 @@ class Exchanges:
             row_of,
             lambda each: each.item.name,
             order=lambda each: (each.vhost.name, each.item.name),
+            is_there=lambda each: each.vhost.exchanges.get(each.item.name) is each.item,
         )
 
     async def show(self, request: Request) -> Response:
@@ -156,15 +157,19 @@ class Exchanges:
         """Bindings whose source is the exchange; none for an exchange that is not there."""
         name = request.path_params["vhost"]
         vhost = self._host.broker.vhosts.get(name)
-        found = [] if vhost is None else bindings_from(vhost, exchange_name(request, "exchange"))
-        return await listed(request, found, lambda binding: listable_row(binding, name))
+        if vhost is None:
+            return json_response([])
+        found = placed([vhost], lambda _: bindings_from(vhost, exchange_name(request, "exchange")))
+        return await listed(request, found, listable_row, is_there=is_bound)
 
     async def bindings_to(self, request: Request) -> Response:
         """Bindings whose destination is the exchange; none for an exchange that is not there."""
         name, exchange = request.path_params["vhost"], exchange_name(request, "exchange")
         vhost = self._host.broker.vhosts.get(name)
-        found = [] if vhost is None else vhost.bindings_to(exchange, is_queue=False)
-        return await listed(request, found, lambda binding: binding_row(binding, name))
+        if vhost is None:
+            return json_response([])
+        found = placed([vhost], lambda _: vhost.bindings_to(exchange, is_queue=False))
+        return await listed(request, found, listable_row, is_there=is_bound)
 
     async def publish(self, request: Request) -> Response:
         """Publish one message, as an AMQP client would with ``mandatory`` and a confirm: answered

@@ -15,7 +15,8 @@ from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.traffic import Traffic
 from reference_broker.errors import AmqpError, ReplyCode
-from reference_broker.http.access.vhosts import vhost_of, vhosts_of
+from reference_broker.http.access.vhosts import placed, vhost_of, vhosts_of
+from reference_broker.http.objects.bindings import is_bound, listable_row
 from reference_broker.http.objects.declaring import (
     arguments_of,
     check_name,
@@ -25,7 +26,13 @@ from reference_broker.http.objects.declaring import (
     vhost_to_change,
     wants,
 )
-from reference_broker.http.request.answer import ApiError, Row, bad_request, not_found
+from reference_broker.http.request.answer import (
+    ApiError,
+    Row,
+    bad_request,
+    json_response,
+    not_found,
+)
 from reference_broker.http.request.authentication import not_authorised
 from reference_broker.http.request.authorization import access_of, entered, require_access
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
@@ -34,7 +41,6 @@ from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
 from reference_broker.http.rows.message import message_row
 from reference_broker.http.rows.rendering import (
-    binding_row,
     plain_queue_row,
     queue_detail_row,
     queue_row,
@@ -99,11 +105,9 @@ class Queues:
 
     async def index(self, request: Request) -> Response:
         node = self._host.node().name
-        queues = [
-            queue
-            for vhost in vhosts_of(self._host.broker, request)
-            for queue in vhost.queues.values()
-        ]
+        queues = placed(
+            vhosts_of(self._host.broker, request), lambda vhost: list(vhost.queues.values())
+        )
         spans = Spans.parse(request.query_params)
         totals = request.query_params.get("enable_queue_totals") == "true"
 
@@ -114,10 +118,11 @@ class Queues:
 
         return await listed(
             request,
-            queues,
+            (each.item for each in queues),
             row_of,
             lambda queue: queue.name,
             order=lambda queue: (queue.env.vhost_name, queue.name),
+            is_there=lambda queue: not queue.deleted,
         )
 
     async def show(self, request: Request) -> Response:
@@ -178,8 +183,11 @@ class Queues:
         """The bindings to the queue; none for a queue that is not there."""
         name = request.path_params["vhost"]
         vhost = self._host.broker.vhosts.get(name)
-        to = [] if vhost is None else vhost.bindings_to(request.path_params["queue"], is_queue=True)
-        return await listed(request, to, lambda binding: binding_row(binding, name))
+        if vhost is None:
+            return json_response([])
+        queue = request.path_params["queue"]
+        to = placed([vhost], lambda _: vhost.bindings_to(queue, is_queue=True))
+        return await listed(request, to, listable_row, is_there=is_bound)
 
     async def get(self, request: Request) -> Response:
         """Show messages from the head. An answer with messages that are removed leaves when that is

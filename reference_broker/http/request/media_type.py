@@ -28,7 +28,7 @@ class Takes(Enum):
     OF_TOOLS = "JSON, whatever a tool calls it"
     JSON = "JSON under its own name"
     DEFINITIONS = "JSON, or a form with a file"
-    FORM = "a form"
+    ANYTHING = "whatever it is: the path looks itself"
 
 
 _STRICT = {
@@ -39,14 +39,13 @@ _STRICT = {
     "/api/definitions": Takes.DEFINITIONS,
     "/api/definitions/*": Takes.DEFINITIONS,
     "/api/all-configuration": Takes.DEFINITIONS,
-    "/api/login": Takes.FORM,
+    "/api/login": Takes.ANYTHING,
 }
 """The paths on which RabbitMQ is strict (3.10.8, tried one by one)."""
 
 _TAKEN = {
     Takes.JSON: (JSON,),
     Takes.DEFINITIONS: (JSON, MULTIPART),
-    Takes.FORM: (FORM,),
 }
 
 
@@ -57,7 +56,7 @@ def taken_at(route: str) -> Takes:
 
 def is_taken(takes: Takes, method: str, content_type: str | None) -> bool:
     """True if a request with that ``Content-Type`` header is read; ``None`` is one without."""
-    if method not in _METHODS_WITH_A_BODY:
+    if takes is Takes.ANYTHING or method not in _METHODS_WITH_A_BODY:
         return True
     media_type = None if content_type is None else media_type_of(content_type)
     if takes is Takes.OF_TOOLS:

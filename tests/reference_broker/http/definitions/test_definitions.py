@@ -22,6 +22,7 @@ from reference_broker.store import Log
 
 pytestmark = pytest.mark.anyio
 
+JSON_TYPE = {"content-type": "application/json"}
 ALL = "/api/definitions"
 DEFAULT = "/api/definitions/%2F"
 FREE = Address("127.0.0.1", 0)
@@ -222,10 +223,13 @@ async def test_only_administrators(shell: Shell) -> None:
 async def test_what_is_no_file(shell: Shell) -> None:
     async with shell.client() as client:
         for body in (b"nope", b"[]", b"5", b"[" * 100_000):
-            assert (await client.post(ALL, content=body)).status_code == 400
+            answer = await client.post(ALL, content=body, headers=JSON_TYPE)
+            assert answer.status_code == 400
         for nothing in (b"", b"{}"):
-            assert (await client.post(ALL, content=nothing)).status_code == 204
-        large = await client.post(ALL, content=b" " * (DEFINITIONS_BYTES_MAX + 1))
+            assert (await client.post(ALL, content=nothing, headers=JSON_TYPE)).status_code == 204
+        large = await client.post(
+            ALL, content=b" " * (DEFINITIONS_BYTES_MAX + 1), headers=JSON_TYPE
+        )
         assert large.status_code == 413
         for method in ("GET", "POST"):
             unknown = await client.request(method, "/api/definitions/nope", json={})

@@ -121,6 +121,23 @@ async def skip(request: Request, items: Iterator[object], count: int) -> None:
             await portion.end()
 
 
+async def stepped(request: Request, steps: Iterator[object]) -> None:
+    """Take all of the steps, each as much work as a row."""
+    portion = Portion(request)
+    for _ in steps:
+        if portion.spend(ROW_ENTRIES):
+            await portion.end()
+
+
+async def taken_apart(request: Request, lists: Iterable[list[Any]]) -> None:
+    """Empty lists that nobody needs any more. To free a million objects at once takes as long as a
+    collection of garbage."""
+    for each in lists:
+        while each:
+            del each[-ENTRIES:]
+            await next_turn(request)
+
+
 async def encoded_rows(
     request: Request,
     items: Iterable[Item],

@@ -42,6 +42,12 @@ def broker() -> Broker:
     return Broker(MemoryJournal(), UserStore(), version="1")
 
 
+def read(body: Any, vhost: str | None, broker: Broker) -> PolicyDefinitions:
+    found = PolicyDefinitions(vhost, broker.vhosts, broker)
+    list(found.read(body))
+    return found
+
+
 async def out(broker: Broker) -> dict[str, Any]:
     pieces = exported(broker, Request({"type": "http"}))
     found = json.loads(b"".join([piece async for piece in pieces]))
@@ -50,33 +56,29 @@ async def out(broker: Broker) -> dict[str, Any]:
 
 @pytest.mark.anyio
 async def test_they_come_out_as_they_went_in(broker: Broker) -> None:
-    file = PolicyDefinitions(FILE, None, broker.vhosts, broker)
+    file = read(FILE, None, broker)
     assert file.faults == []
     assert not broker.vhosts["/"].policies.of(PolicyKind.USER)
-    file.apply()
+    list(file.apply())
     assert await out(broker) == FILE
     tail = broker.journal.tail
-    again = PolicyDefinitions(
-        {"policies": [POLICY], "parameters": [OPERATOR]}, None, broker.vhosts, broker
-    )
-    again.apply()
+    again = read({"policies": [POLICY], "parameters": [OPERATOR]}, None, broker)
+    list(again.apply())
     assert broker.journal.tail == tail
 
 
 @pytest.mark.anyio
 async def test_what_is_there_is_overwritten(broker: Broker) -> None:
-    PolicyDefinitions(FILE, None, broker.vhosts, broker).apply()
+    list(read(FILE, None, broker).apply())
     changed = {**POLICY, "priority": 9}
-    PolicyDefinitions(
-        {"policies": [changed], "global_parameters": []}, None, broker.vhosts, broker
-    ).apply()
+    list(read({"policies": [changed], "global_parameters": []}, None, broker).apply())
     assert await out(broker) == {**FILE, "policies": [changed]}
 
 
 def test_a_file_of_one_virtual_host_goes_into_any(broker: Broker) -> None:
     broker.add_vhost("other")
-    file = PolicyDefinitions(FILE, "other", broker.vhosts, broker)
-    file.apply()
+    file = read(FILE, "other", broker)
+    list(file.apply())
     assert not broker.vhosts["/"].policies.of(PolicyKind.USER)
     assert [policy.name for policy in broker.vhosts["other"].policies.of(PolicyKind.USER)] == ["p"]
 
@@ -84,9 +86,9 @@ def test_a_file_of_one_virtual_host_goes_into_any(broker: Broker) -> None:
 def test_what_says_which_cluster_it_was_is_not_taken(broker: Broker) -> None:
     names = ("internal_cluster_id", "cluster_name")
     rows = [{"name": name, "value": "x"} for name in names]
-    file = PolicyDefinitions({"global_parameters": rows}, None, broker.vhosts, broker)
+    file = read({"global_parameters": rows}, None, broker)
     assert file.faults == []
-    file.apply()
+    list(file.apply())
     assert broker.global_parameters.items() == [("cluster_name", "x")]
 
 
@@ -131,7 +133,7 @@ def test_what_says_which_cluster_it_was_is_not_taken(broker: Broker) -> None:
     ],
 )
 def test_faults_have_names(broker: Broker, file: Any, fault: str) -> None:
-    (found,) = PolicyDefinitions(file, None, broker.vhosts, broker).faults
+    (found,) = read(file, None, broker).faults
     assert found.startswith(fault)
 
 

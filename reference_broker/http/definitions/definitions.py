@@ -23,6 +23,7 @@ from reference_broker.http.definitions.access import SECTIONS, AccessDefinitions
 from reference_broker.http.definitions.export import exported, exported_vhost
 from reference_broker.http.definitions.file import Faults, Steps
 from reference_broker.http.definitions.rehearsal import Rehearsal
+from reference_broker.http.definitions.upload import Upload
 from reference_broker.http.request.answer import (
     MEDIA_TYPE,
     NO_CACHE,
@@ -34,6 +35,7 @@ from reference_broker.http.request.answer import (
 from reference_broker.http.request.body import parsed_object, read_bytes
 from reference_broker.http.request.core_input import CoreInputs
 from reference_broker.http.request.host import Host
+from reference_broker.http.request.media_type import JSON, MULTIPART, media_type_of
 from reference_broker.http.request.portions import stepped, taken_apart
 from reference_broker.http.request.turn_share import next_turn
 
@@ -74,16 +76,20 @@ class Definitions:
     async def load(self, request: Request) -> Response:
         """Declare everything of a file that this broker does not have; answered when it is on disk.
         The same file once more changes nothing. 204 as RabbitMQ; 200 and their names where items
-        were skipped (see :attr:`Rehearsal.skipped`).
+        were skipped (see :attr:`Rehearsal.skipped`); 303 to where a form wants it.
 
         Raises :exc:`ApiError`: 400 with the names of all that can't be, and then nothing was done;
         409 with the names of what somebody else's change prevented while the import was made.
         """
-        content = await read_bytes(request, DEFINITIONS_BYTES_MAX)
+        content, redirect = await _file_of(request)
         body = await parsed_object(request, content, DEFINITIONS_VALUES_MAX)
         del content
         try:
-            return await self._load(request, body)
+            answer = await self._load(request, body)
+            if redirect is not None:
+                headers = {"location": redirect}
+                return Response(status_code=HTTPStatus.SEE_OTHER, headers=headers)
+            return answer
         finally:
             await taken_apart(request, [rows for rows in body.values() if isinstance(rows, list)])
 
@@ -158,6 +164,19 @@ class Definitions:
             for name, user in access.users.items()
             if user.password is not None
         }
+
+
+async def _file_of(request: Request) -> tuple[bytes, str | None]:
+    """The file in a request, by itself or in a form, and where the form sends the browser
+    afterwards."""
+    content = await read_bytes(request, DEFINITIONS_BYTES_MAX)
+    content_type = request.headers.get("content-type", JSON)
+    if media_type_of(content_type) != MULTIPART:
+        return content, None
+    upload = Upload(content_type)
+    for _ in upload.read(content):
+        await next_turn(request)
+    return upload.file, upload.redirect
 
 
 def _went_on(steps: Steps) -> bool:

@@ -121,11 +121,11 @@ async def skip(request: Request, items: Iterator[object], count: int) -> None:
             await portion.end()
 
 
-async def stepped(request: Request, steps: Iterator[object]) -> None:
-    """Take all of the steps, each as much work as a row."""
+async def stepped(request: Request, steps: Iterator[object], entries: int = ROW_ENTRIES) -> None:
+    """Take all of the steps, each of which counts for so many entries."""
     portion = Portion(request)
     for _ in steps:
-        if portion.spend(ROW_ENTRIES):
+        if portion.spend(entries):
             await portion.end()
 
 

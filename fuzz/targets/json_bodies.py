@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from typing import Any
 
 from fuzz.target import Target
@@ -22,15 +23,23 @@ def check(data: bytes) -> None:
     except ApiError:
         return
     vhosts = LoneBroker().broker.vhosts
-    imported = TopologyImport(DefinitionsFile.parse(body, "/"), vhosts)
+    imported = TopologyImport(_file(body, "/"), vhosts)
+    deque(imported.rehearse(), maxlen=0)
     if not imported.faults:
-        imported.apply(vhosts)
-    DefinitionsFile.parse(body, None)
+        deque(imported.apply(vhosts), maxlen=0)
+        assert not imported.overtaken
+    _file(body, None)
     try:
         payload = payload_from_json(body.get("payload"), body.get("payload_encoding"))
         header_of(properties_from_json(body.get("properties")), payload)
     except ApiError:
         return
+
+
+def _file(body: dict[str, Any], vhost: str | None) -> DefinitionsFile:
+    file = DefinitionsFile()
+    deque(file.read(body, vhost), maxlen=0)
+    return file
 
 
 def seeds() -> list[bytes]:

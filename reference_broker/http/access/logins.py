@@ -14,6 +14,7 @@ from reference_broker.http.request.authentication import login_failed
 from reference_broker.http.request.authorization import Needs, admitted
 from reference_broker.http.request.body import read_bytes
 from reference_broker.http.request.host import Host
+from reference_broker.http.request.media_type import FORM, media_type_of
 
 FORM_BYTES_MAX = 4_096
 """Bytes of a form with a name and a password, percent-encoded."""
@@ -29,7 +30,8 @@ class Logins:
 
     async def login(self, request: Request) -> Response:
         """Check the ``username`` and ``password`` of a form: 200 if they are right, and the user
-        may use the management API. Raises :exc:`ApiError` 401 otherwise.
+        may use the management API; 415 if they came under another type. Raises :exc:`ApiError` 401
+        otherwise.
 
         RabbitMQ sets a cookie with both in it, for its own page alone. None is set here: the page
         needs none, and a password in a cookie goes to every port of the host.
@@ -39,6 +41,8 @@ class Logins:
             raise login_failed()
         name, password = fields
         await admitted(self._host.broker, request, Needs.MANAGEMENT, (name, password))
+        if media_type_of(request.headers.get("content-type", "")) != FORM:
+            return Response(status_code=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         return json_response("ok")
 
     async def attempts(self, request: Request) -> Response:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from http import HTTPStatus
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.access.permission import TopicPermission
+from reference_broker.core.access.permission import Permission, TopicPermission
 from reference_broker.core.base.pattern import BadPattern
 from reference_broker.core.broker import Broker
 from reference_broker.http.access.user_request import invalid_pattern, permission_of, text_in
@@ -18,25 +19,32 @@ from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns
 
 
-def permission_rows(broker: Broker, user: str | None = None, vhost: str | None = None) -> list[Row]:
-    """The permissions of a user, or in a virtual host, or all."""
-    return [
-        {"user": name, "vhost": place}
-        | dict(zip(("configure", "write", "read"), permission.texts(), strict=True))
+def permission_rows(
+    broker: Broker, user: str | None = None, vhost: str | None = None
+) -> Iterator[Row]:
+    """The permissions of a user, or in a virtual host, or all. They may be taken in portions."""
+    return (
+        permission_row(place, name, permission)
         for place, name, permission in broker.access.permissions()
         if user in (None, name) and vhost in (None, place)
-    ]
+    )
+
+
+def permission_row(vhost: str, user: str, permission: Permission) -> Row:
+    configure, write, read = permission.texts()
+    return {"user": user, "vhost": vhost, "configure": configure, "write": write, "read": read}
 
 
 def topic_permission_rows(
     broker: Broker, user: str | None = None, vhost: str | None = None
-) -> list[Row]:
-    """The topic permissions of a user, or in a virtual host, or all."""
-    return [
+) -> Iterator[Row]:
+    """The topic permissions of a user, or in a virtual host, or all. They may be taken in
+    portions."""
+    return (
         {"user": name, "vhost": place, "exchange": exchange} | permission._asdict()
         for place, name, exchange, permission in broker.access.topic_permissions()
         if user in (None, name) and vhost in (None, place)
-    ]
+    )
 
 
 class Permissions:
@@ -55,10 +63,10 @@ class Permissions:
 
     async def show(self, request: Request) -> Response:
         vhost, user = _names(request)
-        rows = permission_rows(self._host.broker, user, vhost)
-        if not rows:
+        permission = self._host.broker.access.permission(user, vhost)
+        if permission is None:
             raise not_found()
-        return shown_columns(request, rows[0])
+        return shown_columns(request, permission_row(vhost, user, permission))
 
     async def put(self, request: Request) -> Response:
         """Set a user's patterns: 201 for the first, 204 in place of others."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from http import HTTPStatus
 from typing import Generic, TypeVar
 
@@ -21,9 +21,10 @@ from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_ob
 from reference_broker.http.request.core_input import CoreInputs
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
-from reference_broker.http.rows.measures import totals_of
+from reference_broker.http.request.portions import stepped
 from reference_broker.http.rows.rendering import vhost_row
 from reference_broker.http.rows.statistics import Spans, Statistics
+from reference_broker.http.rows.totals import TOTALS_ENTRIES, Totals, VHostTotals
 
 DEFAULT_EXCHANGE_ALIAS = "amq.default"
 """The name in paths of the exchange without a name."""
@@ -66,15 +67,26 @@ def named_vhosts(broker: Broker, request: Request) -> list[VHost]:
     return [broker.vhosts[name]] if name in broker.vhosts else []
 
 
-def placed(vhosts: Iterable[VHost], of: Callable[[VHost], Iterable[Item]]) -> list[Placed[Item]]:
-    """Every object that ``of`` gives for each virtual host."""
-    return [Placed(vhost, item) for vhost in vhosts for item in of(vhost)]
+def placed(
+    vhosts: Iterable[VHost], of: Callable[[VHost], Collection[Item]]
+) -> Iterator[Placed[Item]]:
+    """Every object that ``of`` gives for each virtual host, which is asked at once, so it must give
+    what stands still: a copy. The objects may be taken in portions."""
+    held = [(vhost, of(vhost)) for vhost in vhosts]
+    return (Placed(vhost, item) for vhost, items in held for item in items)
 
 
 def exchange_name(request: Request, parameter: str) -> str:
     """The name of the exchange in the path."""
     name: str = request.path_params[parameter]
     return DEFAULT_EXCHANGE if name == DEFAULT_EXCHANGE_ALIAS else name
+
+
+async def totals_for(request: Request, broker: Broker) -> dict[str, VHostTotals]:
+    """The sums of every virtual host, read in portions."""
+    totals = Totals(broker)
+    await stepped(request, totals.read(), TOTALS_ENTRIES)
+    return totals.by_vhost
 
 
 class VHosts:
@@ -90,7 +102,7 @@ class VHosts:
         node = self._host.node().name
         broker = self._host.broker
         among = named_vhosts if is_monitoring(user_of(request)) else vhosts_of
-        totals = totals_of(broker)
+        totals = await totals_for(request, broker)
         spans = Spans.parse(request.query_params)
 
         def row_of(vhost: VHost) -> Row:
@@ -105,11 +117,14 @@ class VHosts:
             row_of,
             lambda vhost: vhost.name,
             order=lambda vhost: vhost.name,
+            is_there=lambda vhost: vhost.name in totals and broker.vhosts.get(vhost.name) is vhost,
         )
 
     async def show(self, request: Request) -> Response:
         vhost = vhost_of(self._host.broker, request)
-        totals = totals_of(self._host.broker)[vhost.name]
+        totals = (await totals_for(request, self._host.broker)).get(vhost.name)
+        if totals is None:
+            raise not_found()
         row = vhost_row(vhost, self._host.node().name)
         spans = Spans.parse(request.query_params)
         return shown_columns(request, self._statistics.of_vhost(row, vhost, totals, spans))

@@ -22,7 +22,7 @@ from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.access.user_request import UserRequest, checked_name, permission_of
 from reference_broker.http.access.vhost_request import vhost_info
-from reference_broker.http.definitions.file import Faults, ItemFault, rows, shown, text_of
+from reference_broker.http.definitions.file import Faults, ItemFault, Steps, rows, shown, text_of
 from reference_broker.http.request.answer import ApiError, Row
 from reference_broker.http.request.limit_value import limits_of
 
@@ -39,8 +39,9 @@ LIMITS_NAME = "limits"
 
 @dataclass(slots=True)
 class AccessDefinitions:
-    """Virtual hosts, users, permissions and limits that a file wants. Ask for ``faults``; if there
-    are none, call :meth:`apply` in an input of the core."""
+    """Virtual hosts, users, permissions and limits that a file wants. Take the steps of
+    :meth:`read`, and ask for ``faults``; if there are none, take those of :meth:`apply` in inputs
+    of the core."""
 
     faults: Faults = field(default_factory=list)
     _broker: Broker = field(kw_only=True)
@@ -49,34 +50,31 @@ class AccessDefinitions:
     _permissions: list[tuple[str, str, Permission]] = field(default_factory=list)
     _topics: list[tuple[str, str, str, TopicPermission]] = field(default_factory=list)
 
-    @classmethod
-    def parse(cls, body: Row, broker: Broker, vhost: str | None) -> AccessDefinitions:
+    def read(self, body: Row, vhost: str | None) -> Steps:
         """Read the sections of a file. With ``vhost`` the file is for that virtual host: of all
         this only its limits count."""
-        found = cls(_broker=broker)
         if vhost is None:
-            found._each(body, "vhosts", "name", found._take_vhost)
-            found._each(body, "users", "name", found._take_user)
-            found._each(body, "permissions", "user", found._take_permission)
-            found._each(body, "topic_permissions", "user", found._take_topic_permission)
-        found._each(body, "parameters", "component", lambda row: found._take_limits(row, vhost))
-        return found
+            yield from self._each(body, "vhosts", "name", self._take_vhost)
+            yield from self._each(body, "users", "name", self._take_user)
+            yield from self._each(body, "permissions", "user", self._take_permission)
+            yield from self._each(body, "topic_permissions", "user", self._take_topic_permission)
+        yield from self._each(
+            body, "parameters", "component", lambda row: self._take_limits(row, vhost)
+        )
 
-    def new_vhosts(self) -> dict[str, VHost]:
+    def new_vhosts(self) -> Iterator[VHost]:
         """An empty stand-in for each virtual host that the file would make."""
-        return {
-            name: VHost(
-                name,
-                journal=MemoryJournal(),
-                moment=Moment(),
-                deadlines=Deadlines(),
-                ids=Ids(0),
-            )
-            for name in self._vhosts
-            if name not in self._broker.vhosts
-        }
+        for name in self._vhosts:
+            if name not in self._broker.vhosts:
+                yield VHost(
+                    name,
+                    journal=MemoryJournal(),
+                    moment=Moment(),
+                    deadlines=Deadlines(),
+                    ids=Ids(0),
+                )
 
-    def apply(self, hashes: Mapping[str, PasswordHash]) -> None:
+    def apply(self, hashes: Mapping[str, PasswordHash]) -> Steps:
         """Make everything: virtual hosts, users, then what speaks of both. ``hashes`` are those of
         the ``users`` with a password in plain text."""
         broker, access = self._broker, self._broker.access
@@ -84,24 +82,39 @@ class AccessDefinitions:
             existing = broker.vhosts.get(name)
             if existing is None or existing.info != info:
                 broker.add_vhost(name, info)
+            yield
         for name, user in self.users.items():
             known = broker.users.get(name)
             hashed = hashes[name] if user.password is not None else user.hashed
             wanted = (hashed, user.tags, dict(user.limits))
             if known is None or (known.password, known.tags, dict(known.limits)) != wanted:
                 access.put_user(name, *wanted)
+            yield
         for name, vhost, permission in self._permissions:
             held = access.permission(name, vhost)
+            if not self._has(name, vhost):
+                continue
             if held is None or held.texts() != permission.texts():
                 access.set_permission(name, vhost, permission)
+            yield
         for name, vhost, exchange, topic in self._topics:
+            if not self._has(name, vhost):
+                continue
             if access.topic_permission(name, vhost, exchange) != topic:
                 access.set_topic_permission(name, vhost, exchange, topic)
+            yield
+
+    def _has(self, user: str, vhost: str) -> bool:
+        """False for what somebody has deleted between two steps."""
+        return user in self._broker.users and vhost in self._broker.vhosts
 
     # Reading
 
-    def _each(self, body: Row, section: str, name: str, take: Callable[[Row], None]) -> None:
+    def _each(self, body: Row, section: str, name: str, take: Callable[[Row], None]) -> Steps:
         for number, row in rows(body, section, self.faults):
+            yield
+            if row is None:
+                continue
             label = shown(row[name]) if isinstance(row.get(name), str) else f"item {number}"
             try:
                 with _as_faults():
@@ -165,7 +178,7 @@ class AccessDefinitions:
 
 def has_passwords(body: Row) -> bool:
     """True if a user's password stands in the file in plain text. False also where ``users`` is no
-    list of users: :meth:`AccessDefinitions.parse` says what is wrong with it."""
+    list of users: :meth:`AccessDefinitions.read` says what is wrong with it."""
     users = body.get("users")
     return isinstance(users, list) and any(
         isinstance(row, dict) and row.get("password") for row in users

@@ -7,7 +7,10 @@ that is there with other properties, a binding to nothing), this one refuses the
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Mapping
 from http import HTTPStatus
+from itertools import islice
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -18,25 +21,36 @@ from reference_broker.http.access.password_hashing import hashed_for
 from reference_broker.http.access.vhosts import vhost_of
 from reference_broker.http.definitions.access import SECTIONS, AccessDefinitions, has_passwords
 from reference_broker.http.definitions.export import exported, exported_vhost
-from reference_broker.http.definitions.file import DefinitionsFile, Faults
-from reference_broker.http.definitions.policies import PolicyDefinitions
-from reference_broker.http.definitions.topology_import import TopologyImport
-from reference_broker.http.definitions.unsupported import unsupported_faults
+from reference_broker.http.definitions.file import Faults, Steps
+from reference_broker.http.definitions.rehearsal import Rehearsal
+from reference_broker.http.definitions.upload import Upload
 from reference_broker.http.request.answer import (
     MEDIA_TYPE,
     NO_CACHE,
+    ApiError,
     Row,
     bad_request,
     json_response,
 )
-from reference_broker.http.request.body import read_object
+from reference_broker.http.request.body import parsed_object, read_bytes
 from reference_broker.http.request.core_input import CoreInputs
 from reference_broker.http.request.host import Host
+from reference_broker.http.request.media_type import JSON, MULTIPART, media_type_of
+from reference_broker.http.request.portions import stepped, taken_apart
+from reference_broker.http.request.turn_share import next_turn
 
 DEFINITIONS_BYTES_MAX = 16 * MIB
-"""Bytes of a file: about a hundred thousand objects. An import is one input of the core, so that
-nobody sees half of it, and the loop stands still meanwhile: some seconds for a file of this
-size."""
+"""Bytes of a file: about a hundred thousand objects."""
+
+DEFINITIONS_VALUES_MAX = 4_000_000
+"""Values of a file, with members' names: a hundred thousand objects of forty."""
+
+REHEARSALS_MAX = 3
+"""Rehearsals in portions. When others have overtaken the last of them, too, the next one is done
+within one input: an import among many declarations comes to an end."""
+
+INPUT_STEPS = 100
+"""Objects that are made in one input of the core: about 2.5 ms."""
 
 FAULTS_SHOWN_MAX = 20
 """Refused items that an answer names; the number of the rest is told."""
@@ -54,49 +68,94 @@ class Definitions:
         """Everything as of this moment: see :mod:`~reference_broker.http.definitions.export`."""
         broker = self._host.broker
         if "vhost" in request.path_params:
-            pieces = exported_vhost(vhost_of(broker, request))
+            pieces = exported_vhost(vhost_of(broker, request), request)
         else:
-            pieces = exported(broker)
+            pieces = exported(broker, request)
         return StreamingResponse(pieces, headers=NO_CACHE, media_type=MEDIA_TYPE)
 
     async def load(self, request: Request) -> Response:
         """Declare everything of a file that this broker does not have; answered when it is on disk.
         The same file once more changes nothing. 204 as RabbitMQ; 200 and their names where items
-        were skipped (see :class:`DefinitionsFile`).
+        were skipped (see :attr:`Rehearsal.skipped`); 303 to where a form wants it.
 
-        Raises :exc:`ApiError`: 400 with the names of all that can't be, and then nothing was done.
+        Raises :exc:`ApiError`: 400 with the names of all that can't be, and then nothing was done;
+        409 with the names of what somebody else's change prevented while the import was made.
         """
-        body = await read_object(request, (), bytes_max=DEFINITIONS_BYTES_MAX)
+        content, redirect = await _file_of(request)
+        body = await parsed_object(request, content, DEFINITIONS_VALUES_MAX)
+        del content
+        try:
+            answer = await self._load(request, body)
+            if redirect is not None:
+                headers = {"location": redirect}
+                return Response(status_code=HTTPStatus.SEE_OTHER, headers=headers)
+            return answer
+        finally:
+            await taken_apart(request, [rows for rows in body.values() if isinstance(rows, list)])
+
+    async def _load(self, request: Request, body: Row) -> Response:
         broker = self._host.broker
         vhost = vhost_of(broker, request).name if "vhost" in request.path_params else None
-        unsupported = unsupported_faults(body)
-        hashes = await self._hashes(body, vhost)
-        with self._inputs.begin(request) as broker:
-            access = AccessDefinitions.parse(body, broker, vhost)
-            file = DefinitionsFile.parse(body, vhost)
-            vhosts = {**broker.vhosts, **access.new_vhosts()}
-            policies = PolicyDefinitions(body, vhost, vhosts, broker)
-            loading = TopologyImport(file, vhosts)
-            faults = [*unsupported, *access.faults, *policies.faults, *loading.faults]
-            if faults:
-                raise bad_request(_told(faults))
-            access.apply(hashes)
-            policies.apply()
-            loading.apply(broker.vhosts)
-        await self._inputs.on_disk()
-        skipped = file.skipped
+        hashes = await self._hashes(request, body, vhost)
+        rehearsals = 0
+        while True:
+            rehearsal = Rehearsal(body, broker, vhost)
+            rehearsals += 1
+            try:
+                if rehearsals <= REHEARSALS_MAX:
+                    await stepped(request, rehearsal.read())
+                if await self._made(
+                    request, rehearsal, hashes, at_once=rehearsals > REHEARSALS_MAX
+                ):
+                    break
+            finally:
+                await stepped(request, rehearsal.release())
+        skipped = rehearsal.skipped
         if vhost is not None:
             skipped += [section for section in SECTIONS if body.get(section)]
         if skipped:
             return json_response({"skipped": skipped})
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
-    async def _hashes(self, body: Row, vhost: str | None) -> dict[str, PasswordHash]:
-        """Hashes of the new passwords, by user. Made before the input: only a file with passwords
-        in plain text has any, and each takes its time."""
+    async def _made(
+        self,
+        request: Request,
+        rehearsal: Rehearsal,
+        hashes: Mapping[str, PasswordHash],
+        *,
+        at_once: bool,
+    ) -> bool:
+        """Make what was rehearsed, in portions; with ``at_once`` the rehearsal is still to be done.
+        False if it was overtaken: then nothing is done."""
+        making = rehearsal.apply(hashes)
+        with self._inputs.begin(request):
+            if at_once:
+                deque(rehearsal.read(), maxlen=0)
+            if rehearsal.is_overtaken:
+                return False
+            if faults := rehearsal.faults:
+                raise bad_request(_told("nothing was imported", faults))
+            # From here to the last step, others who declare in these virtual hosts are to wait.
+            is_made = _went_on(making)
+        while not is_made:
+            await next_turn(request)
+            with self._inputs.go_on():
+                is_made = _went_on(making)
+        await self._inputs.on_disk()
+        if overtaken := rehearsal.overtaken:
+            told = _told("others changed something meanwhile; all was imported but", overtaken)
+            raise ApiError(HTTPStatus.CONFLICT, "overtaken", told)
+        return True
+
+    async def _hashes(
+        self, request: Request, body: Row, vhost: str | None
+    ) -> dict[str, PasswordHash]:
+        """Hashes of the new passwords, by user. Made before the rehearsal: only a file with
+        passwords in plain text has any, and each takes its time."""
         if not has_passwords(body):
             return {}
-        access = AccessDefinitions.parse(body, self._host.broker, vhost)
+        access = AccessDefinitions(_broker=self._host.broker)
+        await stepped(request, access.read(body, vhost))
         if access.faults:
             return {}
         passwords = self._host.broker.users.passwords
@@ -107,8 +166,26 @@ class Definitions:
         }
 
 
-def _told(faults: Faults) -> str:
+async def _file_of(request: Request) -> tuple[bytes, str | None]:
+    """The file in a request, by itself or in a form, and where the form sends the browser
+    afterwards."""
+    content = await read_bytes(request, DEFINITIONS_BYTES_MAX)
+    content_type = request.headers.get("content-type", JSON)
+    if media_type_of(content_type) != MULTIPART:
+        return content, None
+    upload = Upload(content_type)
+    for _ in upload.read(content):
+        await next_turn(request)
+    return upload.file, upload.redirect
+
+
+def _went_on(steps: Steps) -> bool:
+    """Take a portion of the steps. True when there are no more."""
+    return sum(1 for _ in islice(steps, INPUT_STEPS)) < INPUT_STEPS
+
+
+def _told(what: str, faults: Faults) -> str:
     text = "; ".join(faults[:FAULTS_SHOWN_MAX])
     rest = len(faults) - FAULTS_SHOWN_MAX
     more = f"; and {rest} more" if rest > 0 else ""
-    return f"nothing was imported: {text}{more}"
+    return f"{what}: {text}{more}"

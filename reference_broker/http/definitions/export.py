@@ -1,4 +1,4 @@
-"""The definitions of a broker as a file in RabbitMQ's format, a slice at a time.
+"""The definitions of a broker as a file in RabbitMQ's format, a portion at a time.
 
 A user whose hash is argon2id is known to a RabbitMQ that imports the file, and can't log in there
 until it is given a password: RabbitMQ has no such algorithm.
@@ -6,16 +6,19 @@ until it is given a password: RabbitMQ has no such algorithm.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
+
+from starlette.requests import Request
 
 from reference_broker.core.base.names import RESERVED_PREFIX
 from reference_broker.core.base.vhost_info import UNDEFINED
 from reference_broker.core.broker import Broker
 from reference_broker.core.connection.handshake import PRODUCT, RABBITMQ_VERSION
 from reference_broker.core.exchange.binding import Binding
-from reference_broker.core.exchange.exchange import Exchange
+from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange
+from reference_broker.core.policy.policy import Policy, PolicyKind
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.topology import survives_restart
 from reference_broker.core.vhost.vhost import VHost
@@ -23,56 +26,61 @@ from reference_broker.http.access.permissions import permission_rows, topic_perm
 from reference_broker.http.access.users import user_row
 from reference_broker.http.access.vhosts import Placed, placed
 from reference_broker.http.definitions.access import LIMITS_COMPONENT, LIMITS_NAME
-from reference_broker.http.definitions.policies import (
-    exported_global_parameters,
-    exported_policies,
-)
+from reference_broker.http.definitions.policies import operator_policy_row
+from reference_broker.http.objects.bindings import is_bound
+from reference_broker.http.policies.global_parameters import global_parameter_row
+from reference_broker.http.policies.policies import policy_rank, policy_row
 from reference_broker.http.request.answer import Row, encode
 from reference_broker.http.request.json_value import json_value
-from reference_broker.http.request.listing import SLICE_ROWS
+from reference_broker.http.request.portions import encoded_rows, everything, in_order
 from reference_broker.http.rows.rendering import binding_row, exchange_row
 
 
 class _Section(NamedTuple):
-    """A list of the file that is rendered a slice at a time."""
+    """A list of the file, which is rendered in portions."""
 
     name: str
-    subjects: Sequence[Any]
+    subjects: Iterable[Any]
     render: Callable[[Any], Row]
+    is_there: Callable[[Any], bool] = everything
+    order: Callable[[Any], Any] | None = None
 
 
-def exported(broker: Broker) -> AsyncIterator[bytes]:
-    """All of the broker, as of this moment: every definition that a restart would find, and
-    transient exchanges."""
-    return _pieces(_head(broker), _sections(list(broker.vhosts.values()), without=_OF_NO_FILE))
-
-
-def exported_vhost(vhost: VHost) -> AsyncIterator[bytes]:
-    """One virtual host, as of this moment. Its items don't name it, so that the file fits any
-    other."""
-    head: Row = {"rabbit_version": RABBITMQ_VERSION, **_parameters_and_policies([vhost])}
-    return _pieces(head, _sections([vhost], without=("vhost", *_OF_NO_FILE)))
-
-
-_OF_NO_FILE = ("properties_key",)
-"""Columns of listings that files do not have."""
-
-
-def _head(broker: Broker) -> Row:
-    """The sections before the large ones."""
-    users = sorted(broker.users.all(), key=lambda user: user.name)
-    return {
+def exported(broker: Broker, request: Request) -> AsyncIterator[bytes]:
+    """All of the broker, as of this moment and without what goes meanwhile: every definition that a
+    restart would find, and transient exchanges."""
+    head: Row = {
         "rabbit_version": RABBITMQ_VERSION,
         "rabbitmq_version": RABBITMQ_VERSION,
         "product_name": PRODUCT,
         "product_version": broker.version,
-        "users": [user_row(user) for user in users],
-        "vhosts": [_vhost_row(vhost) for vhost in broker.vhosts.values()],
-        "permissions": permission_rows(broker),
-        "topic_permissions": topic_permission_rows(broker),
-        **exported_global_parameters(broker.global_parameters),
-        **_parameters_and_policies(list(broker.vhosts.values())),
     }
+    vhosts = list(broker.vhosts.values())
+    users = sorted(broker.users.all(), key=lambda user: user.name)
+    sections = [
+        _Section("users", users, user_row),
+        _Section("vhosts", vhosts, _vhost_row),
+        _Section("permissions", permission_rows(broker), _itself),
+        _Section("topic_permissions", topic_permission_rows(broker), _itself),
+        _Section("global_parameters", broker.global_parameters.items(), global_parameter_row),
+        *_parameters_and_policies(vhosts),
+        *_objects(vhosts, without=_OF_NO_FILE),
+    ]
+    return _pieces(request, head, sections)
+
+
+def exported_vhost(vhost: VHost, request: Request) -> AsyncIterator[bytes]:
+    """One virtual host, as of this moment and without what goes meanwhile. Its items don't name it,
+    so that the file fits any other."""
+    sections = [
+        *_parameters_and_policies([vhost]),
+        *_objects([vhost], without=("vhost", *_OF_NO_FILE)),
+    ]
+    return _pieces(request, {"rabbit_version": RABBITMQ_VERSION}, sections)
+
+
+_OF_NO_FILE = ("properties_key",)
+"""Columns of listings that files do not have."""
 
 
 def _vhost_row(vhost: VHost) -> Row:
@@ -86,26 +94,33 @@ def _vhost_row(vhost: VHost) -> Row:
     return row
 
 
-def _parameters_and_policies(vhosts: list[VHost]) -> Row:
-    sections = exported_policies(vhosts)
-    return {**sections, "parameters": [*_limits(vhosts), *sections["parameters"]]}
-
-
-def _limits(vhosts: Iterable[VHost]) -> list[Row]:
-    """The limits of virtual hosts, which RabbitMQ has among the parameters."""
+def _parameters_and_policies(vhosts: list[VHost]) -> list[_Section]:
+    """The limits of virtual hosts, which RabbitMQ has among the parameters, and policies."""
+    operators = placed(vhosts, lambda vhost: vhost.policies.of(PolicyKind.OPERATOR))
+    limits = [vhost for vhost in vhosts if vhost.info.limits]
     return [
-        {
-            "component": LIMITS_COMPONENT,
-            "name": LIMITS_NAME,
-            "vhost": vhost.name,
-            "value": dict(vhost.info.limits),
-        }
-        for vhost in vhosts
-        if vhost.info.limits
+        _Section("parameters", [*limits, *sorted(operators, key=policy_rank)], _parameter_row),
+        _Section(
+            "policies",
+            placed(vhosts, lambda vhost: vhost.policies.of(PolicyKind.USER)),
+            lambda each: policy_row(each.item, each.vhost.name),
+            order=policy_rank,
+        ),
     ]
 
 
-def _sections(vhosts: list[VHost], *, without: Sequence[str]) -> list[_Section]:
+def _parameter_row(parameter: VHost | Placed[Policy]) -> Row:
+    if isinstance(parameter, Placed):
+        return operator_policy_row(parameter.item, parameter.vhost.name)
+    return {
+        "component": LIMITS_COMPONENT,
+        "name": LIMITS_NAME,
+        "vhost": parameter.name,
+        "value": dict(parameter.info.limits),
+    }
+
+
+def _objects(vhosts: list[VHost], *, without: Sequence[str]) -> list[_Section]:
     def rendered(render: Callable[[Any, str], Row]) -> Callable[[Placed[Any]], Row]:
         return lambda each: {
             name: value
@@ -114,32 +129,46 @@ def _sections(vhosts: list[VHost], *, without: Sequence[str]) -> list[_Section]:
         }
 
     return [
-        _Section("queues", placed(vhosts, _queues), rendered(_queue_row)),
-        _Section("exchanges", placed(vhosts, _exchanges), rendered(exchange_row)),
-        _Section("bindings", placed(vhosts, _bindings), rendered(binding_row)),
+        _Section("queues", placed(vhosts, _queues), rendered(_queue_row), _has_queue),
+        _Section("exchanges", placed(vhosts, _exchanges), rendered(exchange_row), _has_exchange),
+        _Section("bindings", placed(vhosts, _bindings), rendered(binding_row), _has_binding),
     ]
 
 
 def _exchanges(vhost: VHost) -> list[Exchange]:
-    """All exchanges but the broker's own: every broker has those."""
-    return [
-        exchange
-        for exchange in vhost.exchanges.values()
-        if exchange.name and not exchange.name.startswith(RESERVED_PREFIX)
-    ]
+    return list(vhost.exchanges.values())
 
 
 def _queues(vhost: VHost) -> list[Queue]:
-    return [queue for queue in vhost.queues.values() if _is_exported(queue)]
+    return list(vhost.queues.values())
 
 
-def _bindings(vhost: VHost) -> Iterable[Binding]:
-    """The bindings that somebody has made, as far as both ends are in the file or everywhere."""
-    for exchange in vhost.exchanges.values():
-        for binding in exchange.bindings.values():
-            to_queue = binding.destination_is_queue
-            if not to_queue or _is_exported(vhost.queues[binding.destination]):
-                yield binding
+def _bindings(vhost: VHost) -> list[Binding]:
+    """The bindings that somebody has made."""
+    held = [list(exchange.bindings.values()) for exchange in vhost.exchanges.values()]
+    return list(chain.from_iterable(held))
+
+
+def _has_exchange(each: Placed[Exchange]) -> bool:
+    """True for an exchange that is there and not the broker's own: every broker has those."""
+    exchange = each.item
+    return (
+        exchange.name != DEFAULT_EXCHANGE
+        and not exchange.name.startswith(RESERVED_PREFIX)
+        and each.vhost.exchanges.get(exchange.name) is exchange
+    )
+
+
+def _has_queue(each: Placed[Queue]) -> bool:
+    return not each.item.deleted and _is_exported(each.item)
+
+
+def _has_binding(each: Placed[Binding]) -> bool:
+    """True for a binding whose ends are both in the file or everywhere."""
+    binding = each.item
+    if not is_bound(each):
+        return False
+    return not binding.destination_is_queue or _is_exported(each.vhost.queues[binding.destination])
 
 
 def _is_exported(queue: Queue) -> bool:
@@ -157,15 +186,24 @@ def _queue_row(queue: Queue, vhost: str) -> Row:
     }
 
 
-async def _pieces(head: Row, sections: Iterable[_Section]) -> AsyncIterator[bytes]:
-    """The JSON object in pieces. The loop has its turn between slices."""
+async def _pieces(
+    request: Request, head: Row, sections: Iterable[_Section]
+) -> AsyncIterator[bytes]:
+    """The JSON object in pieces, a portion of work for each."""
     yield encode(head)[:-1]
     for section in sections:
-        before = b"," + encode(section.name) + b":["
-        for start in range(0, len(section.subjects), SLICE_ROWS):
-            subjects = section.subjects[start : start + SLICE_ROWS]
-            yield before + encode([section.render(subject) for subject in subjects])[1:-1]
-            before = b","
-            await asyncio.sleep(0)
-        yield b"]" if section.subjects else before + b"]"
+        yield b"," + encode(section.name) + b":["
+        subjects = section.subjects
+        if section.order is not None:
+            subjects = await in_order(request, subjects, section.order)
+        before = b""
+        async for rows in encoded_rows(request, subjects, section.render, section.is_there):
+            if rows:
+                yield before + b",".join(rows)
+                before = b","
+        yield b"]"
     yield b"}"
+
+
+def _itself(row: Row) -> Row:
+    return row

@@ -1,4 +1,4 @@
-"""A definitions file, read: the exchanges, queues and bindings that it wants. Pure.
+"""A definitions file, read: the exchanges, queues and bindings that it wants. Pure; an item a step.
 
 The format is RabbitMQ's (rabbitmq.com/docs/definitions): a JSON object of sections, each a list
 of objects. Reading stops at nothing: every item that can't be used becomes a fault with its name.
@@ -17,6 +17,10 @@ from reference_broker.http.request.answer import Row
 
 Faults: TypeAlias = list[str]
 """Faults of a file's items, a text each that begins with the item's name."""
+
+Steps: TypeAlias = Iterator[None]
+"""Work on a file that its caller takes step by step, in portions: a step is an item of the file.
+The work is done when there are no more steps."""
 
 CLASSIC = QueueType.CLASSIC.value
 _TYPE = "x-queue-type"
@@ -82,6 +86,7 @@ class BindingItem(NamedTuple):
 
 
 Item = TypeVar("Item", ExchangeItem, QueueItem, BindingItem)
+_Named = TypeVar("_Named", QueueItem, BindingItem)
 
 
 @dataclass(slots=True)
@@ -99,27 +104,33 @@ class DefinitionsFile:
     faults: Faults = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
-    @classmethod
-    def parse(cls, body: Row, vhost: str | None) -> DefinitionsFile:
+    def read(self, body: Row, vhost: str | None) -> Steps:
         """Read the sections of a file. With ``vhost`` everything goes there, whatever the items say
         (as RabbitMQ does it); without, each item has to name its own."""
-        faults: Faults = []
-        queues = _items(body, "queues", "queue", vhost, _queue, faults)
-        bindings = _items(body, "bindings", "binding", vhost, _binding, faults)
-        skipped = [queue.label for queue in queues if queue.is_server_named]
-        skipped += [binding.label for binding in bindings if binding.is_server_named]
-        return cls(
-            _items(body, "exchanges", "exchange", vhost, _exchange, faults),
-            [queue for queue in queues if not queue.is_server_named],
-            [binding for binding in bindings if not binding.is_server_named],
-            faults,
-            skipped,
-        )
+        faults = self.faults
+        for queue in _items(body, "queues", "queue", vhost, _queue, faults):
+            if queue is not None:
+                self._keep(queue, self.queues)
+            yield
+        for binding in _items(body, "bindings", "binding", vhost, _binding, faults):
+            if binding is not None:
+                self._keep(binding, self.bindings)
+            yield
+        for exchange in _items(body, "exchanges", "exchange", vhost, _exchange, faults):
+            if exchange is not None:
+                self.exchanges.append(exchange)
+            yield
+
+    def _keep(self, item: _Named, items: list[_Named]) -> None:
+        if item.is_server_named:
+            self.skipped.append(item.label)
+        else:
+            items.append(item)
 
 
-def rows(body: Row, section: str, faults: Faults) -> Iterator[tuple[int, Row]]:
+def rows(body: Row, section: str, faults: Faults) -> Iterator[tuple[int, Row | None]]:
     """The objects of a section with their numbers from 1; none where the file has no such section.
-    An item that is no object is a fault."""
+    An item that is no object is a fault, and ``None``."""
     found = body.get(section, [])
     if not isinstance(found, list):
         faults.append(f"{section}: {shown(found)} is not a list")
@@ -129,6 +140,7 @@ def rows(body: Row, section: str, faults: Faults) -> Iterator[tuple[int, Row]]:
             yield number, row
         else:
             faults.append(f"{section}, item {number}: {shown(row)} is not an object")
+            yield number, None
 
 
 def text_of(row: Row, name: str) -> str:
@@ -155,14 +167,16 @@ def _items(
     vhost: str | None,
     read: Callable[[Row, str], Item],
     faults: Faults,
-) -> list[Item]:
-    items = []
+) -> Iterator[Item | None]:
+    """The items of a section, and ``None`` for each that is a fault."""
     for number, row in rows(body, section, faults):
-        try:
-            items.append(read(row, text_of(row, "vhost") if vhost is None else vhost))
-        except ItemFault as fault:
-            faults.append(f"{_label(kind, number, row)}: {fault}")
-    return items
+        item = None
+        if row is not None:
+            try:
+                item = read(row, text_of(row, "vhost") if vhost is None else vhost)
+            except ItemFault as fault:
+                faults.append(f"{_label(kind, number, row)}: {fault}")
+        yield item
 
 
 def _label(kind: str, number: int, row: Row) -> str:

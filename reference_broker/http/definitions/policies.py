@@ -13,18 +13,16 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.policy.global_parameters import (
     MAX_GLOBAL_PARAMETERS,
     GlobalParameterRefused,
-    GlobalParameters,
     check_global_parameter,
 )
-from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.policy.policy import Policy, PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
 from reference_broker.core.vhost.policies import MAX_POLICIES
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.definitions.access import LIMITS_COMPONENT
-from reference_broker.http.definitions.file import Faults, ItemFault, rows, shown, text_of
-from reference_broker.http.policies.global_parameters import global_parameter_row
+from reference_broker.http.definitions.file import Faults, ItemFault, Steps, rows, shown, text_of
 from reference_broker.http.policies.parameters import operator_policy_value
-from reference_broker.http.policies.policies import policies_of, policy_row, policy_value
+from reference_broker.http.policies.policies import policy_value
 from reference_broker.http.request.answer import ApiError, Row
 
 SECTIONS = ("policies", "parameters", "global_parameters")
@@ -43,36 +41,42 @@ class _PolicyItem(NamedTuple):
 
 
 class PolicyDefinitions:
-    """Policies and parameters that a file wants: ask for :attr:`faults`, and call :meth:`apply` if
-    there are none. Nothing else may happen to the broker in between, but that the file's virtual
-    hosts are made: ``vhosts`` has a stand-in for each of these. With ``vhost`` all policies go
-    there."""
+    """Policies and parameters that a file wants: take the steps of :meth:`read`, ask for
+    :attr:`faults`, and take those of :meth:`apply` if there are none. Nothing else may happen to
+    the broker in between, but that the file's virtual hosts are made: ``vhosts`` has a stand-in for
+    each of these. With ``vhost`` all policies go there."""
 
-    def __init__(
-        self, body: Row, vhost: str | None, vhosts: Mapping[str, VHost], broker: Broker
-    ) -> None:
+    def __init__(self, vhost: str | None, vhosts: Mapping[str, VHost], broker: Broker) -> None:
         self.faults: Faults = []
         self._broker = broker
         self._vhost = vhost
         self._vhosts = vhosts
         self._policies: list[_PolicyItem] = []
         self._values: dict[str, Any] = {}
-        self._read(body, "policies")
-        self._read(body, "parameters")
-        self._read_global(body)
-        self.faults += _faults_of_number(self._policies, vhosts)
 
-    def apply(self) -> None:
+    def read(self, body: Row) -> Steps:
+        """Read the sections of a file."""
+        yield from self._read(body, "policies")
+        yield from self._read(body, "parameters")
+        yield from self._read_global(body)
+        yield from _faults_of_number(self._policies, self._vhosts, self.faults)
+
+    def apply(self) -> Steps:
         """Set everything. Call it before queues are declared: then it costs them no second look."""
         for item in self._policies:
-            self._broker.vhosts[item.vhost].policies.set(item.kind, item.name, item.wish)
+            vhost = self._broker.vhosts.get(item.vhost)
+            if vhost is not None:  # somebody may have deleted it meanwhile
+                vhost.policies.set(item.kind, item.name, item.wish)
+            yield
         for name, value in self._values.items():
             self._broker.global_parameters.set(name, value)
+            yield
 
-    def _read(self, body: Row, section: str) -> None:
+    def _read(self, body: Row, section: str) -> Steps:
         read = _policy_of_row if section == "policies" else _policy_of_parameter
         for number, row in rows(body, section, self.faults):
-            if row.get("component") == LIMITS_COMPONENT:
+            yield
+            if row is None or row.get("component") == LIMITS_COMPONENT:
                 continue  # access.py reads them
             label = shown(row["name"]) if isinstance(row.get("name"), str) else f"item {number}"
             try:
@@ -87,9 +91,12 @@ class PolicyDefinitions:
             except ApiError as refusal:
                 self.faults.append(f"{section}, {label}: {refusal.reason}")
 
-    def _read_global(self, body: Row) -> None:
+    def _read_global(self, body: Row) -> Steps:
         section = "global_parameters"
         for number, row in rows(body, section, self.faults):
+            yield
+            if row is None:
+                continue
             try:
                 name = text_of(row, "name")
                 if "value" not in row:
@@ -118,11 +125,13 @@ def _policy_of_parameter(row: Row, vhost: str) -> _PolicyItem:
     return _PolicyItem(kind, vhost, name, PolicyWish.parse(kind, name, value))
 
 
-def _faults_of_number(items: Iterable[_PolicyItem], vhosts: Mapping[str, VHost]) -> Faults:
+def _faults_of_number(
+    items: Iterable[_PolicyItem], vhosts: Mapping[str, VHost], faults: Faults
+) -> Steps:
     names: dict[tuple[PolicyKind, str], dict[str, None]] = {}
     for item in items:
         names.setdefault((item.kind, item.vhost), {})[item.name] = None
-    faults = []
+        yield
     for (kind, vhost), new in names.items():
         there = {policy.name: None for policy in vhosts[vhost].policies.of(kind)}
         count = len({**there, **new})
@@ -131,30 +140,17 @@ def _faults_of_number(items: Iterable[_PolicyItem], vhosts: Mapping[str, VHost])
                 f"vhost {vhost!r}: it would have {count} policies of kind {kind.value},"
                 f" and {MAX_POLICIES} is the most"
             )
-    return faults
+        yield
 
 
 # Out
 
 
-def exported_policies(vhosts: list[VHost]) -> Row:
-    """The sections ``policies`` and ``parameters`` of a file."""
+def operator_policy_row(policy: Policy, vhost: str) -> Row:
+    """An operator policy in the section ``parameters`` of a file."""
     return {
-        "parameters": [
-            {
-                "value": policy_value(each.item),
-                "vhost": each.vhost.name,
-                "component": PolicyKind.OPERATOR.value,
-                "name": each.item.name,
-            }
-            for each in policies_of(vhosts, PolicyKind.OPERATOR)
-        ],
-        "policies": [
-            policy_row(each.item, each.vhost.name) for each in policies_of(vhosts, PolicyKind.USER)
-        ],
+        "value": policy_value(policy),
+        "vhost": vhost,
+        "component": PolicyKind.OPERATOR.value,
+        "name": policy.name,
     }
-
-
-def exported_global_parameters(parameters: GlobalParameters) -> Row:
-    """The section ``global_parameters`` of a file."""
-    return {"global_parameters": [global_parameter_row(item) for item in parameters.items()]}

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
 from reference_broker.core.base.moment import Moment
-from reference_broker.core.base.names import cleaned
+from reference_broker.core.base.names import RESERVED_PREFIX, cleaned
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
@@ -27,6 +27,7 @@ from reference_broker.http.definitions.file import (
     ExchangeItem,
     Faults,
     QueueItem,
+    Steps,
 )
 from reference_broker.http.request.json_value import json_value
 
@@ -39,34 +40,48 @@ _Item = TypeVar("_Item", ExchangeItem, QueueItem, BindingItem)
 
 
 class TopologyImport:
-    """One file on its way into ``vhosts``: ask for :attr:`faults`, and call :meth:`apply` if there
-    are none. Nothing else may happen to the virtual hosts in between."""
+    """One file on its way into ``vhosts``: take the steps of :meth:`rehearse`, ask for
+    :attr:`faults`, and take those of :meth:`apply` if there are none; those of :meth:`release` in
+    any case. Nothing else may happen to the virtual hosts between the first step of the rehearsal
+    and the first one of the import. What somebody deletes or declares later, between two steps of
+    the import, is as it is: ``overtaken`` names what could not be declared any more."""
 
     def __init__(self, file: DefinitionsFile, vhosts: Mapping[str, VHost]) -> None:
         self._file = file
-        self._stages = {name: _Stage(vhost) for name, vhost in vhosts.items()}
-        self.faults: Faults = list(file.faults)
-        self._rehearse(file.exchanges, _Stage.rehearse_exchange)
-        self._rehearse(file.queues, _Stage.rehearse_queue)
-        self._rehearse(file.bindings, _Stage.rehearse_binding)
-        for stage in self._stages.values():
-            self.faults += stage.faults_of_size()
+        self._vhosts = vhosts
+        self._stages: dict[str, _Stage] = {}
+        self.faults: Faults = []
+        self.overtaken: list[str] = []
 
-    def apply(self, vhosts: Mapping[str, VHost]) -> None:
+    def rehearse(self) -> Steps:
+        """Declare everything in stand-ins."""
+        file = self._file
+        self.faults += file.faults
+        yield from self._each(file.exchanges, _Stage.rehearse_exchange)
+        yield from self._each(file.queues, _Stage.rehearse_queue)
+        for stage in self._stages_of(file.bindings):
+            yield from stage.read_forms()
+        yield from self._each(file.bindings, _Stage.rehearse_binding)
+        for stage in self._stages.values():
+            yield from stage.measure(self.faults)
+
+    def apply(self, vhosts: Mapping[str, VHost]) -> Steps:
         """Declare everything: exchanges, queues, bindings. Objects that are there already stay as
         they are. ``vhosts`` are those of before, and in place of stand-ins those that were made
         since."""
-        for exchange in self._file.exchanges:
-            _declare_exchange(vhosts[exchange.vhost], exchange)
-        for queue in self._file.queues:
-            _declare_queue(vhosts[queue.vhost], queue)
-        for binding in self._file.bindings:
-            if not self._stages[binding.vhost].has_in_other_types(binding):
-                _bind(vhosts[binding.vhost], binding)
+        yield from self._declared(self._file.exchanges, vhosts, _declare_exchange)
+        yield from self._declared(self._file.queues, vhosts, _declare_queue)
+        yield from self._declared(self._file.bindings, vhosts, self._bind)
 
-    def _rehearse(self, items: Iterable[_Item], rehearse: Callable[[_Stage, _Item], None]) -> None:
+    def release(self) -> Steps:
+        """Let go of the stand-ins, which may be as large as the virtual hosts themselves."""
+        for stage in self._stages.values():
+            yield from stage.release()
+
+    def _each(self, items: Iterable[_Item], rehearse: Callable[[_Stage, _Item], None]) -> Steps:
         for item in items:
-            stage = self._stages.get(item.vhost)
+            yield
+            stage = self._stage(item.vhost)
             if stage is None:
                 self.faults.append(f"{item.label}: there is no vhost {item.vhost!r}")
                 continue
@@ -74,6 +89,38 @@ class TopologyImport:
                 rehearse(stage, item)
             except AmqpError as error:
                 self.faults.append(f"{item.label}: {error.reply_text}")
+
+    def _stage(self, vhost: str) -> _Stage | None:
+        stage = self._stages.get(vhost)
+        if stage is None and vhost in self._vhosts:
+            stage = self._stages[vhost] = _Stage(self._vhosts[vhost])
+        return stage
+
+    def _stages_of(self, bindings: Iterable[BindingItem]) -> list[_Stage]:
+        """The stages of bindings with arguments."""
+        names = dict.fromkeys(binding.vhost for binding in bindings if binding.arguments)
+        return [stage for name in names if (stage := self._stage(name)) is not None]
+
+    def _declared(
+        self,
+        items: Iterable[_Item],
+        vhosts: Mapping[str, VHost],
+        declare: Callable[[VHost, _Item], None],
+    ) -> Steps:
+        for item in items:
+            vhost = vhosts.get(item.vhost)
+            try:
+                if vhost is None:
+                    self.overtaken.append(f"{item.label}: there is no vhost {item.vhost!r}")
+                else:
+                    declare(vhost, item)
+            except AmqpError as error:
+                self.overtaken.append(f"{item.label}: {error.reply_text}")
+            yield
+
+    def _bind(self, vhost: VHost, item: BindingItem) -> None:
+        if not self._stages[item.vhost].has_in_other_types(item):
+            _bind(vhost, item)
 
 
 class _Stage:
@@ -90,12 +137,16 @@ class _Stage:
             ids=Ids(0),
             bounds=_UNBOUNDED,
         )
-        self._forms = {
-            _form(binding)
-            for exchange in real.exchanges.values()
-            for binding in exchange.bindings.values()
-            if binding.arguments
-        }
+        self._forms: set[_BindingForm] = set()
+
+    def read_forms(self) -> Steps:
+        """Note the bindings with arguments that there are."""
+        for exchange in list(self.real.exchanges.values()):
+            for binding in list(exchange.bindings.values()):
+                if binding.arguments:
+                    self._forms.add(_form(binding))
+                yield
+            yield
 
     def rehearse_exchange(self, item: ExchangeItem) -> None:
         self._bring_exchange(item.name)
@@ -119,15 +170,20 @@ class _Stage:
         export of this broker must not double it."""
         return bool(item.arguments) and _form(item) in self._forms
 
-    def faults_of_size(self) -> Faults:
-        """A fault for each bound of the virtual host that the new objects would cross."""
+    def measure(self, faults: Faults) -> Steps:
+        """Adds a fault for each bound of the virtual host that the new objects would cross."""
         real, bounds = self.real, self.real.bounds
-        bindings = sum(len(exchange.bindings) for exchange in real.exchanges.values())
+        bindings = 0
+        for exchange in list(real.exchanges.values()):
+            bindings += len(exchange.bindings)
+            yield
         for exchange in self._stand_in.exchanges.values():
             known = (
                 real.exchanges[exchange.name].bindings if exchange.name in real.exchanges else {}
             )
-            bindings += sum(identity not in known for identity in exchange.bindings)
+            for identity in exchange.bindings:
+                bindings += identity not in known
+                yield
         counts = (
             ("queues", len({**real.queues, **self._stand_in.queues}), bounds.max_queues),
             (
@@ -137,11 +193,21 @@ class _Stage:
             ),
             ("bindings", bindings, bounds.max_bindings),
         )
-        return [
+        faults += [
             f"vhost {real.name!r}: it would have {count} {kind}, and {most} is the most"
             for kind, count, most in counts
             if count > most
         ]
+
+    def release(self) -> Steps:
+        """Delete what was rehearsed: all of it at once would be a long turn."""
+        for queue in list(self._stand_in.queues.values()):
+            self._stand_in.delete_queue(queue.name, owner=queue.owner)
+            yield
+        for exchange in list(self._stand_in.exchanges.values()):
+            if not exchange.name.startswith(RESERVED_PREFIX) and exchange.name:
+                self._stand_in.delete_exchange(exchange.name)
+            yield
 
     def _bring_exchange(self, name: str) -> None:
         found = self.real.exchanges.get(cleaned(name))

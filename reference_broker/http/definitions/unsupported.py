@@ -8,7 +8,7 @@ without a word.
 from __future__ import annotations
 
 from reference_broker.http.definitions.access import SECTIONS as ACCESS_SECTIONS
-from reference_broker.http.definitions.file import CLASSIC, Faults, shown
+from reference_broker.http.definitions.file import CLASSIC, Faults, Steps, shown
 from reference_broker.http.definitions.policies import SECTIONS as POLICY_SECTIONS
 from reference_broker.http.request.answer import Row
 
@@ -17,17 +17,15 @@ READ_ELSEWHERE = ("exchanges", "queues", "bindings", *ACCESS_SECTIONS, *POLICY_S
 _DEFAULT_QUEUE_TYPES = (None, "", "undefined", CLASSIC)
 
 
-def unsupported_faults(body: Row) -> Faults:
-    """A text for everything in a file that this broker does not support."""
-    faults: Faults = []
+def unsupported_items(body: Row, faults: Faults) -> Steps:
+    """Adds a text to ``faults`` for everything in a file that this broker does not support."""
     for section, value in body.items():
         if section in READ_ELSEWHERE:
             continue
         if section == "metadata":
             faults += _faults_of_metadata(section, value)
         elif isinstance(value, list | dict) and value:
-            faults += _refused(section, value)
-    return faults
+            yield from _refused(section, value, faults)
 
 
 def _faults_of_metadata(section: str, value: object) -> Faults:
@@ -43,11 +41,10 @@ def _object(value: object) -> Row:
     return value if isinstance(value, dict) else {}
 
 
-def _refused(section: str, value: list[object] | Row) -> Faults:
+def _refused(section: str, value: list[object] | Row, faults: Faults) -> Steps:
     """A fault for everything in an unsupported section."""
-    faults = []
     for number, item in enumerate(value, 1):
         name = _object(item).get("name", _object(item).get("user", item))
         label = shown(name) if isinstance(name, str) else f"item {number}"
         faults.append(f"{section}, {label}: this broker has no {section.replace('_', ' ')}")
-    return faults
+        yield

@@ -16,6 +16,7 @@ from reference_broker.http.objects.cluster import cluster_name
 from reference_broker.http.request.host import Node
 from reference_broker.http.rows import measures
 from reference_broker.http.rows.process import descriptors_max, started_at_s
+from reference_broker.http.rows.totals import Totals
 
 _PROTOCOL = {"protocol": "amqp091"}
 _TYPES = {
@@ -222,29 +223,26 @@ def alarm_metrics(broker: Broker) -> Iterator[Metric]:
         yield single(f"rabbitmq_alarms_{name}", "untyped", help_text, int(is_on))
 
 
-def object_totals(broker: Broker) -> Iterator[Metric]:
+def object_totals(broker: Broker, totals: Totals) -> Iterator[Metric]:
     """Totals of connections, channels, consumers and queues."""
     connections = [each for each in broker.connections.values() if each.vhost is not None]
-    queues = [queue for vhost in broker.vhosts.values() for queue in vhost.queues.values()]
+    queues = sum(len(vhost.queues) for vhost in broker.vhosts.values())
     channels = sum(len(each.channels) for each in connections)
-    consumers = sum(len(queue.consumers) for queue in queues)
+    consumers = totals.whole.consumers
     yield single("rabbitmq_connections", "gauge", "Connections currently open", len(connections))
     yield single("rabbitmq_channels", "gauge", "Channels currently open", channels)
     yield single("rabbitmq_consumers", "gauge", "Consumers currently connected", consumers)
-    yield single("rabbitmq_queues", "gauge", "Queues available", len(queues))
+    yield single("rabbitmq_queues", "gauge", "Queues available", queues)
     text = "Current number of consumers"
     yield single("rabbitmq_global_consumers", "gauge", text, consumers, _PROTOCOL)
-    publishers = sum(
-        channel.published > 0 for each in connections for channel in each.channels.values()
-    )
     text = "Current number of publishers"
-    yield single("rabbitmq_global_publishers", "gauge", text, publishers, _PROTOCOL)
+    yield single("rabbitmq_global_publishers", "gauge", text, totals.publishers, _PROTOCOL)
 
 
-def global_metrics(broker: Broker) -> Iterator[Metric]:
+def global_metrics(broker: Broker, totals: Totals) -> Iterator[Metric]:
     """Messages that ever went through this process."""
-    counts = dict(zip(measures.BROKER, measures.measured_broker(broker), strict=True))
-    by_type = measures.measured_by_queue_type(broker)
+    counts = dict(zip(measures.BROKER, measures.measured_broker(broker, totals), strict=True))
+    by_type = measures.measured_by_queue_type(totals)
     for key, (name, text, tells_type) in _GLOBAL.items():
         whole = f"rabbitmq_global_{name}_total"
         if not tells_type:

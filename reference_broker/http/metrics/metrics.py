@@ -11,9 +11,8 @@ names of queues are nobody else's business; a request that a proxy has forwarded
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from prometheus_client import Metric
@@ -32,7 +31,10 @@ from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.connection.handshake import RABBITMQ_VERSION
+from reference_broker.core.exchange.exchange import Exchange
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.vhost import VHost
+from reference_broker.http.access.vhosts import Placed, placed
 from reference_broker.http.metrics import broker_metrics
 from reference_broker.http.metrics.metric_families import (
     CHANNELS,
@@ -41,11 +43,17 @@ from reference_broker.http.metrics.metric_families import (
     ObjectMetric,
 )
 from reference_broker.http.request.host import Host
+from reference_broker.http.request.portions import stepped
+from reference_broker.http.request.turn_share import next_turn
 from reference_broker.http.rows.rendering import channel_name
+from reference_broker.http.rows.totals import TOTALS_ENTRIES, Totals
 
 CONTENT_TYPE = "text/plain; version=0.0.4"
-SLICE_SAMPLES = 500
-"""Samples that are made before the loop has its turn: about 5 ms."""
+SLICE_SAMPLES = 200
+"""Samples of a portion, which are made before others have their turn: about 2 ms."""
+
+SLICE_SUMMED = 50
+"""Objects that are added to the sums of their kind in a portion: 20 metrics of a queue each."""
 
 _PREFIX = "rabbitmq_"
 _DETAILED = "rabbitmq_detailed_"
@@ -96,24 +104,28 @@ class Metrics:
 
     async def sums(self, request: Request) -> Response:
         broker, node = self._host.broker, self._host.node()
+        totals = await self._totals(request)
         return _text(
+            request,
             chain(self._whole(_PREFIX), broker_metrics.alarm_metrics(broker)),
             *(_summed(kind) for kind in self._kinds(None)),
             chain(
-                broker_metrics.object_totals(broker),
-                broker_metrics.global_metrics(broker),
+                broker_metrics.object_totals(broker, totals),
+                broker_metrics.global_metrics(broker, totals),
                 broker_metrics.identity_metrics(broker, node, RABBITMQ_VERSION),
             ),
         )
 
     async def per_object(self, request: Request) -> Response:
         broker, node = self._host.broker, self._host.node()
+        totals = await self._totals(request)
         return _text(
+            request,
             self._whole(_PREFIX),
             *(_each(kind, _PREFIX, None) for kind in self._kinds(None)),
             chain(
-                broker_metrics.object_totals(broker),
-                broker_metrics.global_metrics(broker),
+                broker_metrics.object_totals(broker, totals),
+                broker_metrics.global_metrics(broker, totals),
                 broker_metrics.identity_metrics(broker, node, RABBITMQ_VERSION),
             ),
         )
@@ -122,6 +134,7 @@ class Metrics:
         query = request.query_params
         families, vhosts = query.getlist("family"), query.getlist("vhost") or None
         return _text(
+            request,
             *(_each(kind, _DETAILED, families) for kind in self._kinds(vhosts)),
             self._families(families, vhosts),
             broker_metrics.identity_metrics(self._host.broker, self._host.node(), RABBITMQ_VERSION),
@@ -129,6 +142,11 @@ class Metrics:
 
     async def unknown(self, request: Request) -> Response:
         return PlainTextResponse("Unknown Registry", 404)
+
+    async def _totals(self, request: Request) -> Totals:
+        totals = Totals(self._host.broker)
+        await stepped(request, totals.read(), TOTALS_ENTRIES)
+        return totals
 
     def _whole(self, prefix: str) -> Iterator[Metric]:
         broker, node = self._host.broker, self._host.node()
@@ -153,28 +171,20 @@ class Metrics:
         if "node_persister_metrics" in families:
             yield from broker_metrics.persister_metrics(node, _DETAILED)
         if "vhost_status" in families:
-            status = Metric(f"{_CLUSTER}vhost_status", "Whether a given vhost is running", "gauge")
-            for vhost in shown:
-                status.add_sample(status.name, {"vhost": vhost.name}, 1)
-            yield status
-        for family, name, text in (
-            (
-                "exchange_names",
-                "exchange_name",
-                "Enumerates exchanges without any additional info.",
-            ),
-            ("exchange_bindings", "exchange_bindings", "Number of bindings for an exchange."),
-        ):
-            if family in families:
-                metric = Metric(_CLUSTER + name, text, "gauge")
-                for vhost in shown:
-                    for exchange in vhost.exchanges.values():
-                        labels = {
-                            "vhost": vhost.name, "exchange": exchange.name, "type": exchange.type,
-                        }  # fmt: skip
-                        count = len(exchange.bindings) if family == "exchange_bindings" else 1
-                        metric.add_sample(metric.name, labels, count)
-                yield metric
+            samples = (({"vhost": vhost.name}, 1) for vhost in shown)
+            text = "Whether a given vhost is running"
+            yield from _gauges(f"{_CLUSTER}vhost_status", text, samples)
+        if "exchange_names" in families:
+            text = "Enumerates exchanges without any additional info."
+            samples = ((_exchange_labels(each), 1) for each in placed(shown, _exchanges))
+            yield from _gauges(f"{_CLUSTER}exchange_name", text, samples)
+        if "exchange_bindings" in families:
+            text = "Number of bindings for an exchange."
+            samples = (
+                (_exchange_labels(each), len(each.item.bindings))
+                for each in placed(shown, _exchanges)
+            )
+            yield from _gauges(f"{_CLUSTER}exchange_bindings", text, samples)
 
     def _kinds(self, vhosts: list[str] | None) -> list[_Kind]:
         broker = self._host.broker
@@ -216,6 +226,29 @@ def _connection_labels(connection: Connection) -> dict[str, str]:
     return {"channel": str(connection.peer)}
 
 
+def _exchanges(vhost: VHost) -> list[Exchange]:
+    return list(vhost.exchanges.values())
+
+
+def _exchange_labels(each: Placed[Exchange]) -> dict[str, str]:
+    return {"vhost": each.vhost.name, "exchange": each.item.name, "type": each.item.type}
+
+
+def _gauges(
+    name: str, text: str, samples: Iterator[tuple[dict[str, str], float]]
+) -> Iterator[Metric]:
+    """One metric with a sample for each object, in several pieces where there are many."""
+    some = list(islice(samples, SLICE_SAMPLES))
+    while True:
+        metric = Metric(name, text, "gauge")
+        for labels, value in some:
+            metric.add_sample(name, labels, value)
+        yield metric
+        some = list(islice(samples, SLICE_SAMPLES))
+        if not some:
+            return
+
+
 def _summed(kind: _Kind) -> Iterator[Metric | None]:
     """The sums of one kind of object, with ``None`` between slices: the loop may have its turn."""
     sums = [0.0] * len(kind.metrics)
@@ -223,7 +256,7 @@ def _summed(kind: _Kind) -> Iterator[Metric | None]:
         for place, each in enumerate(kind.metrics):
             if each.summed:
                 sums[place] += each.read(subject)
-        if number % (SLICE_SAMPLES // 10) == 0:
+        if number % SLICE_SUMMED == SLICE_SUMMED - 1:
             yield None
     for (metric, _, _, is_summed), total in zip(kind.metrics, sums, strict=True):
         if is_summed:
@@ -245,11 +278,12 @@ def _each(kind: _Kind, prefix: str, families: Sequence[str] | None) -> Iterator[
             yield piece
 
 
-def _text(*groups: Iterable[Metric | None]) -> Response:
-    return StreamingResponse(_pieces(chain(*groups)), headers={"content-type": CONTENT_TYPE})
+def _text(request: Request, *groups: Iterable[Metric | None]) -> Response:
+    pieces = _pieces(request, chain(*groups))
+    return StreamingResponse(pieces, headers={"content-type": CONTENT_TYPE})
 
 
-async def _pieces(metrics: Iterable[Metric | None]) -> AsyncIterator[bytes]:
+async def _pieces(request: Request, metrics: Iterable[Metric | None]) -> AsyncIterator[bytes]:
     """The metrics in the text format. The pieces of one metric have its head in common."""
     last = ""
     size = 0
@@ -261,7 +295,7 @@ async def _pieces(metrics: Iterable[Metric | None]) -> AsyncIterator[bytes]:
             size += len(metric.samples)
         if metric is None or size >= SLICE_SAMPLES:
             size = 0
-            await asyncio.sleep(0)
+            await next_turn(request)
 
 
 class _One:

@@ -7,7 +7,7 @@ when it is rendered, from the queue's name: ten thousand at once would stop the 
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import quote, quote_plus, unquote_plus
 
 from starlette.requests import Request
@@ -19,7 +19,7 @@ from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException, ReplyCode
 from reference_broker.http.access.vhosts import Placed, exchange_name, placed, vhost_of, vhosts_of
 from reference_broker.http.objects.declaring import arguments_of, refusals, vhost_to_change
-from reference_broker.http.request.answer import Row, bad_request, not_found
+from reference_broker.http.request.answer import Row, bad_request, json_response, not_found
 from reference_broker.http.request.authorization import access_of
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.request.core_input import CoreInputs
@@ -41,18 +41,16 @@ class Bindings:
 
     async def index(self, request: Request) -> Response:
         bindings = placed(vhosts_of(self._host.broker, request), _every)
-        return await listed(
-            request, bindings, lambda each: listable_row(each.item, each.vhost.name), order=_order
-        )
+        return await listed(request, bindings, listable_row, order=_order, is_there=is_bound)
 
     async def between(self, request: Request) -> Response:
         """Every binding between source and destination; none where one of them is not there, as
         RabbitMQ."""
         vhost = self._host.broker.vhosts.get(request.path_params["vhost"])
         if vhost is None:
-            return await listed(request, [], _no_row)
-        bindings = _between(vhost, request)
-        return await listed(request, bindings, lambda binding: binding_row(binding, vhost.name))
+            return json_response([])
+        bindings = placed([vhost], lambda _: _between(vhost, request))
+        return await listed(request, bindings, listable_row, is_there=is_bound)
 
     async def show(self, request: Request) -> Response:
         """The binding with the properties in the path (see :attr:`Binding.properties_key`)."""
@@ -103,15 +101,23 @@ def bindings_from(vhost: VHost, source: str) -> list[Listable]:
     return list(vhost.bindings_from(source))
 
 
-def listable_row(binding: Listable, vhost: str) -> Row:
+def listable_row(each: Placed[Binding] | Placed[Listable]) -> Row:
     """The row of a binding, declared or implicit."""
+    binding = each.item
     if isinstance(binding, str):
         binding = Binding(DEFAULT_EXCHANGE, binding, binding)
-    return binding_row(binding, vhost)
+    return binding_row(binding, each.vhost.name)
 
 
-def _no_row(_: Any) -> Row:
-    raise AssertionError("there is none")
+def is_bound(each: Placed[Binding] | Placed[Listable]) -> bool:
+    """False for a binding that has gone."""
+    binding, vhost = each.item, each.vhost
+    if isinstance(binding, str):
+        return binding in vhost.queues
+    if binding.source == DEFAULT_EXCHANGE:
+        return binding.destination in vhost.queues
+    exchange = vhost.exchanges.get(binding.source)
+    return exchange is not None and exchange.bindings.get(binding.identity) is binding
 
 
 def _order(each: Placed[Listable]) -> tuple[str, str, bool, str, str]:

@@ -3,7 +3,7 @@ connection."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -12,6 +12,7 @@ from starlette.responses import Response
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.connection.connection import Connection
+from reference_broker.core.connection.connection_state import ConnectionState
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.http.access.vhosts import named_vhosts
 from reference_broker.http.request.answer import Row, bad_request, not_found
@@ -64,6 +65,7 @@ class Connections:
             row_of,
             lambda connection: str(connection.peer),
             order=lambda connection: str(connection.peer),
+            is_there=_is_there,
         )
 
     async def show(self, request: Request) -> Response:
@@ -90,6 +92,7 @@ class Connections:
             lambda connection: tracked_row(connection, node),
             lambda connection: str(connection.peer),
             order=lambda connection: str(connection.peer),
+            is_there=_is_there,
         )
 
     async def close_of_user(self, request: Request) -> Response:
@@ -112,6 +115,7 @@ class Connections:
             lambda channel: self._statistics.of_channel(channel_row(channel, node), channel, spans),
             channel_name,
             order=channel_name,
+            is_there=_is_open,
         )
 
     async def channel(self, request: Request) -> Response:
@@ -129,16 +133,20 @@ class Connections:
     async def consumers(self, request: Request) -> Response:
         _need_stats(request)
         node = self._host.node().name
-        consumers = [
+        consumers = (
             consumer
             for channel in _channels_of(self._open(request))
-            for consumer in channel.consumers.values()
-        ]
+            for consumer in list(channel.consumers.values())
+        )
         return await listed(
             request,
             consumers,
             lambda consumer: consumer_row(consumer, node),
             order=lambda consumer: (consumer.queue.env.vhost_name, consumer.queue.name),
+            is_there=lambda consumer: (
+                _is_open(consumer.channel)
+                and consumer.channel.consumers.get(consumer.tag) is consumer
+            ),
         )
 
     def _open(self, request: Request) -> list[Connection]:
@@ -149,9 +157,9 @@ class Connections:
 
     def _named(self, request: Request) -> list[Connection]:
         """Everybody's connections, in the virtual host that the request names, or in all."""
-        vhosts = named_vhosts(self._host.broker, request)
+        names = {vhost.name for vhost in named_vhosts(self._host.broker, request)}
         connections = self._host.broker.connections.values()
-        return [connection for connection in connections if connection.vhost in vhosts]
+        return [each for each in connections if each.vhost is not None and each.vhost.name in names]
 
     def _connection(self, request: Request) -> Connection:
         name = request.path_params["connection"]
@@ -186,13 +194,18 @@ class Connections:
         await self._inputs.ended(connections)
 
 
-def _channels_of(connections: Sequence[Connection]) -> list[Channel]:
-    return [
-        channel
-        for connection in connections
-        for channel in connection.channels.values()
-        if channel.state is not ChannelState.CLOSED
-    ]
+def _channels_of(connections: Sequence[Connection]) -> Iterator[Channel]:
+    """The open channels of connections, as of now. They may be taken in portions."""
+    held = [list(connection.channels.values()) for connection in connections]
+    return (channel for channels in held for channel in channels if _is_open(channel))
+
+
+def _is_open(channel: Channel) -> bool:
+    return channel.state is not ChannelState.CLOSED
+
+
+def _is_there(connection: Connection) -> bool:
+    return connection.state is not ConnectionState.CLOSED
 
 
 def _must_see(request: Request, connection: Connection) -> None:

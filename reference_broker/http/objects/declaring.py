@@ -56,10 +56,13 @@ def has_null(value: Any) -> bool:
 
 def vhost_to_change(broker: Broker, request: Request) -> VHost:
     """The virtual host in the path of a PUT or POST, in which the user must have a permission: an
-    administrator needs one too. Raises :exc:`ApiError` 404."""
+    administrator needs one too. Raises :exc:`ApiError`: 404 where there is no such virtual host,
+    401 where the user has no permission in it."""
     vhost = broker.vhosts.get(request.path_params["vhost"])
-    if vhost is None or broker.access.permission(user_of(request).name, vhost.name) is None:
+    if vhost is None:
         raise ApiError(HTTPStatus.NOT_FOUND, "not_found", "vhost_not_found")
+    if broker.access.permission(user_of(request).name, vhost.name) is None:
+        raise not_authorised(ACCESS_REFUSED)
     return vhost
 
 

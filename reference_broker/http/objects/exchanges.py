@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mqkit.wire import EncodeError, encode_shortstr
+from mqkit.wire import FRAME_OVERHEAD, EncodeError, encode_shortstr
 from reference_broker.core.access.permission import Action
 from reference_broker.core.access.users import check_user_id
 from reference_broker.core.exchange.exchange import Exchange
@@ -21,7 +21,7 @@ from reference_broker.core.vhost.traffic import Traffic, count_routed
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ReplyCode
 from reference_broker.http.access.vhosts import Placed, exchange_name, placed, vhost_of, vhosts_of
-from reference_broker.http.objects.bindings import bindings_from, listable_row
+from reference_broker.http.objects.bindings import bindings_from, is_bound, listable_row
 from reference_broker.http.objects.declaring import (
     arguments_of,
     check_name,
@@ -38,8 +38,9 @@ from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, body_by
 from reference_broker.http.request.core_input import CoreInputs, refuse_while_short
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
-from reference_broker.http.rows.message import header_of, payload_from_json, properties_from_json
-from reference_broker.http.rows.rendering import binding_row, exchange_row
+from reference_broker.http.request.turn_share import next_turn
+from reference_broker.http.rows.message import header_of, payload_pieces, properties_from_json
+from reference_broker.http.rows.rendering import exchange_row
 from reference_broker.http.rows.statistics import Spans, Statistics
 
 PUBLISH_KEYS = ("routing_key", "properties", "payload", "payload_encoding")
@@ -53,15 +54,21 @@ class PublishRequest(NamedTuple):
     body: bytes
 
     @classmethod
-    def parse(cls, body: dict[str, Any]) -> PublishRequest:
-        """The publish request in a JSON object. Raises :exc:`ApiError` 400."""
+    async def parse(cls, body: dict[str, Any], request: Request) -> PublishRequest:
+        """The publish request in a JSON object; a large payload is decoded in portions. Raises
+        :exc:`ApiError` 400."""
         if not isinstance(body["routing_key"], str):
             raise bad_request(["not_string", "routing_key"])
         try:
             routing_key = encode_shortstr(body["routing_key"])
         except (EncodeError, UnicodeEncodeError) as error:
             raise bad_request(f"routing_key: {error}") from error
-        payload = payload_from_json(body["payload"], body["payload_encoding"])
+        pieces: list[bytes] = []
+        for piece in payload_pieces(body["payload"], body["payload_encoding"]):
+            pieces.append(piece)
+            if len(pieces) > 1:
+                await next_turn(request)
+        payload = b"".join(pieces)
         return cls(
             routing_key, header_of(properties_from_json(body["properties"]), payload), payload
         )
@@ -77,7 +84,7 @@ class Exchanges:
 
     async def index(self, request: Request) -> Response:
         exchanges = placed(
-            vhosts_of(self._host.broker, request), lambda vhost: vhost.exchanges.values()
+            vhosts_of(self._host.broker, request), lambda vhost: list(vhost.exchanges.values())
         )
         spans = Spans.parse(request.query_params)
 
@@ -93,6 +100,7 @@ class Exchanges:
             row_of,
             lambda each: each.item.name,
             order=lambda each: (each.vhost.name, each.item.name),
+            is_there=lambda each: each.vhost.exchanges.get(each.item.name) is each.item,
         )
 
     async def show(self, request: Request) -> Response:
@@ -149,15 +157,19 @@ class Exchanges:
         """Bindings whose source is the exchange; none for an exchange that is not there."""
         name = request.path_params["vhost"]
         vhost = self._host.broker.vhosts.get(name)
-        found = [] if vhost is None else bindings_from(vhost, exchange_name(request, "exchange"))
-        return await listed(request, found, lambda binding: listable_row(binding, name))
+        if vhost is None:
+            return json_response([])
+        found = placed([vhost], lambda _: bindings_from(vhost, exchange_name(request, "exchange")))
+        return await listed(request, found, listable_row, is_there=is_bound)
 
     async def bindings_to(self, request: Request) -> Response:
         """Bindings whose destination is the exchange; none for an exchange that is not there."""
         name, exchange = request.path_params["vhost"], exchange_name(request, "exchange")
         vhost = self._host.broker.vhosts.get(name)
-        found = [] if vhost is None else vhost.bindings_to(exchange, is_queue=False)
-        return await listed(request, found, lambda binding: binding_row(binding, name))
+        if vhost is None:
+            return json_response([])
+        found = placed([vhost], lambda _: vhost.bindings_to(exchange, is_queue=False))
+        return await listed(request, found, listable_row, is_there=is_bound)
 
     async def publish(self, request: Request) -> Response:
         """Publish one message, as an AMQP client would with ``mandatory`` and a confirm: answered
@@ -166,11 +178,17 @@ class Exchanges:
         vhost_of(broker, request)
         size_max = broker.limits.message_size_max
         body = await read_object(request, PUBLISH_KEYS, bytes_max=body_bytes_max(size_max))
-        message = PublishRequest.parse(body)
+        message = await PublishRequest.parse(body, request)
         if len(message.body) > size_max:
             raise bad_request(
                 f"{ReplyCode.PRECONDITION_FAILED.value} PRECONDITION_FAILED - message size"
                 f" {len(message.body)} is larger than configured max size {size_max}"
+            )
+        header_max = broker.limits.frame_max - FRAME_OVERHEAD
+        if len(message.header) > header_max:
+            raise bad_request(
+                f"properties of {len(message.header)} bytes are larger than a frame carries,"
+                f" {header_max} bytes"
             )
         check_user_id(user_of(request), facts_of(message.header).user_id)
         tail_before = broker.journal.tail

@@ -23,11 +23,13 @@ from reference_broker.http.request.authentication import user_of
 from reference_broker.http.request.authorization import is_monitoring, may_see, visible_vhosts
 from reference_broker.http.request.host import Host, Node
 from reference_broker.http.request.listing import listed, only, shown_columns, stats_disabled
+from reference_broker.http.request.portions import stepped
 from reference_broker.http.rows.process import descriptors_max
 from reference_broker.http.rows.sampler import Sampler
 from reference_broker.http.rows.series import BASIC, GLOBAL
 from reference_broker.http.rows.statistics import Spans, Statistics
 from reference_broker.http.rows.tls_columns import tls_options
+from reference_broker.http.rows.totals import TOTALS_ENTRIES, Totals, VHostTotals
 
 _RETENTION = {
     "global": [level.step_ms * level.length // 1000 for level in GLOBAL],
@@ -70,12 +72,14 @@ class Overview:
         sight = Sight.of(broker, user)
         if stats_disabled(request):
             return shown_columns(request, plain_overview_row(broker, node, sight))
-        row = overview_row(broker, node, sight)
+        totals = Totals(broker)
+        await stepped(request, totals.read(), TOTALS_ENTRIES)
+        row = overview_row(broker, node, sight, totals)
         if is_monitoring(user):
-            return shown_columns(request, self._statistics.of_broker(row, broker, spans))
+            return shown_columns(request, self._statistics.of_broker(row, broker, totals, spans))
         for name in _FOR_MONITORING:
             del row[name]
-        row = self._statistics.of_vhosts(row, broker, sight.vhosts, spans)
+        row = self._statistics.of_vhosts(row, broker, sight.vhosts, totals, spans)
         return shown_columns(request, row)
 
     async def reset(self, request: Request) -> Response:
@@ -124,9 +128,9 @@ def plain_overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
     }
 
 
-def overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
+def overview_row(broker: Broker, node: Node, sight: Sight, totals: Totals) -> Row:
     """The broker, with totals over the objects in sight."""
-    queues = [queue for vhost in sight.vhosts for queue in vhost.queues.values()]
+    seen = [totals.by_vhost.get(vhost.name, VHostTotals()) for vhost in sight.vhosts]
     return {
         **_about(broker, node),
         "statistics_db_event_queue": 0,
@@ -144,9 +148,9 @@ def overview_row(broker: Broker, node: Node, sight: Sight) -> Row:
         "object_totals": {
             "connections": len(sight.connections),
             "channels": sum(len(connection.channels) for connection in sight.connections),
-            "consumers": sum(len(queue.consumers) for queue in queues),
+            "consumers": sum(each.consumers for each in seen),
             "exchanges": sum(len(vhost.exchanges) for vhost in sight.vhosts),
-            "queues": len(queues),
+            "queues": sum(len(vhost.queues) for vhost in sight.vhosts),
         },
     }
 

@@ -24,11 +24,16 @@ from reference_broker.http.request.authorization import entered
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.request.core_input import CoreInputs, refuse_while_short
 from reference_broker.http.request.host import Host
+from reference_broker.http.request.turn_share import next_turn
 
 MOVE_MESSAGES_MAX = 5_000
 MOVE_BYTES_MAX = 16 * MIB
-"""Bytes that one request moves at most (and the message that goes over it): the loop stands still
-while messages are moved, and they are copied in the log. Whoever wants more asks again."""
+"""Bytes that one request moves at most (and the message that goes over it): they are copied in the
+log. Whoever wants more asks again."""
+
+INPUT_MESSAGES = 50
+INPUT_BYTES = MIB
+"""Messages and bytes that are moved in one input of the core: about 2 ms."""
 
 
 class MoveRequest(NamedTuple):
@@ -72,17 +77,17 @@ class QueueMove:
             refuse_while_short(broker)
             source, destination = self._queues(request, wanted.destination)
             limit = source.ready if wanted.limit is None else wanted.limit
-            transfer = Transfer(source, destination, min(limit, MOVE_MESSAGES_MAX), MOVE_BYTES_MAX)
-            stop = transfer.run()
-            head = self._inputs.head_of(source) if stop is Stop.ABSENT else None
-        while head is not None:
-            await head
+            moving = _Moving(source, destination, min(limit, MOVE_MESSAGES_MAX))
+            moving.advance()
+            head = self._inputs.head_of(source) if moving.stop is Stop.ABSENT else None
+        while not moving.done:
+            await (next_turn(request) if head is None else head)
             with self._inputs.go_on():
-                stop = transfer.run()
-                head = self._inputs.head_of(source) if stop is Stop.ABSENT else None
-        if transfer.moved:
+                moving.advance()
+                head = self._inputs.head_of(source) if moving.stop is Stop.ABSENT else None
+        if moving.moved:
             await self._inputs.on_disk()
-        row = {"moved": transfer.moved, "messages_ready": source.ready, "stopped": stop.value}
+        row = {"moved": moving.moved, "messages_ready": source.ready, "stopped": moving.stop.value}
         return json_response(row)
 
     def _queues(self, request: Request, destination: str) -> tuple[Queue, Queue]:
@@ -104,3 +109,32 @@ class QueueMove:
         if destination == name:
             raise bad_request("a queue can't be moved into itself")
         return source, vhost.queue_for(destination, None)
+
+
+class _Moving:
+    """The move of one request, a portion at a time: ``moved`` says how far it is, and ``stop`` why
+    the last portion ended."""
+
+    def __init__(self, source: Queue, destination: Queue, limit: int) -> None:
+        self._source = source
+        self._destination = destination
+        self._limit = limit
+        self._bytes_left = MOVE_BYTES_MAX
+        self.moved = 0
+        self.stop = Stop.COUNT
+
+    @property
+    def done(self) -> bool:
+        """True when there is nothing more to move, or nothing more may be."""
+        if self.stop is Stop.COUNT:
+            return self.moved >= self._limit or self._bytes_left <= 0
+        return self.stop is not Stop.ABSENT
+
+    def advance(self) -> None:
+        """Move a portion, within an input."""
+        count = min(self._limit - self.moved, INPUT_MESSAGES)
+        size = min(self._bytes_left, INPUT_BYTES)
+        transfer = Transfer(self._source, self._destination, count, size)
+        self.stop = transfer.run()
+        self.moved += transfer.moved
+        self._bytes_left -= transfer.moved_bytes

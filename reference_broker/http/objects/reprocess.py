@@ -5,7 +5,6 @@ Our own; RabbitMQ has a shovel for it.
 
 from __future__ import annotations
 
-import asyncio
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -25,6 +24,7 @@ from reference_broker.http.request.authorization import entered
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.request.core_input import CoreInputs, refuse_while_short
 from reference_broker.http.request.host import Host
+from reference_broker.http.request.turn_share import next_turn
 
 REPROCESS_MAX = 10_000
 """Messages that one request moves at most: some seconds of work. Ask again for more."""
@@ -63,7 +63,7 @@ class Reprocessing:
             queue = vhost.queue_for(name, None)
         returning = _Returning(queue, vhost, access, min(count, REPROCESS_MAX, queue.ready))
         try:
-            await self._move(returning)
+            await self._move(request, returning)
         finally:  # the client may have gone: nothing is left with the request
             with self._inputs.go_on():
                 queue.requeue(returning.kept, failed=False)
@@ -72,7 +72,7 @@ class Reprocessing:
             {"reprocessed": returning.moved, "skipped": len(returning.kept)}, HTTPStatus.OK
         )
 
-    async def _move(self, returning: _Returning) -> None:
+    async def _move(self, request: Request, returning: _Returning) -> None:
         while True:
             head = None
             with self._inputs.go_on():
@@ -81,7 +81,7 @@ class Reprocessing:
                     return
                 if returning.starved:
                     head = self._inputs.head_of(returning.queue)
-            await (asyncio.sleep(0) if head is None else head)
+            await (next_turn(request) if head is None else head)
 
 
 class _Returning:

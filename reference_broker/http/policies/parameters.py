@@ -15,15 +15,15 @@ from starlette.responses import Response
 from reference_broker.core.base.erlang_term import erlang_term
 from reference_broker.core.policy.policy import Policy, PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
-from reference_broker.http.access.vhosts import vhost_of, vhosts_of
+from reference_broker.http.access.vhosts import placed, vhost_of, vhosts_of
 from reference_broker.http.policies.policies import (
     POLICY_BYTES_MAX,
-    policies_of,
+    policy_rank,
     policy_value,
     refusal_text,
     writable_vhost,
 )
-from reference_broker.http.request.answer import Row, bad_request, not_found
+from reference_broker.http.request.answer import Row, bad_request, json_response, not_found
 from reference_broker.http.request.authentication import not_authorised, user_of
 from reference_broker.http.request.authorization import NOT_ADMINISTRATOR, is_administrator
 from reference_broker.http.request.body import read_object
@@ -63,13 +63,15 @@ class Parameters:
         that."""
         component = request.path_params.get("component", PolicyKind.OPERATOR)
         vhosts = vhosts_of(self._host.broker, request)
-        parameters = [
-            _Parameter(kind, each.vhost.name, each.item)
-            for kind in PolicyKind
-            if kind == component
-            for each in policies_of(vhosts, kind)
-        ]
-        return await listed(request, parameters, _Parameter.row)
+        kind = _kind_of(component)
+        if kind is None:
+            return json_response([])
+        return await listed(
+            request,
+            placed(vhosts, lambda vhost: vhost.policies.of(kind)),
+            lambda each: _Parameter(kind, each.vhost.name, each.item).row(),
+            order=policy_rank,
+        )
 
     async def show(self, request: Request) -> Response:
         vhost, kind = vhost_of(self._host.broker, request), _kind(request)
@@ -132,5 +134,8 @@ def _require_administrator(request: Request) -> None:
 
 
 def _kind(request: Request) -> PolicyKind | None:
-    component = request.path_params["component"]
+    return _kind_of(request.path_params["component"])
+
+
+def _kind_of(component: str) -> PolicyKind | None:
     return next((kind for kind in PolicyKind if kind == component), None)

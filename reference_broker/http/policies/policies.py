@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -39,8 +38,13 @@ class PolicyPages:
     async def index(self, request: Request) -> Response:
         """All policies, or those of one virtual host: RabbitMQ's order, the least important
         first."""
-        policies = policies_of(vhosts_of(self._host.broker, request), self._kind)
-        return await listed(request, policies, lambda each: policy_row(each.item, each.vhost.name))
+        vhosts, kind = vhosts_of(self._host.broker, request), self._kind
+        return await listed(
+            request,
+            placed(vhosts, lambda vhost: vhost.policies.of(kind)),
+            lambda each: policy_row(each.item, each.vhost.name),
+            order=policy_rank,
+        )
 
     async def show(self, request: Request) -> Response:
         vhost = vhost_of(self._host.broker, request)
@@ -74,11 +78,9 @@ class PolicyPages:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
-def policies_of(vhosts: Iterable[VHost], kind: PolicyKind) -> list[Placed[Policy]]:
-    """The policies of virtual hosts, sorted by priority, from the lowest, and by name: RabbitMQ's
-    order."""
-    found = placed(vhosts, lambda vhost: vhost.policies.of(kind))
-    return sorted(found, key=lambda each: (each.item.priority, each.vhost.name, each.item.name))
+def policy_rank(each: Placed[Policy]) -> tuple[float, str, str]:
+    """The place of a policy in RabbitMQ's order."""
+    return (each.item.priority, each.vhost.name, each.item.name)
 
 
 def policy_row(policy: Policy, vhost: str) -> Row:

@@ -21,6 +21,7 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 MEDIA_TYPE = "application/json"
 NO_CACHE = {"cache-control": "no-cache"}
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 class ApiError(Exception):
@@ -60,7 +61,7 @@ def bad_request(reason: str | list[Any]) -> ApiError:
 
 def encode(value: object) -> bytes:
     """Compact JSON in ASCII, so that a name with octets that are no UTF-8 can be shown too."""
-    return json.dumps(value, separators=(",", ":")).encode()
+    return _ENCODER.encode(value).encode()
 
 
 def json_response(

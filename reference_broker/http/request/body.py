@@ -1,4 +1,4 @@
-"""A request's body: a JSON object, counted while it arrives.
+"""A request's body: a JSON object, counted while it arrives, and read in portions if it is large.
 
 ``Content-Length`` is only what the client says, and a chunked body says nothing: the bound holds
 for the bytes that came (RabbitMQ's CVE-2023-46118).
@@ -17,6 +17,13 @@ from starlette.requests import ClientDisconnect, Request
 
 from reference_broker.core.base.limits import MIB
 from reference_broker.http.request.answer import ApiError, bad_request
+from reference_broker.http.request.json_reader import (
+    AT_ONCE_BYTES,
+    VALUES_MAX,
+    JsonReader,
+    TooManyValues,
+)
+from reference_broker.http.request.turn_share import next_turn
 
 BESIDE_THE_MESSAGE_BYTES = 1 * MIB
 """Bytes for the JSON around a message in a body: properties, headers, the JSON itself."""
@@ -40,13 +47,39 @@ async def read_object(
     empty object; ``null`` and ``true`` are as well, as in RabbitMQ.
 
     Raises :exc:`ApiError`: 400 in RabbitMQ's words, 408 for one that takes too long, 413 for one
-    above ``bytes_max``, as soon as that is known.
+    above ``bytes_max``, as soon as that is known, or of more than :data:`VALUES_MAX` values.
     """
-    value = decoded(await read_bytes(request, bytes_max))
+    value = await parsed_object(request, await read_bytes(request, bytes_max))
     missing = [f"{{key_missing,{key}}}" for key in required if key not in value]
     if missing:
         raise bad_request(_term(missing))
     return value
+
+
+async def parsed_object(
+    request: Request, body: bytes, values_max: int = VALUES_MAX
+) -> dict[str, Any]:
+    """The JSON object of a body, as :func:`read_object` has it; a large one is read in portions, in
+    the request's places in the loop. Raises :exc:`ApiError` 400, and 413 for a large body of more
+    values."""
+    if len(body) <= AT_ONCE_BYTES:
+        return decoded(body)
+    reader = JsonReader(body, values_max)
+    try:
+        while not reader.portion():
+            await next_turn(request)
+    except TooManyValues as error:
+        raise payload_too_large(f"a request's body has at most {values_max} values") from error
+    except ValueError:
+        raise bad_request("not_json") from None
+    return object_of(reader.value)
+
+
+def payload_too_large(reason: str) -> ApiError:
+    """The answer to a body beyond a bound. The socket is of no more use: the rest may be on its
+    way."""
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    return ApiError(status, "payload_too_large", reason, {"connection": "close"})
 
 
 def decoded(body: bytes) -> dict[str, Any]:
@@ -55,6 +88,11 @@ def decoded(body: bytes) -> dict[str, Any]:
         value = _parsed(body.decode("utf-8-sig")) if body else {}
     except (ValueError, RecursionError):
         raise bad_request("not_json") from None
+    return object_of(value)
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    """The object that a body's JSON value stands for. Raises :exc:`ApiError` 400."""
     if isinstance(value, str):
         raise bad_request(
             "invalid payload: the request body JSON-decoded to a string."
@@ -94,12 +132,7 @@ def _term(items: Sequence[str]) -> str:
 
 async def read_bytes(request: Request, bytes_max: int) -> bytes:
     """The body as it is. Raises :exc:`ApiError` 408 and 413, as :func:`read_object` does."""
-    too_large = ApiError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "payload_too_large",
-        f"a request's body is at most {bytes_max} bytes",
-        {"connection": "close"},
-    )
+    too_large = payload_too_large(f"a request's body is at most {bytes_max} bytes")
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > bytes_max:
         raise too_large

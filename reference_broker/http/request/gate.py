@@ -3,9 +3,11 @@ after the login, that there is an answer in a form that the client takes. The or
 cowboy_rest's, so that scripts see RabbitMQ's answers:
 
     unknown path 404 -> unknown method 501 -> method not allowed 405 -> (login 401)
-    OPTIONS 200      -> (login 401) -> not acceptable 406 -> not modified 304 -> the path itself
+    OPTIONS 200      -> (login 401) -> not acceptable 406 -> not modified 304
+                     -> media type not taken 415 -> the path itself
 
-What HTTP itself refuses has no body.
+What HTTP itself refuses has no body. A change that a browser sends for a page of another origin is
+refused before the login, which is the browser's and not the page's.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reference_broker.http.request.answer import Endpoint, not_found
+from reference_broker.http.request.media_type import Takes, is_taken, taken_at
+from reference_broker.http.request.origin import refusal_of_foreign
 
 METHODS = ("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """The known methods, in the order in which ``allow`` names them."""
@@ -41,13 +45,13 @@ class Gate:
         path = scope["raw_path"].decode("ascii", "replace")
         if len(path) > 1:
             path = path.removesuffix("/")
-        refusal = self._refusal(path, scope["method"])
+        refusal = self._refusal(path, scope["method"], Headers(scope=scope))
         if refusal is None:
             await self._app({**scope, "path": path}, receive, send)
         else:
             await refusal(scope, receive, send)
 
-    def _refusal(self, path: str, method: str) -> Response | None:
+    def _refusal(self, path: str, method: str, sent: Headers) -> Response | None:
         allowed = self._allowed(path)
         if not allowed:
             return not_found().response()
@@ -58,7 +62,8 @@ class Gate:
             return Response(status_code=HTTPStatus.OK, headers=headers)
         if method not in allowed:
             return Response(status_code=HTTPStatus.METHOD_NOT_ALLOWED, headers=headers)
-        return None
+        foreign = refusal_of_foreign(method, sent)
+        return None if foreign is None else foreign.response()
 
     def _allowed(self, path: str) -> frozenset[str]:
         """The methods of every route with that path; none for a path that is not there."""
@@ -75,7 +80,7 @@ def negotiated(routes: Sequence[Route]) -> list[Route]:
     return [
         Route(
             route.path,
-            _negotiated(route.endpoint),
+            _negotiated(route.endpoint, taken_at(route.path)),
             methods=sorted(route.methods or ()),
             name=route.name,
         )
@@ -83,21 +88,21 @@ def negotiated(routes: Sequence[Route]) -> list[Route]:
     ]
 
 
-def _negotiated(endpoint: Endpoint) -> Endpoint:
+def _negotiated(endpoint: Endpoint, takes: Takes) -> Endpoint:
     async def answered(request: Request) -> Response:
-        return _refused(request.method, request.headers) or await endpoint(request)
+        return _refused(request.method, request.headers, takes) or await endpoint(request)
 
     return answered
 
 
-def _refused(method: str, headers: Headers) -> Response | None:
-    """The refusal of a request, if any: only JSON is spoken, and nobody has a copy that is still
-    good."""
+def _refused(method: str, headers: Headers, takes: Takes) -> Response | None:
+    """The refusal of a request, if any: only JSON is spoken, nobody has a copy that is still good,
+    and the body is of a type that the path takes."""
     if not _acceptable(headers.get("accept", "")):
         return Response(status_code=HTTPStatus.NOT_ACCEPTABLE)
     if method in ("GET", "HEAD") and headers.get("if-none-match") == "*":
         return Response(status_code=HTTPStatus.NOT_MODIFIED)
-    if "/" not in headers.get("content-type", "application/json"):
+    if not is_taken(takes, method, headers.get("content-type")):
         return Response(status_code=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
     return None
 

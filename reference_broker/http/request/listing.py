@@ -1,8 +1,8 @@
-"""A list of objects: ``columns``, ``sort`` and pagination as RabbitMQ has them, and no long stops.
+"""A list of objects: ``columns``, ``sort`` and pagination as RabbitMQ has them, in portions.
 
-Rendering and encoding go in slices, and the loop gets its turn between them, so that ten thousand
-queues don't keep clients waiting. The list of objects is taken at once; their values are of the
-moment when each is rendered.
+Everything that is proportional to the list (collecting, filtering, sorting, rendering, encoding) is
+done a portion at a time, in the request's places in the loop. What is listed is what was there when
+it was asked for, without what has gone since; values are of the moment when each is rendered.
 
 Without ``sort`` a list is in its own order, by virtual host and name in most; ``sort_reverse``
 turns the whole list round, ties too.
@@ -10,10 +10,10 @@ turns the whole list round, ties too.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import islice
 from typing import Any, TypeVar
 
 from starlette.datastructures import QueryParams
@@ -30,9 +30,16 @@ from reference_broker.http.request.answer import (
     json_response,
 )
 from reference_broker.http.request.name_filter import NameFilter, name_filter
-
-SLICE_ROWS = 200
-"""Rows that are rendered and encoded before the loop has its turn: about 5 ms of queues."""
+from reference_broker.http.request.portions import (
+    OCTETS,
+    Portion,
+    by_column,
+    collected,
+    encoded_rows,
+    everything,
+    in_order,
+    skip,
+)
 
 PAGE_SIZE = 100
 PAGE_SIZE_MAX = 500
@@ -71,70 +78,79 @@ class Page:
         is_pattern = query.get("use_regex") == "true"
         return cls(number, size, name_filter(query.get("name", ""), is_pattern=is_pattern))
 
-    def of(self, items: Sequence[Any]) -> Sequence[Any]:
-        """This page's part. Raises :exc:`ApiError` 400 for a page that is not there."""
+    def first(self, count: int) -> int:
+        """The place of this page's first row in a list of ``count``. Raises :exc:`ApiError` 400 for
+        a page that is not there."""
         start = (self.number - 1) * self.size
-        if start and start >= len(items):
+        if start and start >= count:
             raise ApiError(
                 HTTPStatus.BAD_REQUEST,
                 "page_out_of_range",
-                f"Page out of range, page: {self.number} page size: {self.size}, len: {len(items)}",
+                f"Page out of range, page: {self.number} page size: {self.size}, len: {count}",
             )
-        return items[start : start + self.size]
+        return start
 
-    def envelope(self, rows: list[Row], *, filtered: int, total: int) -> Row:
-        """The answer: the rows and how many there are."""
-        return {
-            "filtered_count": filtered,
-            "item_count": len(rows),
-            "items": rows,
+    def envelope(self, rows: Sequence[bytes], *, filtered: int, total: int) -> list[bytes]:
+        """The answer in pieces: the rows, which are encoded, and how many there are."""
+        head = {"filtered_count": filtered, "item_count": len(rows)}
+        tail = {
             "page": self.number,
             "page_count": -(-filtered // self.size),
             "page_size": self.size,
             "total_count": total,
         }
+        between = [b"," + row if number else row for number, row in enumerate(rows)]
+        return [encode(head)[:-1] + b',"items":[', *between, b"]," + encode(tail)[1:]]
 
 
 async def listed(
     request: Request,
-    subjects: Sequence[Subject],
+    subjects: Iterable[Subject],
     render: Callable[[Subject], Row],
     name_of: Callable[[Subject], str] | None = None,
     order: Callable[[Subject], Any] | None = None,
+    is_there: Callable[[Subject], bool] = everything,
 ) -> Response:
     """``subjects`` as the request wants to see them. There are pages only with ``name_of``; the
-    list's own order is that of the subjects, or by ``order``.
+    list's own order is that of the subjects, or by ``order``. A subject of which ``is_there`` says
+    no by the time of its rendering is left out.
 
+    ``subjects`` is read in portions, so what it reads must stand still: a copy of each container.
     Raises :exc:`ApiError` 400 for a page that can't be.
     """
     query = request.query_params
     columns = _columns(query)
-    sort = _path(query["sort"]) if query.get("sort") else None
     page = None if name_of is None else Page.parse(query)
-    if order is not None:
-        subjects = sorted(subjects, key=order)
+    chosen, total = await collected(request, subjects, _wanted(page, name_of))
+    first = 0 if page is None else page.first(len(chosen))
+    ordered = iter(chosen) if order is None else await in_order(request, chosen, order)
+    if query.get("sort"):
+        path = _path(query["sort"])
+        ordered = await by_column(
+            request, ordered, render, lambda row: _rank(_at(row, path)), is_there
+        )
+        if query.get("sort_reverse") == "true":
+            ordered = reversed((await collected(request, ordered))[0])
 
     def shown(subject: Subject) -> Row:
         return only(render(subject), columns)
 
-    if page is None and sort is None:
-        return await _whole(subjects, shown)
-    chosen = subjects
-    if page is not None and page.shows is not None and name_of is not None:
-        shows = page.shows
-        chosen = [subject for subject in subjects if shows(name_of(subject))]
-    if sort is None:
-        assert page is not None
-        rows = await _rendered(page.of(chosen), shown)
-    else:
-        rows = await _rendered(chosen, render)
-        rows.sort(key=lambda row: _rank(_at(row, sort)))
-        if query.get("sort_reverse") == "true":
-            rows.reverse()
-        rows = [only(row, columns) for row in (rows if page is None else page.of(rows))]
     if page is None:
-        return await _whole(rows, lambda row: row)
-    return json_response(page.envelope(rows, filtered=len(chosen), total=len(subjects)))
+        return await _answered(encoded_rows(request, ordered, shown, is_there))
+    await skip(request, ordered, first)
+    items = islice(ordered, page.size)
+    rows = [row async for some in encoded_rows(request, items, shown, is_there) for row in some]
+    return _page_answered(request, page.envelope(rows, filtered=len(chosen), total=total))
+
+
+def _wanted(
+    page: Page | None, name_of: Callable[[Subject], str] | None
+) -> Callable[[Subject], bool]:
+    """A test of what a page shows of a list: names that its filter lets through."""
+    if page is None or page.shows is None or name_of is None:
+        return everything
+    shows, name = page.shows, name_of
+    return lambda subject: shows(name(subject))
 
 
 def stats_disabled(request: Request) -> bool:
@@ -193,26 +209,44 @@ def _rank(value: Any) -> tuple[int, float, str]:
     return (2, 0, value if isinstance(value, str) else repr(value))
 
 
-async def _rendered(subjects: Sequence[Any], render: Callable[[Any], Row]) -> list[Row]:
-    rows: list[Row] = []
-    for start in range(0, len(subjects), SLICE_ROWS):
-        rows += [render(subject) for subject in subjects[start : start + SLICE_ROWS]]
-        await asyncio.sleep(0)
-    return rows
+async def _answered(rows: AsyncIterator[list[bytes]]) -> Response:
+    """The JSON array: whole where there is one portion of it, and as it is made where there are
+    more."""
+    first, second = await anext(rows, list[bytes]()), await anext(rows, None)
+    if second is None:
+        return Response(b"[%b]" % b",".join(first), headers=NO_CACHE, media_type=MEDIA_TYPE)
+    pieces = _array([first, second], rows)
+    return StreamingResponse(pieces, headers=NO_CACHE, media_type=MEDIA_TYPE)
 
 
-async def _whole(subjects: Sequence[Any], render: Callable[[Any], Row]) -> Response:
-    if len(subjects) <= SLICE_ROWS:
-        return json_response([render(subject) for subject in subjects])
-    return StreamingResponse(_pieces(subjects, render), headers=NO_CACHE, media_type=MEDIA_TYPE)
-
-
-async def _pieces(subjects: Sequence[Any], render: Callable[[Any], Row]) -> AsyncIterator[bytes]:
-    """The JSON array, a slice at a time."""
+async def _array(
+    known: Sequence[list[bytes]], rest: AsyncIterator[list[bytes]]
+) -> AsyncIterator[bytes]:
     before = b"["
-    for start in range(0, len(subjects), SLICE_ROWS):
-        rows = [render(subject) for subject in subjects[start : start + SLICE_ROWS]]
-        yield before + encode(rows)[1:-1]
-        before = b","
-        await asyncio.sleep(0)
-    yield b"]"
+    for rows in known:
+        if rows:
+            yield before + b",".join(rows)
+            before = b","
+    async for rows in rest:
+        if rows:
+            yield before + b",".join(rows)
+            before = b","
+    yield b"]" if before == b"," else b"[]"
+
+
+def _page_answered(request: Request, pieces: Sequence[bytes]) -> Response:
+    if sum(map(len, pieces)) <= OCTETS:
+        return Response(b"".join(pieces), headers=NO_CACHE, media_type=MEDIA_TYPE)
+    return StreamingResponse(_paced(request, pieces), headers=NO_CACHE, media_type=MEDIA_TYPE)
+
+
+async def _paced(request: Request, pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
+    """The pieces, a portion at a time: they may be compressed on their way."""
+    portion, some = Portion(request), []
+    for piece in pieces:
+        some.append(piece)
+        if portion.spend(1, len(piece)):
+            yield b"".join(some)
+            some = []
+            await portion.end()
+    yield b"".join(some)

@@ -1,25 +1,24 @@
 """Counters of each kind of object, in the order in which a sample has them.
 
-Reading costs a handful of attributes for an object; a virtual host and the broker add up.
+Reading costs a handful of attributes for an object; for a virtual host and the broker somebody has
+to add up (``totals.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.broker import Broker
 from reference_broker.core.channel.channel import Channel
-from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.exchange.exchange import Exchange
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.traffic import Traffic, VHostTraffic, traffic_of_queue
-from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.request.host import Node
 from reference_broker.http.rows.process import descriptors_used, disk_free, resident_bytes
+from reference_broker.http.rows.totals import Totals, VHostTotals
 
 Values: TypeAlias = tuple[int, ...]
 
@@ -66,29 +65,20 @@ def measured_channel(channel: Channel) -> Values:
     return _with_sum(traffic_of(channel))
 
 
-def measured_vhost(vhost: VHost, totals: VHostTotals) -> Values:
-    return (*_lengths([vhost]), *totals.data, *_with_sum(totals.traffic))
+def measured_totals(totals: VHostTotals) -> Values:
+    """The sums of a virtual host, or of several, in the order of :data:`VHOST`."""
+    return (*_lengths(totals), *totals.data, *_with_sum(totals.traffic))
 
 
-def measured_broker(broker: Broker) -> Values:
-    vhosts = broker.vhosts.values()
-    traffic = broker.past.past
-    for totals in totals_of(broker).values():
-        traffic = traffic.plus(totals.traffic)
-    return (*_lengths(vhosts), *churn_of(broker), *_with_sum(traffic))
+def measured_broker(broker: Broker, totals: Totals) -> Values:
+    whole = totals.whole
+    return (*_lengths(whole), *churn_of(broker), *_with_sum(whole.traffic))
 
 
-def measured_by_queue_type(broker: Broker) -> dict[QueueType, Values]:
+def measured_by_queue_type(totals: Totals) -> dict[QueueType, Values]:
     """Counts of messages that left the queues of each type since the start, in the order of
     :data:`TRAFFIC`."""
-    sums = dict(broker.past.past_by_type)
-    for vhost in broker.vhosts.values():
-        for queue_type, traffic in vhost.traffic.past_by_type.items():
-            sums[queue_type] = sums[queue_type].plus(traffic)
-        for queue in vhost.queues.values():
-            queue_type = queue.limits.queue_type
-            sums[queue_type] = sums[queue_type].plus(traffic_of_queue(queue))
-    return {queue_type: _with_sum(traffic) for queue_type, traffic in sums.items()}
+    return {name: _with_sum(traffic) for name, traffic in totals.by_queue_type.items()}
 
 
 def measured_node(broker: Broker, node: Node) -> Values:
@@ -100,30 +90,6 @@ def measured_node(broker: Broker, node: Node) -> Values:
         node.sync_count,
         *churn_of(broker),
     )
-
-
-class VHostTotals(NamedTuple):
-    """The sums of a virtual host: of the objects that are there, and of those that are gone."""
-
-    traffic: Traffic
-    data: tuple[int, int]
-
-
-def totals_of(broker: Broker) -> dict[str, VHostTotals]:
-    """Every virtual host's sums, in one walk over the connections."""
-    traffic = {vhost.name: vhost.traffic.past for vhost in broker.vhosts.values()}
-    received = {vhost.name: vhost.traffic.received_bytes for vhost in broker.vhosts.values()}
-    sent = {vhost.name: vhost.traffic.sent_bytes for vhost in broker.vhosts.values()}
-    for connection in broker.connections.values():
-        vhost = connection.vhost
-        if vhost is None or broker.vhosts.get(vhost.name) is not vhost:
-            continue
-        received[vhost.name] += connection.received_bytes
-        sent[vhost.name] += connection.sent_bytes
-        for channel in connection.channels.values():
-            if channel.state is not ChannelState.CLOSED:
-                traffic[vhost.name] = traffic[vhost.name].plus(traffic_of(channel))
-    return {name: VHostTotals(traffic[name], (received[name], sent[name])) for name in traffic}
 
 
 def churn_of(broker: Broker) -> Values:
@@ -146,10 +112,5 @@ def _with_sum(traffic: Traffic) -> Values:
     return (*traffic, handed_out)
 
 
-def _lengths(vhosts: Iterable[VHost]) -> Values:
-    ready = unacked = 0
-    for vhost in vhosts:
-        for queue in vhost.queues.values():
-            ready += queue.ready
-            unacked += queue.unacked
-    return (ready + unacked, ready, unacked)
+def _lengths(totals: VHostTotals) -> Values:
+    return (totals.ready + totals.unacked, totals.ready, totals.unacked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -19,6 +20,9 @@ from reference_broker.core.queue.delivery_counts import shown_content
 from reference_broker.core.queue.lease import Lease
 from reference_broker.http.request.answer import Row, bad_request
 from reference_broker.http.request.json_value import json_value, key_text
+
+PIECE_CHARACTERS = 256 * 1024
+"""Characters of base64 that are decoded at once (1.5 ms): whole groups of four."""
 
 _NUMBERS = ("delivery_mode", "priority", "timestamp")
 _HEADERS = "headers"
@@ -59,19 +63,35 @@ def header_of(properties: Properties, body: bytes) -> bytes:
 
 def payload_from_json(payload: Any, encoding: Any) -> bytes:
     """The body that a publish request carries. Raises :exc:`ApiError` 400."""
+    return b"".join(payload_pieces(payload, encoding))
+
+
+def payload_pieces(payload: Any, encoding: Any) -> Iterator[bytes]:
+    """The body that a publish request carries, a portion of work for each piece. Raises
+    :exc:`ApiError` 400."""
     if not isinstance(payload, str):
         raise bad_request("payload_not_string")
     if encoding == "string":
         try:
-            return payload.encode()
+            yield payload.encode()
         except UnicodeEncodeError as error:
             raise bad_request(str(error)) from error
-    if encoding != "base64":
+    elif encoding == "base64":
+        yield from _decoded(payload)
+    else:
         raise bad_request(["unsupported_encoding", str(encoding)])
-    try:
-        return base64.b64decode(payload, validate=True)
-    except (binascii.Error, ValueError):
-        raise bad_request(["not_base64", payload[:80]]) from None
+
+
+def _decoded(payload: str) -> Iterator[bytes]:
+    for start in range(0, len(payload), PIECE_CHARACTERS):
+        piece = payload[start : start + PIECE_CHARACTERS]
+        is_last = start + PIECE_CHARACTERS >= len(payload)
+        try:
+            if not is_last and "=" in piece:
+                raise ValueError("padding is at the end")
+            yield base64.b64decode(piece, validate=True)
+        except (binascii.Error, ValueError):
+            raise bad_request(["not_base64", payload[:80]]) from None
 
 
 def message_row(lease: Lease, message_count: int, *, text: bool, truncate: int | None) -> Row:

@@ -14,6 +14,7 @@ from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.http.request.host import Host
 from reference_broker.http.rows import measures
 from reference_broker.http.rows.series import BASIC, GLOBAL, RATE_ONLY, STEP_MS, Level, Series
+from reference_broker.http.rows.totals import Totals
 
 HISTORIES_MAX = 500
 """Objects with a history, of those that there are most of (queues, exchanges, connections and
@@ -21,6 +22,9 @@ channels): one in which everything moves all the time takes 110 KB."""
 
 SLICE_OBJECTS = 250
 """Objects that are read before the loop has its turn: about 2 ms of queues."""
+
+SUM_OBJECTS = 1_000
+"""Objects that are added up, or forgotten, before the loop has its turn."""
 
 NODE = "node"
 """The key of the series of the process as a whole."""
@@ -60,7 +64,9 @@ class Sampler:
             return
         self._at_ms = at_ms
         self._round += 1
-        for number, (subject, values, levels) in enumerate(self._measured()):
+        totals = Totals(self._host.broker)
+        await _in_slices(totals.read(), SUM_OBJECTS)
+        for number, (subject, values, levels) in enumerate(self._measured(totals)):
             if number % SLICE_OBJECTS == SLICE_OBJECTS - 1:
                 await asyncio.sleep(0)
             series = self._series.get(subject)
@@ -69,22 +75,26 @@ class Sampler:
                 series = self._series[subject] = Series(RATE_ONLY if full else levels)
             series.round = self._round
             series.add(at_ms, values)
-        self._series = {
-            subject: series
-            for subject, series in self._series.items()
-            if series.round == self._round
-        }
+        await _in_slices(self._forget_gone(), SUM_OBJECTS)
 
-    def _measured(self) -> Iterator[tuple[object, measures.Values, tuple[Level, ...]]]:
+    def _forget_gone(self) -> Iterator[None]:
+        """Forget what this round has not seen."""
+        for subject, series in list(self._series.items()):
+            if series.round != self._round and self._series.get(subject) is series:
+                del self._series[subject]
+            yield
+
+    def _measured(
+        self, totals: Totals
+    ) -> Iterator[tuple[object, measures.Values, tuple[Level, ...]]]:
         """Every object with its counters. The few that everybody looks at come first; the others
         are listed at once for each virtual host, and read when their turn comes."""
         broker = self._host.broker
-        yield broker, measures.measured_broker(broker), GLOBAL
+        yield broker, measures.measured_broker(broker, totals), GLOBAL
         yield NODE, measures.measured_node(broker, self._host.node()), GLOBAL
-        totals = measures.totals_of(broker)
         for vhost in list(broker.vhosts.values()):
-            if vhost.name in totals:
-                yield vhost, measures.measured_vhost(vhost, totals[vhost.name]), GLOBAL
+            if vhost.name in totals.by_vhost:
+                yield vhost, measures.measured_totals(totals.by_vhost[vhost.name]), GLOBAL
         for vhost in list(broker.vhosts.values()):
             for exchange in list(vhost.exchanges.values()):
                 yield exchange, measures.measured_exchange(exchange), BASIC
@@ -97,3 +107,10 @@ class Sampler:
             for channel in list(connection.channels.values()):
                 if channel.state is not ChannelState.CLOSED:
                     yield channel, measures.measured_channel(channel), BASIC
+
+
+async def _in_slices(steps: Iterator[None], size: int) -> None:
+    """Take all of the steps, ``size`` in each turn of the loop."""
+    for number, _ in enumerate(steps, 1):
+        if number % size == 0:
+            await asyncio.sleep(0)

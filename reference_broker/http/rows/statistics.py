@@ -24,6 +24,7 @@ from reference_broker.http.request.host import Node
 from reference_broker.http.rows import measures
 from reference_broker.http.rows.sampler import NODE, Sampler
 from reference_broker.http.rows.series import Series, SeriesSum
+from reference_broker.http.rows.totals import Totals, VHostTotals, sum_of
 
 SAMPLES_MAX = 500
 """Samples in one answer, for each counter: RabbitMQ's own limit."""
@@ -97,8 +98,8 @@ class Statistics:
         series = self._sampler.series_of(channel)
         return _idle(_added(row, series, measures.CHANNEL, values, spans), series)
 
-    def of_vhost(self, row: Row, vhost: VHost, totals: measures.VHostTotals, spans: Spans) -> Row:
-        values = measures.measured_vhost(vhost, totals)
+    def of_vhost(self, row: Row, vhost: VHost, totals: VHostTotals, spans: Spans) -> Row:
+        values = measures.measured_totals(totals)
         return _added(row, self._sampler.series_of(vhost), measures.VHOST, values, spans)
 
     def of_node(self, row: Row, broker: Broker, node: Node, spans: Spans) -> Row:
@@ -111,24 +112,23 @@ class Statistics:
             row[f"{name}_details"] = details(series, place, spans.node)
         return row
 
-    def of_broker(self, row: Row, broker: Broker, spans: Spans) -> Row:
+    def of_broker(self, row: Row, broker: Broker, totals: Totals, spans: Spans) -> Row:
         """The row of the broker, with ``message_stats``, ``queue_totals`` and ``churn_rates``."""
-        values = measures.measured_broker(broker)
+        values = measures.measured_broker(broker, totals)
         flat = _added({}, self._sampler.series_of(broker), measures.BROKER, values, spans)
         return _with_totals(row, flat, flat)
 
-    def of_vhosts(self, row: Row, broker: Broker, vhosts: Sequence[VHost], spans: Spans) -> Row:
+    def of_vhosts(
+        self, row: Row, broker: Broker, vhosts: Sequence[VHost], totals: Totals, spans: Spans
+    ) -> Row:
         """The row of the broker for somebody who sees these virtual hosts only. ``churn_rates`` are
         of the whole broker, as RabbitMQ has them."""
-        totals = measures.totals_of(broker)
-        values = [0] * len(measures.VHOST)
-        for vhost in vhosts:
-            measured = measures.measured_vhost(vhost, totals[vhost.name])
-            values = [known + more for known, more in zip(values, measured, strict=True)]
+        seen = [totals.by_vhost.get(vhost.name, VHostTotals()) for vhost in vhosts]
+        values = measures.measured_totals(sum_of(seen))
         known = [self._sampler.series_of(vhost) for vhost in vhosts]
         series = [each for each in known if each is not None]
         flat = _added({}, SeriesSum(series) if series else None, measures.VHOST, values, spans)
-        return _with_totals(row, flat, self.of_broker({}, broker, spans)["churn_rates"])
+        return _with_totals(row, flat, self.of_broker({}, broker, totals, spans)["churn_rates"])
 
 
 def _with_totals(row: Row, flat: Row, churn: Row) -> Row:

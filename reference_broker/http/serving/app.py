@@ -252,6 +252,7 @@ def _definition_routes(host: Host) -> list[Route]:
     definitions = Definitions(host)
     return [
         Route("/api/all-configuration", definitions.export),
+        Route("/api/all-configuration", definitions.load, methods=["POST"]),
         Route("/api/definitions", definitions.export),
         Route("/api/definitions", definitions.load, methods=["POST"]),
         Route("/api/definitions/{vhost:name}", definitions.export),

@@ -49,10 +49,16 @@ def broker() -> Broker:
 
 def taken(broker: Broker, body: dict[str, Any], vhost: str | None = None) -> list[str]:
     """The faults; without any it is applied."""
-    found = AccessDefinitions.parse(body, broker, vhost)
+    found = read(body, broker, vhost)
     if not found.faults:
-        found.apply({name: user.hashed for name, user in found.users.items()})
+        list(found.apply({name: user.hashed for name, user in found.users.items()}))
     return found.faults
+
+
+def read(body: dict[str, Any], broker: Broker, vhost: str | None = None) -> AccessDefinitions:
+    found = AccessDefinitions(_broker=broker)
+    list(found.read(body, vhost))
+    return found
 
 
 def test_everything_is_made_and_twice_is_once(broker: Broker) -> None:
@@ -89,7 +95,7 @@ def test_only_new_passwords_have_to_be_hashed(users: object, has: bool) -> None:
 def test_hashes_of_new_passwords_and_those_of_the_file(broker: Broker) -> None:
     users = [*FILE["users"], {"name": "bob", "password": "secret", "tags": []}]
     made = hash_password(b"secret", b"salt")
-    AccessDefinitions.parse({**FILE, "users": users}, broker, None).apply({"bob": made})
+    list(read({**FILE, "users": users}, broker).apply({"bob": made}))
     ann, bob = (broker.users.get(name) for name in ("ann", "bob"))
     assert ann is not None
     assert bob is not None
@@ -168,5 +174,5 @@ def test_a_fault_is_named_and_nothing_is_done(
 
 
 def test_a_new_vhost_has_a_stand_in(broker: Broker) -> None:
-    assert list(AccessDefinitions.parse(FILE, broker, None).new_vhosts()) == ["shop"]
+    assert [vhost.name for vhost in read(FILE, broker).new_vhosts()] == ["shop"]
     assert "shop" not in broker.vhosts

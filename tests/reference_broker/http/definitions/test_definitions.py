@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -15,13 +15,21 @@ import pytest
 from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.broker import Broker
 from reference_broker.http import Node, build_app
-from reference_broker.http.definitions.definitions import DEFINITIONS_BYTES_MAX, FAULTS_SHOWN_MAX
+from reference_broker.http.definitions import definitions
+from reference_broker.http.definitions.definitions import (
+    DEFINITIONS_BYTES_MAX,
+    FAULTS_SHOWN_MAX,
+    INPUT_STEPS,
+    REHEARSALS_MAX,
+)
+from reference_broker.http.definitions.rehearsal import Rehearsal
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
 from reference_broker.store import Log
 
 pytestmark = pytest.mark.anyio
 
+JSON_TYPE = {"content-type": "application/json"}
 ALL = "/api/definitions"
 DEFAULT = "/api/definitions/%2F"
 FREE = Address("127.0.0.1", 0)
@@ -85,6 +93,15 @@ async def turns() -> None:
     """Everything that can go on without the disk has gone on."""
     for _ in range(50):
         await asyncio.sleep(0)
+
+
+async def until(done: Callable[[], bool]) -> None:
+    """What needs turns of the loop, and not the disk, is done."""
+    for _ in range(100_000):
+        if done():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it is not done")
 
 
 def topology(prefix: str = "", **place: str) -> dict[str, Any]:
@@ -222,10 +239,13 @@ async def test_only_administrators(shell: Shell) -> None:
 async def test_what_is_no_file(shell: Shell) -> None:
     async with shell.client() as client:
         for body in (b"nope", b"[]", b"5", b"[" * 100_000):
-            assert (await client.post(ALL, content=body)).status_code == 400
+            answer = await client.post(ALL, content=body, headers=JSON_TYPE)
+            assert answer.status_code == 400
         for nothing in (b"", b"{}"):
-            assert (await client.post(ALL, content=nothing)).status_code == 204
-        large = await client.post(ALL, content=b" " * (DEFINITIONS_BYTES_MAX + 1))
+            assert (await client.post(ALL, content=nothing, headers=JSON_TYPE)).status_code == 204
+        large = await client.post(
+            ALL, content=b" " * (DEFINITIONS_BYTES_MAX + 1), headers=JSON_TYPE
+        )
         assert large.status_code == 413
         for method in ("GET", "POST"):
             unknown = await client.request(method, "/api/definitions/nope", json={})
@@ -299,3 +319,97 @@ async def test_what_is_exported_here_is_imported_by_rabbitmq(
         await api.delete(f"/api/queues/%2F/{prefix}q")
         for exchange in ("x", "inner"):
             await api.delete(f"/api/exchanges/%2F/{prefix}{exchange}")
+
+
+def many(count: int) -> dict[str, Any]:
+    row = {"vhost": "/", "durable": True, "auto_delete": False}
+    return {"queues": [{"name": f"q{number}", **row} for number in range(count)]}
+
+
+async def test_a_large_file_is_many_inputs(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same one large input would keep everybody waiting for seconds."""
+    declared: list[int] = []
+    finish, queues = shell.broker.finish, shell.broker.vhosts["/"].queues
+
+    def counted() -> None:
+        declared.append(len(queues) - sum(declared))
+        finish()
+
+    monkeypatch.setattr(shell.broker, "finish", counted)
+    async with shell.client() as client:
+        loading = asyncio.create_task(client.post(ALL, json=many(1_000)))
+        await until(lambda: len(queues) == 1_000)
+        await turns()
+        assert not loading.done()
+        shell.sync()
+        assert (await loading).status_code == 204
+    assert max(declared) <= INPUT_STEPS
+    assert len(declared) > 1_000 // INPUT_STEPS
+
+
+async def test_a_rehearsal_that_is_overtaken_is_done_again(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vhost, begun = shell.broker.vhosts["/"], 0
+
+    class Overtaken(Rehearsal):
+        def __init__(self, *arguments: Any) -> None:
+            nonlocal begun
+            begun += 1
+            super().__init__(*arguments)
+
+        def read(self) -> Iterator[None]:
+            yield from super().read()
+            if begun <= 2:
+                vhost.declare_queue(f"other{begun}", durable=True)
+            if begun == 2:  # what was no fault is one now
+                vhost.declare_queue("q5", durable=False)
+
+    monkeypatch.setattr(definitions, "Rehearsal", Overtaken)
+    async with shell.client() as client:
+        answer = await client.post(ALL, json=many(300))
+        assert (answer.status_code, begun) == (400, 3)
+        assert answer.json()["reason"].startswith("nothing was imported: queue 'q5': PRECONDITION")
+        assert list(vhost.queues) == ["other1", "other2", "q5"]
+
+
+async def test_an_import_among_many_declarations_comes_to_an_end(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vhost, begun = shell.broker.vhosts["/"], 0
+
+    class Overtaken(Rehearsal):
+        def read(self) -> Iterator[None]:
+            nonlocal begun
+            begun += 1
+            yield from super().read()
+            if begun <= REHEARSALS_MAX:
+                vhost.declare_queue(f"other{begun}")
+
+    monkeypatch.setattr(definitions, "Rehearsal", Overtaken)
+    async with shell.client() as client:
+        loading = asyncio.create_task(client.post(ALL, json=many(10)))
+        await until(lambda: "q9" in vhost.queues)
+        await turns()
+        shell.sync()
+        assert (await loading).status_code == 204
+    assert begun == REHEARSALS_MAX + 1
+
+
+async def test_what_others_prevent_while_it_is_made_is_told(shell: Shell) -> None:
+    vhost = shell.broker.vhosts["/"]
+    row = {"vhost": "/", "destination_type": "queue", "routing_key": "k", "source": "amq.topic"}
+    bindings = [{**row, "destination": f"q{number}"} for number in range(300)]
+    async with shell.client() as client:
+        loading = asyncio.create_task(client.post(ALL, json={**many(300), "bindings": bindings}))
+        await until(lambda: "q299" in vhost.queues)
+        vhost.delete_queue("q299")
+        await until(lambda: len(vhost.bindings_from("amq.topic")) == 299)
+        await turns()
+        shell.sync()
+        answer = await loading
+    assert (answer.status_code, answer.json()["error"]) == (409, "overtaken")
+    assert answer.json()["reason"].endswith(
+        "all was imported but: binding 'amq.topic' -> 'q299': NOT_FOUND - no queue 'q299' in"
+        " vhost '/'"
+    )

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from reference_broker.core.access.passwords import ARGON2ID, PasswordHash
 from reference_broker.core.access.permission import Permission, TopicPermission
@@ -18,9 +19,11 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.definitions.export import exported, exported_vhost
-from reference_broker.http.request.listing import SLICE_ROWS
+from reference_broker.http.request.portions import ENTRIES, ROW_ENTRIES
 
 pytestmark = pytest.mark.anyio
+
+REQUEST = Request({"type": "http"})
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ async def whole(pieces: AsyncIterator[bytes]) -> dict[str, Any]:
 
 
 async def test_an_empty_broker(broker: Broker) -> None:
-    found = await whole(exported(broker))
+    found = await whole(exported(broker, REQUEST))
     user, permission = found.pop("users")[0], found.pop("permissions")
     assert found == {
         "rabbit_version": "4.0.0",
@@ -77,7 +80,7 @@ async def test_hashes_limits_and_labels_are_in_it(broker: Broker) -> None:
     broker.access.set_permission("slow", "/", Permission.of("^a", "", ".*"))
     broker.access.set_topic_permission("slow", "/", "amq.topic", TopicPermission("^w", "^r"))
     broker.add_vhost("b", VHostInfo("second", ("t",), limits={"max-queues": 5}))
-    found = await whole(exported(broker))
+    found = await whole(exported(broker, REQUEST))
     assert found["users"][1] == {
         "name": "slow",
         "password_hash": base64.b64encode(b"$argon2id$x").decode(),
@@ -103,7 +106,7 @@ async def test_objects_as_rabbitmq_writes_them(broker: Broker, vhost: VHost) -> 
     vhost.declare_queue("q", durable=True, auto_delete=True, arguments={"x-max-length": 5})
     vhost.bind("x", "q", "k", {"x-match": "any"}, destination_is_queue=True)
     vhost.bind("amq.topic", "y", "a.*", destination_is_queue=False)
-    found = await whole(exported(broker))
+    found = await whole(exported(broker, REQUEST))
     assert found["exchanges"] == [
         {
             "name": "x", "vhost": "/", "type": "headers", "durable": True, "auto_delete": False,
@@ -141,7 +144,7 @@ async def test_what_ends_with_its_connection_or_has_a_name_of_the_brokers(
         vhost.bind("x", queue.name, "", destination_is_queue=True)
     vhost.declare_queue("mine", durable=True, exclusive=True, owner=object())
     vhost.bind("x", "mine", "", destination_is_queue=True, owner=vhost.queues["mine"].owner)
-    found = await whole(exported(broker))
+    found = await whole(exported(broker, REQUEST))
     assert [row["name"] for row in found["queues"]] == ["kept"]
     assert [row["destination"] for row in found["bindings"]] == ["kept"]
 
@@ -150,7 +153,7 @@ async def test_a_single_virtual_host_is_not_named(broker: Broker, vhost: VHost) 
     vhost.declare_queue("q", durable=True)
     vhost.bind("amq.topic", "q", "k", destination_is_queue=True)
     broker.add_vhost("other").declare_queue("r", durable=True)
-    assert await whole(exported_vhost(vhost)) == {
+    assert await whole(exported_vhost(vhost, REQUEST)) == {
         "rabbit_version": "4.0.0",
         "parameters": [],
         "policies": [],
@@ -163,16 +166,35 @@ async def test_a_single_virtual_host_is_not_named(broker: Broker, vhost: VHost) 
             },
         ],
     }  # fmt: skip
-    every = await whole(exported(broker))
+    every = await whole(exported(broker, REQUEST))
     assert [(row["vhost"], row["name"]) for row in every["queues"]] == [("/", "q"), ("other", "r")]
     assert [row["vhost"] for row in every["permissions"]] == ["/"]
 
 
 async def test_more_than_a_slice_of_each(broker: Broker, vhost: VHost) -> None:
-    count = 2 * SLICE_ROWS + 1
+    count = 2 * ENTRIES // ROW_ENTRIES + 1
     for number in range(count):
         vhost.declare_queue(f"q{number}", durable=True)
         vhost.bind("amq.fanout", f"q{number}", "", destination_is_queue=True)
-    found = await whole(exported(broker))
+    found = await whole(exported(broker, REQUEST))
     assert [row["name"] for row in found["queues"]] == [f"q{number}" for number in range(count)]
     assert len(found["bindings"]) == count
+
+
+async def test_what_goes_while_it_is_exported_is_left_out(broker: Broker, vhost: VHost) -> None:
+    count = 300
+    for number in range(count):
+        vhost.declare_queue(f"q{number}", durable=True)
+        vhost.declare_exchange(f"x{number}", "fanout", durable=True)
+        vhost.bind(f"x{number}", f"q{number}", "", destination_is_queue=True)
+    pieces = exported(broker, REQUEST)
+    text = await anext(pieces)
+    for number in range(0, count, 2):
+        vhost.delete_queue(f"q{number}")
+    vhost.delete_exchange("x1")
+    vhost.declare_queue("new", durable=True)
+    found = json.loads(text + b"".join([piece async for piece in pieces]))
+    odd = range(1, count, 2)
+    assert [row["name"] for row in found["queues"]] == [f"q{number}" for number in odd]
+    assert [row["destination"] for row in found["bindings"]] == [f"q{each}" for each in odd[1:]]
+    assert len(found["exchanges"]) == count - 1

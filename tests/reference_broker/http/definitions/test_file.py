@@ -21,6 +21,13 @@ BINDING = {
 }  # fmt: skip
 
 
+def read(body: dict[str, Any], vhost: str | None) -> DefinitionsFile:
+    found = DefinitionsFile()
+    for _ in found.read(body, vhost):
+        pass
+    return found
+
+
 def test_items_as_rabbitmq_writes_them() -> None:
     body = {
         "exchanges": [{**EXCHANGE, "internal": True, "arguments": {"alternate-exchange": "y"}}],
@@ -30,7 +37,7 @@ def test_items_as_rabbitmq_writes_them() -> None:
             {**BINDING, "destination_type": "exchange", "arguments": {"x-match": "all"}},
         ],
     }
-    found = DefinitionsFile.parse(body, None)
+    found = read(body, None)
     assert found.faults == []
     assert found.exchanges == [
         ExchangeItem("/", "x", "topic", True, False, True, {"alternate-exchange": "y"})
@@ -47,15 +54,15 @@ def test_items_as_rabbitmq_writes_them() -> None:
 
 
 def test_what_may_be_left_out() -> None:
-    found = DefinitionsFile.parse({}, None)
+    found = read({}, None)
     assert (found.exchanges, found.queues, found.bindings, found.faults) == ([], [], [], [])
-    found = DefinitionsFile.parse({"exchanges": [{**EXCHANGE, "arguments": []}]}, None)
+    found = read({"exchanges": [{**EXCHANGE, "arguments": []}]}, None)
     assert (found.exchanges[0].internal, found.exchanges[0].arguments) == (False, {})
     assert found.faults == []
 
 
 def test_a_virtual_host_that_is_given_wins() -> None:
-    found = DefinitionsFile.parse({"queues": [{**QUEUE, "vhost": "other"}]}, "/")
+    found = read({"queues": [{**QUEUE, "vhost": "other"}]}, "/")
     assert found.queues[0].vhost == "/"
 
 
@@ -90,7 +97,7 @@ def test_a_virtual_host_that_is_given_wins() -> None:
     ],
 )
 def test_a_fault_has_the_name_of_its_item(body: dict[str, Any], fault: str) -> None:
-    (found,) = DefinitionsFile.parse(body, None).faults
+    (found,) = read(body, None).faults
     assert found.startswith(fault)
 
 
@@ -100,15 +107,13 @@ def test_arguments_that_the_next_start_could_not_read() -> None:
         deep = {"k": deep}
     wide = {"k": list(range(20_000))}
     for arguments in (deep, wide):
-        (fault,) = DefinitionsFile.parse(
-            {"queues": [{**QUEUE, "arguments": arguments}]}, "/"
-        ).faults
+        (fault,) = read({"queues": [{**QUEUE, "arguments": arguments}]}, "/").faults
         assert fault.startswith("queue 'q': arguments: ")
 
 
 def test_every_fault_is_told_and_the_rest_is_read() -> None:
     body = {"queues": [{**QUEUE, "durable": 1}, QUEUE, {**QUEUE, "name": 1}], "exchanges": 1}
-    found = DefinitionsFile.parse(body, None)
+    found = read(body, None)
     assert [item.name for item in found.queues] == ["q"]
     assert len(found.faults) == 3
 
@@ -121,7 +126,7 @@ def test_what_a_broker_has_named_is_skipped_by_name() -> None:
             {**BINDING, "destination": "amq.topic", "destination_type": "exchange"},
         ],
     }
-    found = DefinitionsFile.parse(body, None)
+    found = read(body, None)
     assert found.faults == []
     assert [item.name for item in found.queues] == ["q"]
     assert [item.destination for item in found.bindings] == ["amq.topic"]
@@ -137,6 +142,6 @@ def test_a_queues_type_is_an_argument_too() -> None:
             {**QUEUE, "name": "s", "type": "classic"},
         ]
     }
-    found = DefinitionsFile.parse(body, None)
+    found = read(body, None)
     assert found.faults == []
     assert [item.arguments for item in found.queues] == [quorum, {**quorum, "x-expires": 9}, {}]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
+from starlette.requests import Request
 
 from reference_broker.core.access.users import UserStore
 from reference_broker.core.broker import Broker
@@ -15,11 +17,8 @@ from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.policy.global_parameters import MAX_GLOBAL_PARAMETERS
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.vhost.policies import MAX_POLICIES
-from reference_broker.http.definitions.policies import (
-    PolicyDefinitions,
-    exported_global_parameters,
-    exported_policies,
-)
+from reference_broker.http.definitions.export import exported
+from reference_broker.http.definitions.policies import PolicyDefinitions
 
 ALL = "/api/definitions"
 DEFAULT = "/api/definitions/%2F"
@@ -43,52 +42,53 @@ def broker() -> Broker:
     return Broker(MemoryJournal(), UserStore(), version="1")
 
 
-def out(broker: Broker) -> dict[str, Any]:
-    return {
-        **exported_policies(list(broker.vhosts.values())),
-        **exported_global_parameters(broker.global_parameters),
-    }
+def read(body: Any, vhost: str | None, broker: Broker) -> PolicyDefinitions:
+    found = PolicyDefinitions(vhost, broker.vhosts, broker)
+    list(found.read(body))
+    return found
 
 
-def test_they_come_out_as_they_went_in(broker: Broker) -> None:
-    file = PolicyDefinitions(FILE, None, broker.vhosts, broker)
+async def out(broker: Broker) -> dict[str, Any]:
+    pieces = exported(broker, Request({"type": "http"}))
+    found = json.loads(b"".join([piece async for piece in pieces]))
+    return {name: found[name] for name in FILE}
+
+
+@pytest.mark.anyio
+async def test_they_come_out_as_they_went_in(broker: Broker) -> None:
+    file = read(FILE, None, broker)
     assert file.faults == []
     assert not broker.vhosts["/"].policies.of(PolicyKind.USER)
-    file.apply()
-    assert out(broker) == FILE
+    list(file.apply())
+    assert await out(broker) == FILE
     tail = broker.journal.tail
-    again = PolicyDefinitions(
-        {"policies": [POLICY], "parameters": [OPERATOR]}, None, broker.vhosts, broker
-    )
-    again.apply()
+    again = read({"policies": [POLICY], "parameters": [OPERATOR]}, None, broker)
+    list(again.apply())
     assert broker.journal.tail == tail
 
 
-def test_what_is_there_is_overwritten(broker: Broker) -> None:
-    PolicyDefinitions(FILE, None, broker.vhosts, broker).apply()
+@pytest.mark.anyio
+async def test_what_is_there_is_overwritten(broker: Broker) -> None:
+    list(read(FILE, None, broker).apply())
     changed = {**POLICY, "priority": 9}
-    PolicyDefinitions(
-        {"policies": [changed], "global_parameters": []}, None, broker.vhosts, broker
-    ).apply()
-    assert out(broker) == {**FILE, "policies": [changed]}
+    list(read({"policies": [changed], "global_parameters": []}, None, broker).apply())
+    assert await out(broker) == {**FILE, "policies": [changed]}
 
 
 def test_a_file_of_one_virtual_host_goes_into_any(broker: Broker) -> None:
     broker.add_vhost("other")
-    file = PolicyDefinitions(FILE, "other", broker.vhosts, broker)
-    file.apply()
+    file = read(FILE, "other", broker)
+    list(file.apply())
     assert not broker.vhosts["/"].policies.of(PolicyKind.USER)
-    assert [row["vhost"] for row in exported_policies([broker.vhosts["other"]])["policies"]] == [
-        "other"
-    ]
+    assert [policy.name for policy in broker.vhosts["other"].policies.of(PolicyKind.USER)] == ["p"]
 
 
 def test_what_says_which_cluster_it_was_is_not_taken(broker: Broker) -> None:
     names = ("internal_cluster_id", "cluster_name")
     rows = [{"name": name, "value": "x"} for name in names]
-    file = PolicyDefinitions({"global_parameters": rows}, None, broker.vhosts, broker)
+    file = read({"global_parameters": rows}, None, broker)
     assert file.faults == []
-    file.apply()
+    list(file.apply())
     assert broker.global_parameters.items() == [("cluster_name", "x")]
 
 
@@ -133,7 +133,7 @@ def test_what_says_which_cluster_it_was_is_not_taken(broker: Broker) -> None:
     ],
 )
 def test_faults_have_names(broker: Broker, file: Any, fault: str) -> None:
-    (found,) = PolicyDefinitions(file, None, broker.vhosts, broker).faults
+    (found,) = read(file, None, broker).faults
     assert found.startswith(fault)
 
 

@@ -47,7 +47,11 @@ def loading(
     bindings: Any = (),
 ) -> TopologyImport:
     body = {"exchanges": [*exchanges], "queues": [*queues], "bindings": [*bindings]}
-    return TopologyImport(DefinitionsFile.parse(body, None), broker.vhosts)
+    file = DefinitionsFile()
+    list(file.read(body, None))
+    found = TopologyImport(file, broker.vhosts)
+    list(found.rehearse())
+    return found
 
 
 def bound(vhost: VHost) -> list[tuple[str, str, str]]:
@@ -67,7 +71,7 @@ def test_it_is_declared_in_order_and_nothing_twice(broker: Broker, vhost: VHost)
     journal = broker.journal
     first = loading(broker, *wanted)
     assert (first.faults, journal.tail) == ([], 0)  # a rehearsal leaves nothing behind
-    first.apply(broker.vhosts)
+    list(first.apply(broker.vhosts))
     assert vhost.exchanges["inner"].internal
     assert vhost.queues["q"].arguments == {"x-max-length": 5}
     assert not vhost.queues["transient"].durable
@@ -75,7 +79,7 @@ def test_it_is_declared_in_order_and_nothing_twice(broker: Broker, vhost: VHost)
     tail = journal.tail
     again = loading(broker, *wanted)
     assert again.faults == []
-    again.apply(broker.vhosts)
+    list(again.apply(broker.vhosts))
     assert journal.tail == tail
 
 
@@ -147,7 +151,7 @@ def test_names_are_cleaned_as_a_clients_are(broker: Broker, vhost: VHost) -> Non
     vhost.declare_queue("q", durable=True)
     found = loading(broker, [exchange("x\n")], [queue("q\r\n")], [binding("x", "q\n")])
     assert found.faults == []
-    found.apply(broker.vhosts)
+    list(found.apply(broker.vhosts))
     assert (list(vhost.queues), bound(vhost)) == (["q"], [("x", "q", "")])
 
 
@@ -160,7 +164,7 @@ def test_a_binding_is_known_whatever_types_its_arguments_had(broker: Broker, vho
     for _ in range(2):
         found = loading(broker, bindings=[same, other])
         assert found.faults == []
-        found.apply(broker.vhosts)
+        list(found.apply(broker.vhosts))
     assert len(bound(vhost)) == 2
 
 
@@ -187,5 +191,38 @@ def test_a_bound_of_the_virtual_host(broker: Broker, vhost: VHost) -> None:
         "vhost '/': it would have 10 exchanges, and 9 is the most",
         "vhost '/': it would have 3 bindings, and 2 is the most",
     ]
-    loading(broker, *fits).apply(broker.vhosts)
+    list(loading(broker, *fits).apply(broker.vhosts))
     assert loading(broker, *fits).faults == []
+
+
+def test_what_was_rehearsed_is_let_go(broker: Broker, vhost: VHost) -> None:
+    vhost.declare_queue("q", durable=True)
+    vhost.declare_queue("mine", exclusive=True, owner=object())
+    found = loading(
+        broker,
+        [exchange("x")],
+        [queue("q"), queue("new"), queue("many", arguments={"x-queue-type": "quorum"})],
+        [binding("x", "q"), binding("amq.topic", "new", "k")],
+    )
+    assert found.faults == []
+    assert len(list(found.release())) >= 3
+    assert list(vhost.queues) == ["q", "mine"]
+    for stage in found._stages.values():
+        assert not stage._stand_in.queues
+        assert all(not each.bindings for each in stage._stand_in.exchanges.values())
+
+
+def test_what_others_change_between_two_steps_is_named(broker: Broker, vhost: VHost) -> None:
+    found = loading(
+        broker, [exchange("x")], [queue("q"), queue("r")], [binding("x", "q"), binding("x", "r")]
+    )
+    steps = found.apply(broker.vhosts)
+    for _ in range(3):
+        next(steps)
+    vhost.delete_queue("q")
+    list(steps)
+    assert found.overtaken == ["binding 'x' -> 'q': NOT_FOUND - no queue 'q' in vhost '/'"]
+    assert bound(vhost) == [("x", "r", "")]
+    broker.delete_vhost("/")
+    list(found.apply(broker.vhosts))
+    assert "exchange 'x': there is no vhost '/'" in found.overtaken

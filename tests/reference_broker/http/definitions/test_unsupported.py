@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 
-from reference_broker.http.definitions.unsupported import unsupported_faults
+from reference_broker.http.definitions.unsupported import unsupported_items
+
+
+def unsupported_faults(body: dict[str, Any]) -> list[str]:
+    faults: list[str] = []
+    list(unsupported_items(body, faults))
+    return faults
 
 
 def test_what_rabbitmq_exports_of_a_plain_node() -> None:
-    body = {
+    body: dict[str, Any] = {
         "rabbit_version": "3.10.8",
         "product_name": "RabbitMQ",
         "users": [{"read": "elsewhere"}],
@@ -29,7 +35,7 @@ def test_what_rabbitmq_exports_of_a_plain_node() -> None:
 
 
 def test_what_later_versions_write() -> None:
-    body = {
+    body: dict[str, Any] = {
         "parameters": [{"component": "vhost-limits", "name": "limits", "vhost": "/", "value": {}}],
         "metadata": {"description": "all", "tags": ["x"], "default_queue_type": "classic"},
         "limits": [],

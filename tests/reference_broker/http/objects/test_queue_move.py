@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,23 @@ async def test_one_request_has_a_bound(
     assert await move(api, count=99) == {"moved": 2, "messages_ready": 1, "stopped": "count"}
     monkeypatch.setattr(queue_move, "MOVE_BYTES_MAX", 1)
     assert await move(api, count=99) == {"moved": 1, "messages_ready": 0, "stopped": "count"}
+
+
+async def test_many_messages_are_moved_in_portions(
+    api: httpx.AsyncClient, queues: None, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_move, "INPUT_MESSAGES", 1)
+    moved: list[int] = []
+    finish, other = server.broker.finish, server.broker.vhosts["/"].queues["other"]
+
+    def counted() -> None:
+        finish()
+        moved.append(other.ready)
+
+    monkeypatch.setattr(server.broker, "finish", counted)
+    assert await move(api) == {"moved": 3, "messages_ready": 0, "stopped": "count"}
+    assert {1, 2, 3} <= set(moved)
+    assert max(after - before for before, after in pairwise([0, *moved])) == 1
 
 
 @pytest.mark.parametrize(

@@ -159,3 +159,61 @@ async def test_one_request_gets_so_much_and_no_more(
     for got in (2, 2, 1):
         answer = await api.post("/api/queues/%2F/q/get", json=wanted)
         assert len(answer.json()) == got
+
+
+@pytest.mark.parametrize(
+    ("mode", "left"),
+    [("ack_requeue_true", 7), ("ack_requeue_false", 0), ("reject_requeue_false", 0)],
+)
+async def test_many_messages_are_taken_and_settled_in_portions(
+    api: httpx.AsyncClient, server: Server, monkeypatch: pytest.MonkeyPatch, mode: str, left: int
+) -> None:
+    monkeypatch.setattr(queues, "INPUT_MESSAGES", 2)
+    queue = server.broker.vhosts["/"].declare_queue("q")
+    message = {"properties": {}, "routing_key": "q", "payload_encoding": "string"}
+    for number in range(7):
+        await api.post(
+            "/api/exchanges/%2F/amq.default/publish", json={**message, "payload": str(number)}
+        )
+    changes: list[int] = []
+    finish, known = server.broker.finish, [queue.ready, queue.unacked]
+
+    def counted() -> None:
+        finish()
+        changes.append(abs(queue.unacked - known[1]))
+        known[1] = queue.unacked
+
+    monkeypatch.setattr(server.broker, "finish", counted)
+    wanted = {"count": 9, "ackmode": mode, "encoding": "auto"}
+    rows = (await api.post("/api/queues/%2F/q/get", json=wanted)).json()
+    assert [(row["payload"], row["message_count"]) for row in rows] == [
+        (str(number), 6 - number) for number in range(7)
+    ]
+    assert (queue.ready, queue.unacked) == (left, 0)
+    taken = changes[:3] if mode == "ack_requeue_true" else changes
+    assert max(taken) <= 2
+    if left:  # at their places, as they were
+        rows = (await api.post("/api/queues/%2F/q/get", json=wanted)).json()
+        assert [row["payload"] for row in rows] == [str(number) for number in range(7)]
+
+
+async def test_a_queue_that_is_deleted_between_two_portions(
+    api: httpx.AsyncClient, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queues, "INPUT_MESSAGES", 2)
+    vhost = server.broker.vhosts["/"]
+    queue = vhost.declare_queue("q")
+    message = {"properties": {}, "routing_key": "q", "payload": "x", "payload_encoding": "string"}
+    for _ in range(5):
+        await api.post("/api/exchanges/%2F/amq.default/publish", json=message)
+    finish = server.broker.finish
+
+    def deleting() -> None:
+        if queue.unacked == 4 and not queue.deleted:
+            vhost.delete_queue("q")
+        finish()
+
+    monkeypatch.setattr(server.broker, "finish", deleting)
+    wanted = {"count": 9, "ackmode": "ack_requeue_false", "encoding": "auto"}
+    answer = await api.post("/api/queues/%2F/q/get", json=wanted)
+    assert (answer.status_code, len(answer.json())) == (200, 4)

@@ -179,12 +179,18 @@ async def test_who_has_no_permission_in_a_vhost_opens_no_channel_there() -> None
             await client.get("/api/aliveness-test/v2"),
             await client.post("/api/queues/v2/q/reprocess", json={}),
             await client.delete("/api/queues/v2/q/contents"),
+            await client.put("/api/queues/v2/q", json={}),
+            await client.put("/api/queues/v2/new", json={}),
+            await client.put("/api/exchanges/v2/amq.direct", json={}),
+            await client.put("/api/exchanges/v2/new", json={}),
+            await client.post("/api/bindings/v2/e/amq.direct/q/q", json={}),
+            await client.post("/api/bindings/v2/e/no.such/q/q", json={}),
         ):
             assert (answer.status_code, answer.json()["reason"]) == (401, "Access refused.")
         for answer in (
-            await client.put("/api/queues/v2/new", json={}),
-            await client.put("/api/exchanges/v2/new", json={}),
-            await client.post("/api/bindings/v2/e/amq.direct/q/q", json={}),
+            await client.put("/api/queues/nope/new", json={}),
+            await client.put("/api/exchanges/nope/new", json={}),
+            await client.post("/api/bindings/nope/e/amq.direct/q/q", json={}),
         ):
             assert (answer.status_code, answer.json()["reason"]) == (404, "vhost_not_found")
     assert list(shell.broker.vhosts["v2"].queues) == ["q"]
@@ -375,7 +381,8 @@ async def test_who_may_no_more_when_the_body_is_there_changes_nothing(
 
     before = state_of(shell)
     async with shell.client("administrator") as client:
-        answer = await client.request(method, path, content=arriving())
+        json_type = {"content-type": "application/json"}
+        answer = await client.request(method, path, content=arriving(), headers=json_type)
     assert (answer.status_code, answer.json()["reason"]) == (401, reason)
     assert state_of(shell) == before
 

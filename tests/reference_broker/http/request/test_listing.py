@@ -12,10 +12,14 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from reference_broker.http.request.answer import ApiError, Row
-from reference_broker.http.request.listing import PAGE_SIZE_MAX, SLICE_ROWS, listed, only
+from reference_broker.http.request.listing import PAGE_SIZE_MAX, listed, only
+from reference_broker.http.request.portions import ENTRIES, ROW_ENTRIES
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio
+
+
+SLICE_ROWS = ENTRIES // ROW_ENTRIES
 
 
 def request_for(query: str) -> Request:
@@ -164,3 +168,39 @@ async def test_the_default_exchanges_bindings_are_listed_in_slices_too(
     of_default = (await api.get("/api/exchanges/%2F/amq.default/bindings/source")).json()
     assert [row["destination"] for row in of_default] == names
     assert of_default[0] in (await api.get("/api/queues/%2F/q0/bindings")).json()
+
+
+async def test_what_has_gone_is_left_out_and_what_came_is_not_seen() -> None:
+    there = dict.fromkeys(range(3 * SLICE_ROWS))
+    answer = await listed(
+        request_for(""), list(there), lambda number: {"n": number}, is_there=there.__contains__
+    )
+    assert isinstance(answer, StreamingResponse)
+    for number in range(2 * SLICE_ROWS, 3 * SLICE_ROWS):
+        del there[number]
+    there[-1] = None
+    pieces = [piece async for piece in answer.body_iterator if isinstance(piece, bytes)]
+    assert [row["n"] for row in json.loads(b"".join(pieces))] == list(range(2 * SLICE_ROWS))
+
+
+async def test_a_page_of_what_has_gone_has_fewer_rows() -> None:
+    answer = await listed(
+        request_for("page=1&sort=n"),
+        range(10),
+        lambda number: {"n": number},
+        str,
+        is_there=lambda number: number % 2 == 0,
+    )
+    page = json.loads(bytes(answer.body))
+    assert [row["n"] for row in page["items"]] == [0, 2, 4, 6, 8]
+    assert (page["item_count"], page["filtered_count"], page["total_count"]) == (5, 10, 10)
+
+
+async def test_a_large_page_comes_in_pieces() -> None:
+    answer = await listed(
+        request_for("page=1&page_size=500"), range(500), lambda _: {"x": "y" * 2_000}, str
+    )
+    assert isinstance(answer, StreamingResponse)
+    pieces = [piece async for piece in answer.body_iterator if isinstance(piece, bytes)]
+    assert len(pieces) > 5
+    assert json.loads(b"".join(pieces))["item_count"] == 500

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from mqkit.wire import Properties, decode_header
 from reference_broker.http.request.answer import ApiError
 from reference_broker.http.rows.message import (
+    PIECE_CHARACTERS,
     header_of,
     payload_from_json,
+    payload_pieces,
     properties_from_json,
     properties_to_json,
 )
@@ -51,6 +53,18 @@ def test_properties_come_back(given_properties: dict[str, Any]) -> None:
 @given(st.binary(max_size=200))
 def test_octets_come_back(body: bytes) -> None:
     assert payload_from_json(base64.b64encode(body).decode(), "base64") == body
+
+
+def test_a_large_payload_is_decoded_in_pieces() -> None:
+    body = bytes(range(256)) * 4_000
+    text = base64.b64encode(body).decode()
+    pieces = list(payload_pieces(text, "base64"))
+    assert len(pieces) == -(-len(text) // PIECE_CHARACTERS) > 4
+    assert b"".join(pieces) == body
+    for wrong in (text[:-1], text[:100] + "@" + text[101:], text[:100] + "=" + text[101:]):
+        with pytest.raises(ApiError) as refused:
+            payload_from_json(wrong, "base64")
+        assert refused.value.reason == ["not_base64", text[:80]]
 
 
 @given(TEXTS)

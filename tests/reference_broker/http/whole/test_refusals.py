@@ -121,6 +121,34 @@ async def test_a_body_that_is_no_object(place: Any, body: bytes) -> None:
     assert answer.json() == {"error": "bad_request", "reason": "not_json"}
 
 
+@pytest.mark.parametrize(
+    ("headers", "status", "reason"),
+    [
+        ({"a": [1] * 1_000_000}, 413, "a request's body has at most 16384 values"),
+        ({f"k{number}": "" for number in range(20_000)}, 413, None),
+        ({"a": "x" * 200_000}, 400, "properties of 200025 bytes are larger than a frame carries,"
+         " 131064 bytes"),
+    ],
+)  # fmt: skip
+async def test_properties_that_no_frame_carries(
+    api: httpx.AsyncClient, headers: dict[str, Any], status: int, reason: str | None
+) -> None:
+    """They are refused before all of them is looked at, let alone encoded."""
+    body = {**PUBLISH, "properties": {"headers": headers}}
+    answer = await api.post("/api/exchanges/%2F/amq.default/publish", json=body)
+    assert answer.status_code == status
+    assert reason is None or answer.json()["reason"] == reason
+
+
+async def test_a_large_body_is_read_as_a_small_one(api: httpx.AsyncClient) -> None:
+    path, text = "/api/exchanges/%2F/amq.default/publish", 'é"\\' * 30_000
+    answer = await api.post(path, json={**PUBLISH, "payload": text, "nothing": [text, {"a": 1.5}]})
+    assert (answer.status_code, answer.json()) == (200, {"routed": False})
+    for wrong in (b"x" * 100_000, b'{"a":"' + b"x" * 100_000, b"[" + b"1," * 9_000 + b"]"):
+        answer = await api.post(path, content=wrong)
+        assert (answer.status_code, answer.json()["reason"]) == (400, "not_json")
+
+
 @pytest.mark.parametrize("missing", list(PUBLISH))
 async def test_a_key_that_is_missing(place: Any, missing: str) -> None:
     body = {key: value for key, value in PUBLISH.items() if key != missing}

@@ -1,0 +1,95 @@
+"""One import of a definitions file: read, rehearsed, and then made, a step at a time.
+
+Between two steps others have their turn, and may change what the rehearsal has seen. Then it is
+worth nothing: :attr:`Rehearsal.is_overtaken`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reference_broker.core.access.passwords import PasswordHash
+from reference_broker.core.broker import Broker
+from reference_broker.core.vhost.vhost import VHost
+from reference_broker.http.definitions.access import AccessDefinitions
+from reference_broker.http.definitions.file import DefinitionsFile, Faults, Steps
+from reference_broker.http.definitions.policies import PolicyDefinitions
+from reference_broker.http.definitions.topology_import import TopologyImport
+from reference_broker.http.definitions.unsupported import unsupported_items
+from reference_broker.http.request.answer import Row
+
+
+class Rehearsal:
+    """The import of ``body``; with ``vhost`` all of it goes there.
+
+    Take the steps of :meth:`read`. In an input of the core, ask whether it :attr:`is_overtaken`
+    (then begin anew) and for its :attr:`faults` (then nothing may be made); otherwise take the
+    first steps of :meth:`apply` in that input, and the others in later ones. In any case take those
+    of :meth:`release` at the end.
+    """
+
+    def __init__(self, body: Row, broker: Broker, vhost: str | None) -> None:
+        self._body = body
+        self._vhost = vhost
+        self._broker = broker
+        self._vhosts: dict[str, VHost] = dict(broker.vhosts)
+        self._seen = _standing(broker)
+        self._access = AccessDefinitions(_broker=broker)
+        self._file = DefinitionsFile()
+        self._policies = PolicyDefinitions(vhost, self._vhosts, broker)
+        self._topology = TopologyImport(self._file, self._vhosts)
+        self._unsupported: Faults = []
+
+    def read(self) -> Steps:
+        """Read the file and rehearse it. Changes nothing."""
+        yield from unsupported_items(self._body, self._unsupported)
+        yield from self._access.read(self._body, self._vhost)
+        yield from self._file.read(self._body, self._vhost)
+        for stand_in in self._access.new_vhosts():
+            self._vhosts[stand_in.name] = stand_in
+            yield
+        yield from self._policies.read(self._body)
+        yield from self._topology.rehearse()
+
+    @property
+    def is_overtaken(self) -> bool:
+        """True if a virtual host, a user, or anything that is declared in a virtual host has
+        changed since the beginning."""
+        return self._seen != _standing(self._broker)
+
+    @property
+    def faults(self) -> Faults:
+        """The items that can't be imported."""
+        parts = (self._access, self._policies, self._topology)
+        return [*self._unsupported, *(fault for part in parts for fault in part.faults)]
+
+    @property
+    def skipped(self) -> list[str]:
+        """The items that are not imported, since nobody may declare them."""
+        return self._file.skipped
+
+    @property
+    def overtaken(self) -> list[str]:
+        """The items that could not be made any more, since others changed things between two steps
+        of :meth:`apply`."""
+        return self._topology.overtaken
+
+    def apply(self, hashes: Mapping[str, PasswordHash]) -> Steps:
+        """Make everything. ``hashes`` are those of users with a password in plain text."""
+        yield from self._access.apply(hashes)
+        yield from self._policies.apply()
+        yield from self._topology.apply(self._broker.vhosts)
+
+    def release(self) -> Steps:
+        """Let go of what the rehearsal has made."""
+        return self._topology.release()
+
+
+def _standing(broker: Broker) -> tuple[Any, ...]:
+    """What a rehearsal depends on."""
+    return (
+        [(vhost, vhost.topology_version, vhost.info) for vhost in broker.vhosts.values()],
+        [user.name for user in broker.users.all()],
+        [name for name, _ in broker.global_parameters.items()],
+    )

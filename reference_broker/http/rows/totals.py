@@ -1,0 +1,132 @@
+"""Sums over all queues, channels and connections of the broker, read a step at a time.
+
+Reading takes many turns of the loop where there are many objects. Sums of counters must not fall
+from one reading to the next (rates would be negative), so what ends between its own step and the
+last one is taken out again: what it counted is among the counts of what has gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from reference_broker.core.arguments.queue_type import QueueType
+from reference_broker.core.broker import Broker
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.channel.traffic import traffic_of
+from reference_broker.core.connection.connection import Connection
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.traffic import Traffic, traffic_of_queue
+
+TOTALS_ENTRIES = 3
+"""Entries of a portion (``request/portions.py``) that a step counts for."""
+
+_NO_TRAFFIC = Traffic()
+_Numbers: TypeAlias = tuple[int, ...]
+_Counted: TypeAlias = Queue | Connection | Channel
+
+
+class VHostTotals(NamedTuple):
+    """The sums of a virtual host: of the objects that are there, and of those that are gone.
+    ``data`` is octets received and sent."""
+
+    traffic: Traffic = _NO_TRAFFIC
+    data: tuple[int, int] = (0, 0)
+    ready: int = 0
+    unacked: int = 0
+    consumers: int = 0
+
+
+_Place: TypeAlias = tuple[str, type[Queue | Connection | Channel] | QueueType]
+"""A sum's place: the virtual host, and the kind of object or the type of queue."""
+
+
+class Totals:
+    """Sums of each virtual host, by its name, and of the whole broker. Take all steps of
+    :meth:`read` first: one for each object, of about 3 us.
+
+    ``by_queue_type`` is what left queues since the start; ``publishers`` is how many channels have
+    published.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._read: list[tuple[_Counted, _Place, _Numbers]] = []
+        self._sums: dict[_Place, _Numbers] = {}
+        self.by_vhost: dict[str, VHostTotals] = {}
+        self.whole = VHostTotals()
+        self.by_queue_type: dict[QueueType, Traffic] = {}
+        self.publishers = 0
+
+    def read(self) -> Iterator[None]:
+        """Read every object."""
+        broker = self._broker
+        for vhost in list(broker.vhosts.values()):
+            for queue in list(vhost.queues.values()):
+                if not self._has_ended(queue):
+                    lengths = (queue.ready, queue.unacked, len(queue.consumers))
+                    self._add(queue, (vhost.name, Queue), lengths)
+                    self._add(queue, (vhost.name, queue.limits.queue_type), traffic_of_queue(queue))
+                yield
+        for connection in list(broker.connections.values()):
+            yield
+            if connection.vhost is None or self._has_ended(connection):
+                continue
+            name = connection.vhost.name
+            data = (connection.received_bytes, connection.sent_bytes)
+            self._add(connection, (name, Connection), data)
+            for channel in list(connection.channels.values()):
+                if not self._has_ended(channel):
+                    self._add(channel, (name, Channel), traffic_of(channel))
+                    self.publishers += channel.published > 0
+                yield
+        self._finish()
+
+    def _add(self, counted: _Counted, place: _Place, numbers: _Numbers) -> None:
+        self._read.append((counted, place, numbers))
+        known = self._sums.get(place)
+        self._sums[place] = numbers if known is None else tuple(map(int.__add__, known, numbers))
+
+    def _has_ended(self, counted: _Counted) -> bool:
+        """True once its counts are among those of what has gone."""
+        if isinstance(counted, Queue):
+            return counted.deleted
+        if isinstance(counted, Channel):
+            return counted.state is ChannelState.CLOSED
+        return counted.id not in self._broker.connections
+
+    def _finish(self) -> None:
+        """Add what has gone, in one step: at this moment an object is either there or gone."""
+        for counted, place, numbers in self._read:
+            if self._has_ended(counted):
+                self._sums[place] = tuple(map(int.__sub__, self._sums[place], numbers))
+        self._read.clear()
+        broker = self._broker
+        by_type = dict(broker.past.past_by_type)
+        for vhost in broker.vhosts.values():
+            past, name = vhost.traffic, vhost.name
+            received, sent = self._sums.get((name, Connection), (0, 0))
+            self.by_vhost[name] = VHostTotals(
+                past.past.plus(Traffic(*self._sums.get((name, Channel), _NO_TRAFFIC))),
+                (past.received_bytes + received, past.sent_bytes + sent),
+                *self._sums.get((name, Queue), (0, 0, 0)),
+            )
+            for queue_type, traffic in past.past_by_type.items():
+                there = Traffic(*self._sums.get((name, queue_type), _NO_TRAFFIC))
+                by_type[queue_type] = by_type[queue_type].plus(traffic).plus(there)
+        self.by_queue_type = by_type
+        self.whole = sum_of(self.by_vhost.values(), broker.past.past)
+
+
+def sum_of(totals: Iterable[VHostTotals], past: Traffic = _NO_TRAFFIC) -> VHostTotals:
+    """The sums of several virtual hosts, and of messages that were counted elsewhere."""
+    traffic, received, sent, ready, unacked, consumers = past, 0, 0, 0, 0, 0
+    for each in totals:
+        traffic = traffic.plus(each.traffic)
+        received += each.data[0]
+        sent += each.data[1]
+        ready += each.ready
+        unacked += each.unacked
+        consumers += each.consumers
+    return VHostTotals(traffic, (received, sent), ready, unacked, consumers)

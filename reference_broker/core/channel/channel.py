@@ -271,17 +271,20 @@ class Channel:
         self._release()
         self.reply(ChannelCloseOk())
         self._move(ChannelEvent.CLOSE)
+        self._let_go()
 
     def close_ok(self) -> None:
         """End a channel whose client has answered the broker's channel.close: the number is
         free."""
         self._move(ChannelEvent.CLOSE_OK)
+        self._let_go()
 
     def connection_gone(self) -> None:
         """End the channel with its connection. Idempotent."""
         if self.state is not ChannelState.CLOSED:
             self._move(ChannelEvent.CONNECTION_GONE)
             self._release()
+            self._let_go()
 
     def _release(self) -> None:
         """Give everything back: consumers first, so that nothing is handed to them again."""
@@ -297,6 +300,12 @@ class Channel:
         self.parked.clear()
         self.assembly = None
         self.broker.targets.forget(self)
+
+    def _let_go(self) -> None:
+        """Let go of what refers to the channel, which is CLOSED: it is freed by its reference
+        count, and does not wait for the garbage collector."""
+        self.confirms = self.transaction = None
+        self.ack_timeout.cut_off()
 
     def _move(self, event: ChannelEvent) -> None:
         self.state = CHANNEL_TRANSITIONS.after(self.state, event)

@@ -493,6 +493,7 @@ class Connection:
         self.blocked = False
         if self.heartbeat is not None and self.state is not ConnectionState.CLOSING:
             self.heartbeat.stop()
+            self.heartbeat = None
         if self.state is ConnectionState.CLOSED:
             self.broker.forget(self)
         self.mark_dirty()

@@ -173,6 +173,11 @@ class Backlog:
         index.set_position(sequence, position)
         return True
 
+    def cut_off(self, no_queue: Queue) -> None:
+        """The queue is deleted: refer to ``no_queue`` in its place. Whoever waits for the head is
+        still to be told (:meth:`wake`)."""
+        self._queue = no_queue
+
     # Coming back
 
     def read_ahead(self) -> None:
@@ -260,6 +265,8 @@ class Backlog:
     def arrived(self, answers: Iterable[tuple[int, Content | None]]) -> None:
         """The answer to the fetch: what is still absent comes into memory, or is lost."""
         self.fetching = False
+        if self._queue.deleted:
+            return
         answers = list(answers)
         if not self._came_as_asked(answers):
             self._came_in_part(answers)

@@ -49,10 +49,10 @@ class StoredDelays:
     """The due times (wall ms) of one queue's messages, by sequence. What is changed here is in the
     journal after :meth:`write`, which whoever changes it calls before the input ends."""
 
-    __slots__ = ("_changed", "_due", "_queue")
+    __slots__ = ("_changed", "_due", "queue")
 
     def __init__(self, queue: Queue) -> None:
-        self._queue = queue
+        self.queue = queue
         self._due: dict[int, int] = {}
         self._changed: dict[int, bool] = {}
         """By block: true where it says something new."""
@@ -77,7 +77,7 @@ class StoredDelays:
         """Journal what has changed."""
         if not self._changed:
             return
-        queue = self._queue
+        queue = self.queue
         prefix = key_prefix(DELAYS, queue.env.vhost_name)
         changed, self._changed = self._changed, {}
         for block, says_more in changed.items():
@@ -203,6 +203,10 @@ class DelayedReturns:
         self.stored.clear()
         if self._deadline is not None:
             self._deadline.cancel()
+
+    def cut_off(self, no_queue: Queue) -> None:
+        """The queue is deleted, and this is cancelled: refer to ``no_queue`` in its place."""
+        self._queue = self.stored.queue = no_queue
 
     def _arm(self) -> None:
         due_ms = self._heap[0][0]

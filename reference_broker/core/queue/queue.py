@@ -24,6 +24,7 @@ from reference_broker.core.queue.death import Death, DeathReason
 from reference_broker.core.queue.delayed_returns import DelayedReturns
 from reference_broker.core.queue.delivery_counts import DeliveryCounts
 from reference_broker.core.queue.dispatch import ConsumerRotation, hand_out
+from reference_broker.core.queue.ended_queue import let_go
 from reference_broker.core.queue.expiry import Expiry, MessageExpiry, UnusedExpiry
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.length_limit import LengthLimit
@@ -448,15 +449,12 @@ class Queue:
             position, _, stored, _ = index.entry(sequence)
             self.release(sequence, position, stored)
             index.settle(sequence)
-        self.leases.clear()
         self.delayed.cancel()
         if self.delivery_counts is not None:
             self.delivery_counts.clear()
         self.header_bytes = 0
         self.deleted = True
-        self.expiry.cancel()
-        if self.unused_expiry is not None:
-            self.unused_expiry.cancel()
+        let_go(self)
         self.env.mark_dirty(self)
 
     def _drop_ready(self) -> int:

@@ -24,18 +24,24 @@ from reference_broker.core.channel.channel_state import (
 )
 from reference_broker.core.channel.confirms import ChannelConfirms
 from reference_broker.core.channel.consumer import UNLIMITED, Consumer
+from reference_broker.core.channel.publish_target import Targets
 from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.channel.transactions import Transaction
+from reference_broker.core.index.memory_window import LEASE_BYTES
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.direct_reply import ReplyConsumer
     from reference_broker.core.channel.ports import ChannelBroker, ChannelConnection
-    from reference_broker.core.channel.publish_target import PublishAssembly, PublishTarget
+    from reference_broker.core.channel.publish_target import PublishAssembly
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.vhost.vhost import VHost
+
+
+CHANNEL_BYTES = 1_600
+"""Accounted for each channel: itself, its empty tables and its watch over deliveries."""
 
 
 class Channel:
@@ -52,6 +58,7 @@ class Channel:
         "broker",
         "confirms",
         "connection",
+        "consumer_bytes",
         "consumer_prefetch",
         "consumers",
         "delivered_no_ack",
@@ -89,6 +96,7 @@ class Channel:
         self.vhost = vhost
         self.state = ChannelState.OPEN
         self.consumers: dict[str, Consumer] = {}
+        self.consumer_bytes = 0
         self.unacked: dict[int, Lease] = {}
         self.next_delivery_tag = 1
         self.oldest_delivery_tag = 1
@@ -101,7 +109,7 @@ class Channel:
         self.transaction: Transaction | None = None
         self.reply_consumer: ReplyConsumer | None = None
         self.assembly: PublishAssembly | None = None
-        self.targets: dict[bytes, PublishTarget] = {}
+        self.targets = Targets()
         self.parked: deque[tuple[int, bytes]] = deque()
         self.held_back = False
         self.last_queue_name = ""
@@ -111,6 +119,19 @@ class Channel:
         self.got = self.got_no_ack = self.got_empty = 0
         self.ack_timeout = AckTimeout(self)
         vhost.traffic.channels_opened += 1
+
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes of what is the channel's. Parked frames are the connection's, and the
+        messages of unacked deliveries their queues'."""
+        held = CHANNEL_BYTES + self.consumer_bytes + len(self.unacked) * LEASE_BYTES
+        if self.transaction is not None:
+            held += self.transaction.unacked * LEASE_BYTES
+        if self.assembly is not None:
+            held += self.assembly.held_bytes
+        if self.reply_consumer is not None:
+            held += direct_reply.REPLY_CONSUMER_BYTES
+        return held
 
     # Modes and names
 
@@ -290,6 +311,7 @@ class Channel:
         """Give everything back: consumers first, so that nothing is handed to them again."""
         self.ack_timeout.stop()
         consumers, self.consumers = self.consumers, {}
+        self.consumer_bytes = 0
         for consumer in consumers.values():
             consumer.queue.remove_consumer(consumer)
         direct_reply.cancel(self)
@@ -317,12 +339,15 @@ class Channel:
     def add_consumer(self, consumer: Consumer) -> None:
         """Know a consumer by its tag, which is free, and watch how long its deliveries take."""
         self.consumers[consumer.tag] = consumer
+        self.consumer_bytes += consumer.memory_bytes
         if not consumer.no_ack:
             self.ack_timeout.watch(timeout_of(self, consumer, consumer.queue))
 
     def forget_consumer(self, tag: str) -> None:
         """The consumer of that tag is cancelled. Idempotent."""
-        self.consumers.pop(tag, None)
+        consumer = self.consumers.pop(tag, None)
+        if consumer is not None:
+            self.consumer_bytes -= consumer.memory_bytes
 
     def limit_new_consumers(self, prefetch: int) -> None:
         """basic.qos without global, as in RabbitMQ: a prefetch for each consumer that is still to

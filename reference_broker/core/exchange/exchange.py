@@ -126,6 +126,11 @@ class Exchange:
         """Messages with the same routing key go through the same bindings, while those are."""
         return self._matcher.by_key_alone and self.delays is None and self.deduplication is None
 
+    @property
+    def nodes(self) -> int:
+        """Nodes of the trie of a topic exchange."""
+        return self._matcher.nodes if isinstance(self._matcher, TopicTrie) else 0
+
     def inner_queues(self) -> dict[str, Queue]:
         """The queues that are part of the exchange, by the kind of their definition."""
         inner = {}

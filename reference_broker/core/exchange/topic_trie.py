@@ -33,11 +33,13 @@ ANY_WORDS = "#"
 class TopicTrie:
     """The bindings of one topic exchange."""
 
-    __slots__ = ("_root",)
+    __slots__ = ("_root", "nodes")
     by_key_alone = True
 
     def __init__(self) -> None:
         self._root = _Node()
+        self.nodes = 0
+        """Nodes below the root."""
 
     def add(self, binding: Binding) -> None:
         """Adding one again changes nothing."""
@@ -46,6 +48,7 @@ class TopicTrie:
             child = node.children.get(word)
             if child is None:
                 child = node.children[word] = _Node(any_words=word == ANY_WORDS)
+                self.nodes += 1
             node = child
         node.bindings[binding.identity] = binding
 
@@ -62,6 +65,7 @@ class TopicTrie:
             if child.bindings or child.children:
                 break
             del parent.children[word]
+            self.nodes -= 1
 
     def match(
         self,

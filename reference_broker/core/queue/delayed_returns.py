@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from reference_broker.core.index.entry_state import EntryState
+from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.index.priority import LEVEL_SHIFT
 from reference_broker.core.journal.definition_keys import DELAYS, key_prefix
 from reference_broker.errors import Corrupt
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 
 VERSION = 1
+
+DELAY_BYTES = 144
+"""Accounted for each: its time and sequence, in the heap and among the stored ones."""
 
 BLOCK_BITS = 6
 """Sequences of one definition: a lone return writes 10 bytes, or 577 among many that wait."""
@@ -153,6 +157,12 @@ class DelayedReturns:
 
     def __len__(self) -> int:
         return len(self._heap)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes beside bodies and headers."""
+        contents = len(self._contents) * MESSAGE_OVERHEAD_BYTES
+        return len(self._heap) * DELAY_BYTES + contents
 
     def __iter__(self) -> Iterator[int]:
         """The sequences, in no particular order."""

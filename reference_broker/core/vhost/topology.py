@@ -48,6 +48,12 @@ from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.queue_declaration import stored_queue
+from reference_broker.core.vhost.topology_size import (
+    NODE_BYTES,
+    binding_bytes,
+    exchange_bytes,
+    queue_bytes,
+)
 
 if TYPE_CHECKING:
     from reference_broker.core.vhost.vhost import VHost
@@ -67,6 +73,8 @@ class Topology:
         self.queues: dict[str, Queue] = {}
         self.queues_by_id: dict[int, Queue] = {}
         self.bindings = BindingTable()
+        self.held_bytes = 0
+        """Accounted bytes of all of them, but for those that every virtual host begins with."""
         self._vhost_name = vhost_name
         self._journal = journal
         self._changed = changed
@@ -78,23 +86,33 @@ class Topology:
         if exchange.durable:
             key = exchange_key(self._vhost_name, exchange.name)
             self._journal.define(key, encode_exchange(exchange))
-        self.exchanges[exchange.name] = exchange
+        self._enter_exchange(exchange)
         for kind, queue in exchange.inner_queues().items():
             self._define_inner(kind, exchange.name, queue)
         self._changed()
 
+    def _enter_exchange(self, exchange: Exchange) -> None:
+        if exchange.name not in self.exchanges:  # a start finds those that are always there
+            self.held_bytes += exchange_bytes(exchange)
+        self.exchanges[exchange.name] = exchange
+
     def _define_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
-        self.queues_by_id[queue.id] = queue
+        self._enter_inner(queue)
         if queue.durable:
             inner = QueueDefinition(queue.id, queue.name, False, {})
             key = inner_queue_key(kind, self._vhost_name, owner_name)
             self._journal.define(key, encode_queue(inner))
+
+    def _enter_inner(self, queue: Queue) -> None:
+        self.queues_by_id[queue.id] = queue
+        self.held_bytes += queue_bytes(queue)
 
     def _drop_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
         if queue.durable:
             key = inner_queue_key(kind, self._vhost_name, owner_name)
             self._journal.define(key, None)
         del self.queues_by_id[queue.id]
+        self.held_bytes -= queue_bytes(queue)
         queue.delete()
 
     def add_queue(self, queue: Queue) -> None:
@@ -110,6 +128,7 @@ class Topology:
 
     def _enter_queue(self, queue: Queue) -> None:
         self.queues[queue.name] = self.queues_by_id[queue.id] = queue
+        self.held_bytes += queue_bytes(queue)
 
     def add_binding(self, binding: Binding) -> None:
         """Add a binding that is not there yet. Its ends exist, and its source can take its
@@ -134,6 +153,7 @@ class Topology:
         if survives_restart(queue):
             self._journal.define(queue_key(self._vhost_name, queue.name), None)
         del self.queues[queue.name], self.queues_by_id[queue.id]
+        self.held_bytes -= queue_bytes(queue)
         if queue.deduplication is not None:
             self._drop_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
         self._drop_bindings(self.bindings.to(queue.name, is_queue=True))
@@ -157,10 +177,13 @@ class Topology:
                 key = binding_key(self._vhost_name, binding)
                 self._journal.define(key, None)
             self.bindings.remove(binding)
+            self.held_bytes -= binding.held_bytes
             source = self.exchanges.get(binding.source)
             if source is None:
                 continue
+            nodes = source.nodes
             source.remove(binding)
+            self.held_bytes -= (nodes - source.nodes) * NODE_BYTES
             if source.auto_delete and not source.bindings:
                 doomed.extend(self._take_out(source))
 
@@ -170,6 +193,7 @@ class Topology:
         if exchange.durable:
             self._journal.define(exchange_key(self._vhost_name, exchange.name), None)
         del self.exchanges[exchange.name]
+        self.held_bytes -= exchange_bytes(exchange) + exchange.nodes * NODE_BYTES
         for kind, queue in exchange.inner_queues().items():
             self._drop_inner(kind, exchange.name, queue)
         return [
@@ -178,8 +202,12 @@ class Topology:
         ]
 
     def _enter(self, binding: Binding) -> None:
-        self.exchanges[binding.source].add(binding)
+        source = self.exchanges[binding.source]
+        nodes = source.nodes
+        source.add(binding)
         self.bindings.add(binding)
+        binding.held_bytes = binding_bytes(binding, source)
+        self.held_bytes += binding.held_bytes + (source.nodes - nodes) * NODE_BYTES
 
     # Listing
 
@@ -213,7 +241,7 @@ class Topology:
         """
         for _, value in self._defined(EXCHANGE, definitions):
             exchange = decode_exchange(value)
-            self.exchanges[exchange.name] = exchange
+            self._enter_exchange(exchange)
         self._restore_inner(definitions, make_inner)
         queues = [decode_queue(value) for _, value in self._defined(QUEUE, definitions)]
         seen = self._inner_ids(QUEUE_SEEN, definitions)
@@ -223,7 +251,7 @@ class Topology:
             if queue.deduplication is None:
                 continue
             if seen.pop(queue.name, None) == queue.deduplication.queue.id:
-                self.queues_by_id[queue.deduplication.queue.id] = queue.deduplication.queue
+                self._enter_inner(queue.deduplication.queue)
             else:
                 self._define_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
         self._forget_inner(QUEUE_SEEN, seen)
@@ -251,7 +279,7 @@ class Topology:
             make_inner(exchange, known)
             for kind, queue in exchange.inner_queues().items():
                 if ids[kind].pop(exchange.name, None) == queue.id:
-                    self.queues_by_id[queue.id] = queue
+                    self._enter_inner(queue)
                 else:
                     self._define_inner(kind, exchange.name, queue)
         for kind, left in ids.items():

@@ -125,6 +125,11 @@ class VHost:
         self.mark_dirty = self._dirty.mark
         self.mark_in_turn = self._dirty.mark_in_turn
 
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes of queues, exchanges and bindings as such, without messages."""
+        return self._topology.held_bytes
+
     def __repr__(self) -> str:
         return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
 

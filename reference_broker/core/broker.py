@@ -110,7 +110,7 @@ class Broker:
         self.waiting_publishers = WaitingPublishers(journal.free_space)
         journal.free_space.listen(self._room_became_scarce)
         self.memory = MemoryWatermark(self, self.limits.memory_high_watermark_bytes)
-        self.targets = TargetMemory()
+        self.targets = TargetMemory(self.after)
         self.handshakes = OpenHandshakes(self.limits.handshakes_per_address_max)
         self.login_attempts = LoginAttempts()
         self.connections: dict[int, Connection] = {}

@@ -66,6 +66,9 @@ DISK_FULL_RETRY_S = 1.0
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
 
+SOCKET_BYTES = 4_096
+"""Accounted for each connected socket: what the event loop and the protocol hold of it."""
+
 _SECRET_SIZE = 32
 
 _log = logging.getLogger(__name__)
@@ -137,6 +140,7 @@ class Server:
                 node_name=f"mqkit@{platform.node()}",
                 budget=Budget(TURN_UNITS),
             )
+            self.broker.memory.beside["sockets"] = lambda: len(self._protocols) * SOCKET_BYTES
             self.broker.begin(*self.now())
             self._timer = TickTimer(self._loop, self._tick)
             self._driver.restore_into(self.broker)
@@ -222,6 +226,7 @@ class Server:
         self.http_port = None
         if self.config.http is not None or (self.tls is not None and self.tls.config.https):
             sampler = Sampler(self)
+            self.broker.memory.beside["samples"] = lambda: sampler.held_bytes
             app = build_app(self, sampler, self)
             self._sampling = self._loop.create_task(sampler.run(), name="sampler")
             if self.config.http is not None:
@@ -235,6 +240,11 @@ class Server:
             metrics = HttpListener(build_metrics_app(self), self._http_share, self._admission)
             await metrics.start(*self.config.prometheus)
             self._metrics, self.prometheus_port = metrics, metrics.port
+
+    def count_held(self, answer: Callable[[int], None]) -> None:
+        """Have what the broker holds for its clients counted, and ``answer`` called with the bytes,
+        in this turn or a later one."""
+        self._as_input(lambda: self.broker.memory.ask(answer))
 
     # From the management API (Host)
 

@@ -12,8 +12,7 @@ import signal
 import sys
 
 from mqkit_cli.errors import CommandError
-from reference_broker.core.broker import Broker
-from reference_broker.core.memory_watermark import held_bytes, shrink_emptied
+from reference_broker.core.memory_watermark import shrink_emptied
 from reference_broker.errors import DataDirectoryLocked, DiskFailed
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.process.allocator import (
@@ -56,7 +55,7 @@ async def _serve(config: ServerConfig, *, trims: bool) -> None:
     server = Server(config)
     await _start(server)
     leave_messages_to_their_reference_counts()
-    trimmer = _trimmer(server.broker, loop) if trims else None
+    trimmer = _trimmer(server, loop) if trims else None
     sys.stdout.write(ready_line(server) + "\n")
     sys.stdout.flush()
     stopping = asyncio.create_task(asked_to_stop.wait())
@@ -74,12 +73,12 @@ async def _serve(config: ServerConfig, *, trims: bool) -> None:
         )
 
 
-def _trimmer(broker: Broker, loop: asyncio.AbstractEventLoop) -> HeapTrimmer:
+def _trimmer(server: Server, loop: asyncio.AbstractEventLoop) -> HeapTrimmer:
     def trim() -> None:
-        shrink_emptied(broker)
+        shrink_emptied(server.broker)
         give_free_memory_back()
 
-    return HeapTrimmer(loop.call_later, lambda: held_bytes(broker), trim)
+    return HeapTrimmer(loop.call_later, server.count_held, trim)
 
 
 def ready_line(server: Server) -> str:

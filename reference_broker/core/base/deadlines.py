@@ -19,6 +19,10 @@ MAX_CANCELLED_DEADLINES = 1024
 Above this many (and more than half of all) the index is rebuilt without them."""
 
 
+DEADLINE_BYTES = 280
+"""Accounted for each: its callback, and its place in a bucket that few may share."""
+
+
 class Deadline:
     """A callback that runs once, unless :meth:`cancel` is called first."""
 
@@ -64,6 +68,11 @@ class Deadlines:
     def __len__(self) -> int:
         """Deadlines that will still run."""
         return self._size - self._cancelled
+
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes of all, of cancelled ones too."""
+        return self._size * DEADLINE_BYTES
 
     def at(self, when_ms: int, callback: Callable[[], None]) -> Deadline:
         """Run ``callback`` in the first :meth:`fire` at or after ``when_ms`` (wall-clock ms)."""

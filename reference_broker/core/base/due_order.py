@@ -16,6 +16,10 @@ BUCKET_MS = 1_000
 messages over a day are 86,400 of them, 12 MB."""
 
 
+NEAR_BYTES = 136
+"""Accounted for each sequence in an open bucket: a tuple of two numbers."""
+
+
 class DueOrder:
     """Sequences by the wall-clock milliseconds at which they are due."""
 
@@ -31,6 +35,11 @@ class DueOrder:
 
     def __len__(self) -> int:
         return len(self._near) + sum(len(bucket) for bucket in self._buckets.values())
+
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes of what is in open buckets. The others are arrays."""
+        return len(self._near) * NEAR_BYTES
 
     def add(self, due_ms: int, sequence: int) -> None:
         number = due_ms // BUCKET_MS

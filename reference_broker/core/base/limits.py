@@ -50,7 +50,7 @@ CONSUMERS_MAX = 4_096
 """Consumers of one channel: all are looked at when its prefetch has room again."""
 
 CHANNEL_TARGETS_MAX = 256
-"""Resolved (exchange, routing key) pairs that any channel may remember, each about half a KiB."""
+"""Resolved (exchange, routing key) pairs that any channel may remember, each 0.5 to 2 KiB."""
 
 SHARED_TARGETS_MAX = 32_768
 """Resolved pairs that all channels together may remember beyond that. Who has more keys pays

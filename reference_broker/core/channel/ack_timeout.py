@@ -69,6 +69,10 @@ class AckTimeout:
         if self._deadline is not None:
             self._deadline.cancel()
 
+    def cut_off(self) -> None:
+        """The channel is closed, and this is stopped: refer to it no more."""
+        del self._channel
+
     def _arm(self) -> None:
         self.stop()
         look_ms = max(self._shortest_ms // LOOKS_PER_TIMEOUT, LOOK_MS_MIN)

@@ -26,9 +26,12 @@ from reference_broker.core.channel.channel_state import (
 )
 from reference_broker.core.channel.confirms import ChannelConfirms
 from reference_broker.core.channel.consumer import UNLIMITED, Consumer
+from reference_broker.core.channel.direct_reply import REPLY_CONSUMER_BYTES
+from reference_broker.core.channel.publish_target import Targets
 from reference_broker.core.channel.release import release, stop
 from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.channel.transactions import Transaction
+from reference_broker.core.index.memory_window import LEASE_BYTES
 from reference_broker.core.work.task import begun_with
 from reference_broker.core.work.until import Until
 from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
@@ -36,7 +39,7 @@ from reference_broker.errors import AmqpError, ChannelException, ConnectionExcep
 if TYPE_CHECKING:
     from reference_broker.core.channel.direct_reply import ReplyConsumer
     from reference_broker.core.channel.ports import ChannelBroker, ChannelConnection
-    from reference_broker.core.channel.publish_target import PublishAssembly, PublishTarget
+    from reference_broker.core.channel.publish_target import PublishAssembly
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
@@ -45,6 +48,10 @@ if TYPE_CHECKING:
 
 CONSUMERS_PER_UNIT = 8
 """To ask a consumer whether it rests takes 0.2 us."""
+
+
+CHANNEL_BYTES = 1_600
+"""Accounted for each channel: itself, its empty tables and its watch over deliveries."""
 
 
 class Channel:
@@ -61,6 +68,7 @@ class Channel:
         "broker",
         "confirms",
         "connection",
+        "consumer_bytes",
         "consumer_prefetch",
         "consumers",
         "delivered_no_ack",
@@ -69,6 +77,7 @@ class Channel:
         "got_empty",
         "got_no_ack",
         "held_back",
+        "is_released",
         "last_queue_name",
         "next_delivery_tag",
         "next_woken",
@@ -99,6 +108,7 @@ class Channel:
         self.vhost = vhost
         self.state = ChannelState.OPEN
         self.consumers: dict[str, Consumer] = {}
+        self.consumer_bytes = 0
         self.unacked: dict[int, Lease] = {}
         self.next_delivery_tag = 1
         self.oldest_delivery_tag = 1
@@ -111,9 +121,10 @@ class Channel:
         self.transaction: Transaction | None = None
         self.reply_consumer: ReplyConsumer | None = None
         self.assembly: PublishAssembly | None = None
-        self.targets: dict[bytes, PublishTarget] = {}
+        self.targets = Targets()
         self.parked: deque[tuple[int, bytes]] = deque()
         self.held_back = False
+        self.is_released = False
         self.steps_ended: Until | None = None
         """There while the steps of a request are under way."""
         self.last_queue_name = ""
@@ -123,6 +134,19 @@ class Channel:
         self.got = self.got_no_ack = self.got_empty = 0
         self.ack_timeout = AckTimeout(self)
         vhost.traffic.channels_opened += 1
+
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes of what is the channel's. Parked frames are the connection's, and the
+        messages of unacked deliveries their queues'."""
+        held = CHANNEL_BYTES + self.consumer_bytes + len(self.unacked) * LEASE_BYTES
+        if self.transaction is not None:
+            held += self.transaction.unacked * LEASE_BYTES
+        if self.assembly is not None:
+            held += self.assembly.held_bytes
+        if self.reply_consumer is not None:
+            held += REPLY_CONSUMER_BYTES
+        return held
 
     # Modes and names
 
@@ -359,17 +383,27 @@ class Channel:
             self.reply(ChannelCloseOk())
             self._move(ChannelEvent.CLOSE)
             self.connection.free_channel(self.number)
+            self.let_go()
 
     def close_ok(self) -> None:
         """End a channel whose client has answered the broker's channel.close: the number is
         free."""
         self._move(ChannelEvent.CLOSE_OK)
+        self.let_go()
 
     def connection_gone(self) -> None:
         """End the channel with its connection, which gives back what it holds. Idempotent."""
         if self.state is not ChannelState.CLOSED:
             self._move(ChannelEvent.CONNECTION_GONE)
             stop(self)
+
+    def let_go(self) -> None:
+        """Let go of what refers to the channel, if it is CLOSED and has given all back: it is freed
+        by its reference count, and does not wait for the garbage collector."""
+        if self.state is not ChannelState.CLOSED or not self.is_released:
+            return
+        self.confirms = self.transaction = None
+        self.ack_timeout.cut_off()
 
     def _move(self, event: ChannelEvent) -> None:
         self.state = CHANNEL_TRANSITIONS.after(self.state, event)
@@ -381,12 +415,15 @@ class Channel:
     def add_consumer(self, consumer: Consumer) -> None:
         """Know a consumer by its tag, which is free, and watch how long its deliveries take."""
         self.consumers[consumer.tag] = consumer
+        self.consumer_bytes += consumer.memory_bytes
         if not consumer.no_ack:
             self.ack_timeout.watch(timeout_of(self, consumer, consumer.queue))
 
     def forget_consumer(self, tag: str) -> None:
         """The consumer of that tag is cancelled. Idempotent."""
-        self.consumers.pop(tag, None)
+        consumer = self.consumers.pop(tag, None)
+        if consumer is not None:
+            self.consumer_bytes -= consumer.memory_bytes
 
     def limit_new_consumers(self, prefetch: int) -> None:
         """basic.qos without global, as in RabbitMQ: a prefetch for each consumer that is still to

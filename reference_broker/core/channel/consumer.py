@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from mqkit.wire.methods import BasicCancel
+from reference_broker.core.base.object_size import object_bytes
 from reference_broker.core.message.content_frames import FRAME_END, FRAME_OVERHEAD, append_content
 from reference_broker.core.queue.delivery_counts import shown_content
 
@@ -39,6 +40,11 @@ _BODY = 3
 
 UNLIMITED = 1 << 62
 """A prefetch of 0. The channel's own bound (limits.UNACKED_MAX) holds all the same."""
+
+
+CONSUMER_BYTES = 360
+"""Accounted for each consumer, beside its tag and arguments: itself, and its places in its channel
+and its queue."""
 
 
 class Consumer:
@@ -104,6 +110,11 @@ class Consumer:
         self._pack: Callable[..., bytes] = layout.pack
         self._fixed_size = layout.size - FRAME_OVERHEAD + len(FRAME_END)
         self._overhead = layout.size + 2 * FRAME_OVERHEAD + len(FRAME_END)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes, which stay the same as long as it is there."""
+        return CONSUMER_BYTES + 2 * len(self.tag) + object_bytes(self.arguments)
 
     def capacity(self) -> bool:
         """True when one more message may be delivered: its prefetch, the channel's, and the bound

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 PSEUDO_QUEUE = "amq.rabbitmq.reply-to"
 """The name that a client consumes from and gives as its reply_to. There is no such queue."""
 
+REPLY_CONSUMER_BYTES = 420
+"""Accounted for each reply consumer, of which a channel has one at most."""
+
 ADDRESS_PREFIX = PSEUDO_QUEUE + "."
 
 _ASKS = encode_shortstr(PSEUDO_QUEUE)

@@ -32,6 +32,7 @@ def stop(channel: Channel) -> None:
     has not handled yet."""
     channel.ack_timeout.stop()
     consumers, channel.consumers = channel.consumers, {}
+    channel.consumer_bytes = 0
     channel.broker.budget.left -= len(consumers)
     for consumer in consumers.values():
         consumer.queue.remove_consumer(consumer)
@@ -63,6 +64,9 @@ def release(channels: list[Channel]) -> Steps:
         yield from _give_back(channel)
     for queue in returning:
         queue.end_return()
+    for channel in channels:
+        channel.is_released = True
+        channel.let_go()
 
 
 def _give_back(channel: Channel) -> Steps:

@@ -23,11 +23,11 @@ _HASH_BYTES = 4
 
 
 class Binding:
-    """Never changed after creation.
+    """Never changed after creation, but for ``held_bytes``.
 
     ``number`` rises from binding to binding and is kept over a restart, which keeps their order;
     0 for the implicit ones of the default exchange. A ``durable`` one is in the journal: both its
-    ends survive a restart.
+    ends survive a restart. ``held_bytes`` is what the topology that it is in accounts for it.
     """
 
     __slots__ = (
@@ -35,6 +35,7 @@ class Binding:
         "destination",
         "destination_is_queue",
         "durable",
+        "held_bytes",
         "identity",
         "key",
         "number",
@@ -61,6 +62,7 @@ class Binding:
         self.destination_is_queue = destination_is_queue
         self.durable = durable
         self.number = number
+        self.held_bytes = 0
         self.identity = identity_of(
             source, destination, key, self.arguments, destination_is_queue=destination_is_queue
         )

@@ -38,6 +38,9 @@ _MOVE_UNITS = 4
 LOADED_AT_ONCE = 1_000
 """Keys that one read brings back at a start."""
 
+KEY_BYTES = 100
+"""Accounted for each key: a digest, its sequence, and the place of both."""
+
 _EVERY_KEY_HAS_A_TIME = QueueArguments(message_ttl_ms=0)
 
 
@@ -96,6 +99,11 @@ class DeduplicationWindow:
         return self.queue.index.expires_at(sequence) > self.queue.env.moment.wall_ms
 
     # The expiry of its queue
+
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes of the keys."""
+        return len(self._sequences) * KEY_BYTES
 
     def discards_new(self) -> bool:
         """Never: every key has its time."""

@@ -69,6 +69,11 @@ class HeldUntilDue:
         self._deadline: Deadline | None = None
         self.watching = False
 
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes of the order in which messages are due."""
+        return self._order.memory_bytes
+
     def discards_new(self) -> bool:
         """Never: every held message has its time."""
         return False

@@ -131,6 +131,11 @@ class Exchange:
         """The looks that the last :meth:`match` has cost beside the bindings that it found."""
         return self._matcher.looked
 
+    @property
+    def nodes(self) -> int:
+        """Nodes of the trie of a topic exchange."""
+        return self._matcher.nodes if isinstance(self._matcher, TopicTrie) else 0
+
     def inner_queues(self) -> dict[str, Queue]:
         """The queues that are part of the exchange, by the kind of their definition."""
         inner = {}

@@ -33,12 +33,14 @@ ANY_WORDS = "#"
 class TopicTrie:
     """The bindings of one topic exchange."""
 
-    __slots__ = ("_root", "looked")
+    __slots__ = ("_root", "looked", "nodes")
     by_key_alone = True
 
     def __init__(self) -> None:
         self._root = _Node()
         self.looked = 0
+        self.nodes = 0
+        """Nodes below the root."""
 
     def add(self, binding: Binding) -> None:
         """Adding one again changes nothing."""
@@ -47,6 +49,7 @@ class TopicTrie:
             child = node.children.get(word)
             if child is None:
                 child = node.children[word] = _Node(any_words=word == ANY_WORDS)
+                self.nodes += 1
             node = child
         node.bindings[binding.identity] = binding
 
@@ -63,6 +66,7 @@ class TopicTrie:
             if child.bindings or child.children:
                 break
             del parent.children[word]
+            self.nodes -= 1
 
     def match(
         self,

@@ -21,6 +21,12 @@ READY, REDELIVERED, TAKEN, GONE = (int(state) for state in EntryState)
 _READY_STATES = bytes((READY, REDELIVERED))
 _TAKEN_STATE, _GONE_STATE = bytes((TAKEN,)), bytes((GONE,))
 
+ROW_BYTES = 18
+"""Accounted for each entry: 17 in its columns, and what growing arrays hold in reserve."""
+
+EXPIRING_ROW_BYTES = 26
+"""Accounted where there is a column of expiries."""
+
 _TAIL_ENTRIES = 64
 """At the end of a chunk, that are looked at first."""
 
@@ -44,6 +50,11 @@ class Chunk:
         """Entries that are not gone."""
         self.returned = 0
         """Entries in state REDELIVERED: only then a search must look for two bytes."""
+
+    @property
+    def column_bytes(self) -> int:
+        """Accounted bytes of the columns."""
+        return len(self.states) * (ROW_BYTES if self.expiries is None else EXPIRING_ROW_BYTES)
 
     def append_ready(self, positions: array[int], sizes: array[int], stored: array[int]) -> None:
         """Append ready entries without an expiry, for which there is room."""

@@ -44,7 +44,6 @@ RECYCLED_ENTRIES = 256
 """A newest chunk with nothing live in it is dropped from this many entries on, so that a thousand
 queues that are drained as they fill don't hold a full chunk each."""
 
-
 RUN_ENTRIES = 256
 """Of one run, at most: a longer one would not cost less for each."""
 
@@ -77,6 +76,11 @@ class QueueIndex:
     def __len__(self) -> int:
         """Entries that are not gone."""
         return sum(chunk.live for chunk in self._chunks.values())
+
+    @property
+    def column_bytes(self) -> int:
+        """Accounted bytes of the columns, with entries that are gone: a chunk goes as a whole."""
+        return sum([chunk.column_bytes for chunk in self._chunks.values()])
 
     # A message's way
 

@@ -124,22 +124,26 @@ class Backlog:
 
     def shed(self, wanted_bytes: int, *, paging: bool) -> int:
         """Have messages beyond the window leave memory, those that came last first, until about
-        ``wanted_bytes`` are free; how many are. With ``paging`` one that isn't stored goes to a
-        page, if there are pages; otherwise it ends this, since it has to stay."""
+        ``wanted_bytes`` are free or the budget is spent; how many are. With ``paging`` one that
+        isn't stored goes to a page, if there are pages; otherwise it ends this, since it has to
+        stay."""
         queue, contents = self._queue, self._queue.contents
         surplus = min(wanted_bytes, self.resident_bytes - queue.env.window.size_bytes)
         if surplus <= 0:
             return 0
         freed = 0
+        budget = queue.env.budget
         head = self._resident_head()
         staying: list[tuple[int, Content]] = []
-        while contents and freed < surplus:
+        while contents and freed < surplus and budget.left > 0:
             sequence, content = contents.popitem()
-            if sequence in head or not self._is_stored(sequence, content, paging):
+            if sequence in head:
                 staying.append((sequence, content))
-                if sequence not in head:
-                    break
                 continue
+            budget.left -= 1
+            if not self._is_stored(sequence, content, paging):
+                staying.append((sequence, content))
+                break
             size = len(content.body)
             self.leave_out(sequence, size)
             queue.header_bytes -= len(content.header)
@@ -168,6 +172,11 @@ class Backlog:
             return False
         index.set_position(sequence, position)
         return True
+
+    def cut_off(self, no_queue: Queue) -> None:
+        """The queue is deleted: refer to ``no_queue`` in its place. Whoever waits for the head is
+        still to be told (:meth:`wake`)."""
+        self._queue = no_queue
 
     # Coming back
 
@@ -256,6 +265,8 @@ class Backlog:
     def arrived(self, answers: Iterable[tuple[int, Content | None]]) -> None:
         """The answer to the fetch: what is still absent comes into memory, or is lost."""
         self.fetching = False
+        if self._queue.deleted:
+            return
         answers = list(answers)
         if not self._came_as_asked(answers):
             self._came_in_part(answers)

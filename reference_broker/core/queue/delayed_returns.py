@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from reference_broker.core.index.entry_state import EntryState
+from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.index.priority import LEVEL_SHIFT
 from reference_broker.core.journal.definition_keys import DELAYS, key_prefix
 from reference_broker.errors import Corrupt
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 
+DELAY_BYTES = 144
+"""Accounted for each: its time and sequence, in the heap and among the stored ones."""
+
 BLOCK_BITS = 6
 """Sequences of one definition: a lone return writes 10 bytes, or 577 among many that wait."""
 
@@ -49,10 +53,10 @@ class StoredDelays:
     """The due times (wall ms) of one queue's messages, by sequence. What is changed here is in the
     journal after :meth:`write`, which whoever changes it calls before the input ends."""
 
-    __slots__ = ("_changed", "_due", "_queue")
+    __slots__ = ("_changed", "_due", "queue")
 
     def __init__(self, queue: Queue) -> None:
-        self._queue = queue
+        self.queue = queue
         self._due: dict[int, int] = {}
         self._changed: dict[int, bool] = {}
         """By block: true where it says something new."""
@@ -77,7 +81,7 @@ class StoredDelays:
         """Journal what has changed."""
         if not self._changed:
             return
-        queue = self._queue
+        queue = self.queue
         prefix = key_prefix(DELAYS, queue.env.vhost_name)
         changed, self._changed = self._changed, {}
         for block, says_more in changed.items():
@@ -154,6 +158,12 @@ class DelayedReturns:
     def __len__(self) -> int:
         return len(self._heap)
 
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes beside bodies and headers."""
+        contents = len(self._contents) * MESSAGE_OVERHEAD_BYTES
+        return len(self._heap) * DELAY_BYTES + contents
+
     def __iter__(self) -> Iterator[int]:
         """The sequences, in no particular order."""
         return (sequence for _, sequence in self._heap)
@@ -203,6 +213,10 @@ class DelayedReturns:
         self.stored.clear()
         if self._deadline is not None:
             self._deadline.cancel()
+
+    def cut_off(self, no_queue: Queue) -> None:
+        """The queue is deleted, and this is cancelled: refer to ``no_queue`` in its place."""
+        self._queue = self.stored.queue = no_queue
 
     def _arm(self) -> None:
         due_ms = self._heap[0][0]

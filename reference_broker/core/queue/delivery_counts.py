@@ -41,8 +41,9 @@ VERSION = 1
 SWEEP_ABOVE = 16
 """Counts whose messages may be gone before a sweep is worth it, beside as many as are not."""
 
-COUNT_BYTES = 512
-"""Accounted for each: its key, and its places in two dictionaries and in the log's definitions."""
+COUNT_BYTES = 128
+"""Accounted for each: its key and numbers, its place in a dictionary, and its share of a definition
+of the log, which it may have to itself."""
 
 BLOCK_BITS = 6
 """Sequences of one definition: a lone return writes 10 bytes, or 577 among many that returned."""

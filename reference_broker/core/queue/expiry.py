@@ -37,6 +37,11 @@ class Expiry(Protocol):
     watching: bool
     """There may be something to do with time. Cheap to ask, before every delivery."""
 
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes of what is kept for each message beside the queue's index."""
+        ...
+
     def discards_new(self) -> bool:
         """Is the next message gone at once, stored nowhere? Then it was counted. Asked only where
         the queue's message TTL is 0."""
@@ -84,6 +89,7 @@ class MessageExpiry:
 
     __slots__ = ("_deadline", "_queue", "watching")
     wants_all = False
+    memory_bytes = 0
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue

@@ -14,7 +14,7 @@ from typing import Any
 from reference_broker.core.arguments.queue_arguments import QueueArguments
 from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.index.index import QueueIndex
-from reference_broker.core.index.memory_window import INDEX_ENTRY_BYTES, MESSAGE_OVERHEAD_BYTES
+from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.index.priority import PriorityLevels, first_sequence
 from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.core.policy.policy import NO_POLICIES, AppliedPolicies
@@ -157,10 +157,12 @@ class Queue:
         """Accounted bytes: messages in memory, and the index of all."""
         held = self.unacked_bytes - self.delayed.absent_bytes
         bodies_and_headers = held + self.header_bytes
-        overhead = self.unacked * MESSAGE_OVERHEAD_BYTES
-        index = (self.ready + self.unacked) * INDEX_ENTRY_BYTES
+        overhead = len(self.leases) * MESSAGE_OVERHEAD_BYTES
+        there_are = self.ready or self.unacked
+        index = sum([each.column_bytes for each in self.indexes()]) if there_are else 0
         if self.delivery_counts is not None:
             index += self.delivery_counts.memory_bytes
+        index += self.expiry.memory_bytes + self.delayed.memory_bytes
         return self.backlog.resident_bytes + bodies_and_headers + overhead + index
 
     @property

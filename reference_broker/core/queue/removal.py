@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING
 
 from reference_broker.core.message.content import NOT_STORED
+from reference_broker.core.queue.ended_queue import NO_CONTENT, let_go
 
 if TYPE_CHECKING:
     from reference_broker.core.index.entry_rows import EntryRun
@@ -62,12 +63,14 @@ def remove_everything(queue: Queue) -> Steps:
     budget = queue.env.budget
     while leases:
         for _ in range(min(len(leases), LEASES_AT_ONCE)):
-            leases.popitem()
+            _, lease = leases.popitem()
+            lease.content = NO_CONTENT
         budget.left -= LEASES_AT_ONCE // ROWS_PER_UNIT
         if leases and budget.left <= 0:
             yield None
     if queue.delivery_counts is not None:
         queue.delivery_counts.clear()
+    let_go(queue)
 
 
 def remove_ready(queue: Queue, index: QueueIndex, below: int) -> Generator[None, None, int]:

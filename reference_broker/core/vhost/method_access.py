@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 GRANTED_MAX = 1_024
 """Checks that one connection remembers."""
 
+GRANTED_BYTES = 200
+"""Accounted for each of them, beside the name."""
+
 DEFAULT_EXCHANGE_NAME = "amq.default"
 """The name of the exchange without a name, for patterns and in texts."""
 
@@ -72,7 +75,7 @@ UNRESTRICTED: DeclareAccess = _Unrestricted()
 class Access:
     """The permissions of one user in one virtual host."""
 
-    __slots__ = ("_control", "_granted", "_user", "_version", "_vhost")
+    __slots__ = ("_control", "_granted", "_user", "_version", "_vhost", "held_bytes")
 
     def __init__(self, control: AccessControl, user: str, vhost: str) -> None:
         self._control = control
@@ -80,6 +83,8 @@ class Access:
         self._vhost = vhost
         self._granted: dict[tuple[Action, Kind, str], None] = {}
         self._version = control.version
+        self.held_bytes = 0
+        """Accounted bytes of the checks that are remembered."""
 
     # One object
 
@@ -102,8 +107,10 @@ class Access:
     def _remember(self, key: tuple[Action, Kind, str]) -> None:
         if self._version != self._control.version or len(self._granted) >= GRANTED_MAX:
             self._granted.clear()
+            self.held_bytes = 0
             self._version = self._control.version
         self._granted[key] = None
+        self.held_bytes += GRANTED_BYTES + len(key[2])
 
     def require_topic(self, action: Action, exchange: Exchange, key: str) -> None:
         """Raise unless ``key`` may be written to, or bound to (read from), a topic exchange."""

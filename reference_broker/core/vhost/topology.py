@@ -49,6 +49,12 @@ from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.binding_removal import BindingRemoval
 from reference_broker.core.vhost.queue_declaration import stored_queue
+from reference_broker.core.vhost.topology_size import (
+    NODE_BYTES,
+    binding_bytes,
+    exchange_bytes,
+    queue_bytes,
+)
 from reference_broker.core.work.budget import Budget
 from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import NotYet, Until
@@ -80,6 +86,8 @@ class Topology:
         self.queues: dict[str, Queue] = {}
         self.queues_by_id: dict[int, Queue] = {}
         self.bindings = BindingTable()
+        self.held_bytes = 0
+        """Accounted bytes of all of them, but for those that every virtual host begins with."""
         self._vhost_name = vhost_name
         self._journal = journal
         self.changed = changed
@@ -95,23 +103,33 @@ class Topology:
         if exchange.durable:
             key = exchange_key(self._vhost_name, exchange.name)
             self._journal.define(key, encode_exchange(exchange))
-        self.exchanges[exchange.name] = exchange
+        self._enter_exchange(exchange)
         for kind, queue in exchange.inner_queues().items():
             self._define_inner(kind, exchange.name, queue)
         self.changed()
 
+    def _enter_exchange(self, exchange: Exchange) -> None:
+        if exchange.name not in self.exchanges:  # a start finds those that are always there
+            self.held_bytes += exchange_bytes(exchange)
+        self.exchanges[exchange.name] = exchange
+
     def _define_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
-        self.queues_by_id[queue.id] = queue
+        self._enter_inner(queue)
         if queue.durable:
             inner = QueueDefinition(queue.id, queue.name, False, {})
             key = inner_queue_key(kind, self._vhost_name, owner_name)
             self._journal.define(key, encode_queue(inner))
+
+    def _enter_inner(self, queue: Queue) -> None:
+        self.queues_by_id[queue.id] = queue
+        self.held_bytes += queue_bytes(queue)
 
     def _drop_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
         if queue.durable:
             key = inner_queue_key(kind, self._vhost_name, owner_name)
             self._journal.define(key, None)
         del self.queues_by_id[queue.id]
+        self.held_bytes -= queue_bytes(queue)
         self._end_queue(queue)
 
     def add_queue(self, queue: Queue) -> None:
@@ -127,6 +145,7 @@ class Topology:
 
     def _enter_queue(self, queue: Queue) -> None:
         self.queues[queue.name] = self.queues_by_id[queue.id] = queue
+        self.held_bytes += queue_bytes(queue)
 
     def add_binding(self, binding: Binding) -> None:
         """Add a binding that is not there yet. Its ends exist, and its source can take its
@@ -158,6 +177,7 @@ class Topology:
         if survives_restart(queue):
             self._journal.define(queue_key(self._vhost_name, queue.name), None)
         del self.queues[queue.name], self.queues_by_id[queue.id]
+        self.held_bytes -= queue_bytes(queue)
         if queue.deduplication is not None:
             self._drop_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
         removal = BindingRemoval(self, self.bindings.to(queue.name, is_queue=True))
@@ -191,10 +211,13 @@ class Topology:
             key = binding_key(self._vhost_name, binding)
             self._journal.define(key, None)
         self.bindings.remove(binding)
+        self.held_bytes -= binding.held_bytes
         source = self.exchanges.get(binding.source)
         if source is None or source.bindings.get(binding.identity) is not binding:
             return ()  # the source went first
+        nodes = source.nodes
         source.remove(binding)
+        self.held_bytes -= (nodes - source.nodes) * NODE_BYTES
         return self._take_out(source) if source.auto_delete and not source.bindings else ()
 
     def _take_out(self, exchange: Exchange) -> Iterable[Binding]:
@@ -203,13 +226,18 @@ class Topology:
         if exchange.durable:
             self._journal.define(exchange_key(self._vhost_name, exchange.name), None)
         del self.exchanges[exchange.name]
+        self.held_bytes -= exchange_bytes(exchange) + exchange.nodes * NODE_BYTES
         for kind, queue in exchange.inner_queues().items():
             self._drop_inner(kind, exchange.name, queue)
         return chain(exchange.bindings.values(), self.bindings.to(exchange.name, is_queue=False))
 
     def _enter(self, binding: Binding) -> None:
-        self.exchanges[binding.source].add(binding)
+        source = self.exchanges[binding.source]
+        nodes = source.nodes
+        source.add(binding)
         self.bindings.add(binding)
+        binding.held_bytes = binding_bytes(binding, source)
+        self.held_bytes += binding.held_bytes + (source.nodes - nodes) * NODE_BYTES
 
     # Listing
 
@@ -243,7 +271,7 @@ class Topology:
         """
         for _, value in self._defined(EXCHANGE, definitions):
             exchange = decode_exchange(value)
-            self.exchanges[exchange.name] = exchange
+            self._enter_exchange(exchange)
         self._restore_inner(definitions, make_inner)
         queues = [decode_queue(value) for _, value in self._defined(QUEUE, definitions)]
         seen = self._inner_ids(QUEUE_SEEN, definitions)
@@ -253,7 +281,7 @@ class Topology:
             if queue.deduplication is None:
                 continue
             if seen.pop(queue.name, None) == queue.deduplication.queue.id:
-                self.queues_by_id[queue.deduplication.queue.id] = queue.deduplication.queue
+                self._enter_inner(queue.deduplication.queue)
             else:
                 self._define_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
         self._forget_inner(QUEUE_SEEN, seen)
@@ -281,7 +309,7 @@ class Topology:
             make_inner(exchange, known)
             for kind, queue in exchange.inner_queues().items():
                 if ids[kind].pop(exchange.name, None) == queue.id:
-                    self.queues_by_id[queue.id] = queue
+                    self._enter_inner(queue)
                 else:
                     self._define_inner(kind, exchange.name, queue)
         for kind, left in ids.items():

@@ -136,6 +136,11 @@ class VHost:
         self.mark_urgent = self._dirty.mark_urgent
         self.is_overtaken = self._dirty.is_overtaken
 
+    @property
+    def memory_bytes(self) -> int:
+        """Accounted bytes of queues, exchanges and bindings as such, without messages."""
+        return self._topology.held_bytes
+
     def __repr__(self) -> str:
         return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
 

@@ -20,6 +20,12 @@ HISTORIES_MAX = 500
 """Objects with a history, of those that there are most of (queues, exchanges, connections and
 channels): one in which everything moves all the time takes 110 KB."""
 
+HISTORY_BYTES = 12_000
+"""Accounted for each object with a history: one of the many in which little moves at a time."""
+
+RATE_BYTES = 1_500
+"""Accounted for each object without one: its last samples."""
+
 SLICE_OBJECTS = 250
 """Objects that are read before the loop has its turn: about 2 ms of queues."""
 
@@ -38,6 +44,12 @@ class Sampler:
         self._series: dict[object, Series] = {}
         self._round = 0
         self._at_ms = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """Accounted bytes of the samples."""
+        histories = min(len(self._series), HISTORIES_MAX)
+        return histories * HISTORY_BYTES + (len(self._series) - histories) * RATE_BYTES
 
     def series_of(self, subject: object) -> Series | None:
         """The history of a queue, exchange, connection, channel, virtual host, or of the broker;

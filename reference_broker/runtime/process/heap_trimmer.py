@@ -23,8 +23,8 @@ from reference_broker.core.base.limits import MIB
 from reference_broker.runtime.process.timers import CallLater, Timer
 
 LOOK_INTERVAL_S = 30.0
-"""Seconds between two looks. A look is 20 us, and on a grown process a count of what is held: 1 us
-for each queue. A backlog that comes and goes more often finds its memory where it was, mostly."""
+"""Seconds between two looks. A look is 20 us, and on a grown process a count of what is held, in
+portions. A backlog that comes and goes more often finds its memory where it was, mostly."""
 
 FREE_BYTES_MIN = 64 * MIB
 """Free memory that is worth a trim. A trim takes the loop 80 us for each MiB (300 where it is in
@@ -47,44 +47,52 @@ def own_bytes() -> int:
 class HeapTrimmer:
     """Looks at the process's memory from the time that it is made, until :meth:`close`.
 
-    ``held_bytes`` is what the broker's accounts say, and ``trim`` gives back what is free.
+    ``count_held`` calls back with what the broker's accounts say, sooner or later, and ``trim``
+    gives back what is free.
     """
 
     def __init__(
         self,
         call_later: CallLater,
-        held_bytes: Callable[[], int],
+        count_held: Callable[[Callable[[int], None]], None],
         trim: Callable[[], None],
         *,
         own_bytes: Callable[[], int] = own_bytes,
         cpu_s: Callable[[], float] = time.process_time,
     ) -> None:
         self._call_later = call_later
-        self._held_bytes = held_bytes
+        self._count_held = count_held
         self._trim = trim
         self._own_bytes = own_bytes
         self._cpu_s = cpu_s
         self._cpu_s_before = cpu_s()
         self._own_before = own_bytes()
-        self._held_before = held_bytes()
+        self._held_before = 0
         self._timer: Timer = call_later(LOOK_INTERVAL_S, self._look)
+        count_held(self._begin)
 
     def close(self) -> None:
         """Look no more. Idempotent."""
         self._timer.cancel()
+
+    def _begin(self, held: int) -> None:
+        self._own_before = self._own_bytes()
+        self._held_before = held
 
     def _look(self) -> None:
         self._timer = self._call_later(LOOK_INTERVAL_S, self._look)
         cpu_s = self._cpu_s()
         quiet = cpu_s - self._cpu_s_before < LOOK_INTERVAL_S * QUIET_CPU_RATIO
         self._cpu_s_before = cpu_s
-        free_at_most = self._own_bytes() - self._own_before + self._held_before
-        if not quiet or free_at_most < FREE_BYTES_MIN:
-            return
-        held = self._held_bytes()
-        free = free_at_most - held
+        if quiet and self._free_at_most() >= FREE_BYTES_MIN:
+            self._count_held(self._counted)
+
+    def _free_at_most(self) -> int:
+        return self._own_bytes() - self._own_before + self._held_before
+
+    def _counted(self, held: int) -> None:
+        free = self._free_at_most() - held
         if free >= FREE_BYTES_MIN:
             self._trim()
         if free >= FREE_BYTES_MIN or free < 0:  # below: accounts are higher than what is taken
-            self._own_before = self._own_bytes()
-            self._held_before = held
+            self._begin(held)

@@ -78,7 +78,7 @@ def _broker(random: Random) -> BrokerPlan:
     return BrokerPlan(
         segment_bytes=random.choice((8_192, 16_384, 65_536)),
         window_bytes=random.choice((600, 2_000, 8_000)),
-        memory_bytes=random.choice((1_024 * MIB, 1_024 * MIB, 250_000, 50_000)),
+        memory_bytes=random.choice((1_024 * MIB, 1_024 * MIB, 350_000, 150_000)),
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
+
 import pytest
 
-from mqkit.wire.methods import ChannelClose, ChannelOpen, QueueDeclare, TxSelect
+from mqkit.wire.methods import ChannelClose, ChannelOpen, QueueDeclare, QueueDelete, TxSelect
 from reference_broker.core.base.limits import CHANNEL_TARGETS_MAX, SHARED_TARGETS_MAX
 from reference_broker.core.channel import publish_target
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
@@ -77,3 +79,46 @@ def test_a_remembered_route_is_looked_up_again_when_the_topology_changes(lone: L
 def test_the_bounds_are_a_bound_on_memory() -> None:
     """Method arguments of at most 2 x 255 octets, and what is made of them."""
     assert SHARED_TARGETS_MAX * 1_600 <= 64 * 2**20
+
+
+def test_what_is_remembered_is_accounted(lone: LoneBroker) -> None:
+    client = lone.client()
+    publish(client, 100)
+    some = lone.broker.targets.held_bytes
+    publish(client, 100)
+    assert lone.broker.targets.held_bytes == some > 100 * 250
+    publish(client, 200)
+    assert lone.broker.targets.held_bytes > 1.9 * some
+    client.disconnect()
+    assert lone.broker.targets.held_bytes == 0
+
+
+def test_void_targets_go_with_the_next_one_that_is_remembered(lone: LoneBroker) -> None:
+    client = lone.client()
+    publish(client, 100)
+    client.send(1, QueueDeclare("q"))
+    client.publish("key 7")
+    assert remembered(client) == 100, "it was looked up again"
+    client.publish("q")
+    assert remembered(client) == 1
+
+
+def test_void_targets_of_a_channel_that_publishes_no_more_go_after_a_while(
+    lone: LoneBroker,
+) -> None:
+    client, other = lone.client(), lone.client()
+    for each in (client, other):
+        each.send(1, QueueDeclare("q"))
+        publish(each, 10)
+    client.publish("q")
+    queue = lone.broker.vhosts["/"].queues["q"]
+    held = getrefcount(queue)
+    other.send(1, QueueDelete("q"))
+    publish(other, 12)
+    assert remembered(client) == 11
+    lone.pass_time(publish_target.LOOK_S)
+    assert (remembered(client), remembered(other)) == (0, 2)
+    assert getrefcount(queue) == 2 < held, "nobody else holds what is deleted"
+    other.disconnect()
+    lone.pass_time(publish_target.LOOK_S)
+    assert len(lone.broker.timers) == 0, "nobody is looked at"

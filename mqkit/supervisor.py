@@ -157,13 +157,21 @@ class Supervisor:
         except TimeoutError:
             raise DeadlineExceeded(f"not ready within {timeout_s:g} s; {self.describe()}") from None
 
+    @property
+    def is_writable(self) -> bool:
+        """True when the broker takes publishes: when ready, or draining and not blocked."""
+        if self._state is State.READY:
+            return True
+        pair = self._pair
+        return self._state is State.DRAINING and pair is not None and not pair.blocked
+
     async def wait_writable(self) -> None:
-        """Return when the broker takes publishes: when ready, or draining and not blocked.
+        """Return when it :attr:`is_writable`.
 
         Waits as long as it takes. Raises what made the first start fail, or
         :exc:`~mqkit.errors.Closed` after :meth:`close`.
         """
-        while not self._is_writable():
+        while not self.is_writable:
             self._raise_if_over(State.CLOSED)
             await self._changed.wait()
 
@@ -346,12 +354,6 @@ class Supervisor:
         if isinstance(problem, ConnectionRefused):
             return problem.reply_code in _REFUSALS
         return not isinstance(problem, (TransportError, DeadlineExceeded))
-
-    def _is_writable(self) -> bool:
-        draining = self._state is State.DRAINING and self._pair is not None
-        return self._state is State.READY or (
-            draining and self._pair is not None and not self._pair.blocked
-        )
 
     def _raise_if_over(self, *states: State) -> None:
         if self._failure is not None:

@@ -27,7 +27,8 @@ from mqkit.outcome import Outcome, Unknown
 from mqkit.pool.channel_pool import ChannelPool
 from mqkit.pool.job import Job
 from mqkit.pool.run_writer import run_writer
-from mqkit.transport.seam import Channel
+from mqkit.pool.single import Single
+from mqkit.transport.seam import Channel, PublishesRuns
 
 WRITE_BYTES_MAX = 8 * 1024 * 1024
 """Bodies handed to a channel in one go: encoding copies them, so this bounds the copies."""
@@ -43,6 +44,11 @@ class Gate(Protocol):
         """Return when it does. Raises when it never will again."""
         ...
 
+    @property
+    def is_writable(self) -> bool:
+        """True if :meth:`wait_writable` would return at once."""
+        ...
+
     def describe(self) -> str:
         """The thing that publishing waits for, in words."""
         ...
@@ -54,6 +60,8 @@ class _Held:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self.write = run_writer(channel)
+        self.direct = channel if isinstance(channel, PublishesRuns) else None
+        """The channel, if it can write one message at once."""
         self.refused = False
 
 
@@ -74,6 +82,9 @@ class Lane:
         self._load = 0
         self._in_flight = 0
         self._solo = False
+        self._held: _Held | None = None
+        self._run_length = 0
+        """The number of messages that were written together last."""
         self._wake = asyncio.Event()
         self._failure: BaseException | None = None
 
@@ -81,6 +92,31 @@ class Lane:
     def load(self) -> int:
         """The number of messages queued or in flight."""
         return self._load
+
+    def put_single(self, single: Single, *, alone: bool) -> None:
+        """Publish one message, after what is queued. It hears of its outcome.
+
+        ``alone``: no other call is under way. Then the message is written here and now, where
+        :meth:`run` could do nothing else with it, and need not be woken: that costs more than to
+        write. Not if several were written together last: such callers come together again, and one
+        write for all of them is one sync of the broker's.
+        """
+        held = self._held
+        if (
+            alone
+            and self._run_length == 1
+            and not self._in_flight  # by callers that have given up
+            and held is not None
+            and held.direct is not None
+            and held.direct.can_publish_now
+            and self._gate.is_writable
+        ):
+            self._load += 1
+            self._in_flight += 1
+            single.written = True
+            held.direct.publish_now(single.message, partial(self._settled, held, (single,)))
+        else:
+            self.put((single,))
 
     def put(self, jobs: Iterable[Job]) -> None:
         """Publish these, after what is queued. Each job hears of its outcomes."""
@@ -115,15 +151,18 @@ class Lane:
             await self._clock.sleep(self._backoff.next_s())
 
     async def _pump(self, channel: Channel) -> None:
-        held = _Held(channel)
+        held = self._held = _Held(channel)
         channel.on_closed(partial(self._channel_closed, held))
-        while channel.is_open:
-            await self._gate.wait_writable()
-            jobs = self._take()
-            if jobs:
-                await self._write(held, jobs)
-            elif channel.is_open:
-                await self._sleep()
+        try:
+            while channel.is_open:
+                await self._gate.wait_writable()
+                jobs = self._take()
+                if jobs:
+                    await self._write(held, jobs)
+                elif channel.is_open:
+                    await self._sleep()
+        finally:
+            self._held = None
 
     def _take(self) -> list[Job]:
         """Jobs to write now, in one go, within the window and the bound on bytes: jobs of one
@@ -163,6 +202,7 @@ class Lane:
         messages: list[Message] = []
         for job in jobs:
             messages += job.to_write()
+        self._run_length = len(messages)
         self._in_flight += len(messages)
         await held.write(messages, partial(self._settled, held, jobs))
 
@@ -179,7 +219,8 @@ class Lane:
             written = jobs[position : position + len(outcomes)]
             for job, outcome in zip(written, outcomes, strict=True):
                 settle(job, 0, (outcome,))
-        self._wake.set()
+        if self._has_work():
+            self._wake.set()
 
     def _settle(self, job: Job, position: int, outcomes: Sequence[Outcome]) -> None:
         self._load -= len(outcomes)

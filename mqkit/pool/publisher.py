@@ -86,7 +86,7 @@ class Publisher:
         allowed_s = self._deadline_s if deadline_s is None else deadline_s
         done: asyncio.Future[Outcome | None] = asyncio.get_running_loop().create_future()
         single = Single(message, done)
-        min(self._lanes, key=_load).put((single,))
+        min(self._lanes, key=_load).put_single(single, alone=not self._calls)
         call = self._calls.begin(single, allowed_s)
         try:
             outcome = await done

@@ -182,6 +182,17 @@ class PublishesRuns(Protocol):
         before the outcomes that this leaves."""
         ...
 
+    @property
+    def can_publish_now(self) -> bool:
+        """True if the channel is open, and the socket's buffer has room."""
+        ...
+
+    def publish_now(self, message: Message, on_settled: OnSettled) -> None:
+        """As :meth:`publish_run` with one message, but the socket has it when this returns, and not
+        at the end of the event loop's turn: for a message that no other could share a write with.
+        It never waits, so ask :attr:`can_publish_now` first."""
+        ...
+
 
 class Connection(Protocol):
     """One TCP connection. mqkit never publishes and consumes on the same one."""

@@ -28,6 +28,9 @@ from mqkit.wire.methods import Method
 
 _LOG = logging.getLogger(__name__)
 
+_CONTENT_METHODS = (methods.BasicDeliver, methods.BasicReturn, methods.BasicGetOk)
+"""Methods that a content follows."""
+
 
 class Consumer(NamedTuple):
     """The receiver of the deliveries of one consumer tag."""
@@ -262,10 +265,10 @@ class NativeChannel:
         elif self._content is not None:
             text = f"{method.NAME} in the middle of a content"
             raise WireError(ReplyCode.UNEXPECTED_FRAME, text, method.CLASS_ID, method.METHOD_ID)
-        elif isinstance(method, methods.BasicDeliver | methods.BasicReturn | methods.BasicGetOk):
-            self._content = Content(method)
         elif isinstance(method, methods.BasicAck):
             self._settle(self._ledger.ack(method.delivery_tag, multiple=method.multiple))
+        elif isinstance(method, _CONTENT_METHODS):
+            self._content = Content(method)
         elif isinstance(method, methods.BasicNack):
             self._settle(self._ledger.nack(method.delivery_tag, multiple=method.multiple))
         elif isinstance(method, methods.BasicCancel):

@@ -226,7 +226,7 @@ class NativeConnection:
     def receive(self, data: bytes) -> None:
         """Take what arrived. Never raises: a broken protocol closes the connection."""
         self._heartbeat.heard = True
-        if self.is_closed:
+        if self.state is ConnectionState.CLOSED:
             return
         try:
             self._receive(self._rest + data if self._rest else data)
@@ -253,7 +253,7 @@ class NativeConnection:
                 raise WireError(ReplyCode.FRAME_ERROR, f"frame ends with {data[stop]:#04x}")
             self._receive_frame(kind, number, data[start:stop])
             offset = stop + 1
-            if self.is_closed:
+            if self.state is ConnectionState.CLOSED:
                 return
             frame_max = self._limits.frame_max
         self._rest = data[offset:]

@@ -71,6 +71,9 @@ class RunChannel(ScriptedChannel):
     def __init__(self) -> None:
         super().__init__()
         self._publishes: list[tuple[OnSettled, int]] = []
+        self.at_once: list[Message] = []
+        """The messages of ``written`` that did not wait for the end of a turn."""
+        self.has_room = True
 
     @property
     def unconfirmed(self) -> int:
@@ -80,6 +83,16 @@ class RunChannel(ScriptedChannel):
         self.written.extend(messages)
         self.on_write()
         self._publishes.extend((on_settled, position) for position in range(len(messages)))
+
+    @property
+    def can_publish_now(self) -> bool:
+        return self.is_open and self.has_room
+
+    def publish_now(self, message: Message, on_settled: OnSettled) -> None:
+        self.written.append(message)
+        self.at_once.append(message)
+        self.on_write()
+        self._publishes.append((on_settled, 0))
 
     def answer(self, *outcomes: Outcome) -> None:
         answered = self._publishes[: len(outcomes)]
@@ -101,6 +114,11 @@ class RunChannel(ScriptedChannel):
 @pytest.fixture
 def new_channel() -> Callable[[], ScriptedChannel]:
     return ScriptedChannel
+
+
+@pytest.fixture
+def new_run_channel() -> Callable[[], RunChannel]:
+    return RunChannel
 
 
 @pytest.fixture(params=[ScriptedChannel, RunChannel], ids=["futures", "runs"])

@@ -41,6 +41,10 @@ class Stage:
         self.channels[-1].on_write = self._news.set
         return self.channels[-1]
 
+    @property
+    def is_writable(self) -> bool:
+        return self.writable.is_set() and self.over is None
+
     async def wait_writable(self) -> None:
         await self.writable.wait()
         if self.over is not None:
@@ -321,3 +325,192 @@ async def test_too_large_is_rejected_unsent_and_the_rest_goes(
 
 async def test_nothing_to_publish_has_no_outcomes(publisher: Publisher) -> None:
     assert await publisher.publish_batch([]) == []
+
+
+def at_once(stage: Stage) -> list[str]:
+    """The bodies that were written without waiting for the event loop to go round."""
+    return [each.body.decode() for channel in stage.channels for each in channel.at_once]
+
+
+async def confirmed_alone(stage: Stage, publisher: Publisher, text: str, count: int) -> None:
+    """Publish one message, with nobody else about: the ``count``-th on the channel."""
+    publishing = asyncio.create_task(publisher.publish(message(text)))
+    await stage.written(0, count)
+    stage.channels[0].answer(Confirmed(text))
+    assert await publishing == Confirmed(text)
+
+
+@pytest.fixture
+async def alone(new_run_channel: Callable[[], Any]) -> AsyncIterator[tuple[Stage, Publisher]]:
+    """A publisher whose only caller has published before, and channels that write at once."""
+    stage = Stage(new_run_channel)
+    async with stage.publisher() as publisher:
+        await confirmed_alone(stage, publisher, "first", 1)
+        await asyncio.sleep(0)
+        yield stage, publisher
+
+
+async def test_who_publishes_alone_has_the_next_message_written_at_once(
+    alone: tuple[Stage, Publisher],
+) -> None:
+    stage, publisher = alone
+    for number, text in enumerate("abc"):
+        await confirmed_alone(stage, publisher, text, 2 + number)
+    assert at_once(stage) == ["a", "b", "c"]
+
+
+async def test_callers_who_come_together_share_a_write_each_time(
+    alone: tuple[Stage, Publisher],
+) -> None:
+    stage, publisher = alone
+    for turn in range(1, 4):
+        texts = [f"{turn}{each}" for each in "abc"]
+        calls = [asyncio.create_task(publisher.publish(message(text))) for text in texts]
+        await stage.written(0, 1 + 3 * turn)
+        stage.channels[0].answer(*map(Confirmed, texts))
+        assert all([await call for call in calls])
+    assert at_once(stage) == ["1a"]  # nobody could know that others would come
+
+
+async def test_with_something_in_flight_a_message_waits_for_the_end_of_the_turn(
+    alone: tuple[Stage, Publisher],
+) -> None:
+    stage, publisher = alone
+    calls = [asyncio.create_task(publisher.publish(message("1")))]
+    await stage.written(0, 2)
+    calls.append(asyncio.create_task(publisher.publish(message("2"))))
+    await stage.written(0, 3)
+    assert at_once(stage) == ["1"]
+    stage.channels[0].answer(Confirmed("1"), Confirmed("2"))
+    assert all([await call for call in calls])
+
+
+async def test_callers_whose_confirms_come_together_share_their_next_write(
+    alone: tuple[Stage, Publisher],
+) -> None:
+    stage, publisher = alone
+
+    async def caller(*texts: str) -> list[Outcome]:
+        return [await publisher.publish(message(text)) for text in texts]
+
+    one = asyncio.create_task(caller("1", "3"))
+    await stage.written(0, 2)
+    other = asyncio.create_task(caller("2", "4"))
+    await stage.written(0, 3)
+    stage.channels[0].answer(Confirmed("1"), Confirmed("2"))
+    assert await stage.written(0, 5) == ["first", "1", "2", "3", "4"]
+    assert at_once(stage) == ["1"]
+    stage.channels[0].answer(Confirmed("3"), Confirmed("4"))
+    assert all(await one + await other)
+
+
+async def test_a_window_full_of_what_was_given_up_lets_nobody_through(
+    alone: tuple[Stage, Publisher],
+) -> None:
+    stage, publisher = alone
+    for number, text in enumerate("123"):
+        given_up = asyncio.create_task(publisher.publish(message(text)))
+        await stage.written(0, 2 + number)
+        given_up.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await given_up
+    publishing = asyncio.create_task(publisher.publish(message("4")))
+    for _ in range(10):
+        await asyncio.sleep(0)  # every chance to write it all the same
+    assert len(stage.channels[0].written) == 4
+    stage.channels[0].answer(Confirmed("1"))
+    await stage.written(0, 5)
+    stage.channels[0].answer(*map(Confirmed, "234"))
+    assert await publishing == Confirmed("4")
+
+
+async def test_a_batch_in_flight_is_not_nobody(alone: tuple[Stage, Publisher]) -> None:
+    stage, publisher = alone
+    batch = start(publisher, "1")
+    await stage.written(0, 2)
+    single = asyncio.create_task(publisher.publish(message("2")))
+    assert await stage.written(0, 3) == ["first", "1", "2"]
+    assert at_once(stage) == []
+    stage.channels[0].answer(Confirmed("1"), Confirmed("2"))
+    assert await batch
+    assert await single
+
+
+async def test_a_lone_message_waits_while_the_broker_blocks(
+    alone: tuple[Stage, Publisher],
+) -> None:
+    stage, publisher = alone
+    stage.writable.clear()
+    publishing = asyncio.create_task(publisher.publish(message("1")))
+    await stage.clock.until_waiting(1)
+    for _ in range(10):
+        await asyncio.sleep(0)  # every chance to write it all the same
+    assert len(stage.channels[0].written) == 1
+    stage.writable.set()
+    await stage.written(0, 2)
+    stage.channels[0].answer(Confirmed("1"))
+    assert await publishing == Confirmed("1")
+    assert at_once(stage) == []
+
+
+async def test_a_lone_message_waits_while_the_socket_is_full(
+    alone: tuple[Stage, Publisher],
+) -> None:
+    stage, publisher = alone
+    stage.channels[0].has_room = False
+    await confirmed_alone(stage, publisher, "1", 2)
+    assert at_once(stage) == []
+
+
+async def test_a_lone_message_after_the_channel_is_gone_goes_on_the_next(
+    alone: tuple[Stage, Publisher],
+) -> None:
+    stage, publisher = alone
+    stage.channels[0].breaks(ConnectionLost("cut"))
+    publishing = asyncio.create_task(publisher.publish(message("1")))
+    assert await stage.written(1, 1) == ["1"]
+    stage.channels[1].answer(Confirmed("1"))
+    assert await publishing == Confirmed("1")
+
+
+@pytest.mark.parametrize("kind", ["plain", "at once"])
+async def test_written_at_once_or_not_a_message_has_the_same_outcomes(
+    new_run_channel: Callable[[], Any], kind: str
+) -> None:
+    stage = Stage(new_run_channel)
+    nacked = Rejected(RejectReason.NACKED, "", "nacked")
+    async with stage.publisher() as publisher:
+        await confirmed_alone(stage, publisher, "first", 1)
+        channel = stage.channels[0]
+        channel.has_room = kind == "at once"
+        call = asyncio.create_task(publisher.publish(message("nacked")))
+        await stage.written(0, 2)
+        channel.answer(nacked)
+        assert await call == nacked
+
+        call = asyncio.create_task(publisher.publish(message("late")))
+        await stage.written(0, 3)
+        stage.clock.advance(30.0)
+        late = await call
+        assert isinstance(late, Unknown)
+        assert "was sent, but not confirmed within 30 s" in late.detail
+        channel.answer(Confirmed("late"))
+
+        call = asyncio.create_task(publisher.publish(message("given up")))
+        await stage.written(0, 4)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        channel.answer(Confirmed("given up"))
+
+        call = asyncio.create_task(publisher.publish(message("doubtful")))
+        await stage.written(0, 5)
+        channel.breaks(REFUSED)
+        assert await stage.written(1, 1) == ["doubtful"]
+        stage.channels[1].answer(Confirmed("doubtful"))
+        assert await call == Confirmed("doubtful")
+        assert [lane.load for lane in publisher._lanes] == [0]
+        assert publisher.unsettled == 0
+    assert at_once(stage) == (
+        ["nacked", "late", "given up", "doubtful"] if kind == "at once" else []
+    )

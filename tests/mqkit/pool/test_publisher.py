@@ -73,6 +73,30 @@ async def test_a_batch_is_confirmed_and_in_order(client: Client, direct: Channel
     assert await bodies(direct, client.queue) == texts
 
 
+async def test_one_caller_publishes_one_message_after_the_other(
+    client: Client, direct: Channel
+) -> None:
+    publisher, kept = client.publisher, []
+    for number in range(30):
+        body = b"%d" % number
+        if number % 5 == 1:
+            unroutable = await publisher.publish(Message("", f"{client.queue}.not", body))
+            assert isinstance(unroutable, Rejected)
+            assert unroutable.reason is RejectReason.UNROUTABLE
+        elif number % 5 == 2:
+            refused = await publisher.publish(Message("", "k" * 256, body))
+            assert isinstance(refused, Rejected)
+            assert refused.reason is RejectReason.REFUSED
+        elif number % 5 == 3:
+            unknown = await publisher.publish(Message(f"{client.queue}.not", "k", body))
+            assert isinstance(unknown, Rejected)
+            assert unknown.reason is RejectReason.NO_EXCHANGE
+        else:
+            assert await publisher.publish(Message("", client.queue, body))
+            kept.append(body)
+    assert await bodies(direct, client.queue) == kept
+
+
 async def test_many_callers_share_few_channels(client: Client, direct: Channel) -> None:
     async def publish(number: int) -> bool:
         return bool(await client.publisher.publish(Message("", client.queue, b"%d" % number)))

@@ -34,6 +34,12 @@ async def test_a_channel_that_takes_runs_is_given_them() -> None:
         async def publish_run(self, messages: Sequence[Message], on_settled: OnSettled) -> None:
             given.extend((messages, on_settled))
 
+        @property
+        def can_publish_now(self) -> bool:
+            return True
+
+        def publish_now(self, message: Message, on_settled: OnSettled) -> None: ...
+
     def on_settled(position: int, outcomes: Sequence[Outcome]) -> None: ...
 
     native: Any = Native()

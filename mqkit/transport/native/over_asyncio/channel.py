@@ -20,6 +20,7 @@ from mqkit.transport.native.requests import (
     queue_state,
     unbind,
 )
+from mqkit.transport.native.states import ChannelState
 from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery, OnSettled
 from mqkit.wire import methods
 from mqkit.wire.methods import Method
@@ -107,6 +108,20 @@ class NativeAsyncChannel:
             octets_max = min(octets_max * OUTPUT_GROWTH, OUTPUT_OCTETS_MAX)
         if protocol.is_full:
             await protocol.room()
+
+    @property
+    def can_publish_now(self) -> bool:
+        """See :meth:`mqkit.transport.seam.PublishesRuns.can_publish_now`."""
+        return not self._protocol.is_full and self._channel.state is ChannelState.OPEN
+
+    def publish_now(self, message: Message, on_settled: OnSettled) -> None:
+        """See :meth:`mqkit.transport.seam.PublishesRuns.publish_now`."""
+        protocol = self._protocol
+        protocol.hold()
+        try:
+            self._channel.publish((message,), on_settled, octets_max=OUTPUT_OCTETS_MAX)
+        finally:
+            protocol.flush()
 
     # -- consuming ---------------------------------------------------------------------------
 

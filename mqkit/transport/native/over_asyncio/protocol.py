@@ -11,12 +11,19 @@ from mqkit.transport.seam import Endpoint
 WRITE_OCTETS_HIGH = 512 * 1024
 """Above this, what asyncio holds for the socket makes publishers wait."""
 
+READ_OCTETS = 256 * 1024
+"""The octets that one read takes, as many as asyncio's own."""
+
 LINGER_S = 5.0
 """The time for a closed connection's last octets; a peer that reads nothing gets none."""
 
 
-class NativeProtocol(asyncio.Protocol):
-    """Made by ``loop.create_connection``; then await :attr:`opened`."""
+class NativeProtocol(asyncio.BufferedProtocol):
+    """Made by ``loop.create_connection``; then await :attr:`opened`.
+
+    Reads into a buffer of its own: asyncio would allocate 256 KiB for the 21 octets of a confirm,
+    and at that size the allocator asks the system for the pages each time.
+    """
 
     def __init__(self, endpoint: Endpoint, name: str, heartbeat_s: int) -> None:
         self._loop = asyncio.get_running_loop()
@@ -25,6 +32,7 @@ class NativeProtocol(asyncio.Protocol):
             endpoint, name, heartbeat_s, self.opened, self._flush_soon
         )
         self._transport: asyncio.Transport | None = None
+        self._read = memoryview(bytearray(READ_OCTETS))
         self._room: asyncio.Future[None] | None = None
         """There while the socket's buffer is full; done when it has room again."""
         self._flushing = False
@@ -40,6 +48,10 @@ class NativeProtocol(asyncio.Protocol):
         """Return when the socket has room again, or is gone."""
         if self._room is not None:
             await asyncio.shield(self._room)
+
+    def hold(self) -> None:
+        """The caller is going to :meth:`flush` in this turn: its end needs not."""
+        self._flushing = True
 
     def flush(self) -> None:
         """Write what there is, and close the socket when the connection is over."""
@@ -70,8 +82,11 @@ class NativeProtocol(asyncio.Protocol):
         self._transport.set_write_buffer_limits(WRITE_OCTETS_HIGH)
         self.flush()
 
-    def data_received(self, data: bytes) -> None:
-        self.connection.receive(data)
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._read
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.connection.receive(bytes(self._read[:nbytes]))
 
     def eof_received(self) -> None:
         """The default: asyncio closes, and :meth:`connection_lost` follows."""

@@ -59,14 +59,18 @@ class Stage:
             methods.ConnectionTune(2047, FRAME_MAX, 0),
             methods.ConnectionOpenOk(),
         ):
-            self.protocol.data_received(method_frame(0, method))
+            self.receive(method_frame(0, method))
         opening = asyncio.create_task(NativeAsyncConnection(self.protocol).channel(confirms=True))
         await asyncio.sleep(0)
         for answer in (methods.ChannelOpenOk(), methods.ConfirmSelectOk()):
-            self.protocol.data_received(method_frame(1, answer))
+            self.receive(method_frame(1, answer))
         self.channel = await opening
         await self.end_of_turn()
         self.socket.writes.clear()
+
+    def receive(self, octets: bytes) -> None:
+        self.protocol.get_buffer(-1)[: len(octets)] = octets
+        self.protocol.buffer_updated(len(octets))
 
     async def end_of_turn(self) -> None:
         await asyncio.sleep(0)
@@ -75,8 +79,11 @@ class Stage:
     async def publish(self, messages: Sequence[Message]) -> None:
         await self.channel.publish_run(messages, lambda _, each: self.outcomes.extend(each))
 
+    def publish_now(self, message: Message) -> None:
+        self.channel.publish_now(message, lambda _, each: self.outcomes.extend(each))
+
     def confirm_all(self) -> None:
-        self.protocol.data_received(method_frame(1, methods.BasicAck(0, multiple=True)))
+        self.receive(method_frame(1, methods.BasicAck(0, multiple=True)))
 
 
 @pytest.fixture
@@ -156,5 +163,76 @@ async def test_a_channel_that_closes_while_a_run_waits_sends_no_more(stage: Stag
     await publishing
     assert [outcome.message_id for outcome in stage.outcomes] == ["00000", "00001", "00002"]
     assert not any(stage.outcomes)
-    stage.protocol.data_received(method_frame(1, methods.ChannelCloseOk()))
+    stage.receive(method_frame(1, methods.ChannelCloseOk()))
     await closing
+
+
+async def test_a_lone_message_is_with_the_socket_at_once(stage: Stage) -> None:
+    first, second = messages(2)
+    stage.publish_now(first)
+    assert stage.socket.writes == [encoded([first])]
+    stage.publish_now(second)
+    await stage.end_of_turn()
+    assert stage.socket.writes == [encoded([first]), encoded([second])]
+    stage.confirm_all()
+    assert [outcome.message_id for outcome in stage.outcomes] == ["00000", "00001"]
+
+
+async def test_a_lone_message_leaves_nothing_for_the_end_of_the_turn(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flush = stage.protocol.flush
+    flushed: list[int] = []
+
+    def counting() -> None:
+        flushed.append(len(flushed))
+        flush()
+
+    monkeypatch.setattr(stage.protocol, "flush", counting)
+    stage.publish_now(*messages(1))
+    await stage.end_of_turn()
+    assert len(flushed) == 1
+
+
+async def test_a_lone_message_takes_along_what_waited_for_the_end_of_the_turn(
+    stage: Stage,
+) -> None:
+    published = messages(3)
+    await stage.publish(published[:2])
+    stage.publish_now(published[2])
+    assert stage.socket.writes == [encoded(published)]
+    await stage.end_of_turn()
+    assert len(stage.socket.writes) == 1
+
+
+async def test_a_lone_message_that_cannot_be_encoded_holds_nothing_up(stage: Stage) -> None:
+    [good] = messages(1)
+    stage.publish_now(Message("x" * 256, "k", b""))
+    assert [bool(outcome) for outcome in stage.outcomes] == [False]
+    await stage.publish([good])
+    await stage.end_of_turn()
+    assert stage.socket.writes == [encoded([good])]
+
+
+async def test_nothing_is_published_at_once_into_a_full_socket_or_a_closed_channel(
+    stage: Stage,
+) -> None:
+    assert stage.channel.can_publish_now
+    stage.protocol.pause_writing()
+    assert not stage.channel.can_publish_now
+    stage.protocol.resume_writing()
+    assert stage.channel.can_publish_now
+    closing = asyncio.create_task(stage.channel.close())
+    await stage.end_of_turn()
+    assert not stage.channel.can_publish_now
+    stage.receive(method_frame(1, methods.ChannelCloseOk()))
+    await closing
+
+
+async def test_what_a_read_has_left_over_outlives_the_next_read(stage: Stage) -> None:
+    await stage.publish(messages(3))
+    confirms = [method_frame(1, methods.BasicAck(tag)) for tag in (1, 2, 3)]
+    octets = b"".join(confirms)
+    for start in range(0, len(octets), 10):
+        stage.receive(octets[start : start + 10])
+    assert [outcome.message_id for outcome in stage.outcomes] == ["00000", "00001", "00002"]

@@ -1,0 +1,141 @@
+"""Actions with very many consumers, channels or unacked messages."""
+
+from __future__ import annotations
+
+import struct
+
+from mqkit import wire
+from mqkit.wire import methods
+from mqkit_bench.session import Session
+from mqkit_bench.stalls import frames
+from mqkit_bench.stalls.action import Play
+from mqkit_bench.stalls.tenant import PLAY_TIMEOUT_S, Tenant, drain, write
+
+CHANNELS = 2_000
+"""Of one connection: 2,047 is the most that RabbitMQ's clients are offered."""
+RECOVERS = 20
+CHANNEL_FIELD = struct.Struct(">BH")
+"""The type and the channel in front of each frame."""
+
+
+def consume(tenant: Tenant) -> Play:
+    session = tenant.prepare([frames.declare("watched")])
+    octets = _consumers(tenant.count(40_000))
+    return lambda: write(session, octets)
+
+
+def publish_to_consumers(tenant: Tenant) -> Play:
+    """One message into the queue that all of them watch."""
+    watcher = tenant.prepare([frames.declare("watched")])
+    write(watcher, _consumers(tenant.count(40_000)))
+    session = tenant.prepare([])
+    message = frames.publish("", "watched")
+
+    def play() -> str:
+        watcher.socket.settimeout(PLAY_TIMEOUT_S)
+        session.socket.sendall(message)
+        drain(watcher.socket, frames.BODY_FRAME, 1)
+        return ""
+
+    return play
+
+
+def consume_and_cancel(tenant: Tenant) -> Play:
+    session = tenant.prepare([frames.declare("watched")])
+    pairs = (frames.consume("watched", t) + frames.cancel(t) for t in _tags(tenant.count(50_000)))
+    octets = b"".join(pairs)
+    return lambda: write(session, octets)
+
+
+def consumers_leave(tenant: Tenant) -> Play:
+    """A connection ends whose consumers were the last of 20,000 auto-delete queues."""
+    queues = [f"left.{number}" for number in range(tenant.count(20_000))]
+    declared = (frames.declare(queue, auto_delete=True) for queue in queues)
+    watcher = tenant.prepare(declared)
+    write(watcher, b"".join(frames.consume(queue, queue) for queue in queues))
+    return lambda: _close(tenant, watcher, queues[-1])
+
+
+def exclusive_queues(tenant: Tenant) -> Play:
+    """They are deleted with their connection."""
+    queues = [f"own.{number}" for number in range(tenant.count(20_000))]
+    owner = tenant.prepare(frames.declare(queue, exclusive=True) for queue in queues)
+    return lambda: _close(tenant, owner, queues[-1])
+
+
+def unacked_close(tenant: Tenant) -> Play:
+    messages = tenant.count(960_000)
+    session = tenant.prepare([frames.declare("held")])
+    tenant.fill("held", messages)
+    holder = tenant.hold("held", messages)
+
+    def play() -> str:
+        holder.close()
+        return tenant.await_ready(session, "held", messages)
+
+    return play
+
+
+def recover(tenant: Tenant) -> Play:
+    messages = tenant.count(65_000)
+    tenant.prepare([frames.declare("held")])
+    tenant.fill("held", messages)
+    holder = tenant.hold("held", messages)
+    octets = RECOVERS * wire.method_frame(1, methods.BasicRecover(requeue=True))
+    answer = wire.method_frame(1, methods.BasicRecoverOk())
+
+    def play() -> str:
+        holder.socket.settimeout(PLAY_TIMEOUT_S)
+        holder.socket.sendall(octets)
+        drain(holder.socket, answer, RECOVERS)
+        return ""
+
+    return play
+
+
+def channels(tenant: Tenant) -> Play:
+    """Channels are opened and closed, five times 2,000 in one write."""
+    session = tenant.prepare([])
+    numbers = range(2, 2 + tenant.count(CHANNELS))
+    opened = b"".join(wire.method_frame(number, methods.ChannelOpen()) for number in numbers)
+    closed = b"".join(wire.method_frame(number, methods.ChannelClose()) for number in numbers)
+    return lambda: write(session, 5 * (opened + closed))
+
+
+def channels_with_unacked(tenant: Tenant) -> Play:
+    """A connection ends whose 2,000 channels hold ten messages each."""
+    numbers = range(2, 2 + tenant.count(CHANNELS))
+    queues = [f"held.{number}" for number in numbers]
+    publisher = tenant.prepare(map(frames.declare, queues))
+    write(publisher, b"".join(10 * frames.publish("", queue) for queue in queues))
+    holder = tenant.session()
+    for number, queue in zip(numbers, queues, strict=True):
+        holder.call(number, methods.ChannelOpen(), methods.ChannelOpenOk)
+        holder.socket.sendall(_on_channel(number, frames.consume(queue)))
+        drain(holder.socket, _on_channel(number, frames.BODY_FRAME), 10)
+
+    def play() -> str:
+        holder.close()
+        return tenant.await_ready(publisher, queues[-1], 10)
+
+    return play
+
+
+def _on_channel(number: int, frame: bytes) -> bytes:
+    """That frame of channel 1 on another channel."""
+    type, _ = CHANNEL_FIELD.unpack_from(frame)
+    return CHANNEL_FIELD.pack(type, number) + frame[CHANNEL_FIELD.size :]
+
+
+def _close(tenant: Tenant, session: Session, queue: str) -> str:
+    """Close the connection, and wait until its last queue is gone."""
+    session.close()
+    return tenant.await_gone(queue)
+
+
+def _consumers(count: int) -> bytes:
+    return b"".join(frames.consume("watched", tag) for tag in _tags(count))
+
+
+def _tags(count: int) -> list[str]:
+    return [f"c{number}" for number in range(count)]

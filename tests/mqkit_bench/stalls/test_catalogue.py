@@ -1,0 +1,32 @@
+"""mqkit_bench.stalls.catalogue: each action can be played, very small."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from mqkit_bench.server import ReferenceServer
+from mqkit_bench.stalls.action import Action
+from mqkit_bench.stalls.catalogue import CATALOGUE, NOBODY
+from mqkit_bench.stalls.tenant import Tenant
+
+SCALE = 0.001
+FLOODS = {"http-headers", "http-paths", "heartbeats", "wrong-logins"}
+"""Actions that do as much as they can, however small the scale is."""
+
+
+def test_the_probe_alone_is_first() -> None:
+    assert next(iter(CATALOGUE)) == NOBODY
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "action",
+    [action for action in CATALOGUE.values() if action.name not in FLOODS],
+    ids=lambda action: action.name,
+)
+def test_an_action_is_played(action: Action, server: ReferenceServer) -> None:
+    with closing(Tenant(server.contestant, SCALE)) as tenant:
+        remark = action.prepare(tenant)()
+    assert not remark or remark.startswith("a login took")

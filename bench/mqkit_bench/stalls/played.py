@@ -48,7 +48,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """All plays of an action on a broker; none where it could not be prepared, as ``why_not``
+    """All plays of an action on a broker; none where it could not be prepared: ``why_not``
     says."""
 
     action: str
@@ -70,16 +70,18 @@ def compete(
     try:
         with probing(broker.contestant) as probe:
             while len(seen) < plays:
-                played, prepared_s = _play(broker.contestant, probe, neighbour, action, scale)
+                tenant = Tenant(broker.contestant, scale)
+                played, prepared_s = _play(tenant, probe, neighbour, action)
                 seen.append(played)
                 _tell(action, broker.name, played)
                 if not played.is_answered:
                     broker.replace()
                     break
+                tenant.close()
                 if prepared_s > SLOW_PREPARATION_S:
                     break
     except (*REFUSALS, WorkerFailed) as why:
-        why_not = f"{type(why).__name__}: {why}"
+        why_not = f"{'not taken down' if seen else 'not played'}: {type(why).__name__}: {why}"
         say(f"{action.name}: {broker.name}: {why_not}")
         broker.replace()
     return Standing(
@@ -93,26 +95,20 @@ def compete(
     )
 
 
-def _play(
-    contestant: Contestant, probe: Worker, neighbour: Worker, action: Action, scale: float
-) -> tuple[Played, float]:
-    """One play, and the seconds of its preparation. Its virtual host is deleted, unless the broker
-    does not answer any more."""
-    tenant = Tenant(contestant, scale)
+def _play(tenant: Tenant, probe: Worker, neighbour: Worker, action: Action) -> tuple[Played, float]:
+    """One play, and the seconds of its preparation. The caller closes the tenant; where this
+    raises, or the broker does not answer any more, its connections are closed here."""
+    played = None
     try:
         began = time.perf_counter()
         play = action.prepare(tenant)
         prepared_s = time.perf_counter() - began
-        await_calm(contestant)
+        await_calm(tenant.contestant)
         with without_collection():
-            played = _measure(contestant, probe, neighbour, play)
-    except BaseException:
-        tenant.hang_up()
-        raise
-    if played.is_answered:
-        tenant.close()
-    else:
-        tenant.hang_up()
+            played = _measure(tenant.contestant, probe, neighbour, play)
+    finally:
+        if played is None or not played.is_answered:
+            tenant.hang_up()
     return played, prepared_s
 
 

@@ -74,5 +74,5 @@ def test_a_broker_that_could_not_be_prepared_is_replaced(
     before = broker.contestant.pid
     standing = compete(broker, neighbour, Action("never", "", never_prepared), 1.0, 2)
     assert not standing.plays
-    assert standing.why_not == "ConnectionError: 406 not like this"
+    assert standing.why_not == "not played: ConnectionError: 406 not like this"
     assert broker.contestant.pid != before

@@ -11,6 +11,7 @@ from mqkit_bench.stalls import frames
 from mqkit_bench.stalls.action import Play
 from mqkit_bench.stalls.tenant import BATCH, Tenant, answer, barrier, write
 
+FORK_LEVELS = 24
 FORK_S = 5.0
 """The fork does not end in anybody's lifetime: others wait beside it for so long."""
 EXPIRY_LEAD_S = 20.0
@@ -18,19 +19,8 @@ EXPIRY_LEAD_S = 20.0
 
 
 def fork(tenant: Tenant) -> Play:
-    """Each of a level's two queues dead-letters to both of the next level."""
-
-    def topology() -> Iterator[bytes]:
-        for level in range(tenant.count(24)):
-            yield frames.declare_exchange(f"fork.{level}", "fanout")
-            for side in "ab":
-                queue = f"fork.{level}.{side}"
-                arguments = {"x-max-length": 0, "x-dead-letter-exchange": f"fork.{level + 1}"}
-                yield frames.declare(queue, arguments)
-                yield frames.bind(queue, f"fork.{level}")
-
-    session = tenant.prepare(topology())
-    message = frames.publish("fork.0", "")
+    session = tenant.prepare(fork_topology(tenant.count(FORK_LEVELS)))
+    message = frames.publish(fork_exchange(0), "")
 
     def play() -> str:
         session.socket.sendall(message)
@@ -38,6 +28,25 @@ def fork(tenant: Tenant) -> Play:
         return ""
 
     return play
+
+
+def fork_topology(levels: int, *, durable: bool = False) -> Iterator[bytes]:
+    """Each of a level's two queues keeps nothing, and dead-letters to both of the next level."""
+    for level in range(levels):
+        exchange = fork_exchange(level)
+        yield frames.declare_exchange(exchange, "fanout", durable=durable)
+        arguments = {"x-max-length": 0, "x-dead-letter-exchange": fork_exchange(level + 1)}
+        for queue in fork_queues(level):
+            yield frames.declare(queue, arguments, durable=durable)
+            yield frames.bind(queue, exchange)
+
+
+def fork_exchange(level: int) -> str:
+    return f"fork.{level}"
+
+
+def fork_queues(level: int) -> tuple[str, str]:
+    return f"fork.{level}.a", f"fork.{level}.b"
 
 
 def chain_of_ttl(tenant: Tenant) -> Play:

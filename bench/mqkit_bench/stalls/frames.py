@@ -36,11 +36,13 @@ def declare(
     )
 
 
-def declare_exchange(name: str, type: str, arguments: Mapping[str, Any] = _NOTHING) -> bytes:
-    return wire.method_frame(
-        1,
-        methods.ExchangeDeclare(exchange=name, type=type, nowait=True, arguments=dict(arguments)),
+def declare_exchange(
+    name: str, type: str, arguments: Mapping[str, Any] = _NOTHING, *, durable: bool = False
+) -> bytes:
+    method = methods.ExchangeDeclare(
+        exchange=name, type=type, durable=durable, nowait=True, arguments=dict(arguments)
     )
+    return wire.method_frame(1, method)
 
 
 def bind(

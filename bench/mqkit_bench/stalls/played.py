@@ -140,16 +140,17 @@ def _measure(contestant: Contestant, probe: Worker, neighbour: Worker, play: Pla
     )
 
 
-def await_calm(contestant: Contestant) -> None:
-    """Wait until the broker has nothing to do, or for a while."""
+def await_calm(contestant: Contestant) -> bool:
+    """Wait until the broker has nothing to do; false when it still has after a while."""
     if not contestant.pid:
-        return
+        return True
     until = time.monotonic() + CALM_TIMEOUT_S
     while time.monotonic() < until:
         before = contestant.cpu_s()
         time.sleep(CALM_LOOK_S)
         if contestant.cpu_s() - before <= CALM_SHARE * CALM_LOOK_S:
-            return
+            return True
+    return False
 
 
 def longest_turn_ms(contestant: Contestant) -> float | None:

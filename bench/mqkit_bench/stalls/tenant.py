@@ -153,6 +153,7 @@ class Tenant:
             auth=(username, password),
             timeout=PREPARE_TIMEOUT_S,
             trust_env=False,  # a proxy does not lead to this machine
+            limits=httpx.Limits(max_keepalive_connections=0),  # brokers close what is idle
         )
 
 

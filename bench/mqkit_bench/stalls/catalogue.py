@@ -9,6 +9,7 @@ from mqkit_bench.stalls import (
     dead_letters,
     exchanges,
     fan_out,
+    handshakes,
     management,
     queues,
     strangers,
@@ -184,6 +185,9 @@ _ALL = (
         management.vhost_deleted,
         is_administrators=True,
     ),
+    Action("logins", "2,500 connections that log in at once", handshakes.logins),
+    Action("tls", "2,500 TLS handshakes at once, which stall then", handshakes.tls),
+    Action("tls-trickle", "300 TLS handshakes an octet at a time", handshakes.tls_trickle),
     Action("idle-sockets", "1,324 sockets that say nothing", strangers.idle_sockets),
     Action("half-requests", "300 half HTTP requests", strangers.half_requests),
     Action(

@@ -13,6 +13,8 @@ from mqkit_bench.stalls.tenant import PLAY_TIMEOUT_S, Tenant, drain, write
 
 CHANNELS = 2_000
 """Of one connection: 2,047 is the most that RabbitMQ's clients are offered."""
+CONSUMERS_PER_CHANNEL = 4_000
+"""The reference broker takes 4,096."""
 RECOVERS = 20
 CHANNEL_FIELD = struct.Struct(">BH")
 """The type and the channel in front of each frame."""
@@ -20,21 +22,29 @@ CHANNEL_FIELD = struct.Struct(">BH")
 
 def consume(tenant: Tenant) -> Play:
     session = tenant.prepare([frames.declare("watched")])
-    octets = _consumers(tenant.count(40_000))
-    return lambda: write(session, octets)
+    channels = _open_channels(session, tenant.count(40_000))
+    octets = _watchers(tenant.count(40_000))
+
+    def play() -> str:
+        session.socket.sendall(octets)
+        return _barriers(session, channels)
+
+    return play
 
 
 def publish_to_consumers(tenant: Tenant) -> Play:
     """One message into the queue that all of them watch."""
     watcher = tenant.prepare([frames.declare("watched")])
-    write(watcher, _consumers(tenant.count(40_000)))
+    channels = _open_channels(watcher, tenant.count(40_000))
+    watcher.socket.sendall(_watchers(tenant.count(40_000)))
+    _barriers(watcher, channels)
     session = tenant.prepare([])
     message = frames.publish("", "watched")
 
     def play() -> str:
         watcher.socket.settimeout(PLAY_TIMEOUT_S)
         session.socket.sendall(message)
-        drain(watcher.socket, frames.BODY_FRAME, 1)
+        drain(watcher.socket, frames.BODY_FRAME[CHANNEL_FIELD.size :], 1)
         return ""
 
     return play
@@ -52,7 +62,9 @@ def consumers_leave(tenant: Tenant) -> Play:
     queues = [f"left.{number}" for number in range(tenant.count(20_000))]
     declared = (frames.declare(queue, auto_delete=True) for queue in queues)
     watcher = tenant.prepare(declared)
-    write(watcher, b"".join(frames.consume(queue, queue) for queue in queues))
+    channels = _open_channels(watcher, len(queues))
+    watcher.socket.sendall(b"".join(_consume(n, queue) for n, queue in enumerate(queues)))
+    _barriers(watcher, channels)
     return lambda: _close(tenant, watcher, queues[-1])
 
 
@@ -133,8 +145,30 @@ def _close(tenant: Tenant, session: Session, queue: str) -> str:
     return tenant.await_gone(queue)
 
 
-def _consumers(count: int) -> bytes:
-    return b"".join(frames.consume("watched", tag) for tag in _tags(count))
+def _open_channels(session: Session, consumers: int) -> range:
+    """As many channels as so many consumers need; the first one is there."""
+    channels = range(1, 2 + (consumers - 1) // CONSUMERS_PER_CHANNEL)
+    for number in channels[1:]:
+        session.call(number, methods.ChannelOpen(), methods.ChannelOpenOk)
+    return channels
+
+
+def _barriers(session: Session, channels: range) -> str:
+    """Wait until all that was sent on these channels is handled. No remark."""
+    session.socket.settimeout(PLAY_TIMEOUT_S)
+    for number in channels:
+        session.call(number, methods.BasicQos(), methods.BasicQosOk)
+    return ""
+
+
+def _watchers(count: int) -> bytes:
+    return b"".join(_consume(number, "watched") for number in range(count))
+
+
+def _consume(number: int, queue: str) -> bytes:
+    """Consumer ``number`` of its connection, on the channel that has room for it."""
+    channel = 1 + number // CONSUMERS_PER_CHANNEL
+    return _on_channel(channel, frames.consume(queue, f"c{number}"))
 
 
 def _tags(count: int) -> list[str]:

@@ -88,36 +88,39 @@ def cycle(tenant: Tenant) -> Play:
 
 
 def nack_to_fan_out(tenant: Tenant) -> Play:
-    messages = tenant.count(2_000)
+    queues = tenant.count(1_000)
     tenant.prepare(
         [
             frames.declare_exchange("dead", "fanout"),
-            *frames.fan(tenant.count(1_000), "dead"),
+            *frames.fan(queues, "dead"),
             frames.declare("held", {"x-dead-letter-exchange": "dead"}),
         ]
     )
-    return _nack(tenant, messages, requeue=False)
+    return _nack(tenant, tenant.count(2_000), frames.fan_queue(queues - 1))
 
 
 def nack_to_queue(tenant: Tenant) -> Play:
     tenant.prepare([frames.declare("dead"), frames.declare("held", frames.dead_to("dead"))])
-    return _nack(tenant, tenant.count(65_000), requeue=False)
+    return _nack(tenant, tenant.count(65_000), "dead")
 
 
 def requeue(tenant: Tenant) -> Play:
     tenant.prepare([frames.declare("held")])
-    return _nack(tenant, tenant.count(65_000), requeue=True)
+    return _nack(tenant, tenant.count(65_000), "held")
 
 
-def _nack(tenant: Tenant, messages: int, *, requeue: bool) -> Play:
-    """The session has no other consumer, and takes what it gave back again."""
+def _nack(tenant: Tenant, messages: int, last: str) -> Play:
+    """The play ends when the queue ``last`` has all messages; they go back where it is their own,
+    and with the consumer gone they stay there."""
     tenant.fill("held", messages)
     holder = tenant.hold("held", messages)
-    octets = frames.nack_all(requeue=requeue)
-    if requeue:
-        octets = frames.cancel("c") + octets
+    octets = frames.cancel("c") + frames.nack_all(requeue=last == "held")
 
-    return lambda: write(holder, octets)
+    def play() -> str:
+        write(holder, octets)
+        return tenant.await_ready(holder, last, messages)
+
+    return play
 
 
 def expire(tenant: Tenant) -> Play:

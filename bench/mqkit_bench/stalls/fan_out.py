@@ -27,14 +27,21 @@ def one_publish(tenant: Tenant) -> Play:
 def _fan_out(tenant: Tenant, queues: int, messages: int) -> Play:
     session = _fan(tenant, queues)
     octets = messages * frames.publish(EXCHANGE, "")
-    return lambda: write(session, octets)
+    return lambda: _publish(tenant, session, octets, queues, messages)
+
+
+def _publish(tenant: Tenant, session: Session, octets: bytes, queues: int, messages: int) -> str:
+    """Send it all in one write, and wait until the last queue has all messages."""
+    write(session, octets)
+    return tenant.await_ready(session, frames.fan_queue(queues - 1), messages)
 
 
 def large_bodies(tenant: Tenant) -> Play:
-    session = _fan(tenant, tenant.count(50), durable=True)
+    queues = tenant.count(50)
+    session = _fan(tenant, queues, durable=True)
     body = bytes(tenant.count(LARGE_BYTES))
     octets = frames.publish(EXCHANGE, "", body, persistent=True)
-    return lambda: write(session, octets)
+    return lambda: _publish(tenant, session, octets, queues, 1)
 
 
 def carbon_copies(tenant: Tenant) -> Play:

@@ -94,8 +94,12 @@ def nack_all(*, requeue: bool) -> bytes:
 def fan(queues: int, exchange: str, *, durable: bool = False, key: str = "") -> Iterator[bytes]:
     """So many queues, each bound to the exchange."""
     for number in range(queues):
-        yield declare(f"fan.{number}", durable=durable)
-        yield bind(f"fan.{number}", exchange, key)
+        yield declare(fan_queue(number), durable=durable)
+        yield bind(fan_queue(number), exchange, key)
+
+
+def fan_queue(number: int) -> str:
+    return f"fan.{number}"
 
 
 def dead_to(queue: str, arguments: Mapping[str, Any] = _NOTHING) -> dict[str, Any]:

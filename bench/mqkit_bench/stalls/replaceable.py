@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
 
+from mqkit.testing.certificates import Authority
+from mqkit.testing.rabbitmq_node import NodeTls
 from mqkit_bench.broker.entrant import RABBITMQ, allow_many_connections, contestant_at
 from mqkit_bench.contestant import Contestant
 from mqkit_bench.data_folder import data_folder
 from mqkit_bench.server import ReferenceServer, Server, rabbitmq_server, reference_server
 
+Start: TypeAlias = Callable[[], AbstractContextManager[Server]]
+
 
 class ReplaceableBroker:
     """A broker that ``start`` makes. Call :meth:`close`."""
 
-    def __init__(self, start: Callable[[], AbstractContextManager[Server]]) -> None:
+    def __init__(self, start: Start) -> None:
         self._start = start
         self._stack = ExitStack()
         self._server: Server = self._stack.enter_context(start())
@@ -56,9 +64,16 @@ def replaceable_brokers(others: Sequence[str]) -> Iterator[list[ReplaceableBroke
     of a broker raises.
     """
     allow_many_connections()
-    starts = [_reference, *(_rabbitmq if name == RABBITMQ else _running(name) for name in others)]
     with ExitStack() as stack:
-        brokers = []
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mqkit-bench-"))
+        authority = Authority(Path(folder))
+        files = authority.issue("server", "localhost", "127.0.0.1")
+        tls = NodeTls(files.certificate, files.key, authority.path)
+        brokers: list[ReplaceableBroker] = []
+        starts: list[Start] = [partial(_reference, tls)]
+        for name in others:
+            private = partial(rabbitmq_server, tls)
+            starts.append(private if name == RABBITMQ else _running(name))
         for start in starts:
             brokers.append(ReplaceableBroker(start))
             stack.callback(brokers[-1].close)
@@ -66,16 +81,12 @@ def replaceable_brokers(others: Sequence[str]) -> Iterator[list[ReplaceableBroke
 
 
 @contextmanager
-def _reference() -> Iterator[ReferenceServer]:
-    with data_folder() as folder, reference_server(folder) as server:
+def _reference(tls: NodeTls) -> Iterator[ReferenceServer]:
+    with data_folder() as folder, reference_server(folder, tls) as server:
         yield server
 
 
-def _rabbitmq() -> AbstractContextManager[Server]:
-    return rabbitmq_server()
-
-
-def _running(wish: str) -> Callable[[], AbstractContextManager[Server]]:
+def _running(wish: str) -> Start:
     @contextmanager
     def start() -> Iterator[Server]:
         yield RunningServer(contestant_at(wish))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
-from mqkit_bench.server import ReferenceServer
 from mqkit_bench.stalls.action import Action
 from mqkit_bench.stalls.catalogue import CATALOGUE, NOBODY
+from mqkit_bench.stalls.replaceable import ReplaceableBroker, replaceable_brokers
 from mqkit_bench.stalls.tenant import Tenant
 
 SCALE = 0.001
 FLOODS = {"http-headers", "http-paths", "heartbeats", "wrong-logins"}
 """Actions that do as much as they can, however small the scale is."""
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[ReplaceableBroker]:
+    """It speaks TLS as well."""
+    with replaceable_brokers([]) as (broker,):
+        yield broker
 
 
 def test_the_probe_alone_is_first() -> None:
@@ -26,7 +34,7 @@ def test_the_probe_alone_is_first() -> None:
     [action for action in CATALOGUE.values() if action.name not in FLOODS],
     ids=lambda action: action.name,
 )
-def test_an_action_is_played(action: Action, server: ReferenceServer) -> None:
-    with closing(Tenant(server.contestant, SCALE)) as tenant:
+def test_an_action_is_played(action: Action, broker: ReplaceableBroker) -> None:
+    with closing(Tenant(broker.contestant, SCALE)) as tenant:
         remark = action.prepare(tenant)()
     assert not remark or remark.startswith("a login took")

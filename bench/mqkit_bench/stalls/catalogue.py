@@ -15,6 +15,7 @@ from mqkit_bench.stalls import (
     strangers,
 )
 from mqkit_bench.stalls.action import Action, Play
+from mqkit_bench.stalls.strangers import beside_publisher, flood
 from mqkit_bench.stalls.tenant import Tenant
 
 NOBODY = "nobody"
@@ -193,15 +194,34 @@ _ALL = (
     Action(
         "http-headers",
         "64 KB of header lines without a login, on 4 sockets again and again",
-        strangers.header_lines,
+        flood(strangers.header_lines),
     ),
     Action(
         "http-paths",
         "60 kB of `%2f` in a path without a login, on 4 sockets again and again",
-        strangers.long_paths,
+        flood(strangers.long_paths),
     ),
-    Action("heartbeats", "two connections send nothing but heartbeats", strangers.heartbeats),
-    Action("wrong-logins", "wrong logins from 100 addresses", strangers.wrong_logins),
+    Action(
+        "heartbeats",
+        "two connections send nothing but heartbeats",
+        flood(strangers.heartbeats),
+    ),
+    Action("wrong-logins", "wrong logins from 100 addresses", flood(strangers.wrong_logins)),
+    Action(
+        "http-headers-publisher",
+        "the same header lines beside a busy publisher",
+        beside_publisher(strangers.header_lines),
+    ),
+    Action(
+        "http-paths-publisher",
+        "the same paths beside a busy publisher",
+        beside_publisher(strangers.long_paths),
+    ),
+    Action(
+        "heartbeats-publisher",
+        "the same heartbeats beside a busy publisher",
+        beside_publisher(strangers.heartbeats),
+    ),
 )
 CATALOGUE = {action.name: action for action in _ALL}
 """All actions by name, in the order in which they are played."""

@@ -13,10 +13,14 @@ from mqkit import wire
 from mqkit.wire import methods
 from mqkit_bench.contestant import Contestant
 from mqkit_bench.session import Address, Session
+from mqkit_bench.stalls import frames
 from mqkit_bench.stalls.action import Play
+from mqkit_bench.stalls.busy_publisher import publish_busily, rate_during
 from mqkit_bench.stalls.tenant import Tenant
+from mqkit_bench.worker import Worker
 
 FLOOD_S = 5.0
+WARM_S = 1.0
 LOGIN_INTERVAL_S = 0.25
 HTTP_THREADS = 4
 HEADER_OCTETS = 64_000
@@ -30,18 +34,20 @@ HEARTBEATS = 8_192
 Flood = Callable[[threading.Event], None]
 
 
-def header_lines(tenant: Tenant) -> Play:
+def header_lines(tenant: Tenant) -> list[Flood]:
+    """64 KB of header lines without a login."""
     lines = b"".join(b"x-h%d: v\r\n" % number for number in range(HEADER_OCTETS // 10))
     return _requests(tenant, b"GET /api/overview HTTP/1.1\r\nhost: localhost\r\n" + lines)
 
 
-def long_paths(tenant: Tenant) -> Play:
+def long_paths(tenant: Tenant) -> list[Flood]:
+    """60 kB of ``%2f`` without a login."""
     path = b"/api/queues/" + PATH_OCTETS // 3 * b"%2f"
     return _requests(tenant, b"GET " + path + b" HTTP/1.1\r\nhost: localhost\r\n")
 
 
-def _requests(tenant: Tenant, head: bytes) -> Play:
-    """The same request without a login on four sockets, again and again."""
+def _requests(tenant: Tenant, head: bytes) -> list[Flood]:
+    """The same request on four sockets, again and again."""
     place = _http_place(tenant.contestant)
     request = head + b"\r\n"
 
@@ -56,10 +62,10 @@ def _requests(tenant: Tenant, head: bytes) -> Play:
             except OSError:  # refused or closed: the next one
                 stop.wait(0.001)
 
-    return lambda: _flood(tenant, [flood] * HTTP_THREADS)
+    return [flood] * HTTP_THREADS
 
 
-def heartbeats(tenant: Tenant) -> Play:
+def heartbeats(tenant: Tenant) -> list[Flood]:
     """Two connections of the user that send nothing but heartbeat frames."""
     octets = HEARTBEATS * wire.heartbeat_frame()
 
@@ -76,11 +82,10 @@ def heartbeats(tenant: Tenant) -> Play:
 
         return flood
 
-    floods = [beat(tenant.session()) for _ in range(2)]
-    return lambda: _flood(tenant, floods)
+    return [beat(tenant.session()) for _ in range(2)]
 
 
-def wrong_logins(tenant: Tenant) -> Play:
+def wrong_logins(tenant: Tenant) -> list[Flood]:
     """Strangers of a hundred addresses guess passwords."""
     there = tenant.contestant.address
     sources = cycle([f"127.0.1.{number}" for number in range(1, GUESSERS + 1)])
@@ -104,7 +109,7 @@ def wrong_logins(tenant: Tenant) -> Play:
             except OSError:
                 stop.wait(0.001)
 
-    return lambda: _flood(tenant, [flood] * GUESSERS)
+    return [flood] * GUESSERS
 
 
 def idle_sockets(tenant: Tenant) -> Play:
@@ -119,6 +124,35 @@ def half_requests(tenant: Tenant) -> Play:
     place = _http_place(tenant.contestant)
     half = b"GET /api/overview HTTP/1.1\r\nhost: localhost\r\n"
     return lambda: _open(tenant, [place] * tenant.count(HALF_REQUESTS), half)
+
+
+def flood(make: Callable[[Tenant], list[Flood]]) -> Callable[[Tenant], Play]:
+    """An action's preparation: the flood for some seconds, and the user's logins beside it."""
+
+    def prepare(tenant: Tenant) -> Play:
+        floods = make(tenant)
+        return lambda: _flood(tenant, floods)
+
+    return prepare
+
+
+def beside_publisher(make: Callable[[Tenant], list[Flood]]) -> Callable[[Tenant], Play]:
+    """The same beside a publisher of the user: what it keeps of its rate is the remark."""
+
+    def prepare(tenant: Tenant) -> Play:
+        tenant.prepare([frames.declare("busy", durable=True)])
+        floods, seconds = make(tenant), tenant.seconds(FLOOD_S)
+
+        def play() -> str:
+            with Worker(publish_busily, tenant.address, "busy") as publisher:
+                time.sleep(WARM_S)
+                before = rate_during(publisher, lambda: time.sleep(seconds))
+                during = rate_during(publisher, lambda: _run(floods, lambda: time.sleep(seconds)))
+            return f"a publisher keeps {during / before:.0%} of {before:,.0f} messages/s"
+
+        return play
+
+    return prepare
 
 
 def _open(tenant: Tenant, places: list[tuple[str, int]], octets: bytes) -> str:
@@ -137,21 +171,31 @@ def _open(tenant: Tenant, places: list[tuple[str, int]], octets: bytes) -> str:
 
 def _flood(tenant: Tenant, floods: list[Flood]) -> str:
     """Run all of it for a while; the longest login of the user meanwhile, as a remark."""
+    longest = 0.0
+
+    def log_in_again_and_again() -> None:
+        nonlocal longest
+        until = time.monotonic() + tenant.seconds(FLOOD_S)
+        while time.monotonic() < until:
+            longest = max(longest, _login(tenant.address))
+            time.sleep(LOGIN_INTERVAL_S)
+
+    _run(floods, log_in_again_and_again)
+    return f"a login took up to {longest:.2f} s"
+
+
+def _run(floods: list[Flood], meanwhile: Callable[[], None]) -> None:
+    """Run all of them until ``meanwhile`` returns."""
     stop = threading.Event()
     threads = [threading.Thread(target=flood, args=(stop,), daemon=True) for flood in floods]
     for thread in threads:
         thread.start()
-    longest = 0.0
-    until = time.monotonic() + tenant.seconds(FLOOD_S)
     try:
-        while time.monotonic() < until:
-            longest = max(longest, _login(tenant.address))
-            time.sleep(LOGIN_INTERVAL_S)
+        meanwhile()
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-    return f"a login took up to {longest:.2f} s"
 
 
 def _login(address: Address) -> float:

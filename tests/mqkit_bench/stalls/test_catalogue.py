@@ -13,7 +13,10 @@ from mqkit_bench.stalls.replaceable import ReplaceableBroker, replaceable_broker
 from mqkit_bench.stalls.tenant import Tenant
 
 SCALE = 0.001
-FLOODS = {"http-headers", "http-paths", "heartbeats", "wrong-logins"}
+FLOODS = {
+    *("http-headers", "http-paths", "heartbeats", "wrong-logins"),
+    *("http-headers-publisher", "http-paths-publisher", "heartbeats-publisher"),
+}
 """Actions that do as much as they can, however small the scale is."""
 
 

@@ -76,8 +76,8 @@ _ALL = (
     Action("consume", "40,000 basic.consume on one queue", consumers.consume),
     Action(
         "publish-to-consumers",
-        "a publish into a queue with 40,000 consumers",
-        consumers.publish_to_consumers,
+        "20 publishes into a queue whose 40,000 consumers hold all that they may",
+        consumers.publish_to_busy_consumers,
     ),
     Action("consume-cancel", "50,000 times consume and cancel", consumers.consume_and_cancel),
     Action(

@@ -16,6 +16,8 @@ CHANNELS = 2_000
 CONSUMERS_PER_CHANNEL = 4_000
 """The reference broker takes 4,096."""
 RECOVERS = 20
+EXTRA = 20
+"""Messages beyond what all consumers hold."""
 CHANNEL_FIELD = struct.Struct(">BH")
 """The type and the channel in front of each frame."""
 
@@ -32,20 +34,21 @@ def consume(tenant: Tenant) -> Play:
     return play
 
 
-def publish_to_consumers(tenant: Tenant) -> Play:
-    """One message into the queue that all of them watch."""
+def publish_to_busy_consumers(tenant: Tenant) -> Play:
+    """Messages into a queue whose very many consumers each hold all that they may."""
+    consumers = tenant.count(40_000)
     watcher = tenant.prepare([frames.declare("watched")])
-    channels = _open_channels(watcher, tenant.count(40_000))
-    watcher.socket.sendall(_watchers(tenant.count(40_000)))
-    _barriers(watcher, channels)
-    session = tenant.prepare([])
-    message = frames.publish("", "watched")
+    channels = _open_channels(watcher, consumers)
+    for number in channels:
+        watcher.call(number, methods.BasicQos(prefetch_count=1), methods.BasicQosOk)
+    watcher.socket.sendall(_watchers(consumers))
+    session = tenant.prepare(consumers * [frames.publish("", "watched")])
+    drain(watcher.socket, frames.BODY_FRAME[CHANNEL_FIELD.size :], consumers)
+    octets = EXTRA * frames.publish("", "watched")
 
     def play() -> str:
-        watcher.socket.settimeout(PLAY_TIMEOUT_S)
-        session.socket.sendall(message)
-        drain(watcher.socket, frames.BODY_FRAME[CHANNEL_FIELD.size :], 1)
-        return ""
+        write(session, octets)
+        return tenant.await_ready(session, "watched", EXTRA)
 
     return play
 

@@ -9,7 +9,7 @@ from typing import Any
 from mqkit_bench.session import Session
 from mqkit_bench.stalls import frames
 from mqkit_bench.stalls.action import Play
-from mqkit_bench.stalls.tenant import BATCH, Tenant, answer, barrier, write
+from mqkit_bench.stalls.tenant import BATCH, PLAY_LEAD_S, Tenant, answer, barrier, write
 
 FORK_LEVELS = 24
 FORK_S = 5.0
@@ -124,7 +124,7 @@ def _nack(tenant: Tenant, messages: int, last: str) -> Play:
 
 
 def expire(tenant: Tenant) -> Play:
-    """All messages are due at one moment, a second after the play begins."""
+    """All messages are due at one moment, soon after the play begins."""
     session = tenant.prepare(
         [frames.declare("due"), frames.declare("early", frames.dead_to("due"))]
     )
@@ -145,14 +145,14 @@ def delayed(tenant: Tenant) -> Play:
 def _due_at_once(tenant: Tenant, session: Session, make: Callable[[int], bytes]) -> Play:
     """``make`` is given the milliseconds that are left. All messages end in the queue ``due``."""
     messages = tenant.count(200_000)
-    due = time.monotonic() + 2 + EXPIRY_LEAD_S * tenant.scale
+    due = time.monotonic() + 0.5 + EXPIRY_LEAD_S * tenant.scale + tenant.seconds(PLAY_LEAD_S)
     sent = 0
     while sent < messages:
         batch = min(BATCH, messages - sent)
         session.socket.sendall(batch * make(max(1, round(1000 * (due - time.monotonic())))))
         sent += batch
     barrier(session)
-    time.sleep(max(0.0, due - 1 - time.monotonic()))
+    time.sleep(max(0.0, due - tenant.seconds(PLAY_LEAD_S) - time.monotonic()))
     return lambda: tenant.await_ready(session, "due", messages)
 
 

@@ -10,6 +10,7 @@ from mqkit.wire import methods
 from mqkit_bench.stalls import frames
 from mqkit_bench.stalls.action import Play
 from mqkit_bench.stalls.tenant import (
+    PLAY_LEAD_S,
     PLAY_TIMEOUT_S,
     VHOST,
     Tenant,
@@ -71,14 +72,14 @@ def got_empty(tenant: Tenant) -> Play:
 
 
 def expire(tenant: Tenant) -> Play:
-    """20,000 unused queues expire at one moment, a second after the play begins."""
-    due = time.monotonic() + 2 + EXPIRY_LEAD_S * tenant.scale
+    """20,000 unused queues expire at one moment, soon after the play begins."""
+    due = time.monotonic() + 0.5 + EXPIRY_LEAD_S * tenant.scale + tenant.seconds(PLAY_LEAD_S)
     names = [f"q.{number}" for number in range(tenant.count(20_000))]
     tenant.prepare(
         frames.declare(name, {"x-expires": max(1, round(1000 * (due - time.monotonic())))})
         for name in names
     )
-    time.sleep(max(0.0, due - 1 - time.monotonic()))
+    time.sleep(max(0.0, due - tenant.seconds(PLAY_LEAD_S) - time.monotonic()))
     return lambda: tenant.await_gone(names[-1])
 
 

@@ -27,6 +27,8 @@ PREPARE_TIMEOUT_S = 300.0
 PLAY_TIMEOUT_S = 120.0
 """The longest that a play waits for its end."""
 POLL_S = 0.02
+PLAY_LEAD_S = 3.0
+"""From the end of a preparation to what is due in the play: until the broker is calm."""
 BATCH = 1_000
 """Frames of one write while preparing."""
 RECEIVE_BYTES = 1 << 18

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-
 from mqkit import wire
 from mqkit.wire import methods
 from mqkit_bench.session import Session
@@ -18,8 +16,6 @@ CONSUMERS_PER_CHANNEL = 4_000
 RECOVERS = 20
 EXTRA = 20
 """Messages beyond what all consumers hold."""
-CHANNEL_FIELD = struct.Struct(">BH")
-"""The type and the channel in front of each frame."""
 
 
 def consume(tenant: Tenant) -> Play:
@@ -43,7 +39,7 @@ def publish_to_busy_consumers(tenant: Tenant) -> Play:
         watcher.call(number, methods.BasicQos(prefetch_count=1), methods.BasicQosOk)
     watcher.socket.sendall(_watchers(consumers))
     session = tenant.prepare(consumers * [frames.publish("", "watched")])
-    drain(watcher.socket, frames.BODY_FRAME[CHANNEL_FIELD.size :], consumers)
+    drain(watcher.socket, frames.BODY_ON_ANY_CHANNEL, consumers)
     octets = EXTRA * frames.publish("", "watched")
 
     def play() -> str:
@@ -126,20 +122,14 @@ def channels_with_unacked(tenant: Tenant) -> Play:
     holder = tenant.session()
     for number, queue in zip(numbers, queues, strict=True):
         holder.call(number, methods.ChannelOpen(), methods.ChannelOpenOk)
-        holder.socket.sendall(_on_channel(number, frames.consume(queue)))
-        drain(holder.socket, _on_channel(number, frames.BODY_FRAME), 10)
+        holder.socket.sendall(frames.on_channel(number, frames.consume(queue)))
+        drain(holder.socket, frames.on_channel(number, frames.BODY_FRAME), 10)
 
     def play() -> str:
         holder.close()
         return tenant.await_ready(publisher, queues[-1], 10)
 
     return play
-
-
-def _on_channel(number: int, frame: bytes) -> bytes:
-    """That frame of channel 1 on another channel."""
-    type, _ = CHANNEL_FIELD.unpack_from(frame)
-    return CHANNEL_FIELD.pack(type, number) + frame[CHANNEL_FIELD.size :]
 
 
 def _close(tenant: Tenant, session: Session, queue: str) -> str:
@@ -171,7 +161,7 @@ def _watchers(count: int) -> bytes:
 def _consume(number: int, queue: str) -> bytes:
     """Consumer ``number`` of its connection, on the channel that has room for it."""
     channel = 1 + number // CONSUMERS_PER_CHANNEL
-    return _on_channel(channel, frames.consume(queue, f"c{number}"))
+    return frames.on_channel(channel, frames.consume(queue, f"c{number}"))
 
 
 def _tags(count: int) -> list[str]:

@@ -1,7 +1,8 @@
-"""Frames of actions, all on channel 1, built before the play. No answer is asked for."""
+"""Frames of actions, on channel 1, built before the play. No answer is asked for."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,6 +13,9 @@ from mqkit_bench.message import FRAME_MAX_BYTES
 BODY = b"stall"
 BODY_FRAME = b"".join(wire.body_frames(1, BODY, FRAME_MAX_BYTES))
 """The last frame of each delivery of a message with :data:`BODY`; nothing else contains it."""
+CHANNEL_FIELD = struct.Struct(">BH")
+"""The type and the channel in front of each frame."""
+BODY_ON_ANY_CHANNEL = BODY_FRAME[CHANNEL_FIELD.size :]
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -105,3 +109,9 @@ def fan_queue(number: int) -> str:
 def dead_to(queue: str, arguments: Mapping[str, Any] = _NOTHING) -> dict[str, Any]:
     """The arguments of a queue whose dead letters go to that one."""
     return {**arguments, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": queue}
+
+
+def on_channel(number: int, frame: bytes) -> bytes:
+    """That frame of channel 1 on another channel."""
+    type, _ = CHANNEL_FIELD.unpack_from(frame)
+    return CHANNEL_FIELD.pack(type, number) + frame[CHANNEL_FIELD.size :]

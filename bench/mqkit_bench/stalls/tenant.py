@@ -27,6 +27,8 @@ PREPARE_TIMEOUT_S = 300.0
 PLAY_TIMEOUT_S = 120.0
 """The longest that a play waits for its end."""
 POLL_S = 0.02
+UNACKED_PER_CHANNEL = 65_000
+"""The reference broker gives a channel no more than 65,535."""
 PLAY_LEAD_S = 3.0
 """From the end of a preparation to what is due in the play: until the broker is calm."""
 BATCH = 1_000
@@ -106,10 +108,15 @@ class Tenant:
         self.await_ready(session, queue, messages, PREPARE_TIMEOUT_S)
 
     def hold(self, queue: str, messages: int) -> Session:
-        """Consume so many messages, and ack none of them; the session that holds them."""
+        """Consume so many messages, and ack none of them; the session that holds them, on as many
+        channels as it takes."""
         session = self.session()
-        session.socket.sendall(frames.consume(queue))
-        drain(session.socket, frames.BODY_FRAME, messages)
+        channels = range(1, 2 + (messages - 1) // UNACKED_PER_CHANNEL)
+        for number in channels[1:]:
+            session.call(number, methods.ChannelOpen(), methods.ChannelOpenOk)
+        for number in channels:
+            session.socket.sendall(frames.on_channel(number, frames.consume(queue)))
+        drain(session.socket, frames.BODY_ON_ANY_CHANNEL, messages)
         return session
 
     def await_ready(

@@ -55,6 +55,7 @@ bench: $(STAMP)  ## brokers and clients side by side: the README's tables and pl
 	@$(BIN)/mqkit bench growth --json bench-results/growth.json
 	@$(BIN)/mqkit bench footprint --json bench-results/footprint.json
 	@$(BIN)/mqkit bench client --json bench-results/client.json
+	@$(BIN)/mqkit bench stalls --json bench-results/stalls.json
 	@$(BIN)/mqkit bench startup
 	@$(BIN)/mqkit bench plot bench-results/broker.json bench-results/client.json bench-results/growth.json --out bench-results/bench.svg
 

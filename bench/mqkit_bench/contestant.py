@@ -42,6 +42,8 @@ class Contestant:
     address: Address
     management_url: str
     pid: int
+    amqps_port: int | None = None
+    """The port on the same host where it speaks TLS."""
 
     def cpu_s(self) -> float:
         """User and system CPU seconds since the process began."""

@@ -19,6 +19,7 @@ from mqkit_bench.client.command import client
 from mqkit_bench.drain import drain_backlog
 from mqkit_bench.plot.command import plot
 from mqkit_bench.report import Discrepancy
+from mqkit_bench.stalls.command import stalls
 from mqkit_bench.startup import startup
 from mqkit_bench.stuck import stuck
 from mqkit_bench.worker import WorkerFailed
@@ -52,6 +53,7 @@ app.command("plot")(plot)
 app.command("backlog")(backlog)
 app.command("drain")(drain_backlog)
 app.command("stuck")(stuck)
+app.command("stalls")(stalls)
 
 
 def run(arguments: Sequence[str]) -> None:

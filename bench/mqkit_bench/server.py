@@ -13,13 +13,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import httpx
 
 from mqkit.testing.rabbitmq import START_TIMEOUT_S
-from mqkit.testing.rabbitmq_node import NodeFailed, server_script, start_node
+from mqkit.testing.rabbitmq_node import NodeFailed, NodeTls, server_script, start_node
 from mqkit_bench.contestant import Contestant
 from mqkit_bench.session import Address, Session
 
@@ -48,10 +49,17 @@ class Server(Protocol):
 
 
 class ReferenceServer:
-    """``mqkit broker run`` on free ports, with its data in ``folder``. Call :meth:`end`."""
+    """``mqkit broker run`` on free ports, with its data in ``folder``; with ``tls`` it speaks that
+    as well. Call :meth:`end`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tls: NodeTls | None = None) -> None:
         self._folder = folder
+        self._tls_options: tuple[str, ...] = ()
+        if tls is not None:
+            self._tls_options = (
+                *("--tls-listen", "127.0.0.1:0", "--tls-ca", str(tls.authority)),
+                *("--tls-cert", str(tls.certificate), "--tls-key", str(tls.key)),
+            )
         self.start()
 
     @property
@@ -64,6 +72,7 @@ class ReferenceServer:
                 *(sys.executable, "-m", "mqkit_cli", "broker", "run"),
                 *("--data-dir", str(self._folder)),
                 *("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"),
+                *self._tls_options,
             ],
             stdout=subprocess.PIPE,
             text=True,
@@ -83,6 +92,7 @@ class ReferenceServer:
             Address(host, int(port)),
             f"http://{places['http']}",
             self._process.pid,
+            int(places["amqps"].rpartition(":")[2]) if "amqps" in places else None,
         )
 
     def stop(self) -> None:
@@ -127,9 +137,7 @@ class RabbitMQServer:
             start_new_session=True,
             **self._identity(),
         )
-        self.contestant = Contestant(
-            self.contestant.name, self._address, self.contestant.management_url, self._again.pid
-        )
+        self.contestant = replace(self.contestant, pid=self._again.pid)
         deadline = time.monotonic() + RESTART_TIMEOUT_S
         while not self._accepts():
             if self._again.poll() is not None:
@@ -175,9 +183,9 @@ class RabbitMQServer:
 
 
 @contextmanager
-def reference_server(folder: Path) -> Iterator[ReferenceServer]:
+def reference_server(folder: Path, tls: NodeTls | None = None) -> Iterator[ReferenceServer]:
     """``mqkit broker run`` for the time of the block, with its data in ``folder``."""
-    server = ReferenceServer(folder)
+    server = ReferenceServer(folder, tls)
     try:
         yield server
     finally:
@@ -185,7 +193,7 @@ def reference_server(folder: Path) -> Iterator[ReferenceServer]:
 
 
 @contextmanager
-def rabbitmq_server() -> Iterator[RabbitMQServer]:
+def rabbitmq_server(tls: NodeTls | None = None) -> Iterator[RabbitMQServer]:
     """A private RabbitMQ of this machine, with its data in the folder for temporary files.
 
     Raises :exc:`~mqkit.testing.rabbitmq_node.NodeFailed` when there is none to start.
@@ -193,7 +201,7 @@ def rabbitmq_server() -> Iterator[RabbitMQServer]:
     script = server_script(os.environ)
     if script is None:
         raise NodeFailed("there is no rabbitmq-server on this machine")
-    with start_node(script, timeout_s=START_TIMEOUT_S) as node:
+    with start_node(script, timeout_s=START_TIMEOUT_S, tls=tls) as node:
         if node.beam_pid is None:
             raise NodeFailed("its Erlang VM was not found, so its CPU can't be measured")
         management_url = f"http://127.0.0.1:{node.management_port}"
@@ -202,7 +210,8 @@ def rabbitmq_server() -> Iterator[RabbitMQServer]:
         )
         name = f"RabbitMQ {info.json()['rabbitmq_version']}"
         address = Address("127.0.0.1", node.amqp_port)
-        server = RabbitMQServer(Contestant(name, address, management_url, node.beam_pid))
+        contestant = Contestant(name, address, management_url, node.beam_pid, node.amqps_port)
+        server = RabbitMQServer(contestant)
         try:
             yield server
         finally:

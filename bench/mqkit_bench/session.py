@@ -22,12 +22,13 @@ Answer = TypeVar("Answer", bound=methods.Method)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A contestant's AMQP address, with the login for it."""
+    """A contestant's AMQP address, with the login for it and the virtual host to open."""
 
     host: str
     port: int
     username: str = "guest"
     password: str = "guest"
+    vhost: str = "/"
 
 
 class Session:
@@ -55,7 +56,8 @@ class Session:
         self.expect(methods.ConnectionTune)
         # No heartbeats: the generator counts bytes, and nothing else may come in between.
         self._send(0, methods.ConnectionTuneOk(2047, FRAME_MAX_BYTES, 0))
-        self.call(0, methods.ConnectionOpen(virtual_host="/"), methods.ConnectionOpenOk)
+        opened = methods.ConnectionOpen(virtual_host=address.vhost)
+        self.call(0, opened, methods.ConnectionOpenOk)
         self.call(1, methods.ChannelOpen(), methods.ChannelOpenOk)
 
     def call(self, channel: int, method: methods.Method, answer: type[Answer]) -> Answer:

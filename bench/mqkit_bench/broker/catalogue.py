@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mqkit_bench.broker import families
 from mqkit_bench.broker.message import Message
-from mqkit_bench.broker.scenario import Scenario, Subscription
+from mqkit_bench.broker.scenario import Scenario, Subscription, Target
 from mqkit_bench.broker.topology import Binding, Exchange, Queue, Topology
 
 KIB = 1024
@@ -69,6 +69,7 @@ def ten_queues(body_bytes: int) -> Scenario:
         subscriptions=tuple(Subscription((queue,)) for queue in queues),
         publishers=10,
         window=512,
+        target=Target(3.3),
     )
 
 
@@ -124,10 +125,30 @@ def expiry(body_bytes: int) -> Scenario:
         messages=(Message(routing_key=QUEUE, body_bytes=body_bytes),),
         subscriptions=(Subscription((DEAD_LETTERS,)),),
         changed_on_the_way=True,
+        target=Target(3),
     )
 
 
+def lone(count: int, target: Target, publishers: int = 1) -> Callable[[int], Scenario]:
+    """Makes the scenario of publishers that wait with so many messages in flight."""
+
+    def make(body_bytes: int) -> Scenario:
+        return replace(families.in_flight(count, body_bytes, publishers), target=target)
+
+    return make
+
+
 _THREE_BODIES = (KIB, 2 * KIB, 16)
+
+_IN_FLIGHT = (
+    Entry("in-flight-1", "one publisher, 1 in flight", lone(1, Target(1.5, 0.5, 1.4))),
+    Entry("in-flight-10", "one publisher, 10 in flight", lone(10, Target(1.5, 0.55))),
+    Entry("in-flight-100", "one publisher, 100 in flight", lone(100, Target(3.2, 0.2))),
+    Entry("in-flight-1000", "one publisher, 1,000 in flight", lone(1_000, Target(5, 0.17))),
+    Entry("in-flight-8192", "one publisher, 8,192 in flight", lone(8_192, Target(5, 0.17))),
+    Entry("in-flight-20x1", "20 publishers, 1 in flight each", lone(1, Target(2), 20)),
+)
+"""Publishers that wait for confirms with N messages in flight."""
 
 CATALOGUE = {
     entry.name: entry
@@ -142,6 +163,7 @@ CATALOGUE = {
         Entry("fan-out", "a fanout exchange, 5 queues, 5 consumers", fan_out),
         Entry("topic", "a topic exchange with 10,000 bindings, 10 queues", topic),
         Entry("queues", "10,000 queues with a consumer each", many_queues),
+        *_IN_FLIGHT,
         Entry("priority", "a queue with 10 priorities in use", priority),
         Entry("ttl-dlx", f"every message expires after {TTL_MS} ms and is dead-lettered", expiry),
     )

@@ -10,6 +10,7 @@ import typer
 from mqkit_bench.broker.catalogue import CATALOGUE
 from mqkit_bench.broker.contest import compete
 from mqkit_bench.broker.entrant import RABBITMQ, Entrant, entrants
+from mqkit_bench.broker.floor import floor
 from mqkit_bench.broker.scenario import Scenario
 from mqkit_bench.broker.standing import Standing, table
 from mqkit_bench.data_folder import disk_kind
@@ -63,7 +64,7 @@ def broker(
     seconds: float = typer.Option(5.0, min=0.05, help="Seconds of publishing in each round."),
     against: Against = [],  # noqa: B006 - typer reads it
     rabbitmq: WithRabbitMQ = True,
-    relay: bool = typer.Option(True, help="And the floor: the same bytes through a bare relay."),
+    relay: bool = typer.Option(True, help="And floors: a bare relay; a sync and a round trip."),
     json_file: JsonFile = None,
 ) -> None:
     """What a broker's work costs: throughput, CPU a message and memory, every message counted."""
@@ -71,6 +72,8 @@ def broker(
     kind = disk_kind()
     standings: list[Standing] = []
     with entrants(others(rabbitmq, against), relay=relay) as competing:
+        if relay and (ours := competing[0].contestant) is not None:
+            competing.append(floor(ours))
         for each in scenarios:
             standings += compete(competing, each, rounds, seconds)
             write_json(json_file, standings)

@@ -67,6 +67,7 @@ def play(stage: Stage, seconds: float) -> Round:
         rss_mib=rss_mib,
         messages=passed.messages,
         bound_by=bound_by(passed.client_cpu_s, cpu_s, passed.seconds),
+        confirm_ms=passed.confirm_ms,
     )
 
 

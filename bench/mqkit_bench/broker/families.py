@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mqkit_bench.broker.message import Message
 from mqkit_bench.broker.scenario import Scenario, Subscription
@@ -35,6 +36,19 @@ def one_queue(
         messages=(Message(routing_key=QUEUE, body_bytes=body_bytes, persistent=persistent),),
         subscriptions=(Subscription((QUEUE,)), *idle),
         backlog=backlog,
+    )
+
+
+def in_flight(count: int, body_bytes: int, publishers: int = 1) -> Scenario:
+    """Publishers that each wait with ``count`` messages in flight, and one consumer that acks."""
+    subscription = Subscription((QUEUE,), ack_every=max(1, count // FEW))
+    several = "" if publishers == 1 else f"{publishers} connections, "
+    return replace(
+        one_queue(f"{several}{count:,} in flight", body_bytes),
+        subscriptions=(subscription,),
+        publishers=publishers,
+        window=count,
+        times_confirms=True,
     )
 
 

@@ -28,6 +28,16 @@ class Subscription:
         return [(queue, consumer_tag(number)) for number, queue in enumerate(places)]
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The figures that the reference broker is to reach: at least so many times RabbitMQ's rate
+    with at most so much of its CPU, and confirms (p50) in at most so many times the floor's."""
+
+    rate: float
+    cpu: float | None = None
+    confirm: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """One job for every contestant.
@@ -48,6 +58,9 @@ class Scenario:
     backlog: int = 0
     changed_on_the_way: bool = False
     """The broker adds to the message, so that a delivery's length has to be looked up."""
+    times_confirms: bool = False
+    """Each message's wait for its confirm is a figure, too."""
+    target: Target | None = None
 
     @property
     def body_bytes(self) -> int:
@@ -63,6 +76,11 @@ class Scenario:
         """Into one queue without arguments, and out of it."""
         topology = self.topology
         return not (topology.exchanges or topology.queues[1:] or topology.queues[0].arguments)
+
+    @property
+    def is_lone(self) -> bool:
+        """One publisher waits for the confirm of each message: what the floor can play."""
+        return self.times_confirms and self.is_plain and self.publishers * self.window == 1
 
     @property
     def publish_bytes(self) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import time
+from collections.abc import Iterable
 
 from mqkit_bench.confirm_counter import ConfirmCounter
 from mqkit_bench.ring import Ring
@@ -65,3 +67,49 @@ class Sender:
 
     def close(self) -> None:
         self.socket.close()
+
+
+class TimedSender(Sender):
+    """Notes the time of each write and each confirm, from which each message's wait follows."""
+
+    def __init__(self, connection: socket.socket, ring: Ring) -> None:
+        super().__init__(connection, ring)
+        self._offered: list[tuple[int, float]] = []
+        self._arrived: list[tuple[int, float]] = []
+        self._timed = 0
+
+    def offer(self, messages: int) -> None:
+        now = time.perf_counter()
+        super().offer(messages)
+        self._offered.append((self.sent, now))
+
+    def receive(self) -> None:
+        super().receive()
+        self._arrived.append((self.confirmed, time.perf_counter()))
+
+    def waits(self) -> list[tuple[float, int]]:
+        """Seconds, each with for how many messages, since the last call. All are confirmed."""
+        found = []
+        offers = iter(self._offered)
+        sent, sent_at = next(offers, (0, 0.0))
+        for confirmed, at in self._arrived:
+            while self._timed < confirmed:
+                while sent <= self._timed:
+                    sent, sent_at = next(offers)
+                together = min(confirmed, sent) - self._timed
+                found.append((at - sent_at, together))
+                self._timed += together
+        self._offered.clear()
+        self._arrived.clear()
+        return found
+
+
+def middle(waits: Iterable[tuple[float, int]]) -> float:
+    """The median over all messages. Raises ``IndexError`` where there are none."""
+    ordered = sorted(waits)
+    half = sum(messages for _, messages in ordered) / 2
+    for wait, messages in ordered:
+        half -= messages
+        if half <= 0:
+            return wait
+    raise IndexError("no message was confirmed")

@@ -10,7 +10,7 @@ from mqkit import wire
 from mqkit.wire import methods
 from mqkit_bench.broker.receiver import Receiver
 from mqkit_bench.broker.scenario import Scenario, Subscription
-from mqkit_bench.broker.sender import Sender
+from mqkit_bench.broker.sender import Sender, TimedSender
 from mqkit_bench.broker.topology import SETUP_TIMEOUT_S
 from mqkit_bench.broker.traffic import Traffic
 from mqkit_bench.contestant import Contestant
@@ -91,7 +91,8 @@ def _sender(address: Address, scenario: Scenario, ring: Ring) -> Sender:
     session = Session(address)
     if scenario.confirms:
         session.confirms()
-    return Sender(session.detach(), ring)
+    make = TimedSender if scenario.times_confirms else Sender
+    return make(session.detach(), ring)
 
 
 def _receiver(address: Address, scenario: Scenario, subscription: Subscription) -> Receiver:

@@ -13,6 +13,8 @@ from mqkit_bench.report import markdown
 BUSY = 0.9
 """A process that is busy for this share of its time is the limit of a run."""
 NOTHING = "-"
+FLOOR = "floor: a sync and a transient confirm"
+RABBITMQ_NAME = "RabbitMQ"
 HEADER = (
     "scenario",
     "body",
@@ -24,6 +26,9 @@ HEADER = (
     "client CPU / message",
     "RSS",
     "messages / sync",
+    "confirm p50",
+    "ours / its p50 (min-max)",
+    "target",
     "bound by",
 )
 
@@ -38,6 +43,7 @@ class Round:
     rss_mib: float | None
     messages: int
     bound_by: str
+    confirm_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,10 @@ class Standing:
     messages_per_sync: float | None
     bound_by: str
     rounds: tuple[Round, ...]
+    confirm_ms: Spread | None = None
+    confirm_ratio: Spread | None = None
+    target: str = ""
+    """The wish for the ratios to this entrant, where there is one."""
 
 
 def bound_by(client_cpu_s: float, broker_cpu_s: float | None, seconds: float) -> str:
@@ -108,7 +118,22 @@ def standing(
         messages_per_sync=messages_per_sync,
         bound_by=max(sorted(set(bounds)), key=bounds.count),
         rounds=tuple(rounds),
+        confirm_ms=_spread_of_known([each.confirm_ms for each in rounds]),
+        confirm_ratio=_ratio(first, rounds, lambda each: each.confirm_ms),
+        target=target_of(scenario, name),
     )
+
+
+def target_of(scenario: Scenario, name: str) -> str:
+    """The scenario's targets for the ratios to that entrant: RabbitMQ, or the floor."""
+    target = scenario.target
+    if target is None:
+        return ""
+    if name == FLOOR:
+        return "" if target.confirm is None else f"p50 {target.confirm:g}"
+    if not name.startswith(RABBITMQ_NAME):
+        return ""
+    return f"{target.rate:g}" if target.cpu is None else f"{target.rate:g}, CPU {target.cpu:g}"
 
 
 def spread(figures: Sequence[float]) -> Spread:
@@ -149,5 +174,8 @@ def _row(s: Standing) -> list[str]:
         f"{s.client_cpu_us:.1f} us",
         NOTHING if s.rss_mib is None else f"{s.rss_mib:,.0f} MiB",
         NOTHING if s.messages_per_sync is None else f"{s.messages_per_sync:,.0f}",
+        NOTHING if s.confirm_ms is None else f"{s.confirm_ms.median:.2f} ms",
+        NOTHING if s.confirm_ratio is None else str(s.confirm_ratio),
+        s.target or NOTHING,
         s.bound_by or NOTHING,
     ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mqkit_bench.broker.receiver import Receiver
 from mqkit_bench.broker.scenario import Scenario
-from mqkit_bench.broker.sender import Sender
+from mqkit_bench.broker.sender import Sender, TimedSender, middle
 from mqkit_bench.report import Discrepancy
 
 POLL_S = 0.05
@@ -28,6 +28,8 @@ class Passed:
     messages: int
     seconds: float
     client_cpu_s: float
+    confirm_ms: float | None = None
+    """The median wait for a confirm, where the scenario times it."""
 
     @property
     def rate(self) -> float:
@@ -67,7 +69,12 @@ class Traffic:
             sender.take_back()
         self.settle()
         passed = time.perf_counter() - started
-        return Passed(self.sent - before, passed, time.process_time() - cpu)
+        cpu_s = time.process_time() - cpu
+        return Passed(self.sent - before, passed, cpu_s, self._confirm_ms())
+
+    def _confirm_ms(self) -> float | None:
+        timed = [sender for sender in self.senders if isinstance(sender, TimedSender)]
+        return 1000 * middle(wait for each in timed for wait in each.waits()) if timed else None
 
     def learn(self) -> None:
         """Send one message, to see what a delivery looks like on this broker."""

@@ -18,8 +18,8 @@ IN_FLIGHT_MAX = 1000
 PREFETCH = 1000
 ACK_BATCH = PREFETCH // 2
 """Messages of one multiple ack; meanwhile the other half of the prefetch is handled."""
-SINGLY_SHARE = 20
-"""With one message in flight each waits for its own disk sync: a twentieth of the messages do."""
+SINGLY_SHARE = 4
+"""With one message in flight each waits for its own disk sync: a quarter of the messages do."""
 
 
 class Scenario(StrEnum):

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
 from mqkit_bench.broker.families import one_queue
-from mqkit_bench.broker.standing import HEADER, Round, Spread, bound_by, standing, table
+from mqkit_bench.broker.scenario import Target
+from mqkit_bench.broker.standing import (
+    FLOOR,
+    HEADER,
+    Round,
+    Spread,
+    bound_by,
+    standing,
+    table,
+    target_of,
+)
 
 SCENARIO = one_queue("persistent", 1024)
 
@@ -65,3 +76,21 @@ def test_the_table_has_a_row_for_each() -> None:
     assert "| 3.00 (3.00-3.00) | 50.0 us | 0.10 (0.10-0.10) |" in lines[3]
     assert lines[3].endswith("| generator |")
     assert "| - | 5.0 us | - |" in lines[2]
+
+
+def test_targets_are_for_rabbitmq_and_the_floor() -> None:
+    scenario = replace(SCENARIO, target=Target(1.5, 0.5, 1.4))
+    assert target_of(scenario, "RabbitMQ 3.10.8") == "1.5, CPU 0.5"
+    assert target_of(scenario, FLOOR) == "p50 1.4"
+    assert target_of(scenario, "mqkit reference broker") == ""
+    assert target_of(replace(SCENARIO, target=Target(2)), "RabbitMQ") == "2"
+    assert target_of(replace(SCENARIO, target=Target(2)), FLOOR) == ""
+    assert target_of(SCENARIO, "RabbitMQ") == ""
+
+
+def test_confirms_are_compared_round_by_round() -> None:
+    ours = [replace(a_round(1.0), confirm_ms=ms) for ms in (0.4, 0.6, 0.9)]
+    theirs = [replace(a_round(1.0), confirm_ms=0.3) for _ in ours]
+    found = standing(SCENARIO, "theirs", "", theirs, ours, None)
+    assert found.confirm_ratio is not None
+    assert round(found.confirm_ratio.median, 3) == 2.0

@@ -13,8 +13,8 @@ def test_a_body_is_a_flight_of_the_size_that_is_asked_for() -> None:
     assert Flight.model_validate_json(Load("q", 1, 0).body).note == ""
 
 
-def test_one_in_flight_gets_a_twentieth_and_at_least_one() -> None:
+def test_one_in_flight_gets_a_quarter_and_at_least_one() -> None:
     load = Load("q", 1000, 10)
-    assert load.of(Scenario.PUBLISH_1) == Load("q", 50, 10)
-    assert Load("q", 5, 10).of(Scenario.PUBLISH_1).messages == 1
+    assert load.of(Scenario.PUBLISH_1) == Load("q", 250, 10)
+    assert Load("q", 3, 10).of(Scenario.PUBLISH_1).messages == 1
     assert {load.of(each) for each in Scenario if each is not Scenario.PUBLISH_1} == {load}

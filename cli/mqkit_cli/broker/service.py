@@ -19,7 +19,7 @@ from reference_broker.runtime.process.allocator import (
     give_free_memory_back,
     give_large_blocks_their_own_pages,
 )
-from reference_broker.runtime.process.collector import leave_messages_to_their_reference_counts
+from reference_broker.runtime.process.collector import Collector
 from reference_broker.runtime.process.descriptors import raise_limit
 from reference_broker.runtime.process.heap_trimmer import HeapTrimmer
 from reference_broker.runtime.server import Server
@@ -54,7 +54,8 @@ async def _serve(config: ServerConfig, *, trims: bool) -> None:
         loop.add_signal_handler(number, asked_to_stop.set)
     server = Server(config)
     await _start(server)
-    leave_messages_to_their_reference_counts()
+    collector = Collector()
+    collector.collect_when_idle(loop.call_later, lambda: not server.broker.connections)
     trimmer = _trimmer(server, loop) if trims else None
     sys.stdout.write(ready_line(server) + "\n")
     sys.stdout.flush()
@@ -65,6 +66,7 @@ async def _serve(config: ServerConfig, *, trims: bool) -> None:
         loop.remove_signal_handler(number)
     if trimmer is not None:
         trimmer.close()
+    collector.close()
     await server.stop()
     if server.failure.done():
         raise DiskFailed(

@@ -265,6 +265,8 @@ class Server:
             listening=tuple(listening),
             store_damage=self._driver.damage,
             disk_free_limit_bytes=self._disk_free_limit_bytes,
+            longest_turn_ms=self.turns.longest_ms,
+            longest_turn_cause=self.turns.longest_cause,
             running=self._acceptor is not None,
         )
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import read_facts
 from reference_broker.core.queue.enqueue import store
+from reference_broker.core.work.until import NotYet
 
 if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
@@ -69,7 +70,10 @@ class Transfer:
         """Move what can be moved within this input. The caller answers whoever asked once
         ``journal.synced`` has reached the ``journal.tail`` that it sees after this."""
         while self.moved < self._count and self.moved_bytes < self._bytes_max:
-            stop = self._move_head()
+            try:
+                stop = self._move_head()
+            except NotYet:  # who waits for the head is told when the queue is at rest, too
+                stop = Stop.ABSENT
             if stop is not None:
                 return stop
         return Stop.COUNT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from http import HTTPStatus
 from typing import Generic, TypeVar
 
@@ -18,7 +19,7 @@ from reference_broker.http.request.answer import Row, bad_request, not_found
 from reference_broker.http.request.authentication import user_of
 from reference_broker.http.request.authorization import is_monitoring, may_enter
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
-from reference_broker.http.request.core_input import CoreInputs
+from reference_broker.http.request.core_input import CoreInputs, settle
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
 from reference_broker.http.request.portions import stepped
@@ -146,7 +147,9 @@ class VHosts:
     async def delete(self, request: Request) -> Response:
         """Delete a virtual host with all that is in it; connections to it are closed (320)."""
         with self._inputs.begin(request) as broker:
-            broker.delete_vhost(vhost_of(broker, request).name)
+            done = self._inputs.awaited()
+            broker.delete_vhost(vhost_of(broker, request).name, partial(settle, done))
+        await done
         await self._inputs.on_disk()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 

@@ -181,6 +181,12 @@ def damage_metrics(node: Node) -> Iterator[Metric]:
         yield single(f"mqkit_store_{name}", "gauge", text, value)
 
 
+def turn_metrics(node: Node) -> Iterator[Metric]:
+    """The longest turn of the loop, in which nobody else was served: ours."""
+    text = "Processor time of the longest turn of the loop, in milliseconds"
+    yield single("mqkit_longest_turn_ms", "gauge", text, node.longest_turn_ms)
+
+
 def identity_metrics(broker: Broker, node: Node, version: str) -> Iterator[Metric]:
     """Labels that dashboards join on: the names of node and cluster, and the versions."""
     yield single(

@@ -156,6 +156,7 @@ class Metrics:
         yield from broker_metrics.node_metrics(broker, node, self._host.now()[1], prefix)
         yield from broker_metrics.persister_metrics(node, prefix)
         yield from broker_metrics.damage_metrics(node)
+        yield from broker_metrics.turn_metrics(node)
 
     def _families(self, families: Sequence[str], vhosts: list[str] | None) -> Iterator[Metric]:
         """Metrics of the broker and of virtual hosts: those that belong to no queue, channel or

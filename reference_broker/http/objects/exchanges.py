@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from reference_broker.core.access.users import check_user_id
 from reference_broker.core.exchange.exchange import Exchange
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
-from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.queue.fan_out import FanOut, all_of
 from reference_broker.core.vhost.method_access import Access
 from reference_broker.core.vhost.sender_selected import resolve_all
 from reference_broker.core.vhost.traffic import Traffic, count_routed
@@ -35,7 +36,7 @@ from reference_broker.http.request.answer import Row, bad_request, json_response
 from reference_broker.http.request.authentication import user_of
 from reference_broker.http.request.authorization import access_of, entered
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, body_bytes_max, read_object
-from reference_broker.http.request.core_input import CoreInputs, refuse_while_short
+from reference_broker.http.request.core_input import CoreInputs, refuse_while_short, settle
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
 from reference_broker.http.request.turn_share import next_turn
@@ -144,11 +145,14 @@ class Exchanges:
         """Delete an exchange; with ``if-unused=true`` only if nothing is bound to it."""
         with self._inputs.begin(request) as broker, refusals():
             vhost, exchange = self._exchange(request)
+            done = self._inputs.awaited()
             vhost.delete_exchange(
                 exchange.name,
                 if_unused=wants(request, "if-unused"),
                 access=access_of(broker, request, vhost),
+                answer=partial(settle, done),
             )
+        await done
         if exchange.durable:
             await self._inputs.on_disk()
         return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -196,20 +200,22 @@ class Exchanges:
             refuse_while_short(broker)
             vhost = vhost_of(broker, request)
             name = exchange_name(request, "exchange")
-            routed, taken = _publish(vhost, name, message, entered(broker, request, vhost))
+            fan_out = _publish(vhost, name, message, entered(broker, request, vhost))
+        if fan_out is not None:
+            await self._inputs.perform(all_of(fan_out), vhost.name)
         broker.memory.received(len(message.body))
         if broker.journal.tail != tail_before:
             await self._inputs.on_disk()
-        if not taken:
+        if fan_out is not None and fan_out.refused:
             raise bad_request("rejected Unable to publish message. Check queue limits.")
-        return json_response({"routed": routed})
+        return json_response({"routed": fan_out is not None})
 
 
 def _publish(
     vhost: VHost, exchange_name: str, message: PublishRequest, access: Access
-) -> tuple[bool, bool]:
-    """Publish in an input of the core. True if the message was routed to a queue, and true if every
-    such queue took it."""
+) -> FanOut | None:
+    """Route the message in an input of the core. Returns its way into the queues, which is still to
+    be gone; ``None`` where there are none."""
     access.require_publish(exchange_name)
     exchange = vhost.exchange_for_publish(exchange_name)
     routing_key = message.routing_key[1:].decode()
@@ -221,6 +227,6 @@ def _publish(
         Traffic(publish=1, confirm=1, return_unroutable=0 if queues else 1)
     )
     if not queues:
-        return False, True
+        return None
     content = Content(encode_shortstr(exchange.name) + message.routing_key, header, message.body)
-    return True, enqueue(queues, content, facts_of(header), vhost)
+    return FanOut(queues, content, facts_of(header), vhost)

@@ -215,6 +215,8 @@ def node_row(broker: Broker, node: Node, wall_ms: int) -> Row:
         "disk_free_alarm": Alarm.DISK in alarms,
         "db_dir": "" if node.data_dir is None else str(node.data_dir),
         "store_damage": node.store_damage._asdict(),
+        "longest_turn_ms": round(node.longest_turn_ms, 3),
+        "longest_turn_cause": node.longest_turn_cause,
         "exchange_types": _exchange_types(),
         "auth_mechanisms": [
             {"name": name, "description": description, "enabled": name in broker.mechanisms}

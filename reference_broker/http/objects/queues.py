@@ -15,6 +15,7 @@ from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purged
 from reference_broker.core.vhost.traffic import Traffic
+from reference_broker.core.work.until import NotYet
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.access.vhosts import placed, vhost_of, vhosts_of
 from reference_broker.http.objects.bindings import is_bound, listable_row
@@ -37,7 +38,7 @@ from reference_broker.http.request.answer import (
 from reference_broker.http.request.authentication import not_authorised
 from reference_broker.http.request.authorization import access_of, entered, require_access
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
-from reference_broker.http.request.core_input import CoreInputs
+from reference_broker.http.request.core_input import CoreInputs, settle
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
 from reference_broker.http.request.turn_share import next_turn
@@ -167,11 +168,14 @@ class Queues:
             queue = self._queue(request)
             vhost = vhost_of(broker, request)
             require_access(broker, request, vhost, Action.CONFIGURE, queue.name)
+            done = self._inputs.awaited()
             vhost.delete_queue(
                 queue.name,
                 if_empty=wants(request, "if-empty"),
                 if_unused=wants(request, "if-unused"),
+                answer=lambda _: settle(done),
             )
+        await done
         if queue.durable:
             await self._inputs.on_disk()
         return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -307,7 +311,11 @@ class _Getting:
             if len(got) >= self._limit or self._size > GET_BYTES_MAX:
                 self._complete = True
                 return
-            lease = queue.get(self)
+            try:
+                lease = queue.get(self)
+            except NotYet:
+                self.starved = True
+                return
             if lease is None:
                 self.starved = queue.ready > 0
                 self._complete = not self.starved

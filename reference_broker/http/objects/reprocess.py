@@ -17,6 +17,7 @@ from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.method_access import Access
 from reference_broker.core.vhost.reprocess import reprocess
 from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.work.until import NotYet
 from reference_broker.http.access.vhosts import vhost_of
 from reference_broker.http.objects.declaring import refusals
 from reference_broker.http.request.answer import bad_request, json_response, not_found
@@ -104,7 +105,11 @@ class _Returning:
             if self.moved + len(self.kept) >= self._limit:
                 self.complete = True
                 return
-            lease = self.queue.get(self)
+            try:
+                lease = self.queue.get(self)
+            except NotYet:
+                self.starved = True
+                return
             if lease is None:
                 self.starved = self.queue.ready > 0
                 self.complete = not self.starved

@@ -35,6 +35,9 @@ since an unfinished body holds memory."""
 _TERM_COLUMNS = 80
 
 
+_KEPT = "mqkit.body"
+
+
 def body_bytes_max(message_size_max: int) -> int:
     """Bytes that a body may have: a message of the largest size in base64, and some more."""
     return -(-message_size_max // 3) * 4 + BESIDE_THE_MESSAGE_BYTES
@@ -131,7 +134,11 @@ def _term(items: Sequence[str]) -> str:
 
 
 async def read_bytes(request: Request, bytes_max: int) -> bytes:
-    """The body as it is. Raises :exc:`ApiError` 408 and 413, as :func:`read_object` does."""
+    """The body as it is. It is kept, for a request that is handled once more (:exc:`NotYet`).
+    Raises :exc:`ApiError` 408 and 413, as :func:`read_object` does."""
+    kept: bytes | None = request.scope.get(_KEPT)
+    if kept is not None:
+        return kept
     too_large = payload_too_large(f"a request's body is at most {bytes_max} bytes")
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > bytes_max:
@@ -152,4 +159,5 @@ async def read_bytes(request: Request, bytes_max: int) -> bytes:
         ) from None
     except ClientDisconnect:
         raise bad_request("the body was cut short") from None
-    return bytes(body)
+    whole = request.scope[_KEPT] = bytes(body)
+    return whole

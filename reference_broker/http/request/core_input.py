@@ -70,6 +70,10 @@ class CoreInputs:
             broker.finish()
             self._host.input_handled()
 
+    def awaited(self) -> asyncio.Future[None]:
+        """Something that the core will say is done, by :func:`settle`: await it after the input."""
+        return asyncio.get_running_loop().create_future()
+
     async def perform(self, steps: Steps, vhost_name: str) -> None:
         """Take steps of the core, some in each turn of the loop, and return when they have ended.
         They go on if the client leaves. Raises what they raise."""
@@ -122,7 +126,7 @@ class CoreInputs:
         ends: list[asyncio.Future[None]] = []
         for connection in connections:
             end = loop.create_future()
-            self._host.broker.await_end(connection, partial(_settled, end))
+            self._host.broker.await_end(connection, partial(settle, end))
             ends.append(end)
         if ends:
             await asyncio.wait(ends, timeout=END_TIMEOUT_S)
@@ -135,7 +139,7 @@ class CoreInputs:
         Raises :exc:`ApiError` 503 when it takes too long.
         """
         come: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        queue.backlog.await_head(partial(_settled, come))
+        queue.backlog.await_head(partial(settle, come))
         return self._in_time(come)
 
     async def _in_time(self, come: asyncio.Future[None]) -> None:
@@ -149,7 +153,7 @@ class CoreInputs:
             ) from None
 
 
-def _settled(awaited: asyncio.Future[None]) -> None:
+def settle(awaited: asyncio.Future[None]) -> None:
     if not awaited.done():  # the request may have left
         awaited.set_result(None)
 

@@ -12,7 +12,9 @@ refused before the login, which is the browser's and not the page's.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from functools import partial
 from http import HTTPStatus
 
 from starlette.datastructures import Headers
@@ -21,6 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from reference_broker.core.work.until import NotYet
 from reference_broker.http.request.answer import Endpoint, not_found
 from reference_broker.http.request.media_type import Takes, is_taken, taken_at
 from reference_broker.http.request.origin import refusal_of_foreign
@@ -89,8 +92,18 @@ def negotiated(routes: Sequence[Route]) -> list[Route]:
 
 
 def _negotiated(endpoint: Endpoint, takes: Takes) -> Endpoint:
+    """Such an endpoint; what the core can't answer yet is asked again when it can."""
+
     async def answered(request: Request) -> Response:
-        return _refused(request.method, request.headers, takes) or await endpoint(request)
+        refused = _refused(request.method, request.headers, takes)
+        while refused is None:
+            try:
+                return await endpoint(request)
+            except NotYet as wait:
+                happened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                wait.until.then(partial(_settle, happened))
+                await happened
+        return refused
 
     return answered
 
@@ -110,3 +123,8 @@ def _refused(method: str, headers: Headers, takes: Takes) -> Response | None:
 def _acceptable(accept: str) -> bool:
     ranges = [each.split(";")[0].strip().lower() for each in accept.split(",") if each.strip()]
     return not ranges or any(each in _MEDIA_RANGES for each in ranges)
+
+
+def _settle(happened: asyncio.Future[None]) -> None:
+    if not happened.done():  # the request may have left
+        happened.set_result(None)

@@ -57,6 +57,8 @@ class Node:
 
     ``sync_count`` is how often the store has called fdatasync or fsync since the start.
     ``data_dir`` is ``None`` where nothing is kept on disk.
+    ``longest_turn_ms`` is the processor time of the longest turn of the loop since the start, and
+    ``longest_turn_cause`` what took most of it.
     ``store_damage`` counts what the store could not read, at the start and since.
     """
 
@@ -67,6 +69,8 @@ class Node:
     listening: tuple[Listening, ...]
     store_damage: StoreDamage = NO_DAMAGE
     disk_free_limit_bytes: int = 0
+    longest_turn_ms: float = 0.0
+    longest_turn_cause: str = ""
     running: bool = True
     """False while the node is paused and accepts no AMQP connection."""
 

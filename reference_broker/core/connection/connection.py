@@ -143,6 +143,7 @@ class Connection:
         broker = self.broker
         broker.begin(now, wall_ms)
         self.received_bytes += len(data)
+        unhandled = len(self._rest) + len(data)
         self.has_published = False
         if self.heartbeat is not None:
             self.heartbeat.received = True
@@ -153,7 +154,7 @@ class Connection:
         elif not self._deaf and self.state is not ConnectionState.CLOSED:
             self._take_input(self._rest + data if self._rest else data)
         broker.finish()
-        broker.memory.received(len(data))
+        broker.memory.received(unhandled - len(self._rest))
         broker.alarms.check(self)
 
     def receive_eof(self, now: float, wall_ms: int) -> None:
@@ -190,6 +191,7 @@ class Connection:
             except Exception:  # a mistake of ours ends the connection that met it
                 self.fail(ConnectionException(ReplyCode.INTERNAL_ERROR, "see the log"))
                 raise
+        self.broker.memory.received(len(rest) - len(self._rest))
         self.broker.alarms.check(self)
         self._end_if_lost()
         self.mark_dirty()

@@ -105,18 +105,18 @@ class DirtyQueues:
         """Go on with what is urgent, until nothing is, or the budget is spent: then false."""
         budget, urgent = self._budget, self._urgent
         while urgent and budget.left > 0:
-            budget.left -= 1
             first = next(reversed(urgent))
             if first.dispatch():
                 urgent.pop(first, None)
+            budget.left -= 1
         return not urgent and budget.left > 0
 
     def advance(self) -> bool:
         """Dispatch the marked queues, and those that this marks, until the budget is spent. True
         when none is left."""
         while self.follow_letters() and self._queues:
-            self._budget.left -= 1
             self._dispatch_first()
+            self._budget.left -= 1
         self._known = bool(self)
         return not self._known
 

@@ -93,6 +93,8 @@ class Topology:
         self.changed = changed
         self._end_queue = end_queue
         self._budget = budget
+        self._gone = Until()
+        """The end of the removal that is just going on."""
         self.leaving: dict[tuple[bool, str], Until] = {}
         """Queues (true) and exchanges that are gone, and have bindings that are still to go."""
 
@@ -184,22 +186,28 @@ class Topology:
         return self._leaves((True, queue.name), removal)
 
     def drop_binding(self, binding: Binding) -> Steps:
-        """Remove the binding, and its source if that is an auto-delete exchange without another
-        binding."""
-        return self._steps(BindingRemoval(self, [binding]))
+        """Remove the binding, now, and its source if that is an auto-delete exchange without another
+        binding; then what goes with that."""
+        self._gone = Until()
+        chained = self.remove_binding(binding)
+        self.changed()
+        return self._steps(BindingRemoval(self, chained), self._gone)
 
     def _leaves(self, place: tuple[bool, str], removal: BindingRemoval) -> Steps:
-        self.leaving[place] = Until()
+        gone = self.leaving[place] = Until()
         self.changed()
-        return self._until_left(place, removal)
+        return self._steps(removal, gone)
 
-    def _until_left(self, place: tuple[bool, str], removal: BindingRemoval) -> Steps:
-        yield from self._steps(removal)
-        self.leaving.pop(place).happened()
-
-    def _steps(self, removal: BindingRemoval) -> Steps:
-        while not removal.advance(self._budget):
+    def _steps(self, removal: BindingRemoval, gone: Until) -> Steps:
+        """The steps of a removal; exchanges that go with their last binding are leaving, too."""
+        while True:
+            self._gone = gone
+            if removal.advance(self._budget):
+                break
             yield None
+        for place in [place for place, until in self.leaving.items() if until is gone]:
+            del self.leaving[place]
+        gone.happened()
 
     def remove_binding(self, binding: Binding) -> Iterable[Binding]:
         """Remove one binding; what has lost an end by that, where its source was an auto-delete
@@ -218,7 +226,10 @@ class Topology:
         nodes = source.nodes
         source.remove(binding)
         self.held_bytes -= (nodes - source.nodes) * NODE_BYTES
-        return self._take_out(source) if source.auto_delete and not source.bindings else ()
+        if source.bindings or not source.auto_delete:
+            return ()
+        self.leaving[False, source.name] = self._gone
+        return self._take_out(source)
 
     def _take_out(self, exchange: Exchange) -> Iterable[Binding]:
         """Remove the exchange with its inner queues; returns the bindings that have lost an end by

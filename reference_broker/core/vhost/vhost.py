@@ -108,7 +108,7 @@ class VHost:
         self.deadlines = deadlines
         self.window = window or MemoryWindow()
         self.budget = budget or Budget()
-        self.work = work or Portions(self.budget)
+        self.work = Portions(self.budget) if work is None else work
         self._own_bounds = bounds or TopologyBounds()
         self.traffic = VHostTraffic()
         self.topology_version = 0

@@ -118,9 +118,10 @@ class Portions:
 
     def _advance(self, job: Job) -> None:
         budget = self._budget
-        kept = max(0, budget.left - SLICE_UNITS)
+        units = min(budget.left, SLICE_UNITS)
         # A look costs something, too: who only waits for others must not be asked without end.
-        budget.left = min(budget.left, SLICE_UNITS) - 1
+        kept = budget.left - units - 1
+        budget.left = units
         try:
             ended = job.advance()
         except Exception:

@@ -72,8 +72,9 @@ fuzz: $(STAMP)  ## Atheris over all that reads bytes, and the long Hypothesis ru
 	@$(BIN)/python -m fuzz --seconds $${FUZZ_SECONDS:-60} $${FUZZ_SEED:+--seed $$FUZZ_SEED}
 	@MQKIT_FUZZ_EXAMPLES=$$(( $${FUZZ_SECONDS:-60} * 20 )) $(BIN)/python -m pytest -q --timeout 0 tests/fuzz/machine/test_machine.py
 
-soak: $(STAMP)  ## kill -9 of a real broker under load, 200 rounds (MQKIT_KILL_ROUNDS=n for more)
+soak: $(STAMP)  ## kill -9 under load, 200 rounds (MQKIT_KILL_ROUNDS=n); churn, 500,000 operations (MQKIT_CHURN_OPERATIONS=n)
 	@MQKIT_KILL_ROUNDS=$${MQKIT_KILL_ROUNDS:-200} $(BIN)/python -m pytest -q -s tests/acceptance/test_kill.py
+	@MQKIT_CHURN_OPERATIONS=$${MQKIT_CHURN_OPERATIONS:-500000} $(BIN)/python -m pytest -q -s tests/acceptance/test_churn.py
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .import-linter.log

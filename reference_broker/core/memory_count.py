@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 PROMISE_BYTES = 280
 """Accounted for each promise that waits for the disk: its line, and the objects behind it."""
 
-EMPTY_QUEUES_PER_UNIT = 8
+QUEUE_UNITS = 2
+"""Units of work for a queue with messages."""
+
+EMPTY_QUEUES_PER_UNIT = 4
 """Queues without messages that are passed over for one unit of work."""
 
 
@@ -69,6 +72,7 @@ class MemoryCount:
                     continue
             else:
                 self._add(queue)
+                budget.left -= QUEUE_UNITS - 1
             budget.left -= 1
             if budget.left <= 0:
                 return False

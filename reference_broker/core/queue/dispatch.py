@@ -14,6 +14,7 @@ from reference_broker.core.queue.runs import serve_run
 
 if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.queue.rotation import ConsumerRotation
     from reference_broker.core.queue.weighted_ring import Ring
 
 WOKEN_PER_UNIT = 4
@@ -25,23 +26,23 @@ def hand_out(queue: Queue) -> bool:
     consumer has capacity. False when the turn's budget was spent before that: call it again in a
     later turn, and it goes on with the consumer whose turn it is."""
     rotation = queue.rotation
+    if rotation.idle:
+        return True
     if rotation.woken:
         queue.env.budget.left -= rotation.resume_woken() // WOKEN_PER_UNIT
     turns = rotation.turns
     while (ring := turns.first) is not None:
-        if not _serve(queue, ring):
+        if not _serve(queue, rotation, ring):
             return False
         if ring:
             break
     return True
 
 
-def _serve(queue: Queue, ring: Ring) -> bool:
-    """Deliver to the consumers of one priority; false when the budget was spent. The hot loop:
-    everything it needs is a local, and a delivery is counted off once, at the end."""
+def _serve(queue: Queue, rotation: ConsumerRotation, ring: Ring) -> bool:
+    """Deliver to the consumers of one priority: the hot loop. False when the budget was spent."""
     index, levels, expiry = queue.index, queue.levels, queue.expiry
-    take_content = queue.contents.pop
-    leases = queue.leases
+    take_content, leases = queue.contents.pop, queue.leases
     start = number = queue.lease_number
     end = number + queue.env.budget.left
     redeliveries = automatic = rested = 0
@@ -69,9 +70,11 @@ def _serve(queue: Queue, ring: Ring) -> bool:
                 automatic += given if consumer.no_ack else 0
                 continue
         if not consumer.capacity():
-            queue.rotation.rest(consumer)
+            rotation.rest(consumer)
             rested += 1
             many = len(ring) > 1
+            if rotation.idle:
+                break
             continue
         taken = index.take()
         assert taken is not None
@@ -97,4 +100,6 @@ def _serve(queue: Queue, ring: Ring) -> bool:
     queue.note_delivered(number, automatic, redeliveries)
     if firehose is not None:
         firehose.delivered(traced)
-    return not interrupted and not (ring and index.ready and number + rested >= end)
+    if interrupted:
+        return False
+    return rotation.idle or not (ring and index.ready and number + rested >= end)

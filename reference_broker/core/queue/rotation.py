@@ -2,7 +2,8 @@
 
 A consumer that was asked and had no capacity rests: it leaves its ring, and costs a message
 nothing, until :meth:`ConsumerRotation.wake` says that it may have some again (so does RabbitMQ,
-which calls it blocked). Of several that are woken, the one that has rested longest is in front.
+which calls it blocked). Of several that are woken, the one that has rested longest is in front. One
+that is alone rests where it is: the rotation is idle, which is all that a short prefetch costs.
 Whoever is asked for, added or removed is found by its key, never by a walk over all the others.
 """
 
@@ -27,12 +28,15 @@ class ConsumerRotation:
     """
 
     __slots__ = (
-        "_exclusive", "_resting", "_rests", "_waiting", "active", "consumers", "turns", "woken",
+        "_exclusive", "_resting", "_rests", "_waiting", "active", "consumers", "idle", "turns",
+        "woken",
     )  # fmt: skip
 
     def __init__(self, *, single_active: bool = False) -> None:
         self.consumers: dict[ConsumerPort, None] = {}
         self.turns = PriorityRings()
+        self.idle = False
+        """The only consumer that is served has no capacity, and rests where it is."""
         self.active: ConsumerPort | None = None
         """The single active consumer; ``None`` where there is no such thing."""
         self._waiting = PriorityRings() if single_active else None
@@ -61,6 +65,7 @@ class ConsumerRotation:
     def add(self, consumer: ConsumerPort) -> None:
         """Let a consumer take part that is not refused."""
         self.consumers[consumer] = None
+        self.idle = False
         if consumer.exclusive:
             self._exclusive = consumer
         if self._waiting is None:
@@ -75,6 +80,7 @@ class ConsumerRotation:
         if consumer not in self.consumers:
             return False
         del self.consumers[consumer]
+        self.idle = False
         if consumer is self._exclusive:
             self._exclusive = None
         if self._waiting is not None and consumer is not self.active:
@@ -99,7 +105,11 @@ class ConsumerRotation:
     # Capacity
 
     def rest(self, consumer: ConsumerPort) -> None:
-        """A consumer that takes turns has no capacity: do not ask it again until it is woken."""
+        """A consumer that takes turns has no capacity: do not ask it again until it is woken, and
+        nobody at all while the rotation is ``idle``."""
+        if not self._resting and self.turns.has_one:
+            self.idle = True
+            return
         self._rests += 1
         self._resting[consumer] = self._rests
         self.turns.rest(consumer)
@@ -107,8 +117,9 @@ class ConsumerRotation:
     def wake(self, consumer: ConsumerPort) -> bool:
         """``consumer`` may have capacity again: mark its queue dirty if this returns true. False
         when it does not rest, and so no message has waited for it. Idempotent."""
+        was_idle, self.idle = self.idle, False
         if consumer not in self._resting:
-            return False
+            return was_idle
         self.woken[consumer] = None
         return True
 
@@ -116,10 +127,15 @@ class ConsumerRotation:
         """Let those that were woken take turns again; returns how many. To be called before
         anybody is served."""
         resting = self._resting
-        woken = sorted(self.woken, key=resting.__getitem__)
+        if len(self.woken) == len(resting):
+            woken = list(resting)
+            resting.clear()
+        else:
+            woken = sorted(self.woken, key=resting.__getitem__)
+            for consumer in woken:
+                del resting[consumer]
         self.woken.clear()
         for consumer in woken:
-            del resting[consumer]
             self.turns.resume(consumer)
         return len(woken)
 
@@ -142,6 +158,11 @@ class PriorityRings:
     def is_empty(self) -> bool:
         """Nobody is here, and nothing is kept of those that were."""
         return not (self._rings or self._members or self._order)
+
+    @property
+    def has_one(self) -> bool:
+        """One consumer takes turns, and no other."""
+        return self.first is not None and len(self.first) == len(self._order) == 1
 
     def add(self, consumer: ConsumerPort) -> None:
         """A new one, behind those of its priority."""
@@ -182,9 +203,14 @@ class PriorityRings:
         self._has_grown(consumer.priority, ring)
 
     def _has_grown(self, priority: int, ring: Ring) -> None:
-        if len(ring) == 1:
-            insort(self._order, -priority)
-            self._look_for_first()
+        if len(ring) > 1:
+            return
+        if not self._order:
+            self._order.append(-priority)
+            self.first = ring
+            return
+        insort(self._order, -priority)
+        self._look_for_first()
 
     def _end(self, priority: int) -> None:
         """Nobody of that priority takes turns any more."""

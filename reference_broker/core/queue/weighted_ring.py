@@ -67,14 +67,12 @@ class RoundRobinRing(OrderedDict["ConsumerPort", None]):
 
     __slots__ = ()
 
-    def add(self, consumer: ConsumerPort, /) -> None:
-        self[consumer] = None
-
     def remove(self, consumer: ConsumerPort, /) -> None:
         self.pop(consumer, None)
 
-    rest = remove
-    resume = add
+    # A consumer with a prefetch of 1 rests after each message.
+    rest = OrderedDict.__delitem__
+    resume = add = OrderedDict.setdefault
 
 
 class WeightedRing:

@@ -94,3 +94,11 @@ def test_restored_levels_go_on_in_this_run(host: QueueHost) -> None:
     host.answer_fetches()
     assert consumer.bodies == [b"high", b"new", b"low"]
     assert consumer.leases[1].sequence == first_sequence(journal.epoch, 3)
+
+
+def test_a_level_is_made_when_it_is_first_used(host: QueueHost) -> None:
+    queue = host.declare("q", max_priority=255)
+    assert queue.indexes() == []
+    for priority in (7, 200, 7):
+        host.publish(queue, b"x", header=header(priority))
+    assert [index.ready for index in queue.indexes()] == [1, 2]

@@ -63,8 +63,9 @@ def test_all_but_the_active_one_wait_and_none_of_them_serves() -> None:
     assert list(rotation.serving) == consumers[:1]
     rotation.rest(consumers[0])
     assert list(rotation.serving) == consumers[:1]
-    assert front(rotation.turns) is None
+    assert rotation.idle
     rotation.remove(consumers[0])
+    assert not rotation.idle
     assert front(rotation.turns) is consumers[1]
 
 
@@ -98,17 +99,56 @@ def test_those_that_are_woken_come_back_in_the_order_in_which_they_went_to_rest(
     assert rotation.resume_woken() == 0
 
 
+def test_one_that_is_alone_rests_where_it_is() -> None:
+    rotation = ConsumerRotation()
+    alone, other = LoneConsumer("alone"), LoneConsumer("other", priority=1)
+    rotation.add(alone)
+    rotation.rest(alone)
+    assert rotation.idle
+    assert rotation.wake(alone)
+    assert not rotation.idle
+    assert not rotation.wake(alone)
+    rotation.rest(alone)
+    rotation.add(other)
+    assert not rotation.idle
+    rotation.rest(other)
+    rotation.rest(alone)
+    assert not rotation.idle, "then they rest side by side"
+    assert rotation.turns.first is None
+    assert rotation.wake(alone)
+    assert rotation.resume_woken() == 1
+    rotation.remove(other)
+    rotation.rest(alone)
+    assert rotation.idle
+    rotation.remove(alone)
+    assert not rotation.idle
+
+
+def test_who_rested_first_is_served_first_also_before_the_last_one() -> None:
+    rotation = ConsumerRotation()
+    first, last = LoneConsumer("first"), LoneConsumer("last")
+    for consumer in (first, last):
+        rotation.add(consumer)
+    for consumer in (first, last):
+        rotation.rest(consumer)
+    for consumer in (last, first):
+        rotation.wake(consumer)
+    assert rotation.resume_woken() == 2
+    assert front(rotation.turns) is first
+
+
 def test_one_that_has_no_weight_may_rest_while_another_comes_that_has_one() -> None:
     rotation = ConsumerRotation()
     resting, heavy = LoneConsumer("resting"), LoneConsumer("heavy", weight=2)
     rotation.add(resting)
+    rotation.add(LoneConsumer("light"))
     rotation.rest(resting)
     rotation.add(heavy)
     rotation.wake(resting)
     rotation.resume_woken()
     ring = rotation.turns.first
     assert ring is not None
-    assert {consumer.tag for consumer in ring} == {"resting", "heavy"}
+    assert {consumer.tag for consumer in ring} == {"resting", "light", "heavy"}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -132,12 +172,16 @@ def test_the_highest_priority_that_takes_turns_is_in_front(seed: int, single_act
             assert not rotation.remove(gone)
         elif step < 0.8:
             consumer = front(rotation.turns)
-            if consumer is not None:
+            if consumer is not None and not rotation.idle:
                 rotation.rest(consumer)
-                resting.append(consumer)
+                if rotation.idle:
+                    assert len(rotation.serving) == 1
+                else:
+                    resting.append(consumer)
         elif resting:
             woken = resting.pop(draw.randrange(len(resting)))
             assert rotation.wake(woken)
+            assert not rotation.idle
             assert rotation.resume_woken() == 1
         serving = [each for each in rotation.serving if each not in resting]
         first = front(rotation.turns)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Generator, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import pytest
 
+from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.dead_letter import dead_letters, x_death
 from reference_broker.core.index.index import QueueIndex
@@ -25,6 +27,7 @@ from reference_broker.core.queue.expiry import MessageExpiry
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.length_limit import LengthLimit
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.rotation import ConsumerRotation
 from reference_broker.core.vhost import queue_declaration, queue_deletion
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.simulation.report import SeedResult, WorldFactory
@@ -73,7 +76,7 @@ def priorities_ignored(patch: pytest.MonkeyPatch) -> None:
 
     def upside_down(self: PriorityLevels, priority: int) -> Any:
         index = levels(self, priority)
-        self._levels.sort()
+        self._highest_first.sort(key=attrgetter("tail"))
         return index
 
     patch.setattr(PriorityLevels, "index_for", upside_down)
@@ -152,6 +155,23 @@ def prefetch_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Consumer, "capacity", lambda self: True)
 
 
+def never_woken_by_an_ack(patch: pytest.MonkeyPatch) -> None:
+    """A consumer that rests, its prefetch used up, rests for ever."""
+    settled = Consumer.settled
+
+    def quietly(self: Consumer, count: int = 1) -> None:
+        with pytest.MonkeyPatch.context() as there:
+            there.setattr(ConsumerRotation, "wake", lambda self, consumer: False)
+            settled(self, count)
+
+    patch.setattr(Consumer, "settled", quietly)
+
+
+def never_woken_by_the_socket(patch: pytest.MonkeyPatch) -> None:
+    """A consumer that rests, as its client was slow to read, rests for ever."""
+    patch.setattr(Channel, "wake_consumers", lambda self: None)
+
+
 # Messages that leave by themselves
 
 
@@ -211,6 +231,7 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
     "content": (bodies_mixed_up,),
     "order": (requeue_at_the_tail, priorities_ignored),
     "prefetch": (prefetch_ignored,),
+    "liveness": (never_woken_by_an_ack, never_woken_by_the_socket),
     "expiry": (expired_handed_out,),
     "x-death": (deaths_not_counted, deaths_counted_twice),
 }  # fmt: skip

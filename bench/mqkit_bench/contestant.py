@@ -50,6 +50,17 @@ class Contestant:
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
 
+    def core_wait_s(self) -> float:
+        """Seconds that its threads were ready to run and had no core, since they began: what others
+        on the machine took from it."""
+        waited_ns = 0
+        for thread in Path(f"/proc/{self.pid}/task").iterdir():
+            try:
+                waited_ns += int((thread / "schedstat").read_text().split()[1])
+            except FileNotFoundError:  # it has ended, or the kernel keeps no account
+                continue
+        return waited_ns / 1e9
+
     def rss_mib(self) -> float:
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * PAGE_BYTES / 2**20
 

@@ -10,7 +10,7 @@ from mqkit_bench.report import Discrepancy
 from mqkit_bench.server import ReferenceServer
 
 
-@pytest.mark.parametrize("figure", ["cpu_s", "rss_mib"])
+@pytest.mark.parametrize("figure", ["cpu_s", "core_wait_s", "rss_mib"])
 def test_the_kernel_accounts_for_a_process(server: ReferenceServer, figure: str) -> None:
     assert getattr(server.contestant, figure)() > 0
 

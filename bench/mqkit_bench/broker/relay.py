@@ -23,7 +23,7 @@ from mqkit import wire
 from mqkit.wire import methods
 from mqkit_bench.broker.receiver import Receiver
 from mqkit_bench.broker.scenario import Scenario
-from mqkit_bench.broker.sender import Sender
+from mqkit_bench.broker.sender import Sender, TimedSender
 from mqkit_bench.broker.stage import Stage
 from mqkit_bench.broker.traffic import Traffic
 from mqkit_bench.contestant import Contestant
@@ -60,8 +60,9 @@ def relay_stage(scenario: Scenario) -> Iterator[Stage]:
             )
             for each in scenario.subscriptions
         ]
+        make = TimedSender if scenario.times_confirms else Sender
         senders = [
-            stack.enter_context(closing(Sender(_connect(ports.publishers), ring)))
+            stack.enter_context(closing(make(_connect(ports.publishers), ring)))
             for _ in range(scenario.publishers)
         ]
         traffic = stack.enter_context(closing(Traffic(scenario, senders, receivers)))

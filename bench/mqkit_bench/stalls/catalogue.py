@@ -108,7 +108,7 @@ _ALL = (
     ),
     Action("fan-out-50000", "a fanout of 50,000 queues, one publish", fan_out.one_publish),
     Action("large-bodies", "16 MB to 50 queues", fan_out.large_bodies),
-    Action("cc", "100 publishes with 5,000 queues in their CC", fan_out.carbon_copies),
+    Action("cc", "500 publishes with 1,000 queues in their CC", fan_out.carbon_copies),
     Action(
         "commit-fan-out",
         "tx.commit of 1,000 messages to a fanout of 1,000",

@@ -61,7 +61,8 @@ def _words(tenant: Tenant, words: int, stars: int) -> Play:
             yield frames.bind("matched", EXCHANGE, "#." + stars * "a.#." + f"b{number}")
 
     session = tenant.prepare(topology())
-    octets = tenant.count(200) * frames.publish(EXCHANGE, ".".join(words * "a"))
+    near = ".".join(words * "a")  # and each key is another one: brokers remember routes
+    octets = b"".join(frames.publish(EXCHANGE, f"{near}.c{n}") for n in range(tenant.count(200)))
     return lambda: write(session, octets)
 
 
@@ -87,7 +88,7 @@ def alternates(tenant: Tenant) -> Play:
         frames.declare_exchange(name, "direct", {"alternate-exchange": after})
         for name, after in zip(names, [*names[1:], "none"], strict=True)
     )
-    octets = tenant.count(100) * frames.publish(names[0], "nowhere")
+    octets = b"".join(frames.publish(names[0], f"k{n}") for n in range(tenant.count(100)))
     return lambda: write(session, octets)
 
 

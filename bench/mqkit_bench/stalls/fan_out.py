@@ -45,10 +45,10 @@ def large_bodies(tenant: Tenant) -> Play:
 
 
 def carbon_copies(tenant: Tenant) -> Play:
-    """Publishes whose CC header names 5,000 queues; a frame holds no more."""
-    queues = [f"cc.{number}" for number in range(tenant.count(5_000))]
+    """Publishes whose CC header names as many queues as the reference broker routes to."""
+    queues = [f"cc.{number}" for number in range(tenant.count(1_000))]
     session = tenant.prepare(map(frames.declare, queues))
-    octets = tenant.count(100) * frames.publish("", queues[0], headers={"CC": queues[1:]})
+    octets = tenant.count(500) * frames.publish("", queues[0], headers={"CC": queues[1:]})
     return lambda: write(session, octets)
 
 

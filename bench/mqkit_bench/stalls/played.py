@@ -33,8 +33,9 @@ LONGEST_TURN = "longest_turn_ms"
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One play. ``sync_ms`` is the longest fdatasync of a neighbour on the disk; what can't be seen
-    is ``None``. Without an answer the waits are those up to when it was given up."""
+    """One play. ``core_wait_s`` is how long the broker's threads waited for a core, ``sync_ms``
+    the longest fdatasync of a neighbour on the disk; what can't be seen is ``None``. Without an
+    answer the waits are those up to when it was given up."""
 
     transient: Waits
     persistent: Waits
@@ -42,6 +43,7 @@ class Played:
     sync_ms: float
     seconds: float
     broker_cpu_s: float | None
+    core_wait_s: float | None
     longest_turn_ms: float | None
     remark: str
 
@@ -113,7 +115,11 @@ def _play(tenant: Tenant, probe: Worker, neighbour: Worker, action: Action) -> t
 
 
 def _measure(contestant: Contestant, probe: Worker, neighbour: Worker, play: Play) -> Played:
-    before = contestant.cpu_s() if contestant.pid else None
+    seen = bool(contestant.pid)
+    cpu_s, core_wait_s = (
+        contestant.cpu_s() if seen else 0.0,
+        contestant.core_wait_s() if seen else 0.0,
+    )
     for worker in (neighbour, probe):
         worker.tell("begin")
     time.sleep(LEAD_S)
@@ -127,14 +133,14 @@ def _measure(contestant: Contestant, probe: Worker, neighbour: Worker, play: Pla
     for worker in (probe, neighbour):
         worker.tell("end")
     probed: Probed = probe.report(2 * ANSWER_BOUND_S)
-    cpu_s = None if before is None else contestant.cpu_s() - before
     return Played(
         transient=probed.transient,
         persistent=probed.persistent,
         is_answered=probed.is_answered,
         sync_ms=1000 * neighbour.report()[-1],
         seconds=seconds,
-        broker_cpu_s=cpu_s,
+        broker_cpu_s=contestant.cpu_s() - cpu_s if seen else None,
+        core_wait_s=contestant.core_wait_s() - core_wait_s if seen else None,
         longest_turn_ms=longest_turn_ms(contestant) if probed.is_answered else None,
         remark=remark,
     )

@@ -31,7 +31,7 @@ def table(standings: Sequence[Standing]) -> str:
     names = list(dict.fromkeys(standing.name for standing in standings))
     header = ["action"]
     for name in names:
-        header += [f"{name}: others wait", "persistent (disk)", "CPU", "longest turn"]
+        header += [f"{name}: others wait", "persistent (disk)", "CPU (no core)", "longest turn"]
     rows = []
     for _, group in groupby(standings, key=lambda standing: standing.action):
         found = {standing.name: standing for standing in group}
@@ -54,7 +54,8 @@ def _cells(standing: Standing | None) -> list[str]:
         f" (p99 {_median(plays, lambda play: play.transient.p99_ms)})",
         f"{_median(plays, lambda play: play.persistent.longest_ms)}"
         f" ({_median(plays, lambda play: play.sync_ms)})",
-        _median(plays, lambda play: play.broker_cpu_s, "s"),
+        f"{_median(plays, lambda play: play.broker_cpu_s, 's')}"
+        f" ({_median(plays, lambda play: play.core_wait_s, 's')})",
         _median(plays, lambda play: play.longest_turn_ms),
     ]
 

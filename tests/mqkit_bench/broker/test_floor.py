@@ -6,7 +6,7 @@ from contextlib import closing
 
 from mqkit_bench.broker.catalogue import CATALOGUE
 from mqkit_bench.broker.contest import compete
-from mqkit_bench.broker.entrant import Entrant
+from mqkit_bench.broker.entrant import RELAY, Entrant
 from mqkit_bench.broker.floor import FILE_BYTES, DiskFile, floor
 from mqkit_bench.broker.standing import FLOOR
 
@@ -33,3 +33,9 @@ def test_the_file_begins_again_at_its_end() -> None:
         half = bytes(FILE_BYTES // 2 + 1)
         assert disk.sync(half) > 0
         assert disk.sync(half) > 0
+
+
+def test_the_relay_s_confirms_are_timed_too(reference: Entrant) -> None:
+    scenario = CATALOGUE["in-flight-10"].make(100)
+    _, relay = compete([reference, RELAY], scenario, 1, 0.05)
+    assert relay.confirm_ratio is not None

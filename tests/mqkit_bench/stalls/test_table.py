@@ -17,6 +17,7 @@ def played(transient_ms: float, persistent_ms: float, sync_ms: float = 1.0) -> P
         sync_ms=sync_ms,
         seconds=1.0,
         broker_cpu_s=0.5,
+        core_wait_s=0.1,
         longest_turn_ms=None,
         remark="",
     )
@@ -54,7 +55,7 @@ def test_brokers_stand_beside_each_other() -> None:
     )
     lines = table([ours, hung]).splitlines()
     assert len({line.count("|") for line in lines}) == 1
-    assert "| 1,234 ms (p99 1 ms) | 12 ms (1 ms) | 0.5 s | - | no answer |" in lines[-1]
+    assert "| 1,234 ms (p99 1 ms) | 12 ms (1 ms) | 0.5 s (0.1 s) | - | no answer |" in lines[-1]
     assert lines[-1].endswith("| **no** | other: TimeoutError: timed out |")
 
 

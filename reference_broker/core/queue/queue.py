@@ -282,6 +282,10 @@ class Queue:
     def came_to_rest(self) -> None:
         """Tell those who wait for that, or for the head."""
         self._busy_since_s = 0.0
+        self.tell_who_waits()
+
+    def tell_who_waits(self) -> None:
+        """Have them ask again: the queue is at rest, or will not be for long."""
         self.backlog.wake()
         if self._rest is not None and not self.returning:
             rest, self._rest = self._rest, None

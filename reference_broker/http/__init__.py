@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from reference_broker.http.metrics.metrics import build_metrics_app
 from reference_broker.http.request.host import Host, ListenerTls, Listening, Node
+from reference_broker.http.request.turn_share import TurnShare
 from reference_broker.http.rows.sampler import Sampler
 from reference_broker.http.serving.app import build_app
-from reference_broker.http.serving.listener import HttpListener, HttpServer
+from reference_broker.http.serving.http_server import HttpServer
 
 __all__ = [
-    "Host", "HttpListener", "HttpServer", "ListenerTls", "Listening", "Node", "Sampler",
+    "Host", "HttpServer", "ListenerTls", "Listening", "Node", "Sampler", "TurnShare",
     "build_app", "build_metrics_app",
 ]  # fmt: skip

@@ -14,31 +14,36 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING
 
 from reference_broker.core.access.users import UserStore
 from reference_broker.core.alarms import Alarm
+from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.broker import Broker, TooManyConnections
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.errors import DiskFailed
 from reference_broker.http import (
-    HttpListener,
     Listening,
     Node,
     Sampler,
+    TurnShare,
     build_app,
     build_metrics_app,
 )
 from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.disk.journal_driver import DiskDriver, JournalDriver, MemoryDriver
 from reference_broker.runtime.initial_users import establish_users
+from reference_broker.runtime.net.acceptor import Acceptor, SocketAdmission, Transports
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.net.connection_protocol import ConnectionProtocol
+from reference_broker.runtime.net.http_listener import HttpListener
 from reference_broker.runtime.net.listening_sockets import listening_sockets
+from reference_broker.runtime.process.descriptors import SocketBound, descriptor_limit
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.process.password_thread import PasswordThread
 from reference_broker.runtime.process.timers import TickTimer
@@ -93,7 +98,11 @@ class Server:
         self._stopped = False
         self._all_closed: asyncio.Future[None] | None = None
         self._disk_retry: asyncio.TimerHandle | None = None
-        self._listeners: list[asyncio.Server] = []
+        self._sockets = SocketBound(descriptor_limit())
+        self._admission = SocketAdmission(self._sockets)
+        self._acceptor: Acceptor | None = None
+        self._transports = Transports(self._protocol)
+        self._http_share = TurnShare()
         self._http: HttpListener | None = None
         self._metrics: HttpListener | None = None
         self._sampling: asyncio.Task[None] | None = None
@@ -116,7 +125,7 @@ class Server:
             self.broker = Broker(
                 self._driver.journal,
                 UserStore(self._passwords),
-                limits=self.config.limits,
+                limits=self._limits(),
                 version=metadata.version("mqkit"),
                 secret=os.urandom(_SECRET_SIZE),
                 mechanisms=self.config.mechanisms,
@@ -127,10 +136,10 @@ class Server:
             self._driver.restore_into(self.broker)
             establish_users(self.broker, self.config.users)
             self._driver.start(self._loop, self)
-            await self._listen(self.config.amqp)
+            self._listen(self.config.amqp)
             self._running = True
             if self.tls is not None:
-                self.tls.accept_amqp(self.broker.handshakes, self._protocol)
+                self.tls.accept_amqp(self._admission, self.broker.handshakes, self._protocol)
             await self._start_http()
         except BaseException:
             if self._running:
@@ -159,6 +168,15 @@ class Server:
         self._passwords.close()
         self._driver.close()
 
+    def _limits(self) -> Limits:
+        """The configured limits, as far as there are descriptors for them."""
+        limits, most = self.config.limits, self._sockets.sockets_end
+        return replace(
+            limits,
+            connections_max=min(limits.connections_max, most),
+            handshakes_per_address_max=min(limits.handshakes_per_address_max, -(-most // 4)),
+        )
+
     def _tls_listeners(self) -> TlsListeners | None:
         if self.config.tls is None:
             return None
@@ -167,22 +185,21 @@ class Server:
 
         return TlsListeners(self.config.tls)
 
-    async def _listen(self, address: Address) -> None:
+    def _listen(self, address: Address) -> None:
         listening = listening_sockets(address, LISTEN_BACKLOG)
         self._amqp = [Address(*each.getsockname()[:2]) for each in listening]
         self.amqp_port = self._amqp[0].port
-        for each in listening:
-            server = await self._loop.create_server(self._protocol, sock=each)
-            self._listeners.append(server)
+        self._acceptor = Acceptor(listening, self._admission, self._transports.accepted)
 
     def _protocol(self) -> ConnectionProtocol:
         return ConnectionProtocol(self, self._loop, self._tls_of)
 
     async def _close_connections(self) -> None:
         """Listen no more, and return when every connection is closed."""
-        for listener in self._listeners:
-            listener.close()
-        self._listeners.clear()
+        if self._acceptor is not None:
+            self._acceptor.stop()
+            self._acceptor = None
+        await self._transports.stop()
         if self.tls is not None:
             await self.tls.stop_amqp()
         self.broker.close("shutdown", *self.now())
@@ -202,14 +219,14 @@ class Server:
             app = build_app(self, sampler, self)
             self._sampling = self._loop.create_task(sampler.run(), name="sampler")
             if self.config.http is not None:
-                http = HttpListener(app)
+                http = HttpListener(app, self._http_share, self._admission)
                 await http.start(*self.config.http)
                 self._http, self.http_port = http, http.port
             if self.tls is not None:
-                await self.tls.serve(self.broker.handshakes, app)
+                await self.tls.serve(self._admission, self.broker.handshakes, app, self._http_share)
         self.prometheus_port = None
         if self.config.prometheus is not None:
-            metrics = HttpListener(build_metrics_app(self))
+            metrics = HttpListener(build_metrics_app(self), self._http_share, self._admission)
             await metrics.start(*self.config.prometheus)
             self._metrics, self.prometheus_port = metrics, metrics.port
 
@@ -232,19 +249,19 @@ class Server:
             listening=tuple(listening),
             store_damage=self._driver.damage,
             disk_free_limit_bytes=self._disk_free_limit_bytes,
-            running=bool(self._listeners),
+            running=self._acceptor is not None,
         )
 
     async def pause(self) -> None:
-        if self._running and self._listeners:
+        if self._running and self._acceptor is not None:
             _log.warning("paused: AMQP connections are closed, and none is accepted")
             await self._close_connections()
 
     async def resume(self) -> None:
-        if self._running and not self._listeners:
-            await self._listen(Address(self.config.amqp.host, self.amqp_port))
+        if self._running and self._acceptor is None:
+            self._listen(Address(self.config.amqp.host, self.amqp_port))
             if self.tls is not None:
-                self.tls.accept_amqp(self.broker.handshakes, self._protocol)
+                self.tls.accept_amqp(self._admission, self.broker.handshakes, self._protocol)
             _log.warning("resumed: AMQP connections are accepted")
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:

@@ -21,6 +21,7 @@ from reference_broker.runtime.process.allocator import (
     give_large_blocks_their_own_pages,
 )
 from reference_broker.runtime.process.collector import leave_messages_to_their_reference_counts
+from reference_broker.runtime.process.descriptors import raise_limit
 from reference_broker.runtime.process.heap_trimmer import HeapTrimmer
 from reference_broker.runtime.server import Server
 
@@ -32,6 +33,7 @@ def serve(config: ServerConfig) -> None:
 
     Raises :exc:`CommandError` if it can't start, and :exc:`DiskFailed` when the disk failed.
     """
+    raise_limit()
     is_glibc = give_large_blocks_their_own_pages()
     with asyncio.Runner(loop_factory=_loop_factory) as runner:
         runner.run(_serve(config, trims=is_glibc))

@@ -21,8 +21,8 @@ HANDSHAKE_S = 10.0
 """From the accepted socket to connection.open, in all and not per read (as RabbitMQ)."""
 
 LOGIN_REFUSED_S = 3.0
-"""From a refused login to the end of the socket, whatever the client does: guessing is slow, and
-what was wrong is not told by the time it takes (RabbitMQ's silent_close_delay)."""
+"""From a refused login to the end of the socket, where the client is not told or does not answer:
+RabbitMQ's silent_close_delay. A client that is told, and answers close-ok, is closed then."""
 
 CLOSE_OK_S = 10.0
 """Seconds that the broker waits for close-ok after its own connection.close."""

@@ -373,16 +373,19 @@ class Connection:
 
     def refuse_login(self, error: ConnectionException | None, reason: str) -> None:
         """End the connection after a login that is wrong: a client that can be told is told so now,
-        and the socket is closed :data:`LOGIN_REFUSED_S` later in any case. ``reason`` is for the
-        log, not for the client. Without an ``error`` no client is told: RabbitMQ is silent about
-        what was no login at all, and clients take that for a timeout."""
+        and the socket is closed at its close-ok, or :data:`LOGIN_REFUSED_S` later. ``reason`` is
+        for the log, not for the client. Without an ``error`` no client is told: RabbitMQ is silent
+        about what was no login at all, and clients take that for a timeout."""
         self.end_reason = reason
-        if error is not None and self.client_can("authentication_failure_close"):
+        rest, self._rest = self._rest, b""
+        is_told = error is not None and self.client_can("authentication_failure_close")
+        self._deaf = not is_told
+        if error is not None and is_told:
             self.fail(error)
-        self._deaf = True
-        self._rest = b""
         self._limit_time(self.broker.after(LOGIN_REFUSED_S, self._login_was_refused))
         self.mark_dirty()
+        if is_told and rest:
+            self._take_frames(rest)
 
     def tuned(self, tuned: Tuned) -> None:
         """Take over the limits that both sides agreed on, from the next frame on."""

@@ -44,6 +44,7 @@ from reference_broker.http.request.gate import Gate, negotiated
 from reference_broker.http.request.host import Host, NodeHost
 from reference_broker.http.rows.sampler import Sampler
 from reference_broker.http.rows.statistics import Statistics
+from reference_broker.http.serving.no_sniff import NoSniff
 from reference_broker.http.serving.page import Page
 
 
@@ -78,6 +79,7 @@ def build_app(
     app = Starlette(
         routes=routes,
         middleware=[
+            Middleware(NoSniff),
             Middleware(LoopbackMetrics, metrics=build_metrics_app(host)),
             Middleware(Page),
             Middleware(Gate, routes=routes),

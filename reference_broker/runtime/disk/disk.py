@@ -6,11 +6,13 @@ record is not made to wait for company.
 
 from __future__ import annotations
 
+import errno
+import logging
 from collections.abc import Callable
 from enum import Enum, auto
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import NamedTuple
 
 from reference_broker.errors import DiskFailed
@@ -19,6 +21,15 @@ from reference_broker.store import Batch, Disk, Log, Operation, RecoveredLog, op
 from reference_broker.store.disk.ports import DISK_FULL, CreateFile, CreateSpare
 from reference_broker.store.log.pages import discard_pages
 
+DESCRIPTOR_RETRY_S = 0.1
+"""Seconds between two tries of an operation for which there was no file descriptor."""
+
+_NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
+"""Errors of a process, or a system, that has too many open files. They come from opening, so
+nothing of the operation was done."""
+
+_log = logging.getLogger(__name__)
+
 
 class DiskState(Enum):
     """States of the disk thread."""
@@ -26,7 +37,8 @@ class DiskState(Enum):
     IDLE = auto()
     WRITING = auto()
     FULL = auto()
-    """The next segment could not be created. Its batch is kept, and tried again at a kick."""
+    """The next segment could not be created, or no file opened for want of a descriptor. The batch
+    is kept, and tried again at a kick."""
     FAILED = auto()
     CLOSED = auto()
 
@@ -89,6 +101,9 @@ class DiskThread:
     for it. (A batch that needs it now, and doesn't get it, is what ``on_full`` is about.)
     ``on_failed(error)``: a write or sync failed. Nothing is reported synced after it, nothing is
     tried again: nack what was not confirmed, and exit with a failure. Called once.
+
+    An operation for which there is no file descriptor is tried again until there is one: a disk has
+    not failed for that, and whoever waits for the batch waits on.
     """
 
     def __init__(
@@ -112,6 +127,8 @@ class DiskThread:
         self._on_full = on_full
         self._on_spare = on_spare
         self._full_reported = False
+        self._shortage_reported = False
+        self._closing = Event()
         self._batch: Batch | None = None
         self._unperformed: list[Operation] = []
         self._work: SimpleQueue[list[Operation] | None] = SimpleQueue()
@@ -135,6 +152,7 @@ class DiskThread:
         full disk, nothing more is written, and the next start is an unclean one."""
         if self.state is DiskState.CLOSED:
             return
+        self._closing.set()
         self._drain()
         self.kick()
         self._drain()
@@ -175,7 +193,7 @@ class DiskThread:
         if error is None:
             self._change(DiskState.IDLE)
             self._batch = None
-            self._full_reported = False
+            self._full_reported = self._shortage_reported = False
             self.batches += 1
             self._log.batch_synced(batch)
             if any(isinstance(operation, CreateSpare) for operation in batch.operations):
@@ -188,6 +206,14 @@ class DiskThread:
             if not self._full_reported:
                 self._full_reported = True
                 self._on_full()
+        elif _lacks_descriptor(error):
+            self._change(DiskState.FULL)
+            self._unperformed = outcome.unperformed
+            if not self._shortage_reported:
+                self._shortage_reported = True
+                _log.error("%s: the log waits, and tries again", error)
+            if not self._closing.is_set():
+                self._perform(self._unperformed)
         else:
             self._change(DiskState.FAILED)
             self._on_failed(DiskFailed(f"{error}: nothing can be promised any more"))
@@ -209,6 +235,8 @@ class DiskThread:
                 self._disk.perform(operation)
             except (OSError, MemoryError) as error:
                 if not (_is_full(error) and isinstance(operation, CreateSpare)):
+                    if _lacks_descriptor(error):
+                        self._closing.wait(DESCRIPTOR_RETRY_S)
                     return _Outcome(operations[index:], error, spare_missing)
                 spare_missing = True
         return _Outcome([], None, spare_missing)
@@ -216,3 +244,7 @@ class DiskThread:
 
 def _is_full(error: OSError | MemoryError) -> bool:
     return isinstance(error, OSError) and error.errno in DISK_FULL
+
+
+def _lacks_descriptor(error: OSError | MemoryError) -> bool:
+    return isinstance(error, OSError) and error.errno in _NO_DESCRIPTOR

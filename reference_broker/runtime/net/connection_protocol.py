@@ -73,7 +73,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self._host = host
         self._tls_of = tls_of
         self._loop = loop
-        self._refused = False
+        self.is_refused = False
         self._reading = True
         self._turn = 0
         self._read_in_turn = 0
@@ -88,19 +88,19 @@ class ConnectionProtocol(asyncio.Protocol):
         peer = self._peer_of(transport)
         connection = None if peer is None else self._host.connected(self, peer)
         if connection is None:
-            self._refused = True
+            self.is_refused = True
             self._transport.abort()
         else:
             self.connection = connection
 
     def data_received(self, data: bytes) -> None:
-        if not self._refused:
+        if not self.is_refused:
             self._guarded(lambda: self.connection.receive_data(data, *self._host.now()))
             self._host.input_handled()
             self._take_turns(len(data))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._refused:
+        if self.is_refused:
             return
         if self._linger is not None:
             self._linger.cancel()
@@ -188,3 +188,12 @@ class ConnectionProtocol(asyncio.Protocol):
             _log.warning("%s:%s refused: its certificate can't be read: %s", *remote[:2], error)
             return None
         return Peer(remote[0], remote[1], local[0], local[1], tls)
+
+
+def has_logged_in(protocol: asyncio.Protocol) -> bool:
+    """True if ``protocol`` is that of a connection whose client has opened its virtual host."""
+    return (
+        isinstance(protocol, ConnectionProtocol)
+        and not protocol.is_refused
+        and protocol.connection.vhost is not None
+    )

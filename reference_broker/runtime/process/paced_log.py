@@ -1,4 +1,4 @@
-"""Log lines that strangers cause: at most one a second, whatever comes."""
+"""Log lines that strangers cause: at most one a second, or a minute, whatever comes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ disk."""
 
 
 class PacedLog:
-    """Writes log lines, and leaves out those that follow within :data:`LINE_INTERVAL_S`; the next
-    line after that says how many there were. ``clock`` is monotonic seconds."""
+    """Writes log lines, and leaves out those that follow within ``interval_s``; the next line after
+    that says how many there were. ``clock`` is monotonic seconds."""
 
-    def __init__(self, write: Callable[[str], None], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        clock: Callable[[], float],
+        interval_s: float = LINE_INTERVAL_S,
+    ) -> None:
         self._write = write
         self._clock = clock
+        self._interval_s = interval_s
         self._silent_until: float | None = None
         self._left_out = 0
 
@@ -27,5 +33,5 @@ class PacedLog:
             return
         more = f" ({self._left_out} lines before it were left out)" if self._left_out else ""
         self._left_out = 0
-        self._silent_until = now + LINE_INTERVAL_S
+        self._silent_until = now + self._interval_s
         self._write(text + more)

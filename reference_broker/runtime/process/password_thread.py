@@ -28,7 +28,7 @@ from reference_broker.core.access.passwords import (
     is_affordable,
     verify_password,
 )
-from reference_broker.core.base.fair_queue import FairQueue
+from reference_broker.runtime.process.login_queue import LoginQueue, Standing, Standings
 from reference_broker.runtime.process.worker import Worker
 
 TIME_COST = 2
@@ -79,10 +79,20 @@ def _hash_of_nothing() -> PasswordHash:
 class _Check:
     """One login that waits, or is being checked, and everybody who asks for it."""
 
-    __slots__ = ("_counts", "_password", "_slow", "askers", "login")
+    __slots__ = ("_counts", "_password", "_slow", "askers", "login", "standing")
 
-    def __init__(self, login: bytes, slow: PasswordHash, password: bytes, *, counts: bool) -> None:
+    def __init__(
+        self,
+        login: bytes,
+        slow: PasswordHash,
+        password: bytes,
+        standing: Standing,
+        *,
+        counts: bool,
+    ) -> None:
         self.login = login
+        self.standing = standing
+        """The best one of those who ask."""
         self.askers: list[tuple[Callable[[Verdict], None], Asker]] = []
         self._slow = slow
         self._password = password
@@ -118,8 +128,9 @@ class PasswordThread:
     for the event loop's thread. ``as_input`` runs a step as an input of the core. Close it at the
     end.
 
-    Every origin has its turn, so that wrong logins from one host keep nobody else waiting; and with
-    ``PENDING_MAX`` of them the host that has most makes room.
+    Every origin has its turn, and origins with right logins have theirs first, so that wrong logins
+    from however many hosts keep nobody else waiting; and with ``PENDING_MAX`` of them the host that
+    has most makes room.
     """
 
     def __init__(
@@ -134,7 +145,8 @@ class PasswordThread:
         self._right: dict[bytes, None] = {}
         self._checks: dict[bytes, _Check] = {}
         """The checks that wait, and the one that is under way, by login."""
-        self._queue: FairQueue[_Check | _Hashing] = FairQueue()
+        self._queue: LoginQueue[_Check | _Hashing] = LoginQueue()
+        self._standings = Standings()
         self._is_busy = False
         self.nobody = _hash_of_nothing()
 
@@ -149,37 +161,48 @@ class PasswordThread:
         with the same name and password wait for one check. A wrong one costs one, even where the
         stored hash is a fast one: the time tells nothing about the user."""
         if stored.is_fast and verify_password(stored, password):
+            self._standings.right(asker.origin)
             answer(Verdict.RIGHT)
             return
         login = self._digest(stored, password)
+        standing = self._standings.of(asker.origin)
         if login in self._right:
+            self._standings.right(asker.origin)
             answer(Verdict.RIGHT)
         elif login in self._checks:
-            self._checks[login].askers.append((answer, asker))
-        elif not self._has_room(asker.origin):
+            check = self._checks[login]
+            check.askers.append((answer, asker))
+            self._promote(check, standing, asker.origin)
+        elif not self._has_room(standing, asker.origin):
             answer(Verdict.BUSY)
         else:
             slow = stored if stored.algorithm == ARGON2ID and is_affordable(stored) else self.nobody
-            check = _Check(login, slow, password, counts=slow is stored)
+            check = _Check(login, slow, password, standing, counts=slow is stored)
             check.askers.append((answer, asker))
             self._checks[login] = check
-            self._queue.push(asker.origin, check)
+            self._queue.push(standing, asker.origin, check)
             self._go_on()
 
     def hash(self, password: bytes, answer: Callable[[PasswordHash | None], None]) -> None:
         """Hash a new password with argon2id; ``answer`` gets ``None`` where too many are
         waiting."""
-        if not self._has_room(_HASHING):
+        if not self._has_room(Standing.KNOWN, _HASHING):
             answer(None)
             return
-        self._queue.push(_HASHING, _Hashing(password, answer))
+        self._queue.push(Standing.KNOWN, _HASHING, _Hashing(password, answer))
         self._go_on()
 
     def close(self) -> None:
         """Wait for the check that is under way; whoever waits for another hears nothing."""
         self._worker.close()
 
-    def _has_room(self, origin: str) -> bool:
+    def _promote(self, check: _Check, standing: Standing, origin: str) -> None:
+        """Have a check that still waits wait with those of a better ``standing``."""
+        if standing < check.standing and self._queue.drop(lambda job: job is check):
+            check.standing = standing
+            self._queue.push(standing, origin, check)
+
+    def _has_room(self, standing: Standing, origin: str) -> bool:
         if len(self._queue) + self._is_busy < PENDING_MAX:
             return True
         unwanted = self._queue.drop(lambda job: job.is_unwanted())
@@ -187,7 +210,7 @@ class PasswordThread:
             self._forget(job)
         if unwanted:
             return True
-        displaced = self._queue.displace(origin)
+        displaced = self._queue.displace(standing, origin)
         if displaced is None:
             return False
         self._forget(displaced)
@@ -225,6 +248,9 @@ class PasswordThread:
             if len(self._right) >= REMEMBERED_MAX:
                 self._right.clear()
             self._right[check.login] = None
+        note = self._standings.right if right else self._standings.wrong
+        for _, asker in check.askers:
+            note(asker.origin)
         self._tell(check, Verdict.RIGHT if right else Verdict.WRONG)
         self._go_on()
 

@@ -1,7 +1,8 @@
 """A listening socket for clients that speak TLS: accept, handshake, and then the protocol inside.
 
-``create_server(ssl=...)`` would do it too, but it says nothing of a handshake that fails, and keeps
-one context for good. Here the context is asked for at each socket.
+``create_server(ssl=...)`` would do it too, but it says nothing of a handshake that fails, keeps one
+context for good, and has all handshakes at once. Here the context is asked for at each socket, and
+handshakes take turns (``paced_handshake.py``).
 """
 
 from __future__ import annotations
@@ -16,16 +17,12 @@ from functools import partial
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
+from reference_broker.http import TurnShare
+from reference_broker.runtime.net.acceptor import Acceptor, SocketAdmission
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.tls.handshake_slot import HandshakeSlot
-
-TLS_HANDSHAKE_S = 5.0
-"""Seconds from the accepted socket to the end of the TLS handshake (RabbitMQ's
-ssl_handshake_timeout). The protocol inside has its own time."""
-
-TLS_SHUTDOWN_S = 5.0
-"""Seconds for a client to answer the end of the encryption."""
+from reference_broker.runtime.tls.paced_handshake import TLS_HANDSHAKE_S, shake_hands
 
 HANDSHAKES_MAX = 1_024
 """Sockets in a TLS handshake at a time: each costs a millisecond of CPU and some 50 KiB before
@@ -37,9 +34,6 @@ say nothing."""
 
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
-
-ACCEPT_RETRY_S = 1.0
-"""Seconds to wait when a socket can't be accepted: the process has no descriptor left."""
 
 _log = logging.getLogger(__name__)
 
@@ -59,24 +53,34 @@ _REASONS = {
 
 class TlsAcceptor:
     """Accepts clients that speak TLS, once it is started. ``name`` is for the log; ``context``
-    gives the settings for the next client. ``port`` is known from the start on, and kept over a
+    gives the settings for the next client; ``share`` has the places for steps of handshakes, which
+    all acceptors have together. ``port`` is known from the start on, and kept over a
     stop."""
 
     port: int | None = None
 
-    def __init__(self, name: str, context: Callable[[], ssl.SSLContext]) -> None:
+    def __init__(self, name: str, context: Callable[[], ssl.SSLContext], share: TurnShare) -> None:
         self._name = name
+        self._share = share
         self._context = context
         self._refusals = PacedLog(_log.warning, time.monotonic)
-        self._accepting: asyncio.Task[None] | None = None
+        self._accepting: Acceptor | None = None
         self._handshakes: set[asyncio.Task[None]] = set()
         self._by_address = OpenHandshakes(HANDSHAKES_PER_ADDRESS_MAX)
 
     def start(
-        self, address: Address, handshakes: OpenHandshakes, inside: Callable[[], asyncio.Protocol]
+        self,
+        address: Address,
+        admission: SocketAdmission,
+        handshakes: OpenHandshakes,
+        inside: Callable[[], asyncio.Protocol],
+        trusts: Callable[[asyncio.Protocol], bool] = lambda _: False,
+        *,
+        is_management: bool = False,
     ) -> None:
-        """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS. During the
-        TLS handshake they are counted in ``handshakes``. Port 0 takes a free one. Raises
+        """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS, and
+        ``trusts`` it once its client has logged in. During the TLS handshake they are counted in
+        ``handshakes``. Port 0 takes a free one. Raises
         ``OSError`` for an address that can't be had."""
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         port = address.port if self.port is None else self.port
@@ -85,49 +89,33 @@ class TlsAcceptor:
         )
         listening.setblocking(False)
         self.port = listening.getsockname()[1]
-        self._accepting = asyncio.get_running_loop().create_task(
-            self._accept(listening, handshakes, inside), name=f"accept {self._name}"
+        self._accepting = Acceptor(
+            [listening],
+            admission,
+            partial(self._begin, handshakes, inside, trusts),
+            is_management=is_management,
         )
 
     async def stop(self) -> None:
         """Accept no more, and give up the handshakes that are under way. Idempotent."""
-        tasks = [*self._handshakes]
         if self._accepting is not None:
-            tasks.append(self._accepting)
+            self._accepting.stop()
             self._accepting = None
+        tasks = [*self._handshakes]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _accept(
-        self,
-        listening: socket.socket,
-        handshakes: OpenHandshakes,
-        inside: Callable[[], asyncio.Protocol],
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        with listening:
-            while True:
-                try:
-                    accepted, _ = await loop.sock_accept(listening)
-                except OSError as error:
-                    _log.error("%s: no socket can be accepted: %s", self._name, error)
-                    await asyncio.sleep(ACCEPT_RETRY_S)
-                    continue
-                self._begin(accepted, handshakes, inside)
-
     def _begin(
         self,
-        accepted: socket.socket,
         handshakes: OpenHandshakes,
         inside: Callable[[], asyncio.Protocol],
+        trusts: Callable[[asyncio.Protocol], bool],
+        accepted: socket.socket,
+        peer: Peer,
     ) -> None:
         if len(self._handshakes) >= HANDSHAKES_MAX:
             self._refusals.line(f"{self._name}: too many TLS handshakes: a client is refused")
-            accepted.close()
-            return
-        peer = _peer_of(accepted)
-        if peer is None:
             accepted.close()
             return
         if not self._enter(peer, handshakes):
@@ -136,7 +124,7 @@ class TlsAcceptor:
             )
             accepted.close()
             return
-        slot = HandshakeSlot(peer, handshakes, inside, partial(self._refused, peer))
+        slot = HandshakeSlot(peer, handshakes, inside, partial(self._refused, peer), trusts)
         handshake = asyncio.get_running_loop().create_task(
             self._shake_hands(accepted, peer, slot), name=f"handshake {self._name}"
         )
@@ -156,28 +144,13 @@ class TlsAcceptor:
     async def _shake_hands(self, accepted: socket.socket, peer: Peer, slot: HandshakeSlot) -> None:
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-            await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: slot,
-                accepted,
-                ssl=self._context(),
-                ssl_handshake_timeout=TLS_HANDSHAKE_S,
-                ssl_shutdown_timeout=TLS_SHUTDOWN_S,
-            )
+            await shake_hands(accepted, self._context(), self._share, peer.origin, slot)
         except OSError as error:
             accepted.close()
             self._refused(peer, _reason(error))
 
     def _refused(self, peer: Peer, reason: str) -> None:
         self._refusals.line(f"{peer.host}:{peer.port} refused by {self._name}: {reason}")
-
-
-def _peer_of(accepted: socket.socket) -> Peer | None:
-    """The addresses of an accepted socket; ``None`` for a client that is gone again already."""
-    try:
-        remote, local = accepted.getpeername(), accepted.getsockname()
-    except OSError:
-        return None
-    return Peer(remote[0], remote[1], local[0], local[1])
 
 
 def _reason(error: OSError) -> str:

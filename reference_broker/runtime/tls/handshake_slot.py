@@ -16,8 +16,9 @@ class HandshakeSlot(asyncio.Protocol):
     :meth:`leave` when the handshake is over, however it ended.
 
     The slot is given back just before the protocol inside learns of its transport: it may take one
-    itself in that step, and a socket never has two. A client whose certificate is no good any more
-    comes no further: ``refused`` is called with the reason.
+    itself in that step, and a socket never has two. What came right behind the handshake is handed
+    on to it. A client whose certificate is no good any more comes no further: ``refused`` is called
+    with the reason. Nor does one that is gone already.
     """
 
     def __init__(
@@ -26,12 +27,22 @@ class HandshakeSlot(asyncio.Protocol):
         handshakes: OpenHandshakes,
         inside: Callable[[], asyncio.Protocol],
         refused: Callable[[str], None],
+        trusts: Callable[[asyncio.Protocol], bool] = lambda _: False,
     ) -> None:
         self._peer = peer
         self._handshakes = handshakes
         self._inside = inside
         self._refused = refused
         self._is_counted = True
+        self._trusts = trusts
+        self._protocol: asyncio.Protocol | None = None
+        self._early = b""
+        self._is_lost = False
+
+    @property
+    def is_trusted(self) -> bool:
+        """True when ``trusts`` the protocol inside, which has begun."""
+        return self._protocol is not None and self._trusts(self._protocol)
 
     def leave(self) -> None:
         """Give the slot back. Idempotent."""
@@ -41,12 +52,23 @@ class HandshakeSlot(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.leave()
+        if self._is_lost:
+            return
         try:
             check_client(transport)
         except ValueError as error:
             self._refused(str(error))
             cast(asyncio.Transport, transport).abort()
             return
-        protocol = self._inside()
+        self._protocol = protocol = self._inside()
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
+        early, self._early = self._early, b""
+        if early:
+            protocol.data_received(early)
+
+    def data_received(self, data: bytes) -> None:
+        self._early += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_lost = True

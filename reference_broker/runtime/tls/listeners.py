@@ -8,8 +8,10 @@ from collections.abc import Callable
 from starlette.types import ASGIApp
 
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
-from reference_broker.http import HttpServer, ListenerTls, Listening
+from reference_broker.http import HttpServer, ListenerTls, Listening, TurnShare
+from reference_broker.runtime.net.acceptor import SocketAdmission
 from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.net.connection_protocol import has_logged_in
 from reference_broker.runtime.tls.acceptor import TlsAcceptor
 from reference_broker.runtime.tls.config import TlsConfig, TlsVersion, Verify
 from reference_broker.runtime.tls.contexts import TlsContexts
@@ -26,8 +28,9 @@ class TlsListeners:
     def __init__(self, config: TlsConfig) -> None:
         self.config = config
         self._contexts = TlsContexts(config)
-        self._amqp = TlsAcceptor("AMQP over TLS", self._contexts.for_amqp)
-        self._https = TlsAcceptor("HTTPS", self._contexts.for_https)
+        share = TurnShare()
+        self._amqp = TlsAcceptor("AMQP over TLS", self._contexts.for_amqp, share)
+        self._https = TlsAcceptor("HTTPS", self._contexts.for_https, share)
         self._http: HttpServer | None = None
 
     @property
@@ -39,23 +42,34 @@ class TlsListeners:
         return self._https.port
 
     def accept_amqp(
-        self, handshakes: OpenHandshakes, inside: Callable[[], asyncio.Protocol]
+        self,
+        admission: SocketAdmission,
+        handshakes: OpenHandshakes,
+        inside: Callable[[], asyncio.Protocol],
     ) -> None:
         """Accept AMQP, on the port of the last time if there was one. Raises ``OSError``. Does
         nothing where only HTTPS is wanted."""
         if self.config.amqp is not None:
-            self._amqp.start(self.config.amqp, handshakes, inside)
+            self._amqp.start(self.config.amqp, admission, handshakes, inside, has_logged_in)
 
     async def stop_amqp(self) -> None:
         """Accept no more AMQP; connections that are open stay. Idempotent."""
         await self._amqp.stop()
 
-    async def serve(self, handshakes: OpenHandshakes, app: ASGIApp) -> None:
+    async def serve(
+        self,
+        admission: SocketAdmission,
+        handshakes: OpenHandshakes,
+        app: ASGIApp,
+        share: TurnShare,
+    ) -> None:
         """Serve the management API. Raises ``OSError``. Does nothing where it is not wanted."""
         if self.config.https is not None:
-            self._http = HttpServer(app)
+            self._http = HttpServer(app, share)
             await self._http.start()
-            self._https.start(self.config.https, handshakes, self._http.protocol)
+            self._https.start(
+                self.config.https, admission, handshakes, self._http.protocol, is_management=True
+            )
 
     async def stop_https(self) -> None:
         """Answer what is being asked, and close. Idempotent."""

@@ -111,7 +111,8 @@ class Disk(Protocol):
 
     def perform(self, operation: Operation) -> None:
         """Do it, now. After an ``OSError`` nothing may be assumed durable that was not before;
-        only the creation of a file may be tried again, after one of :data:`DISK_FULL`."""
+        only the creation of a file may be tried again, after one of :data:`DISK_FULL`, and
+        anything for which there was no file descriptor (nothing of it was done)."""
         ...
 
     def close(self) -> None:

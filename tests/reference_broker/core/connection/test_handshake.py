@@ -123,8 +123,22 @@ def test_a_wrong_login_is_refused_in_rabbitmqs_words(user: str, password: str) -
     assert (close.class_id, close.method_id) == (0, 0)
 
 
+def test_a_refused_client_that_says_close_ok_is_closed_at_once() -> None:
+    client = started()
+    client.send(0, start_ok("guest", "x"))
+    assert only_close(client).reply_code == 403
+    client.send(0, ConnectionTuneOk(0, 0, 0), start_ok())
+    assert not client.connection.closed
+    assert client.methods() == []
+    client.send(0, ConnectionCloseOk())
+    assert client.connection.closed
+    assert client.connection.end_reason.startswith("PLAIN login refused")
+
+
 @pytest.mark.parametrize("properties", [FAILURE_CLOSE, {}])
-def test_guessing_takes_three_seconds_whatever_the_client_says(properties: dict[str, Any]) -> None:
+def test_a_refused_client_that_does_not_answer_is_closed_after_three_seconds(
+    properties: dict[str, Any],
+) -> None:
     lone = LoneBroker()
     client = lone.socket()
     client.send_bytes(PROTOCOL_HEADER)
@@ -132,7 +146,9 @@ def test_guessing_takes_three_seconds_whatever_the_client_says(properties: dict[
     client.send(0, ConnectionStartOk(properties, "PLAIN", b"\x00guest\x00wrong"))
     assert [method.NAME for method in client.methods()] == ["connection.close"][: len(properties)]
     assert client.connection.wants_reading
-    client.send(0, ConnectionCloseOk(), start_ok())
+    client.send(0, start_ok())
+    if not properties:
+        client.send(0, ConnectionCloseOk())  # to a question that was not put
     lone.pass_time(LOGIN_REFUSED_S - 0.1)
     assert not client.connection.closed
     lone.pass_time(0.2)
@@ -194,6 +210,18 @@ def test_what_comes_behind_a_refused_login_is_dropped() -> None:
     client.send_bytes(b"x" * 100_000)
     assert client.connection.waiting_bytes == 0
     assert not client.connection.closed
+
+
+def test_close_ok_is_seen_behind_a_handshake_that_was_sent_ahead() -> None:
+    passwords, client = late_login()
+    ahead = method_frame(0, ConnectionTuneOk(10, 8192, 0)) + method_frame(0, ConnectionOpen("/"))
+    client.send_bytes(method_frame(0, start_ok(password="wrong")) + ahead[:9])
+    passwords.answer()
+    assert only_close(client).reply_code == 403
+    client.send_bytes(ahead[9:])
+    assert not client.connection.closed
+    client.send(0, ConnectionCloseOk())
+    assert client.connection.closed
 
 
 def test_more_than_a_handshake_before_the_login_is_checked_ends_the_socket() -> None:

@@ -13,6 +13,7 @@ from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
 from reference_broker.errors import DataDirectoryLocked, DiskFailed, StoreError
+from reference_broker.runtime.disk import disk as disk_module
 from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.runtime.disk.disk import TRANSITIONS, DiskState, DiskThread, open_store
 from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
@@ -33,8 +34,14 @@ class GatedDisk(SimulatedDisk):
         self.gate.set()
         self.reached = Event()
         self.full = 0
+        self.shortages: list[int] = []
+        """Errors of the next operations, one each; 0 is none."""
 
     def perform(self, operation: Operation) -> None:
+        if self.shortages:
+            error = self.shortages.pop(0)
+            if error:
+                raise OSError(error, "simulated")
         if self.full and isinstance(operation, CreateFile | CreateSpare):
             raise OSError(self.full, "simulated")
         if isinstance(operation, Sync):
@@ -244,6 +251,42 @@ def test_without_room_for_a_spare_the_log_goes_on_and_says_so() -> None:
         assert loop.spares == spares
     assert not loop.log.spare_missing
     loop.thread.close()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_process_without_descriptors_is_no_failed_disk(
+    number: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(disk_module, "DESCRIPTOR_RETRY_S", 0)
+    loop, disk = looped(SMALL_SEGMENT)
+    for sequence in range(1, 40):
+        # Each operation of a batch, the first and the last one too, is tried three times.
+        disk.shortages = ([0] * (sequence % 4)) + [number] * 2
+        loop.publish(sequence, size=100)
+        loop.thread.kick()
+        loop.settle()
+        disk.shortages = []
+        assert loop.log.synced == loop.log.tail
+    assert not any(isinstance(event, DiskFailed) or event == "full" for event in loop.events)
+    assert 10 < caplog.text.count("the log waits, and tries again") < 40
+    loop.thread.close()
+    disk.crash(Crash.DROP)
+    _, recovered = open_log(disk)
+    assert sequences(recovered) == list(range(1, 40))
+    assert recovered.clean
+
+
+def test_closing_without_descriptors_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_module, "DESCRIPTOR_RETRY_S", 0)
+    loop, disk = looped()
+    loop.publish(1)
+    disk.shortages = [errno.EMFILE] * 1_000_000
+    loop.thread.kick()
+    loop.thread.close()
+    assert loop.thread.state is DiskState.CLOSED
+    disk.shortages = []
+    disk.crash(Crash.DROP)
+    assert not open_log(disk)[1].clean
 
 
 def test_any_other_error_about_a_spare_is_a_failure() -> None:

@@ -260,3 +260,53 @@ def test_what_is_remembered_is_bounded(
     assert len(told) == 3
     loop.turn()
     assert told == [Verdict.RIGHT] * 4
+
+
+def test_a_known_address_is_not_behind_strangers_with_wrong_logins(
+    loop: Loop, passwords: PasswordThread, stored: PasswordHash
+) -> None:
+    told: list[str] = []
+
+    def ask(password: bytes, origin: str) -> None:
+        name = password.decode()
+        passwords.check(stored, password, lambda v: told.append(f"{name} {v.name}"), asker(origin))
+
+    ask(b"secret", "192.0.2.1")
+    loop.turn()
+    other = argon2id(b"another user's")
+    for number in range(12):
+        ask(b"wrong%d" % number, f"198.51.100.{number}")
+    passwords.check(other, b"another user's", lambda v: told.append(v.name), asker("192.0.2.1"))
+    for _ in range(2):  # the one that was under way, and the user's
+        loop.turn()
+    assert told == ["secret RIGHT", "wrong0 WRONG", "RIGHT"]
+    # These have had their wrong login by now; an address that nobody knows is before them.
+    for _ in range(11):
+        loop.turn()
+    for number in range(12):
+        ask(b"again%d" % number, f"198.51.100.{number}")
+    third = argon2id(b"third")
+    passwords.check(third, b"third", lambda v: told.append(v.name), asker("203.0.113.1"))
+    for _ in range(2):
+        loop.turn()
+    assert told[-2:] == ["again0 WRONG", "RIGHT"]
+
+
+def test_a_check_that_a_known_address_joins_is_not_behind_strangers(
+    loop: Loop, passwords: PasswordThread, stored: PasswordHash
+) -> None:
+    told: list[str] = []
+
+    def ask(password: bytes, origin: str) -> None:
+        name = password.decode()
+        passwords.check(stored, password, lambda v: told.append(f"{name} {v.name}"), asker(origin))
+
+    ask(b"secret", "192.0.2.1")
+    loop.turn()
+    for number in range(6):
+        ask(b"wrong%d" % number, f"198.51.100.{number}")
+    ask(b"shared", "198.51.100.99")
+    ask(b"shared", "192.0.2.1")
+    for _ in range(2):
+        loop.turn()
+    assert told[1:] == ["wrong0 WRONG", "shared WRONG", "shared WRONG"]

@@ -22,7 +22,7 @@ from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
-from reference_broker.runtime.tls import acceptor
+from reference_broker.runtime.tls import acceptor, paced_handshake
 from reference_broker.runtime.tls import client as tls_client
 from reference_broker.runtime.tls.certificate_clock import utc_now
 from reference_broker.runtime.tls.config import TlsConfig, Verify
@@ -156,7 +156,8 @@ async def test_a_client_that_leaves_in_the_handshake(
 async def test_a_handshake_has_a_time_limit(
     tls: TlsConfig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(acceptor, "TLS_HANDSHAKE_S", 0.05)
+    for module in (acceptor, paced_handshake):
+        monkeypatch.setattr(module, "TLS_HANDSHAKE_S", 0.05)
     server = await serve(tls)
     try:
         assert await answer_to(port_of(server), b"\x16\x03\x01") == b""

@@ -35,9 +35,14 @@ class Inside(asyncio.Protocol):
     def __init__(self, handshakes: OpenHandshakes) -> None:
         self._handshakes = handshakes
         self.connected = False
+        self.received = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.connected = self._handshakes.enter(PEER)
+
+    def data_received(self, data: bytes) -> None:
+        assert self.connected
+        self.received += data
 
 
 class Handshake:
@@ -63,6 +68,25 @@ def test_the_slot_is_free_for_the_protocol_inside(monkeypatch: pytest.MonkeyPatc
     assert handshake.inside.connected
     assert handshake.transport.protocol is handshake.inside
     assert handshake.handshakes.count(PEER) == 1
+
+
+def test_what_came_right_behind_the_handshake_is_for_the_protocol_inside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    handshake = Handshake(monkeypatch)
+    handshake.slot.data_received(b"AMQP")
+    handshake.slot.data_received(b"\0\0\x09\x01")
+    handshake.slot.connection_made(handshake.transport)
+    assert handshake.inside.received == b"AMQP\0\0\x09\x01"
+
+
+def test_a_client_that_leaves_right_behind_its_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
+    handshake = Handshake(monkeypatch)
+    handshake.slot.connection_lost(None)
+    handshake.slot.connection_made(handshake.transport)
+    assert not handshake.inside.connected
+    assert handshake.transport.protocol is None
+    assert handshake.handshakes.count(PEER) == 0
 
 
 def test_a_slot_is_given_back_once(monkeypatch: pytest.MonkeyPatch) -> None:

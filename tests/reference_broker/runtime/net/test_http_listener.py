@@ -12,9 +12,10 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from reference_broker.http.serving import listener
-from reference_broker.http.serving.listener import HEADERS_BYTES_MAX, HttpListener
+from reference_broker.http.serving import open_sockets
+from reference_broker.http.serving.request_head import HEAD_BYTES_MAX
 from reference_broker.runtime.config import Address, ServerConfig
+from reference_broker.runtime.net.http_listener import HttpListener
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio
@@ -83,7 +84,7 @@ async def test_garbage_ends_that_connection_only() -> None:
         assert (await exchange(served.port, b"AMQP\x00\x00\x09\x01\r\n\r\n")).startswith(
             b"HTTP/1.1 400"
         )
-        wish = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+        wish = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
         assert (await exchange(served.port, wish)).endswith(b"hello")
     finally:
         await served.stop()
@@ -93,21 +94,55 @@ async def test_headers_without_an_end() -> None:
     served = HttpListener(hello)
     await served.start("127.0.0.1", 0)
     try:
-        endless = b"GET / HTTP/1.1\r\nx: " + b"y" * (HEADERS_BYTES_MAX + 1)
-        assert (await exchange(served.port, endless)).startswith(b"HTTP/1.1 400")
+        endless = b"GET / HTTP/1.1\r\nx: " + b"y" * (HEAD_BYTES_MAX + 1)
+        assert (await exchange(served.port, endless)).startswith(b"HTTP/1.1 431")
     finally:
         await served.stop()
 
 
-async def test_too_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "CONNECTIONS_MAX", 2)
+async def test_sockets_that_say_nothing_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_sockets, "SOCKETS_PER_ADDRESS_MAX", 4)
     served = HttpListener(hello)
     await served.start("127.0.0.1", 0)
-    idle = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(2)]
+    idle = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(12)]
     try:
-        wish = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
-        assert (await exchange(served.port, wish)).startswith(b"HTTP/1.1 503")
+        for _, writer in idle:
+            writer.write(b"GET / HTTP/1.1\r\nhost: loc")
+        wish = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+        assert (await exchange(served.port, wish)).endswith(b"hello")
+        closed = [await asyncio.wait_for(_ended(reader), 10) for reader, _ in idle[:9]]
+        assert closed == [True] * 9
     finally:
         for _, writer in idle:
-            writer.close()
+            writer.transport.abort()
+        await served.stop()
+
+
+async def _ended(reader: asyncio.StreamReader) -> bool:
+    try:
+        return await reader.read() == b""
+    except ConnectionResetError:
+        return True
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]:15672", "192.0.2.7:80"])
+async def test_a_listener_on_loopback_is_asked_by_its_own_name(host: str) -> None:
+    served = HttpListener(hello)
+    await served.start("127.0.0.1", 0)
+    wish = f"GET / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n".encode()
+    foreign = b"GET / HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n"
+    try:
+        assert (await exchange(served.port, wish)).endswith(b"hello")
+        assert (await exchange(served.port, foreign)).startswith(b"HTTP/1.1 403")
+    finally:
+        await served.stop()
+
+
+async def test_a_listener_on_all_addresses_has_any_name() -> None:
+    served = HttpListener(hello)
+    await served.start("0.0.0.0", 0)
+    wish = b"GET / HTTP/1.1\r\nhost: mq.example\r\nconnection: close\r\n\r\n"
+    try:
+        assert (await exchange(served.port, wish)).endswith(b"hello")
+    finally:
         await served.stop()

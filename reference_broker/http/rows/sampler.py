@@ -23,7 +23,7 @@ channels): one in which everything moves all the time takes 110 KB."""
 SLICE_OBJECTS = 250
 """Objects that are read before the loop has its turn: about 2 ms of queues."""
 
-SUM_OBJECTS = 1_000
+SUM_OBJECTS = 500
 """Objects that are added up, or forgotten, before the loop has its turn."""
 
 NODE = "node"

@@ -23,8 +23,8 @@ from reference_broker.core.vhost.traffic import Traffic, traffic_of_queue
 TOTALS_ENTRIES = 3
 """Entries of a portion (``request/portions.py``) that a step counts for."""
 
-PASS_OBJECTS = 100
-"""Objects of a step that looks whether they have ended."""
+PASS_OBJECTS = 15
+"""Objects of a step that only looks whether they have ended, or lets go of them."""
 
 PASSES_MAX = 3
 """Passes over the objects that wait for one in which nothing ends. Then one is done in one step:

@@ -95,7 +95,7 @@ class Rehearsal:
 
 
 def _standing(broker: Broker) -> tuple[Any, ...]:
-    """What a rehearsal depends on."""
+    """The state of the broker on which a rehearsal depends."""
     return (
         [(vhost, vhost.topology_version, vhost.info) for vhost in broker.vhosts.values()],
         [user.name for user in broker.users.all()],

@@ -124,7 +124,7 @@ class Totals:
                 yield
 
     def _ended_so_far(self) -> tuple[int, ...]:
-        """How many objects of each kind have ended since the start."""
+        """The count of objects of each kind that have ended since the start."""
         broker = self._broker
         counted = [broker.past, *(vhost.traffic for vhost in broker.vhosts.values())]
         return (

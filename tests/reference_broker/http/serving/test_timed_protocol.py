@@ -49,8 +49,12 @@ def echo() -> Echo:
 
 
 @pytest.fixture
-async def port(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timed_protocol, "REQUEST_TIMEOUT_S", 0.02)
+
+
+@pytest.fixture
+async def port(echo: Echo) -> AsyncIterator[int]:
     served = HttpListener(echo)
     await served.start("127.0.0.1", 0)
     yield served.port
@@ -61,6 +65,7 @@ async def all_that_comes(reader: asyncio.StreamReader) -> bytes:
     return await asyncio.wait_for(reader.read(), 10)
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", PING + b"GET / HT"])
 async def test_a_request_that_does_not_arrive(port: int, sent: bytes) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -70,6 +75,7 @@ async def test_a_request_that_does_not_arrive(port: int, sent: bytes) -> None:
     writer.close()
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_body_that_does_not_arrive(port: int, echo: Echo) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nabc")
@@ -78,6 +84,7 @@ async def test_a_body_that_does_not_arrive(port: int, echo: Echo) -> None:
     writer.close()
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_an_answer_may_take_as_long_as_it_takes(port: int, echo: Echo) -> None:
     echo.may_answer.clear()
     slow_reader, slow = await asyncio.open_connection("127.0.0.1", port)
@@ -135,8 +142,7 @@ async def test_requests_that_follow_each_other_without_waiting(port: int) -> Non
     ]  # fmt: skip
 
 
-async def test_a_large_body(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timed_protocol, "REQUEST_TIMEOUT_S", 10)
+async def test_a_large_body(port: int) -> None:
     body = bytes(range(256)) * 8_192
     head = b"POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
     assert (await exchange(port, head % len(body) + body)).endswith(b"got " + body)

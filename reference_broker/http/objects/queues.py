@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from reference_broker.core.access.permission import Action
 from reference_broker.core.base.limits import MIB
+from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purged
@@ -40,10 +41,12 @@ from reference_broker.http.request.authorization import access_of, entered, requ
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.request.core_input import CoreInputs, settle
 from reference_broker.http.request.host import Host
-from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
+from reference_broker.http.request.listing import listed, shown_columns, shown_with, stats_disabled
 from reference_broker.http.request.turn_share import next_turn
 from reference_broker.http.rows.message import message_row
 from reference_broker.http.rows.rendering import (
+    consumer_row,
+    is_consuming,
     plain_queue_row,
     queue_detail_row,
     queue_row,
@@ -137,8 +140,15 @@ class Queues:
         spans = Spans.parse(request.query_params)
         if stats_disabled(request):
             return shown_columns(request, plain_queue_row(queue, node, totals=False))
-        row = queue_detail_row(queue, node)
-        return shown_columns(request, self._statistics.of_queue(row, queue, spans))
+        row = self._statistics.of_queue(queue_detail_row(queue, node), queue, spans)
+        return await shown_with(
+            request,
+            row,
+            "consumer_details",
+            (each for each in list(queue.consumers) if isinstance(each, Consumer)),
+            lambda consumer: consumer_row(consumer, node),
+            is_consuming,
+        )
 
     async def put(self, request: Request) -> Response:
         """Declare a queue. Answered when its definition is on disk, if it is durable."""

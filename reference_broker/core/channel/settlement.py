@@ -13,6 +13,7 @@ from itertools import groupby, islice
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.queue.runs import ack_leases
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import ChannelException, ReplyCode
@@ -247,7 +248,7 @@ def hand_out(queue: Queue) -> Steps:
     """Have the consumers of ``queue`` get what they can take."""
     while True:
         try:
-            queue.require_rest()
+            require_rest(queue)
         except NotYet as busy:
             yield busy.until
         else:

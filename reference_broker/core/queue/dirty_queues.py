@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from reference_broker.core.queue.rest import came_to_rest, is_kept_busy, tell_who_waits
 from reference_broker.core.work.budget import Budget
 
 if TYPE_CHECKING:
@@ -141,6 +142,6 @@ class DirtyQueues:
             again = self._queues.appendleft if self._budget.left <= 0 else self._queues.append
             again(queue)
         if at_rest:
-            queue.came_to_rest()
-        elif queue.is_kept_busy():
-            queue.tell_who_waits()
+            came_to_rest(queue)
+        elif is_kept_busy(queue):
+            tell_who_waits(queue)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.runs import serve_run
 
@@ -39,6 +40,9 @@ def hand_out(queue: Queue) -> bool:
     return True
 
 
+_NOTHING = QueueIndex()
+
+
 def _serve(queue: Queue, rotation: ConsumerRotation, ring: Ring) -> bool:
     """Deliver to the consumers of one priority: the hot loop. False when the budget was spent."""
     index, levels, expiry = queue.index, queue.levels, queue.expiry
@@ -56,10 +60,7 @@ def _serve(queue: Queue, rotation: ConsumerRotation, ring: Ring) -> bool:
             interrupted = True
             break
         if levels is not None:
-            highest = levels.head()
-            if highest is None:
-                break
-            index = highest
+            index = levels.head() or _NOTHING
         if not index.ready or number + rested >= end:
             break
         consumer = next(iter(ring))
@@ -100,6 +101,5 @@ def _serve(queue: Queue, rotation: ConsumerRotation, ring: Ring) -> bool:
     queue.note_delivered(number, automatic, redeliveries)
     if firehose is not None:
         firehose.delivered(traced)
-    if interrupted:
-        return False
-    return rotation.idle or not (ring and index.ready and number + rested >= end)
+    spent = ring and index.ready and number + rested >= end
+    return not interrupted and (rotation.idle or not spent)

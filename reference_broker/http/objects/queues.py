@@ -15,6 +15,7 @@ from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purged
+from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.vhost.traffic import Traffic
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import AmqpError, ReplyCode
@@ -269,7 +270,7 @@ class Queues:
             name = self._queue(request).name
             require_access(broker, request, vhost, Action.READ, name)
             queue = vhost.queue_for(name, None)
-            queue.require_rest()
+            require_rest(queue)
         await self._inputs.perform(purged(queue), vhost.name)
         if queue.durable:
             await self._inputs.on_disk()

@@ -170,7 +170,9 @@ def store(
     moved = _journal(entries, len(entries) == len(places), content, env, source)
     for queue, index, own, expires_at in places:
         _append(queue, index, own, expires_at)
-        env.mark_dirty(queue)
+        # A dispatch costs as much as this, and a message may have thousands of queues.
+        if queue.rotation.consumers or queue.expiry.watching or queue.length_limit is not None:
+            env.mark_dirty(queue)
     if source is not None and source.sequence >= 0:
         if source.is_logged and not moved:
             # Not before the targets are in their indexes: the ack may begin a new segment, and

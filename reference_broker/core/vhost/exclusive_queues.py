@@ -32,9 +32,10 @@ class ExclusiveQueues:
         """The number of owners."""
         return len(self._owned)
 
-    def add(self, owner: object, queue: Queue) -> None:
-        """``queue`` was declared by ``owner``."""
-        self._owned.setdefault(owner, {})[queue.name] = queue
+    def add(self, queue: Queue) -> None:
+        """``queue`` was declared. Does nothing for one that is not exclusive."""
+        if queue.owner is not None:
+            self._owned.setdefault(queue.owner, {})[queue.name] = queue
 
     def remove(self, queue: Queue) -> None:
         """``queue`` is gone. Does nothing for one that is not exclusive."""

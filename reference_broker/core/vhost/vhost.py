@@ -136,6 +136,9 @@ class VHost:
         """Accounted bytes of queues, exchanges and bindings as such, without messages."""
         return self._topology.held_bytes
 
+    def __repr__(self) -> str:
+        return f"<VHost {self.name!r} exchanges={len(self.exchanges)} queues={len(self.queues)}>"
+
     def describe(self, info: VHostInfo) -> None:
         """Take over labels and limits. A limit holds for what is declared from now on."""
         self.info = info
@@ -319,10 +322,8 @@ class VHost:
         kinds = {"durable": durable, "exclusive": exclusive, "auto_delete": auto_delete}
         check_properties(queue.limits.queue_type, name, self.name, **kinds)
         self._topology.add_queue(queue)
-        self.traffic.queues_declared += 1
-        self.traffic.queues_created += 1
-        if owner is not None:
-            self._exclusive.add(owner, queue)
+        self.traffic.queue_created()
+        self._exclusive.add(queue)
         return queue
 
     def delete_queue(
@@ -478,8 +479,8 @@ class VHost:
         *,
         again: bool = False,
     ) -> tuple[Queue, ...]:
-        """The queues for a message, each once: see :meth:`Router.resolve`, and with ``again``, for
-        a message that comes a second time, :meth:`Router.resolve_again`."""
+        """The queues for a message, each once: see :meth:`Router.resolve`, and with ``again``
+        :meth:`Router.resolve_again`."""
         if again:
             return self._router.resolve_again(exchange, routing_key, header, copies)
         return self._router.resolve(exchange, routing_key, header, copies)

@@ -14,7 +14,7 @@ from typing import Protocol
 from reference_broker.core.work.budget import Budget
 from reference_broker.core.work.task import Steps, Task, raise_error
 
-SLICE_UNITS = 250
+SLICE_UNITS = 125
 """Units of one slice: an eighth of a turn, so that eight have a part in it."""
 
 

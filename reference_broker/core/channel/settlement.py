@@ -210,10 +210,16 @@ def requeue_all(channel: Channel, leases: list[Lease]) -> Steps:
     (rabbit_channel:foreach_per_queue). A prefetch of the whole channel has room after all of them.
     """
     lots: dict[tuple[bytes, bytes, int], list[Lease]] = {}
-    for lease in leases:
-        # A queue may have been deleted, and another one have its name.
-        key = (lease.queue.name.encode(), _consumer_tag(lease), lease.queue.id)
-        lots.setdefault(key, []).append(lease)
+    budget = channel.broker.budget
+    for start in range(0, len(leases), TAKEN_AT_ONCE):
+        some = leases[start : start + TAKEN_AT_ONCE]
+        for lease in some:
+            # A queue may have been deleted, and another one have its name.
+            key = (lease.queue.name.encode(), _consumer_tag(lease), lease.queue.id)
+            lots.setdefault(key, []).append(lease)
+        budget.left -= len(some) // TAKEN_PER_UNIT
+        if budget.left <= 0:
+            yield None
     for _, lot in sorted(lots.items()):
         if not channel.global_prefetch:
             note_settled(lot)

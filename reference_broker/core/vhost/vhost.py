@@ -411,6 +411,8 @@ class VHost:
         connection's queue, 406 for arguments that the exchange can't take, or at ``max_bindings``.
         """
         ends = BindingEnds.named(source, destination, destination_is_queue)
+        if destination_is_queue:
+            self._there(ends.destination)
         durable = ends.check_bind(self._topology, key, arguments or {}, self.name, owner)
         if self._topology.bindings.get(ends.identity(key, arguments)) is not None:
             return
@@ -447,7 +449,7 @@ class VHost:
         if binding is None:
             return
         if destination_is_queue:
-            queue = self.queues.get(ends.destination)
+            queue = self._there(ends.destination)
             if queue is None:  # it is just being deleted, and its bindings with it
                 return
             require_access(queue, owner, self.name)

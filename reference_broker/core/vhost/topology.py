@@ -186,7 +186,7 @@ class Topology:
         return self._leaves((True, queue.name), removal)
 
     def drop_binding(self, binding: Binding) -> Steps:
-        """Remove the binding, now, and its source if that is an auto-delete exchange without another
+        """Remove the binding, now, and its source if that is an auto-delete exchange with no other
         binding; then what goes with that."""
         self._gone = Until()
         chained = self.remove_binding(binding)

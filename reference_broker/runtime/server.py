@@ -60,6 +60,10 @@ if TYPE_CHECKING:
 CLOSE_TIMEOUT_S = 3.0
 """Seconds that a stop waits for the clients' close-ok before it closes their sockets."""
 
+LEFT_OVER_S = 3.0
+"""Seconds that a stop has for the work that is left over. Without it the next start is as after a
+crash: every message may have been delivered before."""
+
 DISK_FULL_RETRY_S = 1.0
 """Seconds between two tries of a full disk."""
 
@@ -173,10 +177,11 @@ class Server:
         if self.tls is not None:
             await self.tls.stop_https()
         await self._close_connections()
+        await self._complete_work()
         self._stopped = True
         self._timer.cancel()
         self._passwords.close()
-        self._driver.close()
+        self._driver.close(clean=not self.broker.has_work)
 
     def _limits(self) -> Limits:
         """The configured limits, as far as there are descriptors for them."""
@@ -220,6 +225,14 @@ class Server:
             await self._all_closed
             timeout.cancel()
             self._all_closed = None
+
+    async def _complete_work(self) -> None:
+        """Do the work that is left over, as far as there is time: clients that are gone held
+        messages, which have to be back in their queues when the log is closed."""
+        end_s = self._loop.time() + LEFT_OVER_S
+        while self.broker.has_work and self._loop.time() < end_s:
+            self.input_handled()
+            await asyncio.sleep(0)
 
     async def _start_http(self) -> None:
         self._started_at_ms = self.now()[1]

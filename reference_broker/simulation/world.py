@@ -237,7 +237,7 @@ class World:
 
     def _is_quiet(self) -> bool:
         node = self.machine.node
-        if node is None or node.broker.connections:
+        if node is None or node.broker.connections or node.broker.has_work:
             return False
         return inspection.is_synced(node.broker)
 
@@ -247,7 +247,8 @@ class World:
             return False
         if not all(feature.done for feature in self.features):
             return False
-        return len(node.broker.connections) == 1 and inspection.is_empty(node.broker)
+        broker = node.broker
+        return len(broker.connections) == 1 and not broker.has_work and inspection.is_empty(broker)
 
     def _publish_last(self, drainer: Actor) -> bool:
         """A run of messages after all the acks: when it is confirmed they are synced."""

@@ -70,8 +70,10 @@ class AckTimeout:
             self._deadline.cancel()
 
     def cut_off(self) -> None:
-        """The channel is closed, and this is stopped: refer to it no more."""
-        del self._channel
+        """The channel is closed, and this is stopped: refer to it no more. Idempotent: a channel
+        may have failed just before its connection ended, and both give back what it held."""
+        if hasattr(self, "_channel"):
+            del self._channel
 
     def _arm(self) -> None:
         self.stop()

@@ -160,17 +160,18 @@ class DiskThread:
         elif self.state is DiskState.FULL:
             self._perform(self._unperformed)
 
-    def close(self) -> None:
-        """Write and sync what is pending and the mark of a clean stop, end the thread, and close
-        the disk. Blocks; the callbacks are called meanwhile. Idempotent. After a failure, or on a
-        full disk, nothing more is written, and the next start is an unclean one."""
+    def close(self, *, clean: bool = True) -> None:
+        """Write and sync what is pending and, if the stop is ``clean``, the mark of that; end the
+        thread, and close the disk. Blocks; the callbacks are called meanwhile. Idempotent. After a
+        failure, or on a full disk, nothing more is written, and the next start is an unclean
+        one."""
         if self.state is DiskState.CLOSED:
             return
         self._closing.set()
         self._drain()
         self.kick()
         self._drain()
-        if self.state is DiskState.IDLE:
+        if self.state is DiskState.IDLE and clean:
             self._log.close()
             self.kick()
             self._drain()

@@ -82,8 +82,10 @@ class JournalDriver(Protocol):
     def set_disk_free_limit(self, limit_bytes: int) -> None:
         """Put another limit in force: ``disk_low`` is called when less is free."""
 
-    def close(self) -> None:
-        """Write what is pending, and let go of everything. Blocks. Nothing is logged after it."""
+    def close(self, *, clean: bool = True) -> None:
+        """Write what is pending, and let go of everything. Blocks. Nothing is logged after it. The
+        next start is an unclean one unless this end is ``clean``: nobody holds a message, and no
+        work is left over."""
 
 
 class MemoryDriver:
@@ -109,7 +111,7 @@ class MemoryDriver:
     def set_disk_free_limit(self, limit_bytes: int) -> None:
         """Nothing is kept on a disk."""
 
-    def close(self) -> None:
+    def close(self, *, clean: bool = True) -> None:
         """There is nothing to let go of."""
 
 
@@ -182,9 +184,9 @@ class DiskDriver:
         if self._running is not None:
             self._running.space.limit(limit_bytes)
 
-    def close(self) -> None:
+    def close(self, *, clean: bool = True) -> None:
         if self._running is not None:
-            self._running.close()
+            self._running.close(clean=clean)
         else:
             self._folder.close()
 
@@ -225,14 +227,14 @@ class _Running:
         self.disk.kick()
         self.backlog.kick()
 
-    def close(self) -> None:
+    def close(self, *, clean: bool) -> None:
         """Close all of them. Idempotent. The threads that read and rewrite end first; then the log
         is closed."""
         self._closing = True
         self.space.close()
         self._rewriter.close()
         self.backlog.close()
-        self.disk.close()
+        self.disk.close(clean=clean)
 
     def _synced(self, position: int) -> None:
         if not self._closing:

@@ -93,14 +93,14 @@ class DiskPump:
         """Perform nothing any more: the process is gone."""
         self._stopped = True
 
-    def drain(self) -> bool:
-        """Stop cleanly: perform everything now, and the mark of a clean stop. Returns true if that
-        worked."""
+    def drain(self, *, clean: bool = True) -> bool:
+        """Perform everything now, and the mark of a clean stop unless the stop is not ``clean``.
+        Returns true if the stop is one."""
         if not self._full:
             self._run_all()
             self.kick()
             self._run_all()
-        if self._stopped or self._full:
+        if self._stopped or self._full or not clean:
             return False
         self._log.close()
         self.kick()

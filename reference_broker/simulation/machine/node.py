@@ -18,6 +18,7 @@ from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Fetched
+from reference_broker.core.work.budget import Budget
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.backlog_pump import BacklogPump
 from reference_broker.simulation.machine.disk_pump import DiskPump
@@ -33,6 +34,13 @@ matter."""
 
 DISK_RETRY_US = 1_000_000
 """Microseconds between two tries of a full disk."""
+
+NEXT_TURN_US = (1, 400)
+"""Microseconds until the next turn, while work is left over: batches are synced and ticks are due
+in between, other clients' requests come, and the process may be killed."""
+
+TURNS_OF_A_STOP = (100_000, 100_000, 3)
+"""Turns that a stop may have for the work that is left over: enough for all of it, or too few."""
 
 USER = "guest"
 
@@ -90,6 +98,8 @@ class Node:
         self.full = False
         self._alive = True
         self._clock = clock
+        self._random = random
+        self._next_turn_armed = False
         self._wiretap = wiretap
         self._failed = failed
         self._sockets: dict[int, _Socket] = {}
@@ -107,6 +117,7 @@ class Node:
             window=MemoryWindow(plan.window_bytes),
             version="simulated",
             secret=random.randbytes(32),
+            budget=Budget(plan.turn_units),
         )
         self.broker.begin(*clock.now())
         restore(self.broker, recovered)
@@ -219,18 +230,28 @@ class Node:
             socket.link.broker_gone()
 
     def stop(self) -> bool:
-        """Stop on purpose: close every connection, write what is pending. Returns true if that
-        worked."""
+        """Stop on purpose: close every connection, give back what they held as far as there is time
+        for it, write what is pending. Returns true if that was all."""
         self.broker.close("shutdown", *self._clock.now())
         self._turn()
+        self._complete_work()
         self._rewriter.stop()
         self._backlog.stop()
-        clean = self._pump.drain()
+        clean = self._pump.drain(clean=not self.broker.has_work)
         self._alive = False
         for socket in self._sockets.values():
             socket.link.to_broker.close()
             socket.link.to_client.finish()
         return clean
+
+    def _complete_work(self) -> None:
+        if not self.broker.has_work:
+            return
+        turns = self._random.choice(TURNS_OF_A_STOP)
+        while self.broker.has_work and turns:
+            turns -= 1
+            self.broker.go_on(*self._clock.now())
+            self._turn()
 
     # The turn's end
 
@@ -250,6 +271,17 @@ class Node:
         alarm = Alarm.MEMORY in self.broker.alarms.on
         self._counts["memory alarms"] += alarm and not self._memory_alarm
         self._memory_alarm = alarm
+        self.broker.budget.refill()
+        if self.broker.has_work and not self._next_turn_armed:
+            self._next_turn_armed = True
+            self._clock.after(self._random.randint(*NEXT_TURN_US), self._go_on)
+
+    def _go_on(self) -> None:
+        self._next_turn_armed = False
+        if self._alive and self.broker.has_work:
+            self._counts["turns of work left over"] += 1
+            self.broker.go_on(*self._clock.now())
+            self._turn()
 
     def _flush(self, socket: _Socket) -> None:
         connection = socket.connection

@@ -16,6 +16,7 @@ from mqkit.wire.methods import (
     QueueDeclare,
 )
 from reference_broker.core.base.limits import MIB
+from reference_broker.core.work.budget import UNLIMITED_UNITS
 
 FANOUT = "fan"
 
@@ -145,6 +146,8 @@ class BrokerPlan:
     """The memory watermark: messages that are not in the log go to pages from half of it on."""
     vhosts: tuple[str, ...] = ()
     """Virtual hosts beside the default one."""
+    turn_units: int = UNLIMITED_UNITS
+    """Units of work in one turn of the loop."""
 
 
 @dataclass(frozen=True, slots=True)

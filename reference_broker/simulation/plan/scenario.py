@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from reference_broker.core.base.limits import MIB
+from reference_broker.core.work.budget import TURN_UNITS, UNLIMITED_UNITS
 from reference_broker.simulation.plan.feature_names import FEATURE_NAMES, vhost_of
 from reference_broker.simulation.plan.plans import (
     BrokerPlan,
@@ -22,6 +23,12 @@ DURATION_US = 60_000_000
 
 BIT_ROT_CHANCE = 0.25
 """Share of the seeds that have a bit flipped."""
+
+TINY_TURN_CHANCE = 0.25
+"""Share of the seeds in which a turn is over after a few messages."""
+
+TINY_TURN_UNITS = (1, 1, 2, 5, 12, 50)
+"""Units of such a turn. The clients ask for little: with more, nothing is left over."""
 
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
@@ -50,7 +57,7 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         duration_us=duration_us,
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
-    scenario = with_runs(scenario)
+    scenario = with_turns(with_runs(scenario))
     # Where a bit is flipped there are no features: what it damages may be what they count on.
     return scenario if scenario.bit_rot else with_features(scenario, _features(seed))
 
@@ -66,6 +73,15 @@ def with_runs(scenario: Scenario, chances: Sequence[float] = _RUN_CHANCES) -> Sc
     random = Random(f"runs/{scenario.seed}")
     clients = [replace(client, run_chance=random.choice(chances)) for client in scenario.clients]
     return replace(scenario, clients=tuple(clients))
+
+
+def with_turns(scenario: Scenario, units: Sequence[int] = ()) -> Scenario:
+    """The scenario with a broker whose turns have one of ``units``; without any, as the seed has
+    it: few in :data:`TINY_TURN_CHANCE` of all, and otherwise a real turn's or no end of them."""
+    random = Random(f"turns/{scenario.seed}")
+    tiny = random.random() < TINY_TURN_CHANCE
+    drawn = random.choice(units or (TINY_TURN_UNITS if tiny else (TURN_UNITS, UNLIMITED_UNITS)))
+    return replace(scenario, broker=replace(scenario.broker, turn_units=drawn))
 
 
 def _features(seed: int) -> list[str]:

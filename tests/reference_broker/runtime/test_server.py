@@ -21,6 +21,7 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.connection import control_frames
 from reference_broker.errors import DataDirectoryLocked
+from reference_broker.runtime import server as server_module
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.disk import data_folder
 from reference_broker.runtime.net.listening_sockets import LOCALHOST
@@ -214,6 +215,33 @@ def test_messages_and_definitions_survive_a_restart(tmp_path: Path) -> None:
     assert bodies == [b"1", b"2", b"3", None]
     connection.close()
     second.stop()
+
+
+@pytest.mark.parametrize("seconds", [0.0, server_module.LEFT_OVER_S])
+def test_what_clients_held_at_a_stop_is_redelivered_though_its_return_takes_turns(
+    tmp_path: Path, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "LEFT_OVER_S", seconds)
+    monkeypatch.setattr(server_module, "CLOSE_TIMEOUT_S", 0.0)
+    running = ServerThread(config(tmp_path))
+    running.server.broker.budget.units = 1
+    parameters = pika.ConnectionParameters("127.0.0.1", running.server.amqp_port)
+    channel = pika.BlockingConnection(parameters).channel()
+    channel.queue_declare("q", durable=True)
+    channel.confirm_delivery()
+    for number in range(200):
+        channel.basic_publish("", "q", b"%d" % number, PERSISTENT)
+    while channel.basic_get("q")[0] is not None:
+        pass
+    running.stop()
+
+    running = ServerThread(config(tmp_path))
+    parameters = pika.ConnectionParameters("127.0.0.1", running.server.amqp_port)
+    channel = pika.BlockingConnection(parameters).channel()
+    got = [channel.basic_get("q", auto_ack=True) for _ in range(200)]
+    assert [body for _, _, body in got] == [b"%d" % number for number in range(200)]
+    assert all(method.redelivered for method, _, _ in got)
+    running.stop()
 
 
 def test_a_message_expires_after_a_restart_though_nobody_touches_its_queue(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ confirmed in a virtual host that stays is there."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from mqkit.wire.methods import ExchangeDeclare, Method, QueueBind, QueueDeclare
 from reference_broker.core.broker import Broker
 from reference_broker.errors import ReplyCode
@@ -23,6 +25,7 @@ class VHosts(Feature):
 
     def __init__(self, *given: object) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
+        self._deleting = False
         self._deleted_at: int | None = None
         """The log's tail after a deletion of which it isn't known yet that it is on disk."""
         self._doomed: set[int] = set()
@@ -48,13 +51,20 @@ class VHosts(Feature):
 
     def administer(self, broker: Broker) -> None:
         self.looked_at(broker)
-        if self._deleted_at is None and self.random.random() < _DELETION_CHANCE:
-            broker.delete_vhost(self.vhost)
+        deleting = self._deleting or self._deleted_at is not None
+        if not deleting and self.random.random() < _DELETION_CHANCE:
+            self._deleting = True
             self._doomed = set(self.ledger.posts)
-            self._deleted_ms = self.clock.wall_ms()
-            self._deleted_at = broker.journal.tail
-            broker.add_vhost(self.vhost)
-            broker.access.allow_everything(USER, self.vhost)
+            broker.delete_vhost(self.vhost, partial(self._is_gone, broker))
+
+    def _is_gone(self, broker: Broker) -> None:
+        """All is deleted; which may be in a later turn."""
+        self._deleting = False
+        self._doomed = set(self.ledger.posts)
+        self._deleted_ms = self.clock.wall_ms()
+        self._deleted_at = broker.journal.tail
+        broker.add_vhost(self.vhost)
+        broker.access.allow_everything(USER, self.vhost)
 
     def looked_at(self, broker: Broker) -> None:
         if self._deleted_at is not None and broker.journal.synced >= self._deleted_at:
@@ -62,6 +72,7 @@ class VHosts(Feature):
             self._deleted_at = None
 
     def started(self, broker: Broker) -> None:
+        self._deleting = False
         self._deleted_at = None
 
     def delivered(self, line: Line, taken: Taken) -> None:

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 from random import Random
 
-from mqkit.wire import PROTOCOL_HEADER, method_frame
+import pytest
+
+from mqkit.wire import PROTOCOL_HEADER, Properties, content_frames, method_frame
 from mqkit.wire.methods import (
+    BasicConsume,
+    BasicPublish,
     ChannelOpen,
     ConnectionOpen,
     ConnectionStartOk,
@@ -11,8 +15,10 @@ from mqkit.wire.methods import (
     QueueDeclare,
 )
 from reference_broker.core.base.limits import HANDSHAKE_S
+from reference_broker.core.work.budget import UNLIMITED_UNITS
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.machine import node
 from reference_broker.simulation.machine.network import Link, Stream
 from reference_broker.simulation.machine.node import SOCKET_BUFFER_BYTES, Node
 from reference_broker.simulation.plan.plans import BrokerPlan
@@ -24,7 +30,7 @@ SECOND_US = 1_000_000
 class Rig:
     """A broker and one link to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, units: int = UNLIMITED_UNITS) -> None:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
         log, recovered = open_log(self.disk, segment_bytes=4_096)
@@ -32,7 +38,7 @@ class Rig:
         self.node = Node(
             self.clock,
             Random(1),
-            BrokerPlan(4_096),
+            BrokerPlan(4_096, turn_units=units),
             self.disk,
             log,
             recovered,
@@ -41,16 +47,16 @@ class Rig:
         )
         self.received = b""
         self.ended = False
-        node, clock = self.node, self.clock
+        broker, clock = self.node, self.clock
         to_broker = Stream(
             clock,
             Random(2),
-            lambda data, _: node.receive(self.link, data),
-            lambda: node.receive_eof(self.link),
+            lambda data, _: broker.receive(self.link, data),
+            lambda: broker.receive_eof(self.link),
         )
         self.link = Link(1, to_broker, Stream(clock, Random(3), self._received, self._ended))
-        node.connect(self.link)
-        (self.connection,) = node.broker.connections.values()
+        broker.connect(self.link)
+        (self.connection,) = broker.broker.connections.values()
 
     def _failed(self) -> None:
         self.failures += 1
@@ -71,6 +77,16 @@ class Rig:
             (1, QueueDeclare("q", durable=True)),
         ):
             self.link.to_broker.send(method_frame(channel, method))
+        self.run()
+
+    def hold(self, count: int) -> None:
+        """Publish so many messages, and have the client hold all of them."""
+        frames = [
+            content_frames(1, BasicPublish("", "q"), Properties(delivery_mode=2), b"body", 4_096)
+            for _ in range(count)
+        ]
+        self.link.to_broker.send(b"".join(frames))
+        self.link.to_broker.send(method_frame(1, BasicConsume("q")))
         self.run()
 
     def run(self, seconds: float = 1) -> None:
@@ -139,3 +155,40 @@ def test_a_clean_stop_tells_the_clients_and_syncs_everything() -> None:
     _, recovered = open_log(rig.disk)
     assert recovered.clean
     assert recovered.definitions
+
+
+def test_work_that_is_left_over_goes_on_in_later_turns() -> None:
+    rig = Rig(units=1)
+    rig.log_in()
+    rig.hold(20)
+    (channel,) = rig.connection.channels.values()
+    assert len(channel.unacked) == 20
+    assert rig.node.counts["turns of work left over"] >= 20
+    assert not rig.node.broker.has_work
+
+
+def test_a_process_may_be_killed_between_two_turns() -> None:
+    rig = Rig(units=1)
+    rig.log_in()
+    rig.hold(20)
+    rig.node.receive_eof(rig.link)
+    assert rig.node.broker.has_work
+    rig.node.crash()
+    operations = rig.disk.operations
+    rig.run()
+    assert rig.node.broker.has_work
+    assert rig.disk.operations == operations
+
+
+@pytest.mark.parametrize(("turns", "clean"), [(1, False), (1_000, True)])
+def test_a_stop_with_work_left_over_is_not_a_clean_one(
+    turns: int, clean: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages that clients hold are not back in their queues yet, so that nobody would know that
+    they were handed out before."""
+    rig = Rig(units=1)
+    rig.log_in()
+    rig.hold(20)
+    monkeypatch.setattr(node, "TURNS_OF_A_STOP", (turns,))
+    assert rig.node.stop() == clean
+    assert open_log(rig.disk)[1].clean == clean

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from reference_broker.simulation.plan.scenario import draw
+from reference_broker.core.work.budget import TURN_UNITS, UNLIMITED_UNITS
+from reference_broker.simulation.plan.scenario import TINY_TURN_UNITS, draw, with_turns
 
 SCENARIOS = [draw(seed) for seed in range(200)]
 
@@ -55,6 +56,18 @@ def test_there_is_always_a_queue_to_probe_the_log_with() -> None:
         (queue,) = (each for each in scenario.queues if each.name == scenario.probe[1])
         assert queue.durable
         assert queue.max_length is None
+
+
+def test_a_quarter_of_the_seeds_has_tiny_turns() -> None:
+    units = Counter(scenario.broker.turn_units for scenario in SCENARIOS)
+    print(units)
+    assert units.keys() == {*TINY_TURN_UNITS, TURN_UNITS, UNLIMITED_UNITS}
+    tiny = sum(units[each] for each in set(TINY_TURN_UNITS))
+    assert 40 <= tiny <= 60
+
+
+def test_turns_can_be_chosen() -> None:
+    assert with_turns(SCENARIOS[0], (7,)).broker.turn_units == 7
 
 
 def test_seeds_differ_in_what_matters() -> None:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.rotation import ConsumerRotation
     from reference_broker.core.queue.weighted_ring import Ring
 
+DELIVERIES_PER_UNIT = 2
+"""Deliveries that cost as much as one message that comes in: in runs they are four."""
+
 WOKEN_PER_UNIT = 4
 """Consumers that take turns again cost 0.5 us each."""
 
@@ -48,7 +51,7 @@ def _serve(queue: Queue, rotation: ConsumerRotation, ring: Ring) -> bool:
     index, levels, expiry = queue.index, queue.levels, queue.expiry
     take_content, leases = queue.contents.pop, queue.leases
     start = number = queue.lease_number
-    end = number + queue.env.budget.left
+    end = number + queue.env.budget.left * DELIVERIES_PER_UNIT
     redeliveries = automatic = rested = 0
     many = len(ring) > 1
     firehose = queue.env.firehose
@@ -97,7 +100,7 @@ def _serve(queue: Queue, rotation: ConsumerRotation, ring: Ring) -> bool:
             automatic += 1
         if many:
             ring.move_to_end(consumer)
-    queue.env.budget.left -= number - start + rested
+    queue.env.budget.left -= (number - start + rested + 1) // DELIVERIES_PER_UNIT
     queue.note_delivered(number, automatic, redeliveries)
     if firehose is not None:
         firehose.delivered(traced)

@@ -28,6 +28,7 @@ from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.core.queue.rest import settle_down, until_rest
+from reference_broker.core.work.budget import FAN_OUT_UNITS
 from reference_broker.core.work.until import NotYet
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def enqueue(
     """
     if len(queues) != 1:
         require_rest(queues)
-        env.budget.left -= len(queues)
+        env.budget.left -= FAN_OUT_UNITS * len(queues)
         taking = those_that_take(queues, content)
         store(taking, content, facts, env)
         return len(taking) == len(queues)

@@ -18,6 +18,7 @@ from reference_broker.core.queue.fan_out import (
     portion_of,
 )
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.rest import until_rest
 from reference_broker.core.work.until import NotYet
 from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -172,7 +173,7 @@ def test_the_steps_of_a_publish_wait_for_the_next_turn_and_for_queues() -> None:
 
     assert next(steps) is None
     host.budget.refill()
-    assert next(steps) is queues[5].until_rest()
+    assert next(steps) is until_rest(queues[5])
     queues[5].end_return()
     come_to_rest(host)
     assert next(steps, "ended") == "ended"

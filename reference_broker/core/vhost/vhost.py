@@ -63,7 +63,7 @@ from reference_broker.core.vhost.queue_declaration import (
     new_queue,
     require_access,
 )
-from reference_broker.core.vhost.queue_deletion import deletion
+from reference_broker.core.vhost.queue_deletion import UnusedQueues, deletion
 from reference_broker.core.vhost.topology import Topology, restore_vhost
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.traffic import VHostTraffic
@@ -124,6 +124,7 @@ class VHost:
         self._ids = ids
         self._router = Router(self.exchanges, self.queues, self.budget)
         self._exclusive = ExclusiveQueues()
+        self._unused = UnusedQueues(self._deletion, self.queues, self.work, self.budget, name)
         self._dirty = DirtyQueues(self.budget, touched, name)
         # Not methods of this class: marking is on the path of every message.
         self.mark_dirty = self._dirty.mark
@@ -364,11 +365,12 @@ class VHost:
         return queue
 
     def _there(self, name: str) -> Queue | None:
-        """The queue of that name. Raises :exc:`NotYet` for one of a connection that has ended,
-        which is about to go."""
+        """The queue of that name. Raises :exc:`NotYet` for one that is about to go: of a connection
+        that has ended, or unused."""
         queue = self.queues.get(name)
         if queue is not None:
             self._exclusive.require_unended(queue)
+            self._unused.require_gone(queue)
         return queue
 
     def release_exclusive(self, owner: object) -> Steps:
@@ -519,11 +521,11 @@ class VHost:
 
     def queue_expired(self, queue: Queue) -> None:
         """Delete a queue whose ``x-expires`` ran out."""
-        self._drop_queue(queue)
+        self._unused.add(queue)
 
     def queue_unused(self, queue: Queue) -> None:
         """Delete an auto-delete queue: its last consumer is gone."""
-        self._drop_queue(queue)
+        self._unused.add(queue)
 
     # Recovery
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.work.task import Steps, Task, begun_with, raise_error
+from reference_broker.core.work.task import Steps, Task, begun_with, followed_by, raise_error
 from reference_broker.core.work.until import Until
 
 
@@ -85,3 +85,17 @@ def test_steps_of_which_the_first_was_taken_already() -> None:
     first = next(begun)
     assert list(begun_with(first, begun)) == [until, None]
     assert done == [1, 2], "none was taken twice"
+
+
+def test_steps_that_something_follows() -> None:
+    done: list[int] = []
+
+    def steps() -> Steps:
+        done.append(1)
+        yield None
+
+    followed = followed_by(steps(), lambda: done.append(2))
+    assert next(followed) is None
+    assert done == [1]
+    assert next(followed, "ended") == "ended"
+    assert done == [1, 2]

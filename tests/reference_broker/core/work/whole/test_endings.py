@@ -179,7 +179,6 @@ def test_the_deletion_of_a_virtual_host_with_many_queues(played: Played) -> None
     assert "v" not in tenants.lone.broker.vhosts
 
 
-@pytest.mark.xfail(strict=True, reason="all of them are taken out in the turn of one tick")
 def test_many_queues_that_expire_at_once(played: Played) -> None:
     def arrange(tenants: TwoTenants) -> Action:
         for number in range(500):

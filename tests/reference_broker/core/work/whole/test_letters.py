@@ -194,7 +194,7 @@ def test_a_fork_never_holds_more_than_its_levels_do(forking: TwoTenants) -> None
     for _ in range(100):
         assert not forking.turn(), "it takes hundreds of turns"
         most = max(most, messages(forking))
-    assert LEVELS <= most <= 2 * LEVELS
+    assert LEVELS - 2 <= most <= 2 * LEVELS
     assert forking.longest_wait <= 2
 
 

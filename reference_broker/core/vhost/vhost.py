@@ -401,7 +401,9 @@ class VHost:
     def _release(self, owner: object) -> Steps:
         while (owned := self._exclusive.get(owner)) is not None:
             queue = next(iter(owned.values()))
-            queue.settle_down()  # what is overdue is dead before
+            if not (queue.settle_down() or queue.is_kept_busy()):  # what is overdue is dead before
+                yield None
+                continue
             self.budget.left -= DECLARATION_UNITS
             yield from self._deletion(queue)
             if self.budget.left <= 0:

@@ -15,6 +15,7 @@ from mqkit.wire.methods import (
     QueueDeclare,
     TxSelect,
 )
+from reference_broker.core.work.budget import UNLIMITED_UNITS
 from reference_broker.testing.lone_broker import LoneBroker
 
 MESSAGES = 20
@@ -42,3 +43,19 @@ def test_a_channel_and_its_connection_may_end_one_within_the_other(
     vhost = lone.broker.vhosts["/"]
     assert list(vhost.queues) == ["q"]
     assert (vhost.queues["q"].ready, vhost.queues["q"].unacked) == (MESSAGES // 2, 0)
+
+
+@pytest.mark.parametrize("units", [1, 7, UNLIMITED_UNITS])
+def test_what_is_overdue_in_an_exclusive_queue_is_dead_before_the_queue_goes(units: int) -> None:
+    lone = LoneBroker(units=units)
+    client = lone.client()
+    dead = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}
+    arguments = {"x-message-ttl": 1_000, **dead}
+    client.send(1, QueueDeclare("dead"), QueueDeclare("q", exclusive=True, arguments=arguments))
+    for _ in range(MESSAGES):
+        client.publish("q")
+        client.send(1, BasicGet("q"))
+    lone.pass_time(2)
+    client.send(0, ConnectionClose(200))
+    queues = lone.broker.vhosts["/"].queues
+    assert {name: queue.ready for name, queue in queues.items()} == {"dead": MESSAGES}

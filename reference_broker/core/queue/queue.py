@@ -240,8 +240,11 @@ class Queue:
                 self.backlog.read_ahead()
         if self.expiry.watching and not self.expiry.drop_due():
             return False
-        if self.length_limit is not None and not self.length_limit.enforce(self):
-            return False
+        if self.length_limit is not None and self.length_limit.pushes_out(self):
+            if not self.length_limit.enforce(self):
+                return False
+            if self.expiry.watching and not self.expiry.drop_due():  # of the head that is left
+                return False
         if self.delivery_counts and not self.unacked and not self.ready:
             self.delivery_counts.clear()
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from reference_broker.core.queue.rest import settle_down
+from reference_broker.core.queue.rest import is_kept_busy, settle_down
 from reference_broker.core.work.budget import DECLARATION_UNITS
 from reference_broker.core.work.until import NotYet, Until
 
@@ -56,7 +56,9 @@ class ExclusiveQueues:
     def _delete_all(self, owner: object, delete: Callable[[Queue], Steps]) -> Steps:
         while owned := self._owned.get(owner):
             queue = next(iter(owned.values()))
-            settle_down(queue)  # what is overdue is dead before
+            if not (settle_down(queue) or is_kept_busy(queue)):  # what is overdue is dead before
+                yield None
+                continue
             budget = queue.env.budget
             budget.left -= DECLARATION_UNITS
             yield from delete(queue)

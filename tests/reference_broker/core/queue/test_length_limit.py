@@ -169,3 +169,15 @@ def test_one_that_finds_no_room_at_all_dies_of_the_limit(host: QueueHost) -> Non
     queue = host.declare("q", max_length=0)
     host.publish(queue, b"a", b"b", header=NOW_OR_NEVER)
     assert (queue.expired, queue.dropped) == (0, 2)
+
+
+def test_the_head_that_a_limit_leaves_expires_in_its_time(host: QueueHost) -> None:
+    """The message that was dropped had the later time, and the deadline was for it."""
+    dead = host.declare("dead")
+    queue = host.declare("q", max_length=1, dead_letter_exchange="", dead_letter_routing_key="dead")
+    for expiration in ("5000", "60"):
+        header = encode_header(1, Properties(delivery_mode=2, expiration=expiration))
+        host.publish(queue, b"b", header=header)
+    assert (queue.ready, dead.ready) == (1, 1)
+    host.advance(61)
+    assert (queue.ready, dead.ready, queue.expired) == (0, 2, 1)

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from reference_broker.core.work.task import Steps
 
 PORTION_QUEUES = 500
-"""Queues of one portion of a small message, at most: about a millisecond."""
+"""Queues of one portion of a small message, at most: some 2 ms."""
 
 BODY_BYTES_PER_QUEUE = 64
 """Octets of a body for which a portion has one more queue: writing the body again would cost more
 than that queue does."""
 
-PORTION_QUEUES_MAX = 4_000
+PORTION_QUEUES_MAX = 2_000
 """Queues of any portion, at most: some 10 ms."""
 
 
@@ -75,7 +75,7 @@ class FanOut:
         while budget.left > 0:
             count = self._portion
             if len(self._content.body) <= BODY_BYTES_PER_QUEUE:
-                count = min(count, 1 + budget.left // FAN_OUT_UNITS)
+                count = min(count, -(-budget.left // FAN_OUT_UNITS))
             portion = [queue for queue in reversed(self._queues[-count:]) if not queue.deleted]
             if self._source is None:
                 require_rest(portion)

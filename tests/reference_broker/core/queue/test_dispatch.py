@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.queue.dispatch import hand_out
+from reference_broker.core.queue.dispatch import DELIVERIES_PER_UNIT, hand_out
 from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
 
 HEADER = encode_header(1, Properties())
@@ -130,8 +130,8 @@ def test_a_spent_budget_stops_between_two_deliveries_and_goes_on_there(host: Que
         served[queue.name] = [consumer.bodies for consumer in consumers]
         assert queue.ready == 40
         assert hand_out(queue), "nobody has capacity: that is no lack of budget"
-        # A delivery or a consumer that goes to rest is one unit.
-        assert turns == (1 if queue is whole else 66)
+        # A unit is two deliveries, or consumers that go to rest: 60 and 6, and a last look.
+        assert turns == (1 if queue is whole else 66 // DELIVERIES_PER_UNIT + 1)
     assert served["parts"] == served["whole"]
 
 
@@ -145,8 +145,8 @@ def test_a_run_may_cost_more_than_there_was(host: QueueHost) -> None:
     host.budget.refill()
     assert not hand_out(queue)
     given = len(consumer.bodies)
-    assert 10 <= given < 1_000
-    assert host.budget.left == 10 - given
+    assert 10 * DELIVERIES_PER_UNIT <= given < 1_000
+    assert host.budget.left == 10 - given // DELIVERIES_PER_UNIT
 
 
 def test_with_nothing_ready_a_spent_budget_is_enough(host: QueueHost) -> None:

@@ -19,6 +19,7 @@ from reference_broker.core.queue.fan_out import (
 )
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.rest import until_rest
+from reference_broker.core.work.budget import FAN_OUT_UNITS
 from reference_broker.core.work.until import NotYet
 from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -39,7 +40,7 @@ def reached(queues: list[Queue]) -> list[int]:
 
 
 def test_as_many_queues_a_turn_as_there_are_units_in_order() -> None:
-    host = QueueHost(units=4)
+    host = QueueHost(units=4 * FAN_OUT_UNITS)
     queues = declared(host, 10)
     message = fan_out(host, queues)
 
@@ -55,7 +56,7 @@ def test_as_many_queues_a_turn_as_there_are_units_in_order() -> None:
 
 
 def test_nothing_is_done_in_a_turn_that_is_spent() -> None:
-    host = QueueHost(units=4)
+    host = QueueHost(units=4 * FAN_OUT_UNITS)
     queues = declared(host, 10)
     host.budget.left = 0
     assert not fan_out(host, queues).advance()
@@ -64,7 +65,7 @@ def test_nothing_is_done_in_a_turn_that_is_spent() -> None:
 
 def test_each_portion_is_one_record_with_the_message_in_it() -> None:
     journal = RecordingJournal()
-    host = QueueHost(journal, units=4)
+    host = QueueHost(journal, units=4 * FAN_OUT_UNITS)
     queues = declared(host, 10)
     message = fan_out(host, queues)
     while not message.advance():
@@ -96,7 +97,7 @@ def test_a_portion_grows_with_the_body_up_to_a_bound(size: int, portion: int) ->
 
 def test_a_large_body_is_not_written_again_for_every_few_queues() -> None:
     journal = RecordingJournal()
-    host = QueueHost(journal, units=4)
+    host = QueueHost(journal, units=4 * FAN_OUT_UNITS)
     queues = declared(host, 30)
     assert fan_out(host, queues, b"x" * 100 * BODY_BYTES_PER_QUEUE).advance()
     positions = {content.position for queue in queues for content in queue.contents.values()}
@@ -104,7 +105,7 @@ def test_a_large_body_is_not_written_again_for_every_few_queues() -> None:
 
 
 def test_a_queue_that_is_deleted_before_its_portion_is_passed_over() -> None:
-    host = QueueHost(units=4)
+    host = QueueHost(units=4 * FAN_OUT_UNITS)
     queues = declared(host, 10)
     message = fan_out(host, queues)
     message.advance()
@@ -118,7 +119,7 @@ def test_a_queue_that_is_deleted_before_its_portion_is_passed_over() -> None:
 
 
 def test_one_that_refuses_is_told_of_and_the_others_have_it() -> None:
-    host = QueueHost(units=4)
+    host = QueueHost(units=4 * FAN_OUT_UNITS)
     full = host.declare("full", max_length=0, overflow="reject-publish")
     queues = [full, *declared(host, 9)]
     message = fan_out(host, queues)
@@ -147,7 +148,7 @@ def come_to_rest(host: QueueHost) -> None:
 
 
 def test_a_queue_that_is_not_at_rest_is_waited_for_with_the_place_kept() -> None:
-    host = QueueHost(units=4)
+    host = QueueHost(units=4 * FAN_OUT_UNITS)
     queues = [*declared(host, 5), returning(host)]
     message = fan_out(host, queues)
     message.advance()
@@ -167,7 +168,7 @@ def test_a_queue_that_is_not_at_rest_is_waited_for_with_the_place_kept() -> None
 
 
 def test_the_steps_of_a_publish_wait_for_the_next_turn_and_for_queues() -> None:
-    host = QueueHost(units=4)
+    host = QueueHost(units=4 * FAN_OUT_UNITS)
     queues = [*declared(host, 5), returning(host)]
     steps = all_of(fan_out(host, queues))
 
@@ -193,7 +194,7 @@ def dead(host: QueueHost) -> Death:
 
 def test_the_source_is_gone_with_the_last_portion_and_not_before() -> None:
     journal = RecordingJournal()
-    host = QueueHost(journal, units=4)
+    host = QueueHost(journal, units=4 * FAN_OUT_UNITS)
     queues = declared(host, 10)
     death = dead(host)
     host.budget.left = 4
@@ -210,7 +211,7 @@ def test_the_source_is_gone_with_the_last_portion_and_not_before() -> None:
 
 def test_a_source_whose_queue_was_deleted_meanwhile_does_no_harm() -> None:
     journal = RecordingJournal()
-    host = QueueHost(journal, units=4)
+    host = QueueHost(journal, units=4 * FAN_OUT_UNITS)
     queues = declared(host, 10)
     death = dead(host)
     host.budget.left = 4

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from mqkit.wire import Properties, encode_header
+from reference_broker.core.queue.dispatch import DELIVERIES_PER_UNIT
 from reference_broker.core.queue.rest import REST_S, is_kept_busy, require_rest, until_rest
 from reference_broker.core.work.until import NotYet
 from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now
@@ -28,7 +29,7 @@ def test_consumers_are_served_before_there_is_an_answer() -> None:
     consumers = [LoneConsumer(tag, credit=10) for tag in "ab"]  # one alone gets a run at once
     for consumer in consumers:
         queue.add_consumer(consumer)
-    host.budget.units = 8
+    host.budget.units = 8 // DELIVERIES_PER_UNIT
     host.budget.refill()
     for _ in range(2):
         with pytest.raises(NotYet):

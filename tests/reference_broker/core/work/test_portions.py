@@ -210,7 +210,10 @@ def test_steps_that_wait_are_not_listed_meanwhile() -> None:
 
 
 @pytest.mark.parametrize("add", [lambda rig: Piece(rig, "w", 5), lambda rig: Piece(rig, "v", 5)])
-def test_what_comes_while_others_go_on_has_its_turn(add: Callable[[Rig], Piece]) -> None:
+@pytest.mark.parametrize("others", [0, 1])
+def test_what_comes_while_others_go_on_has_its_turn(
+    add: Callable[[Rig], Piece], others: int
+) -> None:
     rig = Rig(4 * SLICE_UNITS)
 
     class Adding(Piece):
@@ -220,4 +223,19 @@ def test_what_comes_while_others_go_on_has_its_turn(add: Callable[[Rig], Piece])
             return super().advance()
 
     Adding(rig, "v", 1, slices=9)
-    assert 5 in [connection_id for _, connection_id in rig.turn()[:3]]
+    for number in range(others):
+        Piece(rig, "v", 2 + number, slices=9)
+    turns = [rig.turn(), rig.turn()]
+    # One that is alone has the whole turn, and who comes meanwhile is the first or second after it.
+    there = turns[0][:4] if others else turns[1][:2]
+    assert 5 in [connection_id for _, connection_id in there]
+
+
+def test_one_that_is_alone_goes_on_for_the_whole_turn() -> None:
+    rig = Rig(4 * SLICE_UNITS)
+    Piece(rig, "v", 1, slices=2)
+    rig.turn()
+    assert rig.given == [4 * SLICE_UNITS]
+    Piece(rig, "v", 2)
+    rig.turn()
+    assert rig.given[1] == SLICE_UNITS, "two share it"

@@ -22,11 +22,15 @@ from mqkit.wire.methods import (
     TxCommit,
     TxSelect,
 )
+from reference_broker.core.queue.fan_out import BODY_BYTES_PER_QUEUE, PORTION_QUEUES
+from reference_broker.core.work.budget import FAN_OUT_UNITS
 from reference_broker.testing.lone_broker import FRAME_MAX
 from reference_broker.testing.two_tenants import TwoTenants
 
 Action: TypeAlias = Callable[[], object]
 Played: TypeAlias = Callable[..., TwoTenants]
+
+BODY_BYTES = 20_000
 
 ROUTE_UNITS = 1_200
 """A route of 2,000 bindings, which is found in one step; later messages have it by then."""
@@ -79,9 +83,10 @@ def test_one_publish_to_a_fanout_of_many_queues(played: Played) -> None:
 def test_a_large_body_to_many_queues(played: Played) -> None:
     def arrange(tenants: TwoTenants) -> Action:
         fanout(tenants, 2_000)
-        return partial(tenants.busy.feed, publishes(1, "all", body=b"x" * 20_000))
+        return partial(tenants.busy.feed, publishes(1, "all", body=b"x" * BODY_BYTES))
 
-    played(arrange, 3, ROUTE_UNITS)
+    portion = PORTION_QUEUES + BODY_BYTES // BODY_BYTES_PER_QUEUE
+    played(arrange, 3, FAN_OUT_UNITS * portion)
 
 
 def test_a_commit_of_many_messages_to_a_fanout(played: Played) -> None:
@@ -220,7 +225,7 @@ def test_recover_of_many_again_and_again(played: Played) -> None:
         unacked(tenants, 1_000)
         return partial(tenants.busy.feed, methods(*[BasicRecover(True)] * 10))
 
-    played(arrange, 20)
+    played(arrange, 15)  # 1,000 come back, and of what goes out two are a unit
 
 
 def test_a_prefetch_that_wakes_many_consumers(played: Played) -> None:

@@ -212,7 +212,7 @@ def deleting() -> TwoTenants:
 
 
 def asked_while_it_goes(tenants: TwoTenants, data: bytes) -> tuple[list[Method], int]:
-    """What a client is told that asks while the queue is being deleted, and the turns until
+    """The answers to a client that asks while the queue is being deleted, and the turns until
     then."""
     other = tenants.lone.client()
     tenants.bound(UNITS)

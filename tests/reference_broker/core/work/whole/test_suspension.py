@@ -259,6 +259,7 @@ def test_ten_thousand_heartbeats_cost_their_own_connection_its_turn() -> None:
     tenants.bound(2_000)
     turns = tenants.play(partial(tenants.busy.feed, HEARTBEAT * 10_000))
 
-    assert turns >= 10_000 * HEARTBEAT_UNITS // 2_000
+    # A turn may be overdrawn by the last one.
+    assert turns >= 10_000 * HEARTBEAT_UNITS // (2_000 + HEARTBEAT_UNITS)
     assert tenants.longest_wait <= 1, "another connection's publish is handled in the next turn"
     assert tenants.lone.overdrawn <= HEARTBEAT_UNITS

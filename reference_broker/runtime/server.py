@@ -67,6 +67,9 @@ crash: every message may have been delivered before."""
 DISK_FULL_RETRY_S = 1.0
 """Seconds between two tries of a full disk."""
 
+LONG_TURN_INTERVAL_S = 60.0
+"""Seconds between two lines about long turns, at least."""
+
 LISTEN_BACKLOG = 1_024
 """Sockets that wait to be accepted: reconnects come in storms."""
 
@@ -104,7 +107,8 @@ class Server:
         self._refusals = PacedLog(_log.warning, time.monotonic)
         self._flush_scheduled = False
         self.turn = 0
-        self.turns = TurnMeter(PacedLog(_log.warning, time.monotonic).line)
+        long_turns = PacedLog(_log.warning, time.monotonic, LONG_TURN_INTERVAL_S)
+        self.turns = TurnMeter(long_turns.line)
         self._running = False
         """Started, and not stopped: it may be paused, and then nothing listens for AMQP."""
         self._stopped = False
@@ -114,7 +118,7 @@ class Server:
         self._admission = SocketAdmission(self._sockets)
         self._acceptor: Acceptor | None = None
         self._transports = Transports(self._protocol)
-        self._http_share = TurnShare()
+        self._http_share = TurnShare(partial(self.turns.input, "HTTP"), self._http_place_ended)
         self._http: HttpListener | None = None
         self._metrics: HttpListener | None = None
         self._sampling: asyncio.Task[None] | None = None
@@ -410,6 +414,10 @@ class Server:
             self.broker.go_on(*self.input("work that was left over"))
         except Exception:  # noqa: BLE001 - whatever it is, the others go on
             _log.exception("a request is given up for an error of the broker")
+
+    def _http_place_ended(self) -> None:
+        if not self._flush_scheduled:  # else that ends the turn
+            self.turns.end()
 
     def _tick(self) -> None:
         self.broker.tick(*self.input("a tick"))

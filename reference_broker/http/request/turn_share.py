@@ -27,15 +27,24 @@ decoded. Whoever does more takes another place for it."""
 _SCOPE_KEY = "mqkit.turns"
 
 
+def _nothing() -> None:
+    pass
+
+
 class TurnShare:
     """Gives places, one in each turn of the loop. Lanes have them in turns, so that nobody waits
     for all that another one asks for; within a lane first come is first served.
 
     For the event loop's thread. What waits is bounded by whoever asks: each socket and each request
-    waits for one place at a time.
+    waits for one place at a time. ``begins`` and ``ends`` are called around what is done in each
+    place, for whoever measures it.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, begins: Callable[[], object] = _nothing, ends: Callable[[], object] = _nothing
+    ) -> None:
+        self._begins = begins
+        self._ends = ends
         self._waiting: FairQueue[Callable[[], None]] = FairQueue()
         self._is_due = False
 
@@ -71,7 +80,11 @@ class TurnShare:
         give = self._waiting.pop()
         self._go_on()
         if give is not None:
+            # A callback of the next turn does what is done there; these are its neighbours.
+            loop = asyncio.get_running_loop()
+            loop.call_soon(self._begins)
             give()
+            loop.call_soon(self._ends)
 
 
 class Turns(NamedTuple):

@@ -98,6 +98,23 @@ async def test_a_step_that_raises_leaves_the_others_their_places() -> None:
     assert done == ["a mistake", "the next one"]
 
 
+async def test_a_place_is_measured_and_nothing_else() -> None:
+    diary: list[str] = []
+    share = TurnShare(partial(diary.append, "begins"), partial(diary.append, "ends"))
+
+    async def answer() -> None:
+        await share.turn("10.0.0.1")
+        diary.append("a portion")
+        await share.turn("10.0.0.1")
+        diary.append("another")
+
+    share.ask(partial(diary.append, "a step"), "10.0.0.2")
+    await answer()
+    await asyncio.sleep(0)
+    places = ["a step", "a portion", "another"]
+    assert diary == [each for place in places for each in ("begins", place, "ends")]
+
+
 async def test_a_request_takes_places_of_its_share() -> None:
     share = TurnShare()
     scope = {"type": "http"}

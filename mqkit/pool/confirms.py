@@ -117,6 +117,16 @@ class ConfirmLedger(Generic[Owner]):
 
     def ack(self, delivery_tag: int, *, multiple: bool = False) -> list[Settled[Owner]]:
         """``basic.ack``. A publish that was returned before is ``Rejected(UNROUTABLE)``."""
+        runs = self._runs
+        if runs and not multiple and not self._returns:
+            run = runs[0]
+            if run.lowest == delivery_tag and run.end == delivery_tag + 1:
+                # All of the oldest run, as with one message in flight: on the way of a lone
+                # publisher each call counts.
+                runs.popleft()
+                self._in_flight -= 1
+                at = delivery_tag - run.first
+                return [(run.owner, run.position + at, run.confirmed[at : at + 1])]
         return [
             run.settled(lowest, self._acked(run, lowest, end))
             for run, lowest, end in self._take(delivery_tag, multiple)

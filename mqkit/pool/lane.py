@@ -79,7 +79,8 @@ class Lane:
         self._backoff = Backoff(RETRY_FIRST_S, RETRY_MAX_S)
         self._queue: deque[Job] = deque()
         self._again: deque[Job] = deque()
-        self._load = 0
+        self.load = 0
+        """The number of messages queued or in flight."""
         self._in_flight = 0
         self._solo = False
         self._held: _Held | None = None
@@ -87,11 +88,6 @@ class Lane:
         """The number of messages that were written together last."""
         self._wake = asyncio.Event()
         self._failure: BaseException | None = None
-
-    @property
-    def load(self) -> int:
-        """The number of messages queued or in flight."""
-        return self._load
 
     def put_single(self, single: Single, *, alone: bool) -> None:
         """Publish one message, after what is queued. It hears of its outcome.
@@ -111,7 +107,7 @@ class Lane:
             and held.direct.can_publish_now
             and self._gate.is_writable
         ):
-            self._load += 1
+            self.load += 1
             self._in_flight += 1
             single.written = True
             held.direct.publish_now(single.message, partial(self._settled, held, (single,)))
@@ -122,7 +118,7 @@ class Lane:
         """Publish these, after what is queued. Each job hears of its outcomes."""
         for job in jobs:
             self._queue.append(job)
-            self._load += job.count
+            self.load += job.count
         if self._failure is not None:
             self._fail_queued(self._failure)
         self._wake.set()
@@ -177,7 +173,7 @@ class Lane:
             job = source[0]
             if job.done.done():
                 source.popleft()
-                self._load -= job.count
+                self.load -= job.count
                 continue
             if job.alone:
                 if jobs or self._in_flight:
@@ -223,7 +219,7 @@ class Lane:
             self._wake.set()
 
     def _settle(self, job: Job, position: int, outcomes: Sequence[Outcome]) -> None:
-        self._load -= len(outcomes)
+        self.load -= len(outcomes)
         job.settle(position, outcomes)
 
     def _settle_doubtful(
@@ -258,7 +254,7 @@ class Lane:
         for queue in (self._again, self._queue):
             while queue:
                 job = queue.popleft()
-                self._load -= job.count
+                self.load -= job.count
                 job.fail(error)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.errors import Closed
@@ -26,6 +27,8 @@ from mqkit.pool.single import Single
 DEADLINE_S = 30.0
 LANES = 2
 WINDOW = 1000
+
+_load = attrgetter("load")
 
 
 class Publisher:
@@ -153,10 +156,6 @@ class Publisher:
             f"{len(message.body)} bytes; the limit is {self._max_message_bytes} (max_message_bytes)"
         )
         return Rejected(RejectReason.TOO_LARGE, detail, message.properties.message_id)
-
-
-def _load(lane: Lane) -> int:
-    return lane.load
 
 
 def _identified(message: Message) -> Message:

@@ -373,6 +373,8 @@ class Broker:
     def _dispatch(self) -> None:
         """Have the queues that were touched hand out messages; those that the turn has no time for
         go on in the next one."""
+        if self._touched:
+            self.budget.release_reserve()
         while self._touched:
             dirty = self._touched.pop()
             if not dirty.advance():

@@ -34,6 +34,7 @@ from mqkit.wire.methods import (
     Method,
 )
 from reference_broker.core.access.mechanisms import DEFAULT_MECHANISMS
+from reference_broker.core.access.permission import Permission
 from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
@@ -73,7 +74,8 @@ class LoneBroker:
     ``broker`` is the real one: look inside, or change it within an input. ``journal`` is a
     :class:`MemoryJournal` unless one is given; ``now_s`` and ``wall_ms`` are the clock. A turn has
     as many ``units`` of work as you say; what a client sends, and time that passes, has as many
-    turns as it takes.
+    turns as it takes. To look between two turns, :meth:`LoneClient.feed` and then :meth:`turn`.
+    ``overdrawn`` is the most units that a turn has taken beyond its own.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class LoneBroker:
         )
         self.now_s = 1_000.0
         self.wall_ms = 1_700_000_000_000
+        self.overdrawn = 0
 
     def socket(self, host: str = "127.0.0.1", tls: TlsSession | None = None) -> LoneClient:
         """A client that has connected from ``host`` and sent nothing. Raises
@@ -114,15 +117,16 @@ class LoneBroker:
         heartbeat_s: int = 0,
         frame_max: int = FRAME_MAX,
         channel_max: int = 2047,
+        vhost: str = "/",
     ) -> LoneClient:
-        """A client that is logged in as ``guest`` to ``/``, with channels open, and nothing left to
-        read. A heartbeat of 0 is none."""
+        """A client that is logged in as ``guest`` to ``vhost``, with channels open, and nothing
+        left to read. A heartbeat of 0 is none."""
         client = self.socket()
         client.send_bytes(PROTOCOL_HEADER)
         properties = {"capabilities": CAPABILITIES if capabilities is None else capabilities}
         client.send(0, ConnectionStartOk(properties, "PLAIN", b"\x00guest\x00guest"))
         client.send(0, ConnectionTuneOk(channel_max, frame_max, heartbeat_s))
-        client.send(0, ConnectionOpen("/"))
+        client.send(0, ConnectionOpen(vhost))
         for number in channels:
             client.send(number, ChannelOpen())
         client.received()
@@ -133,6 +137,7 @@ class LoneBroker:
         self.broker.budget.refill()
         if self.broker.has_work:
             self.broker.go_on(self.now_s, self.wall_ms)
+        self.note_units()
         return not self.broker.has_work
 
     def complete(self) -> int:
@@ -141,6 +146,15 @@ class LoneBroker:
         while not self.turn():
             turns += 1
         return turns
+
+    def note_units(self) -> None:
+        """Note how far this turn has gone beyond its units."""
+        self.overdrawn = max(self.overdrawn, -self.broker.budget.left)
+
+    def add_vhost(self, name: str) -> None:
+        """Make another virtual host, in which ``guest`` may do everything."""
+        self.broker.add_vhost(name)
+        self.broker.access.set_permission("guest", name, Permission.of(".*", ".*", ".*"))
 
     def sync(self) -> None:
         """Report everything in the journal as synced, so that confirms leave. Idempotent."""
@@ -176,9 +190,14 @@ class LoneClient:
         self._parser = FrameParser(frame_max=1 << 24)
         self._assemblers: dict[int, ContentAssembler] = {}
 
+    def feed(self, data: bytes) -> None:
+        """Send bytes, of which the broker handles what this turn has time for."""
+        self.connection.receive_data(data, self._lone.now_s, self._lone.wall_ms)
+        self._lone.note_units()
+
     def send_bytes(self, data: bytes) -> None:
         """Send bytes, which may be anything at all."""
-        self.connection.receive_data(data, self._lone.now_s, self._lone.wall_ms)
+        self.feed(data)
         self._lone.complete()
 
     def send(self, channel: int, *methods: Method) -> None:

@@ -30,6 +30,7 @@ from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purge, remove_everything
+from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.vhost.firehose import Firehose
 from reference_broker.core.work.budget import UNLIMITED_UNITS, Budget
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -215,7 +216,7 @@ class QueueHost:
 
 def purge_now(queue: Queue) -> int:
     """Purge a queue, however many turns that takes; returns how many messages it had."""
-    queue.require_rest()
+    require_rest(queue)
     steps = purge(queue)
     while True:
         try:

@@ -265,8 +265,6 @@ class NativeChannel:
         elif self._content is not None:
             text = f"{method.NAME} in the middle of a content"
             raise WireError(ReplyCode.UNEXPECTED_FRAME, text, method.CLASS_ID, method.METHOD_ID)
-        elif isinstance(method, methods.BasicAck):
-            self._settle(self._ledger.ack(method.delivery_tag, multiple=method.multiple))
         elif isinstance(method, _CONTENT_METHODS):
             self._content = Content(method)
         elif isinstance(method, methods.BasicNack):
@@ -277,6 +275,13 @@ class NativeChannel:
             self._replies.answer(type(method), method)
             if isinstance(method, methods.BasicGetEmpty):
                 self._no_ack_gets.popleft()
+
+    def receive_ack(self, tag: int, *, multiple: bool) -> None:
+        """As :meth:`receive_method` with a ``basic.ack``, without making one."""
+        if self.state is ChannelState.OPEN and self._content is None:
+            self._settle(self._ledger.ack(tag, multiple=multiple))
+        else:
+            self.receive_method(methods.BasicAck(tag, multiple))
 
     def receive_header(self, payload: bytes) -> None:
         """Raises :exc:`WireError`."""

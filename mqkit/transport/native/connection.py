@@ -46,6 +46,12 @@ from mqkit.wire.methods import Method
 
 _LOG = logging.getLogger(__name__)
 
+_ACK_OCTETS = 13
+_ACK_IDS = method_frame(0, methods.BasicAck())[FRAME_HEADER_SIZE : FRAME_HEADER_SIZE + 4]
+_ACK_TAG, _ACK_BITS, _MULTIPLE = slice(4, 12), 12, 1
+"""The payload of a ``basic.ack``, which is read by hand: it is most of what a broker tells a
+publisher."""
+
 _METHOD, _HEADER, _BODY = int(FrameType.METHOD), int(FrameType.HEADER), int(FrameType.BODY)
 _HANDSHAKE = (ConnectionState.STARTING, ConnectionState.TUNING, ConnectionState.OPENING)
 
@@ -271,7 +277,11 @@ class NativeConnection:
         if channel is None:
             raise WireError(ReplyCode.CHANNEL_ERROR, f"a frame on channel {number}, not open")
         if kind == _METHOD:
-            channel.receive_method(decode_method(payload))
+            if len(payload) == _ACK_OCTETS and payload.startswith(_ACK_IDS):
+                tag, bits = int.from_bytes(payload[_ACK_TAG], "big"), payload[_ACK_BITS]
+                channel.receive_ack(tag, multiple=bits & _MULTIPLE != 0)
+            else:
+                channel.receive_method(decode_method(payload))
         elif kind == _HEADER:
             channel.receive_header(payload)
         elif kind == _BODY:

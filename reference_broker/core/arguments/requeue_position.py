@@ -7,7 +7,7 @@
     x-requeue-delay            not before so many ms have passed, with ``back`` only
 
 Arguments of queue.declare, and of basic.consume for what that consumer gives back. One that goes
-anywhere but to its original place is moved (:mod:`requeue_move`).
+anywhere but to its original place is moved (:mod:`returns`).
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from itertools import groupby, islice
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.queue.runs import ack_leases
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import ChannelException, ReplyCode
@@ -209,10 +210,16 @@ def requeue_all(channel: Channel, leases: list[Lease]) -> Steps:
     (rabbit_channel:foreach_per_queue). A prefetch of the whole channel has room after all of them.
     """
     lots: dict[tuple[bytes, bytes, int], list[Lease]] = {}
-    for lease in leases:
-        # A queue may have been deleted, and another one have its name.
-        key = (lease.queue.name.encode(), _consumer_tag(lease), lease.queue.id)
-        lots.setdefault(key, []).append(lease)
+    budget = channel.broker.budget
+    for start in range(0, len(leases), TAKEN_AT_ONCE):
+        some = leases[start : start + TAKEN_AT_ONCE]
+        for lease in some:
+            # A queue may have been deleted, and another one have its name.
+            key = (lease.queue.name.encode(), _consumer_tag(lease), lease.queue.id)
+            lots.setdefault(key, []).append(lease)
+        budget.left -= len(some) // TAKEN_PER_UNIT
+        if budget.left <= 0:
+            yield None
     for _, lot in sorted(lots.items()):
         if not channel.global_prefetch:
             note_settled(lot)
@@ -247,7 +254,7 @@ def hand_out(queue: Queue) -> Steps:
     """Have the consumers of ``queue`` get what they can take."""
     while True:
         try:
-            queue.require_rest()
+            require_rest(queue)
         except NotYet as busy:
             yield busy.until
         else:

@@ -23,7 +23,7 @@ from reference_broker.core.exchange.deduplication_window import DeduplicationWin
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.message.message_headers import MessageHeaders
 from reference_broker.core.queue.enqueue import require_rest
-from reference_broker.core.queue.fan_out import FanOut, all_of
+from reference_broker.core.queue.fan_out import FanOut, all_of, is_too_many
 from reference_broker.core.vhost.sender_selected import behind_windows
 from reference_broker.core.vhost.traffic import count_routed
 from reference_broker.core.work.until import NotYet, Until
@@ -196,7 +196,7 @@ class Transaction:
             return True
         _count(channel, target, there)
         reached |= dict.fromkeys(there)
-        if len(there) > max(1, vhost.budget.left):
+        if is_too_many(there, vhost.budget):
             fan_out = FanOut(there, content, facts, vhost)
             yield from all_of(fan_out)
             return not fan_out.refused

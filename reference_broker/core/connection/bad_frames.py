@@ -7,10 +7,10 @@ words (rabbit_reader's frame errors).
 
 from __future__ import annotations
 
-from mqkit.wire import FRAME_OVERHEAD, FrameType
+from mqkit.wire import FRAME_OVERHEAD, FrameType, MalformedText, WireError
 from reference_broker.core.base.field_value import erlang_term
 from reference_broker.core.message.header import HEADER_FIXED_SIZE
-from reference_broker.errors import FrameException, ReplyCode
+from reference_broker.errors import AmqpError, ConnectionException, FrameException, ReplyCode
 
 SHOWN_OCTETS = 16
 """Octets of a payload that a text shows: enough to see what the client thought it sent."""
@@ -70,3 +70,15 @@ def bad_end(kind: int, payload: bytes, octet: int) -> FrameException:
 def _shown(kind: int, payload: bytes) -> str:
     which = "all" if len(payload) <= SHOWN_OCTETS else f"first {SHOWN_OCTETS}"
     return f"type {kind}, {which} octets = {erlang_term(payload[:SHOWN_OCTETS])}"
+
+
+def amqp_error(error: AmqpError | WireError, class_id: int, method_id: int) -> AmqpError:
+    """The error to answer a mistake of the client with, in the method that has these ids; the
+    error's own go first. A :exc:`FrameException` has none (RabbitMQ)."""
+    if isinstance(error, MalformedText):
+        error = FrameException(error.reply_code, error.text)
+    elif isinstance(error, WireError):
+        error = ConnectionException(error.reply_code, error.text)
+    if not error.method_id and not isinstance(error, FrameException):
+        error.class_id, error.method_id = class_id, method_id
+    return error

@@ -8,15 +8,15 @@ socket takes no more just now); then ``wants_reading`` and ``closed`` say what t
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mqkit.wire import FRAME_OVERHEAD, PROTOCOL_HEADER, MalformedText, WireError, method_frame
+from mqkit.wire import FRAME_OVERHEAD, WireError
 from mqkit.wire.methods import (
     ConnectionBlocked,
     ConnectionClose,
     ConnectionCloseOk,
     ConnectionUnblocked,
-    Method,
 )
 from reference_broker.core.base.limits import (
     CLOSE_OK_S,
@@ -35,23 +35,23 @@ from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.release import release
 from reference_broker.core.connection import connection_methods, control_frames
+from reference_broker.core.connection.bad_frames import amqp_error
+from reference_broker.core.connection.connection_output import ConnectionOutput
 from reference_broker.core.connection.connection_state import (
     CONNECTION_TRANSITIONS,
     ConnectionEvent,
     ConnectionState,
 )
-from reference_broker.core.connection.frame_loop import first_publish, take_frames
-from reference_broker.core.connection.handshake import capabilities, foreign_protocol
+from reference_broker.core.connection.handshake import capabilities
 from reference_broker.core.connection.heartbeat import Heartbeat
+from reference_broker.core.connection.received_input import take_input, take_whole_frames, wait_with
 from reference_broker.core.hot_path.publish import PUBLISH_IDS, publish_assembled
-from reference_broker.core.message.content_frames import append_content
 from reference_broker.core.vhost.method_access import Access
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import (
     AmqpError,
     ChannelException,
     ConnectionException,
-    FrameException,
     ReplyCode,
 )
 
@@ -62,14 +62,8 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.publish_target import PublishAssembly
     from reference_broker.core.connection.handshake import Tuned
     from reference_broker.core.connection.ports import ConnectionBroker
-    from reference_broker.core.message.content import Content
-    from reference_broker.core.message.content_frames import Piece
     from reference_broker.core.vhost.vhost import VHost
     from reference_broker.core.work.task import Steps
-
-PROTOCOL_HEADERS = (PROTOCOL_HEADER, b"AMQP\x01\x01\x00\x09")
-"""The headers that a client may begin with: the second is that of 0-9, which old clients send and
-then speak 0-9-1 (Perl's Net::AMQP). RabbitMQ takes it for the same."""
 
 CONNECTION_BYTES = 1_900
 """Accounted for each connection beside what it sends and asks for. 1.8 KiB in CPython 3.11."""
@@ -78,11 +72,9 @@ _CLOSING_OR_CLOSED = (ConnectionState.CLOSING, ConnectionState.CLOSED)
 _NOT_TOLD = (ConnectionState.AWAIT_HEADER, ConnectionState.LEAVING)
 
 
-class Connection:
+class Connection(ConnectionOutput):
     """One client. ``id`` is never reused while the broker runs.
 
-    ``output`` are the pieces that wait to be sent, ``output_size`` their bytes; ``delivery_limit``
-    is the bound above which consumers get nothing (0 while the socket takes no more).
     ``has_published`` is true when the input that is handled had content in it. A frame may come
     with ``payload_max`` octets in it, which is ``frame_max``: some clients forget the eight around
     them, and RabbitMQ lets them. It goes with ``body_frame_max`` at most.
@@ -92,7 +84,7 @@ class Connection:
     """The permissions of the user in the virtual host. Set when the connection is open."""
 
     def __init__(self, broker: ConnectionBroker, id: int, peer: Peer) -> None:
-        self.broker = broker
+        super().__init__(broker)
         self.id = id
         self.peer = peer
         self.connected_at_ms = broker.moment.wall_ms
@@ -107,30 +99,24 @@ class Connection:
         self.end_reason = ""
 
         self.channel_max = broker.limits.channel_max
-        self.frame_max = FRAME_SIZE_BEFORE_TUNE
         self.payload_max = FRAME_SIZE_BEFORE_TUNE
         self.body_frame_max = FRAME_SIZE_BEFORE_TUNE - FRAME_OVERHEAD
         self.message_size_max = broker.limits.message_size_max
         self.heartbeat_s = 0
-        self.heartbeat: Heartbeat | None = None
-        self._time_limit: Deadline | None = broker.after(HANDSHAKE_S, self._handshake_expired)
+        self._time_limit: Deadline | None = broker.after(
+            HANDSHAKE_S, partial(self.drop, "handshake timeout")
+        )
 
-        self.output: list[Piece] = []
-        self.output_size = 0
-        self.delivery_limit = DELIVERY_OUTPUT_BYTES_MAX
-        self.starved = False
-        self.dirty = False
         self.parked_bytes = 0
         self.has_published = False
         self.blocked = False
         self.received_bytes = 0
-        self.sent_bytes = 0
-        self._rest = b""
-        self._listed = False
+        self.rest = b""
+        self.is_listed = False
         self._waiting_channels = 0
         self._close_asked = False
         self._lost = False
-        self._deaf = False
+        self.is_deaf = False
 
     def __repr__(self) -> str:
         return f"<Connection {self.id} {self.peer} {self.state.value}>"
@@ -143,18 +129,18 @@ class Connection:
         broker = self.broker
         broker.begin(now, wall_ms)
         self.received_bytes += len(data)
-        unhandled = len(self._rest) + len(data)
+        unhandled = len(self.rest) + len(data)
         self.has_published = False
         if self.heartbeat is not None:
             self.heartbeat.received = True
-        if self.state is ConnectionState.SECURING and not self._deaf:
-            self._wait_with(data)
-        elif self._listed:
-            self._rest += data
-        elif not self._deaf and self.state is not ConnectionState.CLOSED:
-            self._take_input(self._rest + data if self._rest else data)
+        if self.state is ConnectionState.SECURING and not self.is_deaf:
+            wait_with(self, data)
+        elif self.is_listed:
+            self.rest += data
+        elif not self.is_deaf and self.state is not ConnectionState.CLOSED:
+            take_input(self, self.rest + data if self.rest else data)
         broker.finish()
-        broker.memory.received(unhandled - len(self._rest))
+        broker.memory.received(unhandled - len(self.rest))
         broker.alarms.check(self)
 
     def receive_eof(self, now: float, wall_ms: int) -> None:
@@ -182,16 +168,16 @@ class Connection:
     def advance(self) -> bool:
         """Go on with the frames for which an earlier turn had no time. True: what is left then is
         listed again."""
-        self._listed = False
+        self.is_listed = False
         self.has_published = False
-        rest, self._rest = self._rest, b""
-        if not self._deaf and self.state is not ConnectionState.CLOSED:
+        rest, self.rest = self.rest, b""
+        if not self.is_deaf and self.state is not ConnectionState.CLOSED:
             try:
-                self._take_input(rest)
+                take_input(self, rest)
             except Exception:  # a mistake of ours ends the connection that met it
                 self.fail(ConnectionException(ReplyCode.INTERNAL_ERROR, "see the log"))
                 raise
-        self.broker.memory.received(len(rest) - len(self._rest))
+        self.broker.memory.received(len(rest) - len(self.rest))
         self.broker.alarms.check(self)
         self._end_if_lost()
         self.mark_dirty()
@@ -217,11 +203,11 @@ class Connection:
 
     @property
     def _is_busy(self) -> bool:
-        return self._listed or self.is_busy
+        return self.is_listed or self.is_busy
 
-    def _list(self) -> None:
+    def list_for_a_turn(self) -> None:
         """Have the rest of what was read handled in a later turn."""
-        self._listed = True
+        self.is_listed = True
         self.broker.work.add(self)
 
     def _end_if_lost(self) -> None:
@@ -232,11 +218,6 @@ class Connection:
         self._end(ConnectionEvent.LOST, "client closed the TCP connection")
         self.output.clear()
         self.output_size = 0
-
-    def pause_writing(self) -> None:
-        """Give consumers no more, as the socket takes none for now: the output stays here until
-        ``resume_writing``."""
-        self.delivery_limit = 0
 
     def resume_writing(self, now: float, wall_ms: int) -> None:
         """Let consumers and requests go on, as the socket takes more again; take the output."""
@@ -250,43 +231,7 @@ class Connection:
         self.mark_dirty()
         self.broker.finish()
 
-    # Output
-
-    def write(self, data: bytes) -> None:
-        """Append to the output; the shell is told that there is some."""
-        self.output.append(data)
-        self.output_size += len(data)
-        self.mark_dirty()
-
-    def write_content(self, number: int, method: bytes, content: Content) -> None:
-        """Append a method of channel ``number``, given as its frame's payload, and a message."""
-        self.output_size += append_content(
-            self.output, number, method, content.header, content.body, self.frame_max
-        )
-        self.mark_dirty()
-
-    def send(self, method: Method) -> None:
-        """Append a method on channel 0."""
-        self.write(method_frame(0, method))
-
-    def mark_dirty(self) -> None:
-        """Have the shell look at output, ``wants_reading`` and ``closed``."""
-        if not self.dirty:
-            self.dirty = True
-            self.broker.dirty_connections.append(self)
-
-    def take_output(self) -> list[Piece]:
-        """The pieces to send, in order; they are the shell's now.
-
-        Where consumers or requests were ``starved`` by a bound on waiting bytes, and the socket
-        still takes more, the shell's next call is ``resume_writing``.
-        """
-        output, self.output = self.output, []
-        self.sent_bytes += self.output_size
-        self.output_size = 0
-        if output and self.heartbeat is not None:
-            self.heartbeat.sent = True
-        return output
+    # Asked by the shell
 
     @property
     def wants_reading(self) -> bool:
@@ -294,8 +239,8 @@ class Connection:
         while a login is checked or more waits, in either direction, than its bound."""
         return not (
             self.blocked
-            or (self.state is ConnectionState.SECURING and not self._deaf)
-            or (self._listed and len(self._rest) > UNHANDLED_BYTES_MAX)
+            or (self.state is ConnectionState.SECURING and not self.is_deaf)
+            or (self.is_listed and len(self.rest) > UNHANDLED_BYTES_MAX)
             or self.parked_bytes > PARKED_BYTES_MAX
             or self.output_size > REPLY_OUTPUT_BYTES_MAX
         )
@@ -303,7 +248,7 @@ class Connection:
     @property
     def waiting_bytes(self) -> int:
         """Bytes held for either side: output, parked frames, and a frame that is not whole."""
-        return self.output_size + self.parked_bytes + len(self._rest)
+        return self.output_size + self.parked_bytes + len(self.rest)
 
     @property
     def memory_bytes(self) -> int:
@@ -383,63 +328,13 @@ class Connection:
     def refuse(
         self, channel: Channel | None, error: AmqpError | WireError, class_id: int, method_id: int
     ) -> None:
-        """Answer a mistake of the client with channel.close or connection.close.
-
-        ``class_id`` and ``method_id`` are what was being handled; the error's own go first. A
-        :exc:`FrameException` has none (RabbitMQ).
-        """
-        if isinstance(error, MalformedText):
-            error = FrameException(error.reply_code, error.text)
-        elif isinstance(error, WireError):
-            error = ConnectionException(error.reply_code, error.text)
-        if not error.method_id and not isinstance(error, FrameException):
-            error.class_id, error.method_id = class_id, method_id
-        if isinstance(error, ChannelException) and channel is not None:
-            channel.fail(error)
+        """Answer a mistake of the client with channel.close or connection.close; ``class_id`` and
+        ``method_id`` are what was being handled."""
+        answered = amqp_error(error, class_id, method_id)
+        if isinstance(answered, ChannelException) and channel is not None:
+            channel.fail(answered)
         else:
-            self.fail(error)
-
-    def _take_input(self, data: bytes) -> None:
-        if not self.broker.alarms.sounding or self.state is not ConnectionState.OPEN:
-            self._take_bytes(data)
-            return
-        stop = first_publish(data)
-        self._take_bytes(data[:stop])
-        if stop < len(data) and self.state is ConnectionState.OPEN:
-            self._rest += data[stop:]
-            self.broker.alarms.block(self)
-
-    def _take_bytes(self, data: bytes) -> None:
-        if self.state is ConnectionState.AWAIT_HEADER:
-            if not any(header.startswith(data[:8]) for header in PROTOCOL_HEADERS):
-                self.write(PROTOCOL_HEADER)
-                self.drop(foreign_protocol(data))
-                return
-            if len(data) < len(PROTOCOL_HEADER):
-                self._rest = data
-                return
-            data = data[len(PROTOCOL_HEADER) :]
-            connection_methods.begin_handshake(self)
-        self._rest = b""
-        self._take_frames(data)
-
-    def _wait_with(self, data: bytes) -> None:
-        """Keep ``data`` while the login is being checked: a client may have sent the rest of its
-        handshake ahead, and may turn out not to be allowed any of it."""
-        self._rest += data
-        if len(self._rest) > FRAME_SIZE_BEFORE_TUNE:
-            self._rest = b""
-            self.drop("more than a handshake was sent before the login was checked")
-
-    def _take_frames(self, data: bytes) -> None:
-        try:
-            self._rest = data[take_frames(self, data) :]
-            if self._rest and self.broker.budget.left <= 0:
-                self._list()
-        except ConnectionException as error:
-            self._deaf = True
-            self._rest = b""
-            self.fail(error)
+            self.fail(answered)
 
     # Channels
 
@@ -470,9 +365,9 @@ class Connection:
         self.user = user
         self.move(ConnectionEvent.LOGGED_IN)
         connection_methods.offer_limits(self)
-        rest, self._rest = self._rest, b""
+        rest, self.rest = self.rest, b""
         if rest:
-            self._take_frames(rest)
+            take_whole_frames(self, rest)
 
     def refuse_login(self, error: ConnectionException | None, reason: str) -> None:
         """End the connection after a login that is wrong: a client that can be told is told so now,
@@ -480,15 +375,15 @@ class Connection:
         for the log, not for the client. Without an ``error`` no client is told: RabbitMQ is silent
         about what was no login at all, and clients take that for a timeout."""
         self.end_reason = reason
-        rest, self._rest = self._rest, b""
+        rest, self.rest = self.rest, b""
         is_told = error is not None and self.client_can("authentication_failure_close")
-        self._deaf = not is_told
+        self.is_deaf = not is_told
         if error is not None and is_told:
             self.fail(error)
-        self._limit_time(self.broker.after(LOGIN_REFUSED_S, self._login_was_refused))
+        self._limit_time(self.broker.after(LOGIN_REFUSED_S, partial(self.drop, "login refused")))
         self.mark_dirty()
         if is_told and rest:
-            self._take_frames(rest)
+            take_whole_frames(self, rest)
 
     def tuned(self, tuned: Tuned) -> None:
         """Take over the limits that both sides agreed on, from the next frame on."""
@@ -527,17 +422,17 @@ class Connection:
             if self.client_can("connection.blocked"):
                 self.send(ConnectionUnblocked())
             self.mark_dirty()
-            if self._rest:
+            if self.rest:
                 self.broker.after(0.0, self._go_on)
 
     def _go_on(self) -> None:
         """Take the frames from the publish on that an alarm, which is over, had stopped. New input
         may have done so already, or the alarm be back."""
-        if self.blocked or self._deaf or self.state is not ConnectionState.OPEN:
+        if self.blocked or self.is_deaf or self.state is not ConnectionState.OPEN:
             return
         self.has_published = False
-        rest, self._rest = self._rest, b""
-        self._take_input(rest)
+        rest, self.rest = self.rest, b""
+        take_input(self, rest)
         self.broker.alarms.check(self)
 
     # The end
@@ -562,7 +457,9 @@ class Connection:
                 method_id=error.method_id,
             )
         )
-        self._limit_time(self.broker.after(CLOSE_OK_S, self._close_ok_expired))
+        self._limit_time(
+            self.broker.after(CLOSE_OK_S, partial(self.drop, "no close-ok from the client"))
+        )
 
     def close(self) -> None:
         """Close the connection for the client, or when both close at once; after the requests that
@@ -578,7 +475,9 @@ class Connection:
         self._end(ConnectionEvent.CLOSE, "closed by the client")
         self.send(ConnectionCloseOk())
         delay_s = min(self.heartbeat_s or LEAVING_S, LEAVING_S)
-        self._limit_time(self.broker.after(delay_s, self._leaving_expired))
+        self._limit_time(
+            self.broker.after(delay_s, partial(self.drop, "the client has not closed its socket"))
+        )
 
     def close_ok(self) -> None:
         """End the connection: the client has seen the broker's connection.close."""
@@ -594,7 +493,7 @@ class Connection:
         self.move(event)
         self.end_reason = self.end_reason or reason
         self._limit_time(None)
-        self._rest = b""
+        self.rest = b""
         channels = list(self.channels.values())
         self.channels.clear()
         for channel in channels:
@@ -618,15 +517,3 @@ class Connection:
         if self._time_limit is not None:
             self._time_limit.cancel()
         self._time_limit = deadline
-
-    def _handshake_expired(self) -> None:
-        self.drop("handshake timeout")
-
-    def _login_was_refused(self) -> None:
-        self.drop("login refused")
-
-    def _close_ok_expired(self) -> None:
-        self.drop("no close-ok from the client")
-
-    def _leaving_expired(self) -> None:
-        self.drop("the client has not closed its socket")

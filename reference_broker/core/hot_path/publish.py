@@ -31,7 +31,7 @@ from reference_broker.core.journal.free_space import NoSpace
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import COPIES_MARK, facts_of, user_id_of
 from reference_broker.core.queue.enqueue import enqueue, require_rest
-from reference_broker.core.queue.fan_out import FanOut, all_of
+from reference_broker.core.queue.fan_out import FanOut, all_of, is_too_many
 from reference_broker.core.vhost.sender_selected import resolve_all
 from reference_broker.core.vhost.traffic import count_routed
 from reference_broker.core.work.until import NotYet
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
 
 PUBLISH_IDS = (60, 40)
+
+RUN_MESSAGES_PER_UNIT = 2
+"""Messages of a run that cost as much as one that goes alone."""
+
 _CONFIRMING = (ChannelState.OPEN, ChannelState.SUSPENDED)
 _BASIC = 60
 _CONTENT_FIXED = struct.Struct(">HHQ")
@@ -75,7 +79,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
                 count += 1 + len(run.contents) - before
                 continue
             if run is not None:
-                budget.left -= len(run.contents)
+                budget.left -= len(run.contents) // RUN_MESSAGES_PER_UNIT
                 missed, octets = run.close()
                 run = None
                 if missed:
@@ -101,7 +105,7 @@ def take_publishes(channel: Channel, data: bytes, position: int, end: int) -> in
             break
         count += 1
     if run is not None:
-        budget.left -= len(run.contents)
+        budget.left -= len(run.contents) // RUN_MESSAGES_PER_UNIT
         missed, octets = run.close()
         count, position = count - missed, position - octets
     if count:
@@ -146,7 +150,7 @@ def publish(
     budget = vhost.budget
     content = Content(target.route, header, body)
     if queues:
-        if len(queues) > 1 and len(queues) > budget.left:
+        if len(queues) > 1 and is_too_many(queues, budget):
             return FanOut(queues, content, facts, vhost)
         budget.left -= 1
         taken = enqueue(queues, content, facts, vhost)
@@ -196,7 +200,7 @@ def _publish_with_care(
         channel.transaction.publish(target, queues, content, facts, sent)
         return None
     budget = channel.vhost.budget
-    if len(queues) > max(1, budget.left):
+    if is_too_many(queues, budget):
         deliver_reply(channel, target, content)
         return FanOut(queues, content, facts, channel.vhost)
     budget.left -= 1

@@ -46,7 +46,6 @@ queues that are drained as they fill don't hold a full chunk each."""
 
 RUN_ENTRIES = 256
 """Of one run, at most: a longer one would not cost less for each."""
-
 _READY, _TAKEN, _GONE = (bytes((state,)) for state in (READY, TAKEN, GONE))
 
 
@@ -81,8 +80,6 @@ class QueueIndex:
     def column_bytes(self) -> int:
         """Accounted bytes of the columns, with entries that are gone: a chunk goes as a whole."""
         return sum([chunk.column_bytes for chunk in self._chunks.values()])
-
-    # A message's way
 
     def append(self, position: int, size: int, stored: int, expires_at_ms: int = 0) -> int:
         """Add a ready entry at the tail; returns its sequence."""
@@ -236,8 +233,8 @@ class QueueIndex:
     # Many at once
 
     def ready_run(self, below: int) -> EntryRun | None:
-        """The first ready entries that follow each other in one chunk, with sequences under
-        ``below``; ``None`` when the first one is not under it, or there is none."""
+        """The first ready entries that follow each other in one chunk, under ``below``; ``None``
+        when there is none."""
         if not self.ready:
             return None
         chunk, offset = self._seek()
@@ -256,8 +253,8 @@ class QueueIndex:
             self._drop(chunk)
 
     def taken_run(self, below: int) -> EntryRun | None:
-        """The first taken entries that follow each other in one chunk, with sequences under
-        ``below``; ``None`` when there is none. :meth:`settle_run` ends them."""
+        """The first taken entries that follow each other in one chunk, under ``below``; ``None``
+        when there is none. :meth:`settle_run` ends them."""
         for number in self._numbers:
             chunk = self._chunks[number]
             if run := chunk.taken_run(0):
@@ -333,8 +330,7 @@ class QueueIndex:
             yield from zip(*run, strict=True)
 
     def ready_runs(self, sequence: int, longest: int = CHUNK_ENTRIES) -> Iterator[ReadyRun]:
-        """The same, in pieces of up to ``longest`` consecutive sequences: copies, so that what is
-        done with many of them costs little for each."""
+        """The same, in pieces of up to ``longest`` consecutive sequences, which are copies."""
         if not self.ready:
             return
         chunk, offset = self._seek()

@@ -34,6 +34,7 @@ from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consume import consume
 from reference_broker.core.methods.queue import named_queue
 from reference_broker.core.queue.delivery_counts import shown_content
+from reference_broker.core.queue.rest import require_rest
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
 _GET_OK = struct.Struct(">HHQ?")
@@ -87,7 +88,7 @@ def _cancel(channel: Channel, method: BasicCancel) -> None:
     consumer = channel.consumers.get(method.consumer_tag)
     if consumer is not None:
         # What came before in this read (an ack made room, a publish) still counts for it.
-        consumer.queue.require_rest()
+        require_rest(consumer.queue)
         channel.forget_consumer(method.consumer_tag)
         consumer.queue.remove_consumer(consumer)
     elif channel.reply_consumer is not None and channel.reply_consumer.tag == method.consumer_tag:

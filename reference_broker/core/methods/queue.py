@@ -30,6 +30,7 @@ from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purge
+from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.work.task import Steps
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -52,7 +53,7 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
         return
     existing = channel.vhost.queues.get(method.queue)
     if existing is not None and not method.nowait:
-        existing.require_rest()  # what a consumer waits for, or has expired, does not count
+        require_rest(existing)  # what a consumer waits for, or has expired, does not count
     queue: Queue = channel.vhost.declare_queue(
         method.queue,
         passive=method.passive,
@@ -145,7 +146,7 @@ def _purge(channel: Channel, method: QueuePurge) -> None:
     name = named_queue(channel, method.queue)
     channel.connection.access.require(Action.READ, "queue", name)
     queue = channel.vhost.queue_for(name, channel.connection)
-    queue.require_rest()
+    require_rest(queue)
     count = 0
 
     def steps() -> Steps:

@@ -127,6 +127,8 @@ class Backlog:
         ``wanted_bytes`` are free or the budget is spent; how many are. With ``paging`` one that
         isn't stored goes to a page, if there are pages; otherwise it ends this, since it has to
         stay."""
+        if self._queue.deleted:
+            return 0
         queue, contents = self._queue, self._queue.contents
         surplus = min(wanted_bytes, self.resident_bytes - queue.env.window.size_bytes)
         if surplus <= 0:

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from reference_broker.core.queue.rest import came_to_rest, is_kept_busy, tell_who_waits
 from reference_broker.core.work.budget import Budget
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class DirtyQueues:
 
     __slots__ = (
         "_budget",
+        "_is_odd",
         "_known",
         "_queues",
         "_touched",
@@ -54,7 +56,7 @@ class DirtyQueues:
         self._touched = [] if touched is None else touched
         self._queues: deque[Queue] = deque()
         self._urgent: dict[Urgent, None] = {}
-        self._known = False
+        self._known = self._is_odd = False
         self.vhost_name = vhost_name
         self.connection_id = 0
 
@@ -113,10 +115,20 @@ class DirtyQueues:
 
     def advance(self) -> bool:
         """Dispatch the marked queues, and those that this marks, until the budget is spent. True
-        when none is left."""
-        while self.follow_letters() and self._queues:
+        when none is left. Letters that go on and on leave half of it to the queues."""
+        budget, queues = self._budget, self._queues
+        self._is_odd = not self._is_odd
+        kept = (budget.left + self._is_odd) // 2
+        budget.left -= kept
+        while self.follow_letters() and queues:
             self._dispatch_first()
-            self._budget.left -= 1
+            budget.left -= 1
+        budget.left += kept
+        for _ in range(len(queues)):
+            if budget.left <= 0:
+                break
+            self._dispatch_first()
+            budget.left -= 1
         self._known = bool(self)
         return not self._known
 
@@ -126,6 +138,10 @@ class DirtyQueues:
         at_rest = queue.dispatch()
         if not at_rest and not queue.dirty:
             queue.dirty = True
-            self._queues.appendleft(queue)
-        if at_rest or queue.is_kept_busy():
-            queue.came_to_rest()
+            # Who is cut short by the budget goes on first; who is overtaken waits for the letters.
+            again = self._queues.appendleft if self._budget.left <= 0 else self._queues.append
+            again(queue)
+        if at_rest:
+            came_to_rest(queue)
+        elif is_kept_busy(queue):
+            tell_who_waits(queue)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.runs import serve_run
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.queue.rotation import ConsumerRotation
     from reference_broker.core.queue.weighted_ring import Ring
+
+DELIVERIES_PER_UNIT = 2
+"""Deliveries that cost as much as one message that comes in: in runs they are four."""
 
 WOKEN_PER_UNIT = 4
 """Consumers that take turns again cost 0.5 us each."""
@@ -39,12 +43,15 @@ def hand_out(queue: Queue) -> bool:
     return True
 
 
+_NOTHING = QueueIndex()
+
+
 def _serve(queue: Queue, rotation: ConsumerRotation, ring: Ring) -> bool:
     """Deliver to the consumers of one priority: the hot loop. False when the budget was spent."""
     index, levels, expiry = queue.index, queue.levels, queue.expiry
     take_content, leases = queue.contents.pop, queue.leases
     start = number = queue.lease_number
-    end = number + queue.env.budget.left
+    end = number + queue.env.budget.left * DELIVERIES_PER_UNIT
     redeliveries = automatic = rested = 0
     many = len(ring) > 1
     firehose = queue.env.firehose
@@ -56,10 +63,7 @@ def _serve(queue: Queue, rotation: ConsumerRotation, ring: Ring) -> bool:
             interrupted = True
             break
         if levels is not None:
-            highest = levels.head()
-            if highest is None:
-                break
-            index = highest
+            index = levels.head() or _NOTHING
         if not index.ready or number + rested >= end:
             break
         consumer = next(iter(ring))
@@ -96,10 +100,9 @@ def _serve(queue: Queue, rotation: ConsumerRotation, ring: Ring) -> bool:
             automatic += 1
         if many:
             ring.move_to_end(consumer)
-    queue.env.budget.left -= number - start + rested
+    queue.env.budget.left -= (number - start + rested + 1) // DELIVERIES_PER_UNIT
     queue.note_delivered(number, automatic, redeliveries)
     if firehose is not None:
         firehose.delivered(traced)
-    if interrupted:
-        return False
-    return rotation.idle or not (ring and index.ready and number + rested >= end)
+    spent = ring and index.ready and number + rested >= end
+    return not interrupted and (rotation.idle or not spent)

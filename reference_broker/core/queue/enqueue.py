@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import NOT_STORED, Content
+from reference_broker.core.queue.rest import settle_down, until_rest
+from reference_broker.core.work.budget import FAN_OUT_UNITS
 from reference_broker.core.work.until import NotYet
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def enqueue(
     """
     if len(queues) != 1:
         require_rest(queues)
-        env.budget.left -= len(queues)
+        env.budget.left -= FAN_OUT_UNITS * len(queues)
         taking = those_that_take(queues, content)
         store(taking, content, facts, env)
         return len(taking) == len(queues)
@@ -62,20 +64,16 @@ def enqueue(
     # again, written out: test_enqueue compares the two.
     queue = queues[0]
     limit = queue.length_limit
-    if limit is not None:
-        limit.require_rest(queue)
-        if limit.refuses(queue, content):
-            return False
+    if limit is not None and limit.refuses_publish(queue, content):
+        return False
     index, priority, expires_at = queue.index, 0, 0
     if queue.levels is not None:
         priority = queue.levels.level_of(facts.priority)
         index = queue.levels.index_for(priority)
     ttl_ms = queue.limits.message_ttl_ms
     if ttl_ms is not None or facts.expiration_ms is not None:
-        if ttl_ms == 0:
-            require_rest(queues)
-            if queue.expiry.discards_new():
-                return True
+        if ttl_ms == 0 and _discards_publish(queue):
+            return True
         expires_at = queue.expiry.stamp(content, facts, index.tail)
     size = len(content.body)
     if queue.durable and (facts.persistent or queue.stores_all):
@@ -107,6 +105,12 @@ def enqueue(
     return True
 
 
+def _discards_publish(queue: Queue) -> bool:
+    """See :meth:`Expiry.discards_new`. Raises :exc:`NotYet`."""
+    require_rest((queue,))
+    return queue.expiry.discards_new()
+
+
 def require_rest(queues: Sequence[Queue]) -> None:
     """Raises :exc:`NotYet` for a queue whose answer to a publish depends on what its consumers
     take and what is overdue, where finding out takes more than this turn."""
@@ -115,8 +119,8 @@ def require_rest(queues: Sequence[Queue]) -> None:
             queue.length_limit.require_rest(queue)
         if queue.limits.message_ttl_ms != 0 or queue.expiry.wants_all:
             continue
-        if queue.returning or (queue.ready and not queue.settle_down()):
-            raise NotYet(queue.until_rest())
+        if queue.returning or (queue.ready and not settle_down(queue)):
+            raise NotYet(until_rest(queue))
 
 
 def those_that_take(queues: Sequence[Queue], content: Content) -> list[Queue]:
@@ -167,7 +171,9 @@ def store(
     moved = _journal(entries, len(entries) == len(places), content, env, source)
     for queue, index, own, expires_at in places:
         _append(queue, index, own, expires_at)
-        env.mark_dirty(queue)
+        # A dispatch costs as much as this, and a message may have thousands of queues.
+        if queue.rotation.consumers or queue.expiry.watching or queue.length_limit is not None:
+            env.mark_dirty(queue)
     if source is not None and source.sequence >= 0:
         if source.is_logged and not moved:
             # Not before the targets are in their indexes: the ack may begin a new segment, and

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.queue.death import DeathReason
+from reference_broker.core.queue.rest import settle_down
 
 if TYPE_CHECKING:
     from reference_broker.core.base.deadlines import Deadline
@@ -106,7 +107,7 @@ class MessageExpiry:
         if limits.dead_letter_exchange is not None or limits.queue_type is not QueueType.CLASSIC:
             return False
         if queue.ready:
-            queue.settle_down()  # the publisher has seen to it that this gets to its end
+            settle_down(queue)  # the publisher has seen to it that this gets to its end
         # What has to be read first may be wanted.
         if not queue.ready or (queue.backlog.absent and queue.consumers):
             return False

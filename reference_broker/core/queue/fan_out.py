@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.queue.enqueue import require_rest, store, those_that_take
-from reference_broker.core.work.budget import DEAD_LETTER_UNITS
+from reference_broker.core.work.budget import DEAD_LETTER_UNITS, FAN_OUT_UNITS
 from reference_broker.core.work.until import NotYet
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.death import Death
     from reference_broker.core.queue.ports import QueueEnvironment
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.work.budget import Budget
     from reference_broker.core.work.task import Steps
 
 PORTION_QUEUES = 500
@@ -74,12 +75,12 @@ class FanOut:
         while budget.left > 0:
             count = self._portion
             if len(self._content.body) <= BODY_BYTES_PER_QUEUE:
-                count = min(count, budget.left)
+                count = min(count, 1 + budget.left // FAN_OUT_UNITS)
             portion = [queue for queue in reversed(self._queues[-count:]) if not queue.deleted]
             if self._source is None:
                 require_rest(portion)
             del self._queues[-count:]
-            budget.left -= len(portion)
+            budget.left -= FAN_OUT_UNITS * len(portion)
             taking = those_that_take(portion, self._content)
             self.refused |= len(taking) < len(portion)
             if not self._queues:
@@ -106,6 +107,11 @@ class FanOut:
         store(queues, self._content.again(), self._facts, self._env, source)
 
 
+def is_too_many(queues: Sequence[Queue], budget: Budget) -> bool:
+    """True for queues that the rest of the turn has no time for."""
+    return len(queues) > 1 and FAN_OUT_UNITS * len(queues) > budget.left
+
+
 def distribute(
     queues: Sequence[Queue],
     content: Content,
@@ -115,10 +121,10 @@ def distribute(
 ) -> bool:
     """Put a message that comes from a queue into others: at once, or where they are more than the
     turn has room for, in portions that go before everything else. False when no queue took it."""
-    if len(queues) > max(1, env.budget.left):
+    if is_too_many(queues, env.budget):
         env.mark_urgent(FanOut(queues, content, facts, env, source))
         return True
-    env.budget.left -= DEAD_LETTER_UNITS + len(queues)
+    env.budget.left -= DEAD_LETTER_UNITS + FAN_OUT_UNITS * len(queues)
     taking = those_that_take(queues, content)
     store(taking, content, facts, env, source)
     return bool(taking)

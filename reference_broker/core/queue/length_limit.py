@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from reference_broker.core.arguments.queue_arguments import Overflow, QueueArguments
 from reference_broker.core.queue.death import Death, DeathReason
+from reference_broker.core.queue.rest import settle_down, until_rest
 from reference_broker.core.work.until import NotYet
 
 if TYPE_CHECKING:
@@ -57,10 +58,15 @@ class LengthLimit:
         if not self._exceeded(queue, 1, 0):
             return
         if self._overflow is Overflow.DROP_HEAD:
-            if self._is_far_beyond(queue) and not queue.settle_down():
-                raise NotYet(queue.until_rest())
-        elif queue.returning or not queue.settle_down():
-            raise NotYet(queue.until_rest())
+            if self._is_far_beyond(queue) and not settle_down(queue):
+                raise NotYet(until_rest(queue))
+        elif queue.returning or not settle_down(queue):
+            raise NotYet(until_rest(queue))
+
+    def refuses_publish(self, queue: Queue, content: Content) -> bool:
+        """:meth:`refuses`, after :meth:`require_rest`."""
+        self.require_rest(queue)
+        return self.refuses(queue, content)
 
     def refuses(self, queue: Queue, content: Content) -> bool:
         """Is this publish to be refused? Then it was counted, and dead-lettered if so configured.
@@ -73,7 +79,7 @@ class LengthLimit:
             return False
         if self._overflow is Overflow.DROP_HEAD:
             if queue.expiry.watching:
-                queue.settle_down()
+                settle_down(queue)
             return False
         if _lets_go(queue) and not self._exceeded(queue, 1, size):
             return False
@@ -100,7 +106,7 @@ class LengthLimit:
             and self._exceeded(queue, 0, 0)
         ):
             if queue.consumers:
-                queue.settle_down()
+                settle_down(queue)
             if not queue.returning:
                 self.enforce(queue)
 
@@ -140,5 +146,5 @@ def _lets_go(queue: Queue) -> bool:
     be any of either."""
     if not (queue.consumers or queue.expiry.watching):
         return False
-    queue.settle_down()
+    settle_down(queue)
     return True

@@ -32,15 +32,12 @@ from reference_broker.core.queue.ports import (
     DeduplicationPort,
     QueueEnvironment,
 )
+from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.queue.returns import take_back
 from reference_broker.core.queue.rotation import ConsumerRotation
 from reference_broker.core.queue.transfer import Departure
-from reference_broker.core.work.until import NotYet, Until
+from reference_broker.core.work.until import Until
 from reference_broker.errors import ChannelException, ReplyCode
-
-REST_S = 0.01
-"""Seconds after which a queue that has not come to rest is asked as it is: one that is filled as
-fast as it is emptied never does. What comes back as a whole is waited for however long it takes."""
 
 
 class Queue:
@@ -58,13 +55,13 @@ class Queue:
     """
 
     __slots__ = (
-        "_busy_since_s", "_rest", "acked", "arguments", "auto_delete", "backlog", "contents",
+        "acked", "arguments", "auto_delete", "backlog", "busy_since_s", "contents",
         "cut_first", "dead_letter_route", "deduplication", "delayed", "deleted", "delivered",
         "delivered_no_ack", "delivery_counts", "dirty", "dropped", "durable", "env", "expired",
         "expiry", "got", "got_empty", "got_no_ack", "header_bytes", "id", "index", "lease_number",
         "leases", "length_limit", "levels", "limits", "lost", "name", "own_limits", "owner",
         "policies", "published", "purged", "redelivered_count", "refused", "rejected", "requeued",
-        "returning", "rotation", "stale_settlements", "stores_all", "unused_expiry",
+        "rest", "returning", "rotation", "stale_settlements", "stores_all", "unused_expiry",
     )  # fmt: skip
 
     def __init__(
@@ -94,8 +91,8 @@ class Queue:
         self.deleted = False
         self.returning = 0
         self.cut_first = False
-        self._rest: Until | None = None
-        self._busy_since_s = 0.0
+        self.rest: Until | None = None
+        self.busy_since_s = 0.0
 
         epoch = env.journal.epoch
         self.index = QueueIndex(first_sequence(epoch))
@@ -252,44 +249,6 @@ class Queue:
             self.delivery_counts.clear()
         return True
 
-    # At rest: what consumers take has been handed out, what is overdue or too much has gone, and
-    # all that is coming back is back. Who asks for a message, or a count, asks a queue at rest, as
-    # if all that came before had been done at once.
-
-    def settle_down(self) -> bool:
-        """:meth:`dispatch`, and follow the dead letters of that; false when the budget is spent."""
-        while not self.dispatch():
-            if not self.env.follow_letters():
-                self._busy_since_s = self._busy_since_s or self.env.moment.mono_s
-                return False
-        self._busy_since_s = 0.0
-        return True
-
-    def require_rest(self) -> None:
-        """Raises :exc:`NotYet` where the queue is not at rest."""
-        if self.returning or not (self.settle_down() or self.is_kept_busy()):
-            raise NotYet(self.until_rest())
-
-    def is_kept_busy(self) -> bool:
-        """True for a queue that did not come to rest for :data:`REST_S`."""
-        since_s = self._busy_since_s
-        return since_s > 0 and self.env.moment.mono_s - since_s >= REST_S
-
-    def until_rest(self) -> Until:
-        """The next time that the queue is at rest, or deleted."""
-        if self._rest is None:
-            self._rest = Until()
-        self.env.mark_dirty(self)
-        return self._rest
-
-    def came_to_rest(self) -> None:
-        """Tell those who wait for that, or for the head."""
-        self._busy_since_s = 0.0
-        self.backlog.wake()
-        if self._rest is not None and not self.returning:
-            rest, self._rest = self._rest, None
-            rest.happened()
-
     def is_overtaken(self) -> bool:
         """True when the budget is spent, or something urgent goes before the queue loses more."""
         return self.env.budget.left <= 0 or self.env.is_overtaken(self)
@@ -304,7 +263,7 @@ class Queue:
         Waiting consumers go first. Raises :exc:`NotYet`.
         """
         self.touch()
-        self.require_rest()
+        require_rest(self)
         index = self.head_index()
         taken = None if index is None else index.take()
         if index is None or taken is None:

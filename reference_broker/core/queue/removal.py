@@ -3,16 +3,20 @@
 What the log has goes as a range: an index entry is a row of a column until it is gone, and nothing
 is done message by message. The unit is a run, entries of one chunk that follow each other, so that
 whoever has much to remove can do it in portions.
+
+In the end a queue lets go of its parts, which refer to it as it does to them: so it is freed by its
+reference count. Others may hold it for a while (a stale lease, a route that a channel remembers, a
+listing of the management API): what they ask of it still has an answer.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from reference_broker.core.message.content import NOT_STORED
-from reference_broker.core.queue.ended_queue import NO_CONTENT, let_go
+from reference_broker.core.message.content import NOT_STORED, Content
+from reference_broker.core.queue.expiry import MessageExpiry
 
 if TYPE_CHECKING:
     from reference_broker.core.index.entry_rows import EntryRun
@@ -26,6 +30,20 @@ _SIGN_OCTET = array("H", (1,)).tobytes()[0] * 7
 
 _NOT_STORED = array("q", (NOT_STORED,))
 
+
+class _NoQueue:
+    """A queue as the parts of a deleted one see it: there is no message in it, nor ever will be."""
+
+    __slots__ = ()
+    deleted = True
+    ready = ready_bytes = 0
+
+
+NO_CONTENT = Content(b"", b"", b"")
+"""The content of a stale lease: it stays with its channel until that settles it, and the message,
+whose octets nobody would account for, does not."""
+
+_NO_QUEUE = cast("Queue", _NoQueue())
 
 LEASES_AT_ONCE = 1_024
 """Leases that are let go before the budget is looked at again."""
@@ -135,3 +153,16 @@ def _remove(queue: Queue, run: EntryRun, drop: Callable[[int, int], None]) -> No
             drop(row[0], 1)
         return
     drop(first, count)
+
+
+def let_go(queue: Queue) -> None:
+    """Cancel what the parts of ``queue`` wait for, which was ended and holds nothing any more, and
+    cut each of them off."""
+    queue.header_bytes = 0
+    queue.expiry.cancel()
+    queue.expiry = MessageExpiry(_NO_QUEUE)
+    if queue.unused_expiry is not None:
+        queue.unused_expiry.cancel()
+    queue.unused_expiry = queue.delivery_counts = None
+    queue.delayed.cut_off(_NO_QUEUE)
+    queue.backlog.cut_off(_NO_QUEUE)

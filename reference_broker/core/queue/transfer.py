@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import read_facts
 from reference_broker.core.queue.enqueue import store
+from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.work.until import NotYet
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Transfer:
         source, destination = self._source, self._destination
         if source.deleted or destination.deleted:
             return Stop.GONE
-        source.require_rest()
+        require_rest(source)
         index = source.head_index()
         head = None if index is None else index.head_sequence()
         if index is None or head is None:

@@ -6,13 +6,17 @@ next start drops entries and bindings of queues that are not there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, cast
 
 from reference_broker.core.queue.removal import remove_everything
+from reference_broker.core.work.budget import DECLARATION_UNITS
+from reference_broker.core.work.until import NotYet, Until
 
 if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.work.budget import Budget
+    from reference_broker.core.work.portions import Portions
     from reference_broker.core.work.task import Steps
 
 
@@ -40,3 +44,59 @@ def deletion(queue: Queue, bindings: Steps, answer: Callable[[int], None]) -> St
             yield None
         consumer.cancelled_by_broker()
         budget.left -= 1
+
+
+class UnusedQueues:
+    """The queues of one virtual host that go by themselves: expired, or without a consumer and
+    auto-delete. Thousands may do so at once, so those that the turn has no time for go in later
+    ones; who names one of these waits until it is gone.
+
+    ``delete`` takes one of ``queues`` out, and returns the steps that remain.
+    """
+
+    __slots__ = ("_budget", "_delete", "_gone", "_left", "_queues", "_vhost_name", "_work")
+
+    def __init__(
+        self,
+        delete: Callable[[Queue], Steps],
+        queues: Mapping[str, Queue],
+        work: Portions,
+        budget: Budget,
+        vhost_name: str,
+    ) -> None:
+        self._delete = delete
+        self._queues = queues
+        self._work = work
+        self._budget = budget
+        self._vhost_name = vhost_name
+        self._left: dict[Queue, None] = {}
+        self._gone = Until()
+
+    def add(self, queue: Queue) -> None:
+        """Delete the queue, if that is not on its way already."""
+        if self._queues.get(queue.name) is not queue or queue in self._left:
+            return
+        if self._budget.left > 0 and not self._left:
+            self._budget.left -= DECLARATION_UNITS
+            self._work.start(self._delete(queue), self._vhost_name)
+            return
+        self._left[queue] = None
+        if len(self._left) == 1:
+            self._work.start(self._delete_those_left(), self._vhost_name)
+
+    def require_gone(self, queue: Queue) -> None:
+        """Raises :exc:`NotYet` for a queue that is still to be deleted."""
+        if queue in self._left:
+            raise NotYet(self._gone)
+
+    def _delete_those_left(self) -> Steps:
+        while self._left:
+            if self._budget.left <= 0:
+                yield None
+            queue = next(iter(self._left))
+            self._budget.left -= DECLARATION_UNITS
+            if self._queues.get(queue.name) is queue:  # it may have gone with its connection
+                yield from self._delete(queue)
+            del self._left[queue]
+        gone, self._gone = self._gone, Until()
+        gone.happened()

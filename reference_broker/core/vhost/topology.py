@@ -186,8 +186,8 @@ class Topology:
         return self._leaves((True, queue.name), removal)
 
     def drop_binding(self, binding: Binding) -> Steps:
-        """Remove the binding, now, and its source if that is an auto-delete exchange with no other
-        binding; then what goes with that."""
+        """Remove the binding, now, and its source if that is an auto-delete exchange without
+        another binding; then what goes with that."""
         self._gone = Until()
         chained = self.remove_binding(binding)
         self.changed()

@@ -104,6 +104,11 @@ class VHostTraffic:
         self.channels_closed += 1
         self.past = self.past.plus(traffic)
 
+    def queue_created(self) -> None:
+        """A queue was declared that was not there."""
+        self.queues_declared += 1
+        self.queues_created += 1
+
     def queue_deleted(self, queue: Queue) -> None:
         """Count a queue that was deleted. To be called once for each."""
         self.queues_deleted += 1

@@ -42,6 +42,7 @@ from reference_broker.core.queue.dirty_queues import DirtyQueues
 from reference_broker.core.queue.ports import DeduplicationPort
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import remove_everything
+from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.vhost.binding_declaration import BindingEnds
 from reference_broker.core.vhost.exchange_declaration import (
     check_exchange_deletion,
@@ -50,6 +51,7 @@ from reference_broker.core.vhost.exchange_declaration import (
     exchange_type,
     refuse_default,
 )
+from reference_broker.core.vhost.exclusive_queues import ExclusiveQueues
 from reference_broker.core.vhost.firehose import Firehose
 from reference_broker.core.vhost.inner_queues import InnerQueues
 from reference_broker.core.vhost.method_access import UNRESTRICTED, DeclareAccess
@@ -61,19 +63,14 @@ from reference_broker.core.vhost.queue_declaration import (
     new_queue,
     require_access,
 )
-from reference_broker.core.vhost.queue_deletion import deletion
+from reference_broker.core.vhost.queue_deletion import UnusedQueues, deletion
 from reference_broker.core.vhost.topology import Topology, restore_vhost
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.traffic import VHostTraffic
 from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
 from reference_broker.core.work.portions import Portions
-from reference_broker.core.work.task import Steps, raise_error
-from reference_broker.core.work.until import NotYet, Until
+from reference_broker.core.work.task import Steps, followed_by
 from reference_broker.errors import ChannelException, ReplyCode
-
-
-def _nobody_asks() -> None:
-    """Answer nobody."""
 
 
 class VHost:
@@ -126,9 +123,8 @@ class VHost:
         self.inner_queues = InnerQueues(self, ids)
         self._ids = ids
         self._router = Router(self.exchanges, self.queues, self.budget)
-        self._exclusive: dict[object, dict[str, Queue]] = {}
-        self._ended: dict[object, Until] = {}
-        """Connections that have ended, and have exclusive queues still to go."""
+        self._exclusive = ExclusiveQueues()
+        self._unused = UnusedQueues(self._deletion, self.queues, self.work, self.budget, name)
         self._dirty = DirtyQueues(self.budget, touched, name)
         # Not methods of this class: marking is on the path of every message.
         self.mark_dirty = self._dirty.mark
@@ -157,13 +153,12 @@ class VHost:
         for kind in PolicyKind:
             for policy in list(self.policies.of(kind)):
                 self.policies.remove(kind, policy.name)
-        while self.queues:
-            yield from self._deletion(next(iter(self.queues.values())))
-            self.budget.left -= DECLARATION_UNITS
-            if self.budget.left <= 0:
-                yield None
-        while self.exchanges:
-            yield from self._topology.drop_exchange(next(iter(self.exchanges.values())))
+        yield from self._one_by_one(self.queues, self._deletion)
+        yield from self._one_by_one(self.exchanges, self._topology.drop_exchange)
+
+    def _one_by_one(self, objects: Mapping[str, Any], delete: Callable[[Any], Steps]) -> Steps:
+        while objects:
+            yield from delete(next(iter(objects.values())))
             self.budget.left -= DECLARATION_UNITS
             if self.budget.left <= 0:
                 yield None
@@ -226,7 +221,7 @@ class VHost:
         *,
         if_unused: bool = False,
         access: DeclareAccess = UNRESTRICTED,
-        answer: Callable[[], None] = _nobody_asks,
+        answer: Callable[[], None] = lambda: None,
     ) -> None:
         """Delete the exchange, what it holds and has seen, and every binding from it and to it; one
         that is not there is fine. ``answer`` is called when all of it is done: now, or in a later
@@ -246,14 +241,8 @@ class VHost:
             raise ChannelException(
                 ReplyCode.PRECONDITION_FAILED, f"{described('exchange', name, self.name)} in use"
             )
-        self._start(self._topology.drop_exchange(exchange), answer)
-
-    def _start(self, steps: Steps, answer: Callable[[], None]) -> None:
-        def done(error: Exception | None) -> None:
-            raise_error(error)
-            answer()
-
-        self.work.start(steps, self.name, done=done)
+        steps = self._topology.drop_exchange(exchange)
+        self.work.start(followed_by(steps, answer), self.name)
 
     @property
     def loading(self) -> bool:
@@ -320,30 +309,22 @@ class VHost:
         access.require(Action.CONFIGURE, "queue", name)
         wanted = QueueDefinition(0, name, auto_delete, dict(arguments))
         owner = owner if exclusive else None
-        self._topology.require_gone(name, is_queue=True)
         existing = self._there(name)
         if existing is not None:
             check_redeclared_queue(existing, wanted, self.name, durable=durable, owner=owner)
             existing.touch()
             self.traffic.queues_declared += 1
             return existing
+        self._topology.require_gone(name, is_queue=True)
         self.bounds.check_queues(len(self.queues), name, self.name)
         access.require_dead_lettering(name, wanted.arguments)
         wanted = wanted._replace(id=self._ids.next())
         queue = new_queue(self, wanted, durable, owner)
-        check_properties(
-            queue.limits.queue_type,
-            name,
-            self.name,
-            durable=durable,
-            exclusive=exclusive,
-            auto_delete=auto_delete,
-        )
+        kinds = {"durable": durable, "exclusive": exclusive, "auto_delete": auto_delete}
+        check_properties(queue.limits.queue_type, name, self.name, **kinds)
         self._topology.add_queue(queue)
-        self.traffic.queues_declared += 1
-        self.traffic.queues_created += 1
-        if owner is not None:
-            self._exclusive.setdefault(owner, {})[name] = queue
+        self.traffic.queue_created()
+        self._exclusive.add(queue)
         return queue
 
     def delete_queue(
@@ -369,7 +350,7 @@ class VHost:
         check_conditional_deletion(
             queue.limits.queue_type, queue.name, self.name, if_unused=if_unused, if_empty=if_empty
         )
-        queue.require_rest()  # what a consumer waits for, or has expired, does not count
+        require_rest(queue)  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
         self._drop_queue(queue, answer)
 
@@ -384,33 +365,18 @@ class VHost:
         return queue
 
     def _there(self, name: str) -> Queue | None:
-        """The queue of that name. Raises :exc:`NotYet` for one of a connection that has ended,
-        which is about to go."""
+        """The queue of that name. Raises :exc:`NotYet` for one that is about to go: of a connection
+        that has ended, or unused."""
         queue = self.queues.get(name)
-        if queue is not None and queue.owner in self._ended:
-            raise NotYet(self._ended[queue.owner])
+        if queue is not None:
+            self._exclusive.require_unended(queue)
+            self._unused.require_gone(queue)
         return queue
 
     def release_exclusive(self, owner: object) -> Steps:
         """Have the exclusive queues of a connection that has ended be unknown to everybody; returns
         the steps of deleting them, in order of declaration."""
-        if owner in self._exclusive:
-            self._ended[owner] = Until()
-        return self._release(owner)
-
-    def _release(self, owner: object) -> Steps:
-        while (owned := self._exclusive.get(owner)) is not None:
-            queue = next(iter(owned.values()))
-            if not (queue.settle_down() or queue.is_kept_busy()):  # what is overdue is dead before
-                yield None
-                continue
-            self.budget.left -= DECLARATION_UNITS
-            yield from self._deletion(queue)
-            if self.budget.left <= 0:
-                yield None
-        until = self._ended.pop(owner, None)
-        if until is not None:
-            until.happened()
+        return self._exclusive.release(owner, self._deletion)
 
     def _drop_queue(self, queue: Queue, answer: Callable[[int], None] = lambda count: None) -> None:
         """Delete the queue, if that is not on its way already."""
@@ -421,11 +387,7 @@ class VHost:
         """Have the queue be gone for everybody; returns the steps that remain."""
         bindings = self._topology.drop_queue(queue)
         self.traffic.queue_deleted(queue)
-        if queue.owner is not None:
-            owned = self._exclusive[queue.owner]
-            del owned[queue.name]
-            if not owned:
-                del self._exclusive[queue.owner]
+        self._exclusive.remove(queue)
         return deletion(queue, bindings, answer)
 
     def _end_inner_queue(self, queue: Queue) -> None:
@@ -451,6 +413,8 @@ class VHost:
         connection's queue, 406 for arguments that the exchange can't take, or at ``max_bindings``.
         """
         ends = BindingEnds.named(source, destination, destination_is_queue)
+        if destination_is_queue:
+            self._there(ends.destination)
         durable = ends.check_bind(self._topology, key, arguments or {}, self.name, owner)
         if self._topology.bindings.get(ends.identity(key, arguments)) is not None:
             return
@@ -487,7 +451,7 @@ class VHost:
         if binding is None:
             return
         if destination_is_queue:
-            queue = self.queues.get(ends.destination)
+            queue = self._there(ends.destination)
             if queue is None:  # it is just being deleted, and its bindings with it
                 return
             require_access(queue, owner, self.name)
@@ -519,8 +483,8 @@ class VHost:
         *,
         again: bool = False,
     ) -> tuple[Queue, ...]:
-        """The queues for a message, each once: see :meth:`Router.resolve`, and with ``again``, for
-        a message that comes a second time, :meth:`Router.resolve_again`."""
+        """The queues for a message, each once: see :meth:`Router.resolve`, and with ``again``
+        :meth:`Router.resolve_again`."""
         if again:
             return self._router.resolve_again(exchange, routing_key, header, copies)
         return self._router.resolve(exchange, routing_key, header, copies)
@@ -555,18 +519,13 @@ class VHost:
         spent: then false. Not within a letter."""
         return not self.dead_letters.sending and self._dirty.follow_letters()
 
-    def dispatch_dirty(self) -> None:
-        """Dispatch the queues that are marked, and those that this marks. To be called at the end
-        of every input."""
-        self._dirty.advance()
-
     def queue_expired(self, queue: Queue) -> None:
         """Delete a queue whose ``x-expires`` ran out."""
-        self._drop_queue(queue)
+        self._unused.add(queue)
 
     def queue_unused(self, queue: Queue) -> None:
         """Delete an auto-delete queue: its last consumer is gone."""
-        self._drop_queue(queue)
+        self._unused.add(queue)
 
     # Recovery
 

@@ -13,6 +13,9 @@ TURN_UNITS = 2_000
 UNLIMITED_UNITS = 1 << 60
 """Units of a turn that never ends: for a broker whose inputs are to be handled whole."""
 
+FAN_OUT_UNITS = 2
+"""One of many queues that a message goes to: nothing of it is in the processor's cache."""
+
 METHOD_UNITS = 4
 """A frame that is neither a message nor an ack: decoding, checks and the answer take 10 us."""
 
@@ -32,14 +35,24 @@ DEAD_LETTER_UNITS = 8
 
 class Budget:
     """The units that are left in this turn. Whoever works subtracts from ``left``, and stops at 0
-    or below: one step may cost more than there was. Whoever has the loop refills it."""
+    or below: one step may cost more than there was. Whoever has the loop refills it.
 
-    __slots__ = ("left", "units")
+    ``reserve`` is half as much again, for handing out what the turn's inputs brought: what comes in
+    must not always be ahead of what goes out.
+    """
+
+    __slots__ = ("left", "reserve", "units")
 
     def __init__(self, units: int = UNLIMITED_UNITS) -> None:
         self.units = units
-        self.left = units
+        self.refill()
 
     def refill(self) -> None:
         """Begin another turn."""
         self.left = self.units
+        self.reserve = self.units // 2
+
+    def release_reserve(self) -> None:
+        """Have the reserve be there, if the turn is spent without it."""
+        if self.left <= 0:
+            self.left, self.reserve = self.reserve, 0

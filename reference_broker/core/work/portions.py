@@ -110,15 +110,16 @@ class Portions:
                 self._vhosts[name] = jobs
             while due:
                 try:
-                    self._advance(due.pop(0))
+                    self._advance(due.pop(0), others=bool(due))
                 except BaseException:
                     for job in due:  # an error of one is not the other's
                         self.add(job)
                     raise
 
-    def _advance(self, job: Job) -> None:
+    def _advance(self, job: Job, *, others: bool) -> None:
+        """One slice; for a job that is alone the rest of the turn is one."""
         budget = self._budget
-        units = min(budget.left, SLICE_UNITS)
+        units = min(budget.left, SLICE_UNITS) if self._vhosts or others else budget.left
         # A look costs something, too: who only waits for others must not be asked without end.
         kept = budget.left - units - 1
         budget.left = units

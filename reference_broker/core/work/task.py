@@ -71,3 +71,9 @@ def begun_with(until: Until | None, steps: Steps) -> Steps:
     """``steps`` of which the first was taken, and gave ``until``."""
     yield until
     yield from steps
+
+
+def followed_by(steps: Steps, then: Callable[[], None]) -> Steps:
+    """``steps``, and ``then`` as the last one."""
+    yield from steps
+    then()

@@ -22,7 +22,7 @@ FIELD_BYTES_MAX = 4_096
 
 _FILE, _REDIRECT = b"file", b"redirect"
 _OF_THIS_SITE = re.compile(r"(?![/\\]{2})[^\x00-\x20:\\]*\Z")
-"""Where the browser may be sent: a path, with whatever comes after it."""
+"""A place that the browser may be sent to: a path, with whatever comes after it."""
 
 
 class Upload:

@@ -25,10 +25,15 @@ from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_ob
 from reference_broker.http.request.core_input import CoreInputs
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns
+from reference_broker.http.request.portions import Portion
 from reference_broker.http.rows.rendering import binding_row
 
 Listable: TypeAlias = Binding | str
 """A binding, or the name of a queue that stands for its implicit one."""
+
+
+KEY_ENTRIES = 3
+"""Entries of a portion that the making of a properties key counts for: it is about 3 us."""
 
 
 class Bindings:
@@ -55,7 +60,7 @@ class Bindings:
     async def show(self, request: Request) -> Response:
         """The binding with the properties in the path (see :attr:`Binding.properties_key`)."""
         vhost = vhost_of(self._host.broker, request)
-        return shown_columns(request, binding_row(_binding(vhost, request), vhost.name))
+        return shown_columns(request, binding_row(await _binding(vhost, request), vhost.name))
 
     async def post(self, request: Request) -> Response:
         """Bind. 201 even if the binding was there; ``Location`` leads to it from this path."""
@@ -78,9 +83,11 @@ class Bindings:
     async def delete(self, request: Request) -> Response:
         """Unbind the binding with the properties in the path."""
         source, destination, is_queue = _ends(request)
+        binding = await _binding(vhost_of(self._host.broker, request), request)
         with self._inputs.begin(request) as broker, refusals():
             vhost = vhost_of(broker, request)
-            binding = _binding(vhost, request)
+            if not is_bound(Placed(vhost, binding)):
+                raise not_found()
             if source == DEFAULT_EXCHANGE:
                 raise ChannelException(ReplyCode.ACCESS_REFUSED, "the default exchange")
             access_of(broker, request, vhost).require_binding(
@@ -150,11 +157,15 @@ def _between(vhost: VHost, request: Request) -> list[Binding]:
     return [binding for binding in to if binding.source == source]
 
 
-def _binding(vhost: VHost, request: Request) -> Binding:
+async def _binding(vhost: VHost, request: Request) -> Binding:
+    """The binding in the path, looked for in portions. Raises :exc:`ApiError` 404."""
     wanted = properties_key_in(request.path_params["properties_key"])
+    portion = Portion(request)
     for binding in _between(vhost, request):
         if binding.properties_key == wanted:
             return binding
+        if portion.spend(KEY_ENTRIES):
+            await portion.end()
     raise not_found()
 
 

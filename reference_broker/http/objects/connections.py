@@ -25,18 +25,23 @@ from reference_broker.http.request.authorization import (
 )
 from reference_broker.http.request.core_input import CoreInputs
 from reference_broker.http.request.host import Host
-from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
+from reference_broker.http.request.listing import listed, shown_columns, shown_with, stats_disabled
+from reference_broker.http.request.turn_share import next_turn
 from reference_broker.http.rows.rendering import (
     channel_detail_row,
     channel_name,
     channel_row,
     connection_row,
     consumer_row,
+    is_consuming,
     tracked_row,
 )
 from reference_broker.http.rows.statistics import Spans, Statistics
 
 _CLOSED_BY = "Closed via management plugin"
+
+INPUT_CONNECTIONS = 50
+"""Connections that are closed in one input of the core."""
 
 
 class Connections:
@@ -121,13 +126,22 @@ class Connections:
     async def channel(self, request: Request) -> Response:
         _need_stats(request)
         name = request.path_params["channel"]
+        node, spans = self._host.node().name, Spans.parse(request.query_params)
         for connection in self._named(request):
+            if not name.startswith(str(connection.peer)):
+                continue
             for channel in _channels_of([connection]):
                 if channel_name(channel) == name:
                     _must_see(request, connection)
-                    row = channel_detail_row(channel, self._host.node().name)
-                    spans = Spans.parse(request.query_params)
-                    return shown_columns(request, self._statistics.of_channel(row, channel, spans))
+                    row = channel_detail_row(channel, node)
+                    return await shown_with(
+                        request,
+                        self._statistics.of_channel(row, channel, spans),
+                        "consumer_details",
+                        list(channel.consumers.values()),
+                        lambda consumer: consumer_row(consumer, node),
+                        is_consuming,
+                    )
         raise not_found()
 
     async def consumers(self, request: Request) -> Response:
@@ -143,10 +157,7 @@ class Connections:
             consumers,
             lambda consumer: consumer_row(consumer, node),
             order=lambda consumer: (consumer.queue.env.vhost_name, consumer.queue.name),
-            is_there=lambda consumer: (
-                _is_open(consumer.channel)
-                and consumer.channel.consumers.get(consumer.tag) is consumer
-            ),
+            is_there=is_consuming,
         )
 
     def _open(self, request: Request) -> list[Connection]:
@@ -188,10 +199,19 @@ class Connections:
         reason = (
             request.headers.get("x-reason", _CLOSED_BY).encode("latin-1").decode("utf-8", "replace")
         )
+        forced = ConnectionException(ReplyCode.CONNECTION_FORCED, reason)
         with self._inputs.begin(request):
-            for connection in connections:
-                connection.fail(ConnectionException(ReplyCode.CONNECTION_FORCED, reason))
+            _fail(connections[:INPUT_CONNECTIONS], forced)
+        for start in range(INPUT_CONNECTIONS, len(connections), INPUT_CONNECTIONS):
+            await next_turn(request)
+            with self._inputs.go_on():
+                _fail(connections[start : start + INPUT_CONNECTIONS], forced)
         await self._inputs.ended(connections)
+
+
+def _fail(connections: Sequence[Connection], forced: ConnectionException) -> None:
+    for connection in connections:
+        connection.fail(forced)
 
 
 def _channels_of(connections: Sequence[Connection]) -> Iterator[Channel]:

@@ -11,6 +11,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mqkit.wire import EncodeError, encode_table
 from reference_broker.core.broker import Broker
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import AmqpError, ReplyCode
@@ -34,7 +35,7 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
 
 def arguments_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a declaration. Raises :exc:`ApiError` 400: AMQP's tables have no null that
-    an argument could be."""
+    an argument could be, and bounds of their own, beyond which no client could be told of them."""
     value = body.get("arguments", {})
     if value == []:  # how Erlang shows an empty table
         return {}
@@ -42,16 +43,25 @@ def arguments_of(body: Mapping[str, Any]) -> dict[str, Any]:
         raise bad_request(["not_json_object", "arguments"])
     if has_null(value):
         raise bad_request("null_not_allowed")
+    try:
+        encode_table(value)
+    except (EncodeError, UnicodeEncodeError) as error:
+        raise bad_request(f"arguments: {error}") from error
     return value
 
 
 def has_null(value: Any) -> bool:
-    """True if there is a JSON null anywhere in ``value``."""
-    if isinstance(value, dict):
-        return any(has_null(inner) for inner in value.values())
-    if isinstance(value, list):
-        return any(has_null(inner) for inner in value)
-    return value is None
+    """True if there is a JSON null anywhere in ``value``, however deep it is."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if each is None:
+            return True
+        if isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+    return False
 
 
 def vhost_to_change(broker: Broker, request: Request) -> VHost:

@@ -11,9 +11,11 @@ from starlette.responses import Response
 
 from reference_broker.core.access.permission import Action
 from reference_broker.core.base.limits import MIB
-from reference_broker.core.queue.lease import Lease
+from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.queue.delivery_counts import shown_content
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purged
+from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.vhost.traffic import Traffic
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import AmqpError, ReplyCode
@@ -40,10 +42,12 @@ from reference_broker.http.request.authorization import access_of, entered, requ
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.request.core_input import CoreInputs, settle
 from reference_broker.http.request.host import Host
-from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
+from reference_broker.http.request.listing import listed, shown_columns, shown_with, stats_disabled
 from reference_broker.http.request.turn_share import next_turn
-from reference_broker.http.rows.message import message_row
+from reference_broker.http.rows.message import Got, message_row
 from reference_broker.http.rows.rendering import (
+    consumer_row,
+    is_consuming,
     plain_queue_row,
     queue_detail_row,
     queue_row,
@@ -137,8 +141,15 @@ class Queues:
         spans = Spans.parse(request.query_params)
         if stats_disabled(request):
             return shown_columns(request, plain_queue_row(queue, node, totals=False))
-        row = queue_detail_row(queue, node)
-        return shown_columns(request, self._statistics.of_queue(row, queue, spans))
+        row = self._statistics.of_queue(queue_detail_row(queue, node), queue, spans)
+        return await shown_with(
+            request,
+            row,
+            "consumer_details",
+            (each for each in list(queue.consumers) if isinstance(each, Consumer)),
+            lambda consumer: consumer_row(consumer, node),
+            is_consuming,
+        )
 
     async def put(self, request: Request) -> Response:
         """Declare a queue. Answered when its definition is on disk, if it is durable."""
@@ -213,17 +224,17 @@ class Queues:
         return await listed(
             request,
             got,
-            lambda each: message_row(each[0], each[1], text=wanted.text, truncate=wanted.truncate),
+            lambda each: message_row(each, text=wanted.text, truncate=wanted.truncate),
         )
 
-    def _count(self, request: Request, got: list[tuple[Lease, int]]) -> None:
+    def _count(self, request: Request, got: list[Got]) -> None:
         """Count the messages that were got: a request has no channel that would."""
         vhost = self._host.broker.vhosts.get(request.path_params["vhost"])
         if vhost is not None:  # it may be gone by now
-            counted = Traffic(get=len(got), redeliver=sum(lease.redelivered for lease, _ in got))
+            counted = Traffic(get=len(got), redeliver=sum(each.lease.redelivered for each in got))
             vhost.traffic.past = vhost.traffic.past.plus(counted)
 
-    async def _get(self, request: Request, wanted: GetRequest) -> list[tuple[Lease, int]]:
+    async def _get(self, request: Request, wanted: GetRequest) -> list[Got]:
         """Take messages and settle them: a portion an input, and between two inputs wait for what
         has to be read first."""
         with self._inputs.begin(request) as broker:
@@ -259,7 +270,7 @@ class Queues:
             name = self._queue(request).name
             require_access(broker, request, vhost, Action.READ, name)
             queue = vhost.queue_for(name, None)
-            queue.require_rest()
+            require_rest(queue)
         await self._inputs.perform(purged(queue), vhost.name)
         if queue.durable:
             await self._inputs.on_disk()
@@ -284,7 +295,7 @@ class _Getting:
         self._size = 0
         self._settled = 0
         self._complete = False
-        self.got: list[tuple[Lease, int]] = []
+        self.got: list[Got] = []
         self.starved = False
 
     @property
@@ -301,7 +312,7 @@ class _Getting:
     def give_back(self) -> None:
         """Put back what is not settled: none is left with the request, whatever becomes of its
         socket."""
-        self._queue.requeue([lease for lease, _ in self.got[self._settled :]])
+        self._queue.requeue([each.lease for each in self.got[self._settled :]])
         self._settled = len(self.got)
 
     def _take(self) -> None:
@@ -320,14 +331,14 @@ class _Getting:
                 self.starved = queue.ready > 0
                 self._complete = not self.starved
                 return
-            got.append((lease, queue.ready))
+            got.append(Got(lease, shown_content(lease), queue.ready))
             self._size += lease.content.size
 
     def _settle(self) -> None:
         if self._mode.requeue:  # all at once: in portions, the last one would be first
             self.give_back()
             return
-        for lease, _ in self.got[self._settled : self._settled + INPUT_MESSAGES]:
+        for lease, _, _ in self.got[self._settled : self._settled + INPUT_MESSAGES]:
             self._settled += 1
             if self._mode.reject:
                 self._queue.reject(lease)

@@ -163,6 +163,24 @@ def shown_columns(request: Request, row: Row) -> Response:
     return json_response(only(row, _columns(request.query_params)))
 
 
+async def shown_with(
+    request: Request,
+    row: Row,
+    name: str,
+    subjects: Iterable[Subject],
+    render: Callable[[Subject], Row],
+    is_there: Callable[[Subject], bool] = everything,
+) -> Response:
+    """A single object, with a column ``name`` that is a list and is made in portions. ``subjects``
+    must stand still, as for :func:`listed`."""
+    columns = _columns(request.query_params)
+    shown = only(row, columns)
+    if columns and (name,) not in columns:
+        return json_response(shown)
+    before = encode(shown)[:-1] + (b"," if shown else b"") + encode(name) + b":"
+    return await _answered(encoded_rows(request, subjects, render, is_there), before, b"}")
+
+
 def only(row: Row, columns: Sequence[_Path]) -> Row:
     """The columns of a row that are wanted; all if none is named. ``a.b`` is b within a. A column
     that the row doesn't have leaves no trace."""
@@ -209,19 +227,23 @@ def _rank(value: Any) -> tuple[int, float, str]:
     return (2, 0, value if isinstance(value, str) else repr(value))
 
 
-async def _answered(rows: AsyncIterator[list[bytes]]) -> Response:
-    """The JSON array: whole where there is one portion of it, and as it is made where there are
-    more."""
+async def _answered(
+    rows: AsyncIterator[list[bytes]], before: bytes = b"", after: bytes = b""
+) -> Response:
+    """The JSON array, between what else there is: whole where there is one portion of it, and as it
+    is made where there are more."""
     first, second = await anext(rows, list[bytes]()), await anext(rows, None)
     if second is None:
-        return Response(b"[%b]" % b",".join(first), headers=NO_CACHE, media_type=MEDIA_TYPE)
-    pieces = _array([first, second], rows)
+        whole = b"".join((before, b"[", b",".join(first), b"]", after))
+        return Response(whole, headers=NO_CACHE, media_type=MEDIA_TYPE)
+    pieces = _array([first, second], rows, before, after)
     return StreamingResponse(pieces, headers=NO_CACHE, media_type=MEDIA_TYPE)
 
 
 async def _array(
-    known: Sequence[list[bytes]], rest: AsyncIterator[list[bytes]]
+    known: Sequence[list[bytes]], rest: AsyncIterator[list[bytes]], before: bytes, after: bytes
 ) -> AsyncIterator[bytes]:
+    yield before
     before = b"["
     for rows in known:
         if rows:
@@ -231,7 +253,7 @@ async def _array(
         if rows:
             yield before + b",".join(rows)
             before = b","
-    yield b"]" if before == b"," else b"[]"
+    yield (b"]" if before == b"," else b"[]") + after
 
 
 def _page_answered(request: Request, pieces: Sequence[bytes]) -> Response:

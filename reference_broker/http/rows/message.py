@@ -6,7 +6,7 @@ import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from mqkit.wire import (
     LENIENT,
@@ -16,7 +16,7 @@ from mqkit.wire import (
     decode_shortstr,
     encode_header,
 )
-from reference_broker.core.queue.delivery_counts import shown_content
+from reference_broker.core.message.content import Content
 from reference_broker.core.queue.lease import Lease
 from reference_broker.http.request.answer import Row, bad_request
 from reference_broker.http.request.json_value import json_value, key_text
@@ -29,6 +29,16 @@ _HEADERS = "headers"
 _TEXTS = tuple(
     field.name for field in fields(Properties) if field.name not in (*_NUMBERS, _HEADERS)
 )
+
+
+class Got(NamedTuple):
+    """A message that a request got: its lease, its content as the request is to see it (a lease has
+    none any more when its queue is deleted), and the number of messages that were ready after it.
+    """
+
+    lease: Lease
+    content: Content
+    message_count: int
 
 
 def properties_from_json(value: Any) -> Properties:
@@ -94,14 +104,14 @@ def _decoded(payload: str) -> Iterator[bytes]:
             raise bad_request(["not_base64", payload[:80]]) from None
 
 
-def message_row(lease: Lease, message_count: int, *, text: bool, truncate: int | None) -> Row:
+def message_row(got: Got, *, text: bool, truncate: int | None) -> Row:
     """The row of a message that was got. ``message_count`` is how many were left in the queue after
     it.
 
     With ``text`` a payload that is UTF-8 is shown as it is, and everything else in base64.
     ``truncate`` cuts the payload, not ``payload_bytes``.
     """
-    content = shown_content(lease)
+    lease, content, message_count = got
     exchange, offset = decode_shortstr(content.route, 0)
     routing_key, _ = decode_shortstr(content.route, offset, LENIENT)
     payload, encoding = _payload_to_json(content.body[:truncate], text=text)

@@ -5,10 +5,12 @@ Counters and rates are not here: ``statistics.py`` adds them.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.channel.channel import Channel
+from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.connection.connection import Connection
 from reference_broker.http.request.answer import Row
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from reference_broker.core.exchange.exchange import Exchange
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.vhost.vhost import VHost
+
+
+CAPACITY_CONSUMERS_MAX = 100
+"""Consumers that are looked at for a row of their queue, of which there may be 40,000."""
 
 
 def vhost_row(vhost: VHost, node: str) -> Row:
@@ -98,7 +104,7 @@ def queue_row(queue: Queue, node: str) -> Row:
         "consumers": len(queue.consumers),
         "consumer_capacity": capacity,
         "consumer_utilisation": capacity,
-        "exclusive_consumer_tag": next((c.tag for c in queue.consumers if c.exclusive), None),
+        "exclusive_consumer_tag": _exclusive_tag(queue),
         "single_active_consumer_tag": _active_tag(queue),
         "policy": policies.user.name if policies.user else None,
         "operator_policy": policies.operator.name if policies.operator else None,
@@ -123,10 +129,18 @@ def plain_queue_row(queue: Queue, node: str, *, totals: bool) -> Row:
     return {**{name: row[name] for name in _PLAIN}, **policy, "state": "live"}
 
 
+def _exclusive_tag(queue: Queue) -> str | None:
+    """The tag of the exclusive consumer, which has the queue for itself."""
+    first = next(iter(queue.consumers), None)
+    return first.tag if first is not None and first.exclusive else None
+
+
 def consumer_capacity(queue: Queue) -> float:
-    """The share of a queue's consumers that could take a message just now; 0 for none. RabbitMQ
-    has the share of time instead, in which any could."""
-    consumers = [each for each in queue.consumers if isinstance(each, Consumer)]
+    """The share of a queue's consumers that could take a message just now, among the first
+    :data:`CAPACITY_CONSUMERS_MAX` of them; 0 for none. RabbitMQ has the share of time instead, in
+    which any could."""
+    first = islice(queue.consumers, CAPACITY_CONSUMERS_MAX)
+    consumers = [each for each in first if isinstance(each, Consumer)]
     free = [
         each
         for each in consumers
@@ -136,13 +150,8 @@ def consumer_capacity(queue: Queue) -> float:
 
 
 def queue_detail_row(queue: Queue, node: str) -> Row:
-    """A queue that was asked for by name: with its consumers."""
+    """A queue that was asked for by name, without the column ``consumer_details``."""
     row = queue_row(queue, node)
-    row["consumer_details"] = [
-        consumer_row(consumer, node)
-        for consumer in queue.consumers
-        if isinstance(consumer, Consumer)
-    ]
     row["incoming"] = row["deliveries"] = []
     return row
 
@@ -229,12 +238,9 @@ def channel_row(channel: Channel, node: str) -> Row:
 
 
 def channel_detail_row(channel: Channel, node: str) -> Row:
-    """A channel that was asked for by name: with its consumers. ``deliveries`` and ``publishes``
-    are RabbitMQ's ``rates_mode detailed``, which is off."""
+    """A channel that was asked for by name, without the column ``consumer_details``. ``deliveries``
+    and ``publishes`` are RabbitMQ's ``rates_mode detailed``, which is off."""
     row = channel_row(channel, node)
-    row["consumer_details"] = [
-        consumer_row(consumer, node) for consumer in channel.consumers.values()
-    ]
     row["deliveries"] = row["publishes"] = []
     return row
 
@@ -242,6 +248,14 @@ def channel_detail_row(channel: Channel, node: str) -> Row:
 def channel_name(channel: Channel) -> str:
     """The channel's name in lists and paths."""
     return f"{channel.connection.peer} ({channel.number})"
+
+
+def is_consuming(consumer: Consumer) -> bool:
+    """False for a consumer that has gone."""
+    channel = consumer.channel
+    return (
+        channel.state is not ChannelState.CLOSED and channel.consumers.get(consumer.tag) is consumer
+    )
 
 
 def consumer_row(consumer: Consumer, node: str) -> Row:

@@ -29,7 +29,7 @@ RATE_BYTES = 1_500
 SLICE_OBJECTS = 250
 """Objects that are read before the loop has its turn: about 2 ms of queues."""
 
-SUM_OBJECTS = 1_000
+SUM_OBJECTS = 500
 """Objects that are added up, or forgotten, before the loop has its turn."""
 
 NODE = "node"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from pathlib import Path
 from typing import Protocol
 
@@ -210,7 +211,7 @@ class _Running:
             folder,
             loop.call_soon_threadsafe,
             loop.call_later,
-            LoopSyncs(loop.time),
+            LoopSyncs(time.monotonic),
             self._synced,
             events.disk_failed,
             events.disk_full,

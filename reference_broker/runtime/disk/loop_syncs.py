@@ -31,7 +31,7 @@ REST_MAX_S = 64.0
 
 class LoopSyncs:
     """Says whether the loop may write and sync a batch by itself, from how long that took lately.
-    ``clock`` returns seconds that only grow."""
+    ``clock`` returns seconds, which go on within a turn (uvloop's own time stands still there)."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock

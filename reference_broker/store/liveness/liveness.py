@@ -245,7 +245,14 @@ class Liveness:
 
     def held_by_definitions_bytes(self) -> int:
         """Bytes that deleting or rewriting could free if the definitions were written again."""
+        if not self._held:
+            return 0
         return sum(use.size_bytes - use.needed_bytes for use in self._held.values())
+
+    @property
+    def may_be_dead(self) -> bool:
+        """:meth:`take_dead` may have something."""
+        return bool(self._dead)
 
     def take_dead(self, most: int = ALL) -> list[SegmentUse]:
         """The segments that may be deleted now, oldest first, and no more than so many. They stay

@@ -44,6 +44,8 @@ class Deletions:
 
     def take(self, most: int = ALL) -> Deletion:
         """The segments that may be deleted now, so many at most; each is returned once."""
+        if not (self._liveness.may_be_dead or self._rewriting.has_replaced):
+            return Deletion([], [])  # mostly, and it is asked after each batch
         replaced = self._rewriting.take_replaced(most)
         dead = self._liveness.take_dead(most - len(replaced))
         self._ordered += dead

@@ -59,6 +59,11 @@ class Rewriting:
         """None is on its way, and something has changed since the last look."""
         return self._stage is RewriteStage.NONE and self._liveness.worth_a_look
 
+    @property
+    def has_replaced(self) -> bool:
+        """:meth:`take_replaced` has something."""
+        return bool(self._replaced)
+
     def begin(
         self, sources: Sequence[SegmentUse], entries: EntrySource, **of_the_log: Unpack[_OfTheLog]
     ) -> RewritePlan | None:

@@ -107,6 +107,17 @@ def test_returns_in_the_middle_of_a_run_are_not_confirmed() -> None:
     assert [outcome.message_id for outcome in outcomes] == list("abcd")
 
 
+def test_a_lone_publish_that_was_returned_is_not_confirmed() -> None:
+    ledger = run_of("a")
+    ledger.returned(message(message_id="a"), 312, "NO_ROUTE")
+    [(_, outcome)] = pairs(ledger.ack(1))
+    assert isinstance(outcome, Rejected)
+    assert outcome.reason is RejectReason.UNROUTABLE
+    assert len(ledger) == 0
+    ledger.record([message(message_id="b")], "owner")
+    assert pairs(ledger.ack(2)) == [("owner", Confirmed("b"))]
+
+
 def test_a_channel_that_closes_in_the_middle_of_a_run_leaves_the_rest_in_doubt() -> None:
     ledger = run_of("abcde")
     ledger.ack(3)

@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 
 from mqkit.errors import Closed, ConnectionLost, ConnectionRefused, MqkitError, Unreachable
+from mqkit.message import Message, Properties
 from mqkit.transport.native.states import ConnectionState
-from mqkit.wire import HEARTBEAT_FRAME, encode_frame, method_frame, methods
+from mqkit.wire import (
+    HEARTBEAT_FRAME,
+    decode_method,
+    encode_frame,
+    encode_method,
+    method_frame,
+    methods,
+)
 
 ANSWER = Callable[[], Any]
 START = methods.ConnectionStart()
@@ -71,6 +79,9 @@ def test_frames_may_be_cut_anywhere(starting: Any, answer: ANSWER) -> None:
     assert starting.connection.is_open
 
 
+ACK = encode_method(methods.BasicAck(1))
+
+
 def _overlong(kind: int, channel: int) -> bytes:
     return encode_frame(kind, channel, bytes(131_073))  # type: ignore[arg-type]
 
@@ -88,6 +99,10 @@ BREACHES = {
     "a body by itself": encode_frame(3, 1, b"x"),  # type: ignore[arg-type]
     "an empty get that nobody asked for": method_frame(1, methods.BasicGetEmpty()),
     "a client's method on a channel": method_frame(1, methods.BasicQos()),
+    "an ack cut short": encode_frame(1, 1, ACK[:-1]),  # type: ignore[arg-type]
+    "an ack with more behind it": encode_frame(1, 1, ACK + b"\x00"),  # type: ignore[arg-type]
+    "an ack in the middle of a content": method_frame(1, methods.BasicDeliver("t", 1, False))
+    + encode_frame(1, 1, ACK),  # type: ignore[arg-type]
 }
 
 
@@ -108,6 +123,41 @@ def test_a_breach_of_the_protocol_ends_the_connection_and_says_why(
     assert isinstance(channel.error, ConnectionLost)
     played.connection.receive(octets)  # whatever comes after it is thrown away
     assert played.connection.is_closed
+
+
+@pytest.mark.parametrize("bits", [0, 1, 2, 3, 254, 255])
+@pytest.mark.parametrize("method", [methods.BasicAck, methods.BasicNack])
+def test_an_ack_that_is_read_by_hand_says_what_its_codec_says(
+    played: Any, method: type[methods.BasicAck] | type[methods.BasicNack], bits: int
+) -> None:
+    payload = encode_method(method(2))[:-1] + bytes((bits,))
+    read = decode_method(payload)
+    assert isinstance(read, method)
+    channel = played.channel(confirms=True)
+    told: list[tuple[int, list[bool]]] = []
+    published = [Message("x", "k", b"", Properties(message_id=each)) for each in "abc"]
+    for start in range(3):
+        channel.publish(
+            published,
+            lambda at, each: told.append((at, list(map(bool, each)))),
+            start=start,
+            octets_max=1,
+        )
+    played.connection.receive(encode_frame(1, 1, payload))  # type: ignore[arg-type]
+    good = method is methods.BasicAck
+    assert told == ([(0, [good]), (1, [good])] if read.multiple else [(1, [good])])
+
+
+def test_an_ack_on_a_channel_that_closes_is_not_heard(played: Any) -> None:
+    channel = played.channel(confirms=True)
+    told: list[bool] = []
+    message = Message("x", "k", b"", Properties(message_id="a"))
+    channel.publish([message], lambda _, each: told.extend(map(bool, each)), octets_max=1)
+    channel.close()
+    played.says(methods.BasicAck(1), channel=1)
+    assert told == []
+    played.says(methods.ChannelCloseOk(), channel=1)
+    assert told == [False]
 
 
 def test_a_turns_output_is_announced_once(played: Any, answer: ANSWER) -> None:

@@ -52,6 +52,17 @@ def test_a_persistent_message_is_confirmed_when_it_is_synced_and_not_before() ->
     assert len(lone.broker.ledger) == 0
 
 
+def test_the_journal_is_told_that_somebody_waits_and_for_how_far() -> None:
+    """It would not sync acks at once otherwise, and a declare-ok may come right behind some."""
+    lone, client = slow_disk()
+    lone.sync()
+    before = lone.journal.awaited
+    client.publish("t")
+    assert lone.journal.awaited == before, "nothing waits for the disk"
+    client.send(2, QueueDelete("d"))
+    assert lone.journal.awaited == lone.journal.tail > before
+
+
 def test_a_read_of_many_publishes_is_one_line_and_one_ack() -> None:
     lone, client = slow_disk()
     publisher = lone.client()

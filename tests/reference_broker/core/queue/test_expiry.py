@@ -10,6 +10,7 @@ import pytest
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.queue.expiry import expires_at_ms
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.work.until import NotYet
 from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
@@ -235,3 +236,48 @@ def test_with_dead_letters_or_in_a_quorum_queue_it_waits_for_its_turn(host: Queu
         queue = now_or_never(host, **limits)
         host.publish(queue, b"new", header=HEADER)
         assert queue.ready == 2
+
+
+def overdue(units: int, *, ttl: bool) -> tuple[QueueHost, Queue]:
+    """A queue with twenty messages whose time is over, and one whose time is not; nothing was done
+    about them yet, and the turn has few units."""
+    host = QueueHost()
+    limits: dict[str, Any] = {"message_ttl": 100} if ttl else {}
+    queue = host.declare("q", **limits)
+    dying = HEADER if ttl else encode_header(1, Properties(delivery_mode=2, expiration="100"))
+    host.publish(queue, *[b"dead"] * 20, header=dying)
+    host.moment.wall_ms += 150
+    host.publish(queue, b"alive", header=HEADER, settle=False)
+    host.budget.units = host.budget.left = units
+    return host, queue
+
+
+@pytest.mark.parametrize("ttl", [True, False], ids=["of the queue", "of the message"])
+def test_what_is_overdue_is_not_got_however_small_the_turn(ttl: bool) -> None:
+    host, queue = overdue(1, ttl=ttl)
+    waits = 0
+    while True:
+        try:
+            lease = queue.get(None)
+        except NotYet:
+            waits += 1
+            host.turn()
+        else:
+            break
+    assert lease is not None
+    assert lease.content.body == b"alive"
+    assert (queue.expired, queue.ready) == (20, 0)
+    assert waits >= 10
+
+
+@pytest.mark.parametrize("ttl", [True, False], ids=["of the queue", "of the message"])
+def test_what_is_overdue_is_not_delivered_however_small_the_turn(ttl: bool) -> None:
+    host, queue = overdue(1, ttl=ttl)
+    consumer = LoneConsumer()
+    queue.add_consumer(consumer)
+    turns = 0
+    while not host.turn():
+        turns += 1
+    assert consumer.bodies == [b"alive"]
+    assert queue.expired == 20
+    assert turns >= 10

@@ -63,13 +63,13 @@ def publish(vhost: VHost, exchange: str, key: str, body: bytes = b"body") -> Non
     queues = vhost.resolve(vhost.exchange_for_publish(exchange), key, HEADER)
     route = bytes((len(exchange),)) + exchange.encode() + bytes((len(key),)) + key.encode()
     enqueue(queues, Content(route, HEADER, body), facts_of(HEADER), vhost)
-    vhost.dispatch_dirty()
+    vhost._dirty.advance()
 
 
 def advance(vhost: VHost, wall_ms: int) -> None:
     vhost.moment.wall_ms = wall_ms
     vhost.deadlines.fire(wall_ms)
-    vhost.dispatch_dirty()
+    vhost._dirty.advance()
 
 
 def test_messages_go_through_exchange_and_queue_to_a_consumer(vhost: VHost) -> None:
@@ -77,7 +77,7 @@ def test_messages_go_through_exchange_and_queue_to_a_consumer(vhost: VHost) -> N
     vhost.bind("amq.topic", "q", "a.*", destination_is_queue=True)
     taker = Taker(vhost)
     queue.add_consumer(taker)
-    vhost.dispatch_dirty()
+    vhost._dirty.advance()
     publish(vhost, "amq.topic", "a.b")
     publish(vhost, "amq.topic", "b.b")
     publish(vhost, "", "q")
@@ -89,7 +89,7 @@ def test_a_queue_is_on_the_list_of_dirty_ones_once(vhost: VHost) -> None:
     for _ in range(3):
         vhost.mark_dirty(queue)
     assert list(vhost._dirty) == [queue]
-    vhost.dispatch_dirty()
+    vhost._dirty.advance()
     assert not queue.dirty
     vhost.mark_dirty(queue)
     assert list(vhost._dirty) == [queue]
@@ -200,7 +200,7 @@ def test_exclusive_queues_go_with_their_connection(vhost: VHost) -> None:
     assert gone == ["a", "c", "b"]
     assert list(vhost.queues) == ["others", "common"]
     list(vhost.release_exclusive(other))
-    assert vhost._exclusive == {}
+    assert len(vhost._exclusive) == 0
 
 
 def test_every_change_that_can_alter_a_route_raises_the_version(vhost: VHost) -> None:

@@ -96,7 +96,7 @@ async def turns() -> None:
 
 
 async def until(done: Callable[[], bool]) -> None:
-    """What needs turns of the loop, and not the disk, is done."""
+    """Lets the loop have its turns until that is so. Nothing of it needs the disk."""
     for _ in range(100_000):
         if done():
             return

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import httpx
 import pytest
 
-from reference_broker.http.objects.bindings import properties_key_in
+from reference_broker.http.access.vhosts import Placed
+from reference_broker.http.objects.bindings import (
+    KEY_ENTRIES,
+    Listable,
+    is_bound,
+    properties_key_in,
+)
+from reference_broker.http.request.portions import ENTRIES, Portion
+from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio
 
@@ -91,3 +100,44 @@ async def test_no_such_ends_have_no_bindings(place: Any) -> None:
 )
 def test_the_key_that_a_path_means(segment: str, key: str) -> None:
     assert properties_key_in(segment) == key
+
+
+async def test_one_of_many_bindings_is_looked_for_in_portions(
+    api: httpx.AsyncClient, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vhost = server.broker.vhosts["/"]
+    vhost.declare_queue("q")
+    for number in range(1_400):
+        vhost.bind("amq.direct", "q", f"k{number}", destination_is_queue=True)
+    ended = 0
+    end = Portion.end
+
+    async def counted(portion: Portion) -> None:
+        nonlocal ended
+        ended += 1
+        await end(portion)
+        if ended == 6:
+            vhost.unbind("amq.direct", "q", "k1399", destination_is_queue=True)
+
+    monkeypatch.setattr(Portion, "end", counted)
+    path = "/api/bindings/%2F/e/amq.direct/q/q/k1399"
+    assert (await api.get(path)).status_code == 200
+    assert ended == 1_400 * KEY_ENTRIES // ENTRIES
+    assert (await api.delete(path)).status_code == 404  # it went while it was looked for
+    assert len(vhost.bindings_to("q", is_queue=True)) == 1_400
+
+
+async def test_what_goes_while_it_is_listed_is_no_row(server: Server) -> None:
+    vhost = server.broker.vhosts["/"]
+    vhost.declare_queue("q")
+    vhost.declare_exchange("x", "direct")
+    vhost.bind("x", "q", "k", destination_is_queue=True)
+    vhost.bind("x", "amq.topic", "k", destination_is_queue=False)
+    bound = [*vhost.bindings_from("x"), *vhost.bindings_to("q", is_queue=True)[:1]]
+    listables: list[Listable] = [*bound, "q"]
+    rows = [Placed(vhost, each) for each in listables]
+    assert all(is_bound(row) for row in rows)
+    vhost.delete_queue("q")
+    assert [is_bound(row) for row in rows] == [False, True, False, False]
+    vhost.delete_exchange("x")
+    assert not any(is_bound(row) for row in rows)

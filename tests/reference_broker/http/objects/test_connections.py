@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote
 
 import aio_pika
 import aiormq
+import httpx
 import pytest
+
+from reference_broker.core.connection.connection_state import ConnectionState
+from reference_broker.http.objects import connections
+from reference_broker.http.request.portions import ENTRIES, ROW_ENTRIES
+from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio
 
@@ -96,3 +103,51 @@ async def test_what_is_nothing_but_statistics(place: Any, path: str) -> None:
 async def test_closing_what_is_not_there(place: Any) -> None:
     assert (await place.api.delete("/api/connections/no.such")).status_code == 404
     assert (await place.api.delete("/api/connections/username/nobody")).status_code == 204
+
+
+async def test_many_connections_are_closed_in_portions(
+    api: httpx.AsyncClient, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "INPUT_CONNECTIONS", 2)
+    url = f"amqp://guest:guest@127.0.0.1:{server.amqp_port}/"
+    opened = [await aio_pika.connect(url) for _ in range(5)]
+    failed: list[int] = []
+    finish = server.broker.finish
+
+    def counted() -> None:
+        finish()
+        states = [each.state for each in server.broker.connections.values()]
+        failed.append(len(opened) - states.count(ConnectionState.OPEN))
+
+    monkeypatch.setattr(server.broker, "finish", counted)
+    assert (await api.delete("/api/connections/username/guest")).status_code == 204
+    assert max(after - before for before, after in pairwise([0, *failed])) == 2
+    assert failed[-1] == 5
+    assert not server.broker.connections
+
+
+async def ignored(message: aio_pika.abc.AbstractIncomingMessage) -> None:
+    """The message is left alone."""
+
+
+async def test_the_consumers_of_a_queue_or_channel_come_in_portions(
+    api: httpx.AsyncClient, server: Server
+) -> None:
+    url = f"amqp://guest:guest@127.0.0.1:{server.amqp_port}/"
+    count = 2 * ENTRIES // ROW_ENTRIES + 1
+    async with await aio_pika.connect(url) as connection:
+        channel = await connection.channel()
+        queue = await channel.declare_queue("q")
+        tags = [await queue.consume(ignored) for _ in range(count)]
+        (row,) = (await api.get("/api/channels")).json()
+        for path in ("queues/%2F/q", f"channels/{quote(row['name'], safe='')}"):
+            shown = (await api.get(f"/api/{path}")).json()
+            assert [each["consumer_tag"] for each in shown["consumer_details"]] == tags
+            assert shown["node"] == row["node"]
+            some = (await api.get(f"/api/{path}?columns=name,consumer_details")).json()
+            assert (list(some), len(some["consumer_details"])) == (
+                ["name", "consumer_details"], count,
+            )  # fmt: skip
+            assert list((await api.get(f"/api/{path}?columns=name")).json()) == ["name"]
+            only = (await api.get(f"/api/{path}?columns=consumer_details")).json()
+            assert list(only) == ["consumer_details"]

@@ -133,3 +133,13 @@ async def test_what_was_answered_survives_a_restart(server: Server, api: httpx.A
         assert [binding.key for binding in vhost.bindings_from("x")] == ["a.#"]
     finally:
         await again.stop()
+
+
+@pytest.mark.parametrize("depth", [100, 600, 950])
+async def test_arguments_that_are_too_deep(api: httpx.AsyncClient, depth: int) -> None:
+    """json.loads reads them, and Python's limit of recursion is not far."""
+    content = b'{"arguments":{"a":' + b"[" * depth + b"]" * depth + b"}}"
+    for path in ("queues/%2F/q", "exchanges/%2F/x"):
+        answer = await api.put(f"/api/{path}", content=content)
+        assert answer.status_code == 400, (path, answer.text)
+        assert (await api.get(f"/api/{path}")).status_code == 404

@@ -37,7 +37,7 @@ def read(text: bytes, values_max: int = ANY) -> Any:
 
 
 def loaded(text: bytes) -> Any:
-    """What a small body of this text means, in a list, since a body has to be an object."""
+    """The value of this text in a small body, in which it is a member of an object."""
     try:
         return decoded(b'{"":' + text + b"}")[""]
     except ApiError:

@@ -12,7 +12,8 @@ from mqkit.wire.methods import (
     TxCommit,
     TxSelect,
 )
-from reference_broker.http.rows.message import message_row
+from reference_broker.core.queue.delivery_counts import shown_content
+from reference_broker.http.rows.message import Got, message_row
 from reference_broker.http.rows.rendering import channel_row, consumer_row, queue_row
 from reference_broker.testing.lone_broker import LoneBroker
 
@@ -71,5 +72,5 @@ def test_a_message_that_is_got_again_shows_its_counts() -> None:
     client.send(1, BasicGet("q"), BasicReject(1, True))
     lease = client.connection.broker.vhosts["/"].queues["q"].get(None)
     assert lease is not None
-    row = message_row(lease, 0, text=True, truncate=None)
+    row = message_row(Got(lease, shown_content(lease), 0), text=True, truncate=None)
     assert row["properties"]["headers"] == {"x-delivery-count": 1, "x-acquired-count": 1}

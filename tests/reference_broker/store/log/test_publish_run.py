@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from reference_broker.core.journal.journal import Entry
@@ -45,3 +47,31 @@ def test_a_run_is_live_until_each_of_its_messages_is_acked(left: int) -> None:
         queues.ack()
     filled(log, disk, queues)
     assert (first in segments(disk)) == bool(left)
+
+
+def test_a_run_of_all_shapes_is_the_records_of_single_messages() -> None:
+    """The fields that records of a run share are packed once: none may outlive a change."""
+    random = Random(seed := 5)
+    routes = (b"\x01e\x01k", b"\x01e\x01k", b"\x01f\x01k", b"\x01e\x05other")
+    contents = [
+        Content(
+            random.choice(routes), bytes(random.choice((3, 3, 9))), bytes(random.choice((4, 7)))
+        )
+        for _ in range(300)
+    ]
+    entry = Entry(7, 2, expires_at_ms=1_234_567_890_123, priority=9)
+    written = []
+    for in_a_run in (True, False):
+        log, disk, queues = opened()
+        queues.publish()
+        queues.index(7)
+        if in_a_run:
+            assert log.publish_run(entry, contents) == len(contents)
+        for number, content in enumerate(contents):
+            if not in_a_run:
+                log.publish([entry._replace(sequence=2 + number)], content)
+            queues.enter([Entry(7, 2 + number)], content)
+        pump(log, disk)
+        found = of_type(RecordType.PUBLISH, disk)
+        written.append([(each.position, bytes(each.payload)) for each in found])
+    assert written[0] == written[1], f"seed {seed}"

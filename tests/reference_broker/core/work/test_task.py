@@ -1,0 +1,101 @@
+"""Steps that are under way: continued where they stopped, ended once, with their error."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference_broker.core.work.task import Steps, Task, begun_with, followed_by, raise_error
+from reference_broker.core.work.until import Until
+
+
+class Rig:
+    """A task of ``steps``, with what it was listed for and how it has ended."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.listed: list[Task] = []
+        self.ends: list[Exception | None] = []
+        self.task = Task(self.listed.append, steps, "v", 7, self.ends.append)
+
+
+def test_steps_go_on_where_they_stopped_and_end_once() -> None:
+    done = []
+
+    def steps() -> Steps:
+        done.append(1)
+        yield None
+        done.append(2)
+
+    rig = Rig(steps())
+    assert not rig.task.advance(), "more is to be done in a later turn"
+    assert (done, rig.ends) == ([1], [])
+
+    assert rig.task.advance()
+    assert (done, rig.ends) == ([1, 2], [None])
+    assert (rig.task.vhost_name, rig.task.connection_id) == ("v", 7)
+
+
+def test_steps_that_wait_are_not_asked_before_it_has_happened() -> None:
+    until = Until()
+
+    def steps() -> Steps:
+        yield until
+        yield None
+
+    rig = Rig(steps())
+    assert rig.task.advance(), "there is nothing to go on with"
+    assert (rig.listed, rig.ends) == ([], [])
+
+    until.happened()
+    assert rig.listed == [rig.task]
+    assert not rig.task.advance()
+    assert rig.task.advance()
+    assert rig.ends == [None]
+
+
+def test_whoever_began_them_is_told_of_their_error() -> None:
+    error = ValueError("ours")
+
+    def steps() -> Steps:
+        yield None
+        raise error
+
+    rig = Rig(steps())
+    rig.task.advance()
+    assert rig.task.advance()
+    assert rig.ends == [error]
+
+
+def test_an_error_that_nobody_waits_for_is_raised() -> None:
+    raise_error(None)
+    with pytest.raises(ValueError, match="ours"):
+        raise_error(ValueError("ours"))
+
+
+def test_steps_of_which_the_first_was_taken_already() -> None:
+    until = Until()
+    done = []
+
+    def steps() -> Steps:
+        done.append(1)
+        yield until
+        done.append(2)
+        yield None
+
+    begun = steps()
+    first = next(begun)
+    assert list(begun_with(first, begun)) == [until, None]
+    assert done == [1, 2], "none was taken twice"
+
+
+def test_steps_that_something_follows() -> None:
+    done: list[int] = []
+
+    def steps() -> Steps:
+        done.append(1)
+        yield None
+
+    followed = followed_by(steps(), lambda: done.append(2))
+    assert next(followed) is None
+    assert done == [1]
+    assert next(followed, "ended") == "ended"
+    assert done == [1, 2]

@@ -113,6 +113,7 @@ class QueueHost:
         """Queues that were deleted by themselves: ``expired`` or ``unused``, and the name."""
         self._dirty = DirtyQueues(self.budget)
         self.mark_dirty = self._dirty.mark
+        self.mark_in_turn = self._dirty.mark_in_turn
         self.mark_urgent = self._dirty.mark_urgent
         self.is_overtaken = self._dirty.is_overtaken
 

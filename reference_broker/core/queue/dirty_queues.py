@@ -81,7 +81,10 @@ class DirtyQueues:
         could use."""
         if any(queue.dirty for queue in queues):
             moved = set(queues)
-            self._queues = deque(queue for queue in self._queues if queue not in moved)
+            # In place: this may be a dispatch's doing, and whoever dispatches walks this deque.
+            others = [queue for queue in self._queues if queue not in moved]
+            self._queues.clear()
+            self._queues.extend(others)
         for queue in dict.fromkeys(queues):
             queue.dirty = True
             self._queues.append(queue)

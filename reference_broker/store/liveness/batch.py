@@ -24,6 +24,8 @@ class Batch:
     """Bytes of records that are written."""
     in_place: bool = False
     """Nothing but a file that is there already is written to and synced."""
+    ends_rewriting: bool = False
+    """The copy of the rewriting that is on its way gets its name in it, or is deleted."""
     spare_missing: bool = False
     """Set by whoever performs the operations: a :class:`CreateSpare` found the disk full."""
 

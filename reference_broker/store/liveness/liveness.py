@@ -148,6 +148,12 @@ class SegmentUse:
         )
 
     @property
+    def victim_below(self) -> int:
+        """With fewer live bytes than this, less than half of it is needed; 1 at least, as it may
+        go when nothing is."""
+        return max(1, (self.capacity_bytes + 1) // 2 - self.foreign_bytes)
+
+    @property
     def victim(self) -> bool:
         """It is worth a rewriting: less than half of it is needed."""
         return self.rewritable and 2 * self.needed_bytes < self.capacity_bytes
@@ -367,16 +373,20 @@ class Liveness:
     def _watch(self, use: SegmentUse) -> None:
         """Look into it when less than half of it is live, and again when nothing is."""
         if use.sealed:
-            use.watch_below = (use.capacity_bytes + 1) // 2
+            use.watch_below = use.victim_below
             self.worth_a_look = True
-            if use.live_bytes < max(use.watch_below, 1):
+            if use.live_bytes < use.watch_below:
                 self.examine(use)
 
     def examine(self, use: SegmentUse) -> None:
         """Something of ``use`` is not needed any more: it may be dead, or worth rewriting."""
         if not use.sealed:
             return
-        use.watch_below = 1 if use.live_bytes else 0
+        victim_below = use.victim_below
+        if use.live_bytes >= victim_below:
+            use.watch_below = victim_below
+        else:
+            use.watch_below = 1 if use.live_bytes else 0
         self.worth_a_look = True
         if use.defines:
             self._held[use.base] = use

@@ -24,19 +24,21 @@ REMOVED_ROOM = _HEAD_ROOM + 32 * BASE_BYTES
 
 class Deletion(NamedTuple):
     """Segments to delete now. Log a REMOVED of ``bases`` (where there are any), and have it synced
-    before ``operations`` are performed."""
+    before ``operations`` are performed. Logging it may end a batch and begin the next one:
+    ``removed`` belongs to the batch that has the operations."""
 
     bases: Sequence[int]
     operations: list[Operation]
+    removed: list[SegmentUse]
+    """Of these, the ones that no other file has replaced."""
 
 
 class Deletions:
-    """Orders deletions, and remembers those of the batch that is being made."""
+    """Orders deletions."""
 
     def __init__(self, liveness: Liveness, rewriting: Rewriting) -> None:
         self._liveness = liveness
         self._rewriting = rewriting
-        self._ordered: list[SegmentUse] = []
 
     def take_within(self, room_bytes: int) -> Deletion:
         """As :meth:`take`, but no more than a REMOVED of so many bytes can name."""
@@ -45,10 +47,9 @@ class Deletions:
     def take(self, most: int = ALL) -> Deletion:
         """The segments that may be deleted now, so many at most; each is returned once."""
         if not (self._liveness.may_be_dead or self._rewriting.has_replaced):
-            return Deletion([], [])  # mostly, and it is asked after each batch
+            return Deletion([], [], [])  # mostly, and it is asked after each batch
         replaced = self._rewriting.take_replaced(most)
         dead = self._liveness.take_dead(most - len(replaced))
-        self._ordered += dead
         known = self._liveness.segments
         # A base that goes on in another file is not gone.
         bases = [use.base for use in replaced + dead if known.get(use.base, use) is use]
@@ -57,9 +58,4 @@ class Deletions:
         for deletion in (replaced, dead):
             if deletion:
                 operations += [*map(removal, deletion), SyncDirectory()]
-        return Deletion(bases, operations)
-
-    def take_ordered(self) -> list[SegmentUse]:
-        """The dead ones that were taken since the last call."""
-        ordered, self._ordered = self._ordered, []
-        return ordered
+        return Deletion(bases, operations, dead)

@@ -276,6 +276,7 @@ class Log(SegmentWriter):
     def _end_pending(self) -> None:
         """Make a batch of what is pending, and of what is due on the disk beside it, if any."""
         last: list[ports.Operation] = []
+        end_of_rewriting: list[ports.Operation] = []
         if not self._closed:
             held_bytes = self._liveness.held_by_definitions_bytes()
             if held_bytes > SNAPSHOT_GAIN * self._definitions.snapshot_bytes:
@@ -283,7 +284,10 @@ class Log(SegmentWriter):
             deletion = self._deletions.take()
             if deletion.bases:
                 self._append_noted(record.encode_bases(RecordType.REMOVED, deletion.bases))
-            last = deletion.operations + self._rewriting.take_operations(self.synced)
+            # Not before that record: with it a batch may have ended that has none of these.
+            self._removed += deletion.removed
+            end_of_rewriting = self._rewriting.take_operations(self.synced)
+            last = deletion.operations + end_of_rewriting
             if not self.free_space.at_rest:
                 self._spare.use_in(self._operations)
                 last += self.free_space.ask_for_spare()
@@ -293,7 +297,9 @@ class Log(SegmentWriter):
         waited_for = self._sync_asked or self.awaited > self.synced
         sync = waited_for or bool(self._operations or last) or not self._has_acks_only()
         if self._pieces or self._operations or last or (sync and self.sync_is_due):
-            self._cut_batches.append(self._end_batch(last, sync=sync))
+            batch = self._end_batch(last, sync=sync)
+            batch.ends_rewriting = bool(end_of_rewriting)
+            self._cut_batches.append(batch)
 
     def _has_acks_only(self) -> bool:
         """Nothing is pending but acks and requeues, of which nobody waits for the sync."""
@@ -315,7 +321,8 @@ class Log(SegmentWriter):
                 batch.end, batch.spare_missing if batch.makes_spare else None
             )
             self._rate()
-        self._rewriting.batch_synced()
+        if batch.ends_rewriting:
+            self._rewriting.batch_synced()
         self._row = None
 
     @property

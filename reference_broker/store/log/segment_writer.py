@@ -79,6 +79,8 @@ class SegmentWriter:
         self._batch_bytes = batch_bytes
         self._redelivered_below = redelivered_below
         self._operations: list[ports.Operation] = []
+        self._removed: list[SegmentUse] = []
+        """The segments that ``_operations`` delete."""
         self._pieces: list[ports.Piece] = []
         self._synced_slot: tuple[list[ports.Piece], int, int] | None = None
         self._cut_batches: deque[Batch] = deque()
@@ -175,6 +177,7 @@ class SegmentWriter:
         self._seal(RecordType.SEALED)
         self._write_pieces(ports.TruncateFile(old.name.file, self.tail - old.base))
         self._operations += deletion.operations
+        self._removed += deletion.removed
         census_bytes = FRAME_BYTES + len(self._liveness.census()) + record.BASE_BYTES
         self._open_segment(needed + census_bytes + NOTE_ROOM)
         self._limit = self._idle_limit
@@ -237,10 +240,11 @@ class SegmentWriter:
             self._limit = self._kept_back = 0
         self._ranges_bytes = 0
         operations, self._operations = self._operations + last, []
+        removed, self._removed = self._removed, []
         return Batch(
             operations,
             self.tail if sync else self.synced,
-            self._deletions.take_ordered(),
+            removed,
             self.tail - start,
             in_place,
         )

@@ -37,6 +37,27 @@ def test_marking_in_turn_moves_them_behind_the_others_in_that_order() -> None:
     assert list(dirty) == [b, c, a]
 
 
+def test_a_dispatch_may_mark_others_in_turn() -> None:
+    """Its consumer's channel wakes them, as a settlement may do: each is dispatched once."""
+    host = QueueHost()
+    a, b, c = (host.declare(name) for name in "abc")
+    dispatched: list[str] = []
+
+    class InTurn(LoneConsumer):
+        def capacity(self) -> bool:
+            dispatched.append(self.tag)
+            if self.tag == "a":
+                host.mark_in_turn([c, b])
+            return super().capacity()
+
+    for queue in (a, b, c):
+        host.publish(queue, b"1", header=HEADER, settle=False)
+        queue.add_consumer(InTurn(queue.name))
+    host.settle()
+    assert list(dict.fromkeys(dispatched)) == ["a", "c", "b"]
+    assert [queue.dirty for queue in (a, b, c)] == [False, False, False]
+
+
 def test_a_dispatched_queue_can_be_marked_again_meanwhile() -> None:
     host = QueueHost()
     queue, other = host.declare("q"), host.declare("other")

@@ -106,6 +106,33 @@ def test_find_follows_the_real_end_of_a_segment(liveness: Liveness) -> None:
     assert liveness.find(80) is second
 
 
+def test_it_is_noticed_when_less_than_half_is_needed_though_it_was_looked_at_before(
+    liveness: Liveness,
+) -> None:
+    """It is looked at again when a segment that it refers to is gone. From then on only its last
+    byte was waited for."""
+    first, second = segments(liveness, 10, 80)
+    liveness.add_reference(first, second, 28)
+    liveness.settle(50, 10)
+    liveness.removed(liveness.take_dead())
+    liveness.worth_a_look = liveness.look()
+    liveness.settle(110, 30)
+    assert (liveness.worth_a_look, second.victim) == (False, False)
+    liveness.settle(140, 1)
+    assert (liveness.worth_a_look, second.victim) == (True, True)
+
+
+def test_what_is_carried_on_for_others_counts_as_needed(liveness: Liveness) -> None:
+    first, second = segments(liveness, 100, 60)
+    liveness.add_reference(first, second, 20)
+    liveness.examine(second)
+    liveness.worth_a_look = liveness.look()
+    liveness.settle(110, 30)
+    assert (liveness.worth_a_look, second.victim) == (False, False)
+    liveness.settle(140, 1)
+    assert (liveness.worth_a_look, second.victim) == (True, True)
+
+
 def test_a_victim_is_less_than_half_needed(liveness: Liveness) -> None:
     first, second = segments(liveness, 50, 49)
     assert not first.victim

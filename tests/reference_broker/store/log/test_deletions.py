@@ -57,12 +57,11 @@ def test_a_dead_segment_is_deleted_once_and_its_base_is_logged() -> None:
     setting = Setting(3)
     deletion = setting.deletions.take()
     assert deletion.bases == [0, 100, 200]
+    assert deletion.removed == setting.uses
     deleted = [DeleteFile(use.name.file) for use in setting.uses]
     assert deletion.operations == [*deleted, SyncDirectory()]
     assert {use.state for use in setting.uses} == {SegmentState.DELETING}
-    assert setting.deletions.take() == ([], [])
-    assert setting.deletions.take_ordered() == setting.uses
-    assert setting.deletions.take_ordered() == []
+    assert setting.deletions.take() == ([], [], [])
 
 
 def test_the_room_for_a_removed_is_enough_for_32_and_the_others_come_next() -> None:
@@ -72,8 +71,8 @@ def test_the_room_for_a_removed_is_enough_for_32_and_the_others_come_next() -> N
     assert len(first.operations) == 32 + 1
     rest = setting.deletions.take_within(REMOVED_ROOM)
     assert rest.bases == [100 * number for number in range(32, 40)]
-    assert setting.deletions.take_ordered() == setting.uses
-    assert Setting(1).deletions.take_within(0) == ([], [])
+    assert first.removed + rest.removed == setting.uses
+    assert Setting(1).deletions.take_within(0) == ([], [], [])
 
 
 def test_a_damaged_one_is_put_aside() -> None:
@@ -81,7 +80,7 @@ def test_a_damaged_one_is_put_aside() -> None:
     setting.uses[0].damaged = True
     file = setting.uses[0].name.file
     renamed = RenameFile(file, file + ".quarantine")
-    assert setting.deletions.take() == ([0], [renamed, SyncDirectory()])
+    assert setting.deletions.take() == ([0], [renamed, SyncDirectory()], setting.uses)
 
 
 def test_replaced_files_are_deleted_first_and_a_base_that_goes_on_is_not_gone() -> None:
@@ -91,8 +90,9 @@ def test_replaced_files_are_deleted_first_and_a_base_that_goes_on_is_not_gone() 
     old = [DeleteFile(use.name.file) for use in setting.uses]
     assert deletion.bases == [100, 200]
     assert deletion.operations == [old[0], old[1], SyncDirectory(), old[2], SyncDirectory()]
-    assert setting.deletions.take() == ([300], [old[3], SyncDirectory()])
-    assert setting.deletions.take_ordered() == setting.uses[2:]
+    assert deletion.removed == [setting.uses[2]]
+    last = [setting.uses[3]]
+    assert setting.deletions.take() == ([300], [old[3], SyncDirectory()], last)
     assert new.state is SegmentState.SEALED
 
 

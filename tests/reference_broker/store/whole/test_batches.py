@@ -10,8 +10,17 @@ from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
 from reference_broker.store import Batch, Log, open_log
 from reference_broker.store.disk.ports import DeleteFile, RenameFile, Sync, Write
 from reference_broker.store.format.record import RecordType, decode_synced
+from reference_broker.store.liveness.rewrite_plan import RewritePlan
 from reference_broker.store.log.segment_writer import BATCH_BYTES
-from reference_broker.testing.lone_log import LoneQueues, of_type, pump, records, sequences
+from reference_broker.store.rewrite.rewrite import build
+from reference_broker.testing.lone_log import (
+    LoneQueues,
+    filled,
+    of_type,
+    pump,
+    records,
+    sequences,
+)
 
 BOUND = 5_000
 
@@ -146,6 +155,53 @@ def test_a_start_with_more_definitions_than_a_batch_has_them_all() -> None:
     again, recovered = open_log(disk, segment_bytes=60_000, batch_bytes=BOUND)
     assert len(recovered.definitions) == 200
     assert again.synced == again.tail
+
+
+# The bound, and what is due on the disk beside the records
+
+
+def with_a_copy(size: int) -> tuple[Log, SimulatedDisk, LoneQueues, RewritePlan]:
+    """A copy that only waits for its name, a segment that nobody needs any more, and a pending
+    batch with one message of ``size``."""
+    log, disk, queues = bounded(segment_bytes=8_192)
+    for _ in range(3):
+        queues.publish(100, (8,))
+        filled(log, disk, queues)
+    plan = log.begin_rewrite()
+    assert plan is not None
+    log.finish_rewrite(plan, build(plan, disk))
+    full = log.tail + 8_192
+    while log.tail < full:
+        queues.publish(300, (9,))
+        queues.ack(9)
+    while log.synced < plan.tail:
+        log.awaited = log.tail
+        performed(log, disk)
+    queues.publish(size)
+    return log, disk, queues, plan
+
+
+def test_what_is_due_beside_the_records_counts_with_the_batch_that_has_it() -> None:
+    """The record that names a deleted segment may be the one too many in a batch. The batch that
+    was cut there has neither the deletion nor the copy's name: where it counted for them, messages
+    were looked for in a file that was not there yet, and were given up for lost."""
+    cut = 0
+    for size in range(4_000, BOUND, 20):
+        print(f"size {size}")
+        log, disk, queues, plan = with_a_copy(size)
+        batches = 0
+        while (batch := performed(log, disk)) is not None:
+            batches += 1
+            files = disk.list_files()
+            first = log.source_of(queues.indexes[8].entry(1).position)
+            assert first is not None
+            assert first.name.file in files
+            gone = {each.name.file for each in batch.removed}
+            assert gone.isdisjoint(files)
+            cut += batches == 1 and plan.name.file not in files
+        assert plan.name.file in disk.list_files()
+        assert sequences(disk, 8) == [1, 2, 3]
+    assert cut
 
 
 # Acks that nobody waits for

@@ -209,7 +209,7 @@ class Broker:
                 if self.budget.left <= 0:
                     yield None
         yield from self._virtual_hosts.remove(vhost)
-        self.past.absorb(vhost.traffic, vhost.dead_letters.deaths)
+        self.past.absorb(vhost.traffic, vhost.dead_letters)
         if done is not None:
             done()
 

@@ -53,6 +53,7 @@ from reference_broker.core.vhost.virtual_hosts import DEFAULT_VHOST as DEFAULT_V
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.waiting_publishers import WaitingPublishers
 from reference_broker.core.work.budget import CONNECTION_UNITS, Budget
+from reference_broker.core.work.locks import Locks
 from reference_broker.core.work.portions import Portions
 from reference_broker.core.work.task import Steps
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
@@ -118,6 +119,7 @@ class Broker:
         self.dirty_connections: list[Connection] = []
         self.work = Portions(self.budget)
         """Work that is left over from earlier turns."""
+        self.locks = Locks(self.work, self.budget)
         self._touched: list[DirtyQueues] = []
         self.global_parameters = GlobalParameters(journal)
         self._virtual_hosts = VirtualHosts(journal, self._make_vhost)
@@ -145,6 +147,7 @@ class Broker:
             touched=self._touched,
             work=self.work,
             budget=self.budget,
+            locks=self.locks,
         )
         vhost.dead_letters.header_bytes_max = self.limits.frame_max - FRAME_OVERHEAD
         return vhost
@@ -184,12 +187,15 @@ class Broker:
 
     def add_vhost(self, name: str, info: VHostInfo | None = None) -> VHost:
         """Make a virtual host of that name, with its pre-declared exchanges, or change its labels
-        and limits. Durable."""
+        and limits. Durable. Raises :exc:`NotYet` while an import declares there."""
+        self.locks.require_free(name)
         return self._virtual_hosts.put(name, info or VHostInfo())
 
     def delete_vhost(self, name: str, done: Callable[[], None] | None = None) -> None:
         """Close every connection to the virtual host (320), and delete it with everything in it.
-        It must be there. ``done`` is called when all is gone: now, or in a later turn."""
+        It must be there. ``done`` is called when all is gone: now, or in a later turn. Raises
+        :exc:`NotYet` while an import declares there."""
+        self.locks.require_free(name)
         vhost = self.vhosts[name]
         vhost.is_leaving = True
         self.access.forget_vhost(name)
@@ -203,7 +209,7 @@ class Broker:
                 if self.budget.left <= 0:
                     yield None
         yield from self._virtual_hosts.remove(vhost)
-        self.past.absorb(vhost.traffic, vhost.dead_letters.deaths)
+        self.past.absorb(vhost.traffic, vhost.dead_letters)
         if done is not None:
             done()
 

@@ -230,13 +230,16 @@ def requeue_all(channel: Channel, leases: list[Lease]) -> Steps:
         note_settled(leases)
 
 
-def put_back(leases: list[Lease]) -> Steps:
-    """Requeue leases of one queue. It hands nothing out before all of them are back."""
+def put_back(leases: list[Lease], *, failed: bool = True) -> Steps:
+    """:meth:`Queue.requeue` of leases of one queue. It hands nothing out before all of them are
+    back."""
+    if not leases:
+        return
     queue = leases[0].queue
     budget = queue.env.budget
     if len(leases) <= budget.left:
         budget.left -= len(leases)
-        queue.requeue(leases)
+        queue.requeue(leases, failed=failed)
         return
     queue.begin_return()
     start = 0
@@ -244,7 +247,7 @@ def put_back(leases: list[Lease]) -> Steps:
         if budget.left <= 0:
             yield None
         portion = leases[start : start + max(1, budget.left)]
-        queue.requeue(portion)
+        queue.requeue(portion, failed=failed)
         start += len(portion)
         budget.left -= len(portion)
     queue.end_return()

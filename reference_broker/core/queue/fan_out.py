@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.death import Death
     from reference_broker.core.queue.ports import QueueEnvironment
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.queue.transfer import Departure
     from reference_broker.core.work.budget import Budget
     from reference_broker.core.work.task import Steps
 
@@ -38,7 +39,7 @@ PORTION_QUEUES_MAX = 2_000
 
 class FanOut:
     """The distribution of ``content``: to ``queues``, which are different ones. ``source`` is the
-    death that it comes from; its entry is gone with the last portion, and not before.
+    death or departure that it comes from; its entry is gone with the last portion, and not before.
 
     ``reached`` counts the queues that have the message, and ``refused`` is true when one refused
     it.
@@ -55,7 +56,7 @@ class FanOut:
         content: Content,
         facts: HeaderFacts,
         env: QueueEnvironment,
-        source: Death | None = None,
+        source: Death | Departure | None = None,
     ) -> None:
         self._windows = [queue for queue in queues if queue.expiry.wants_all]
         self._queues = [queue for queue in reversed(queues) if not queue.expiry.wants_all]
@@ -102,7 +103,7 @@ class FanOut:
         if taking or source is not None:
             self._store(taking, source)
 
-    def _store(self, queues: list[Queue], source: Death | None) -> None:
+    def _store(self, queues: list[Queue], source: Death | Departure | None) -> None:
         self.reached += len(queues)
         store(queues, self._content.again(), self._facts, self._env, source)
 
@@ -130,7 +131,7 @@ def distribute(
     return bool(taking)
 
 
-def _is_there(source: Death) -> bool:
+def _is_there(source: Death | Departure) -> bool:
     if source.sequence < 0:
         return True
     index = source.queue.index_of(source.sequence)

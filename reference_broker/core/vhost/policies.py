@@ -33,10 +33,19 @@ if TYPE_CHECKING:
     from reference_broker.core.dead_letter.dead_letters import DeadLetters
     from reference_broker.core.exchange.exchange import Exchange
     from reference_broker.core.journal.journal import Journal
+    from reference_broker.core.work.budget import Budget
+    from reference_broker.core.work.task import Steps
 
 MAX_POLICIES = 1_000
 """Policies of each kind in a virtual host: every declaration is matched with all of them, about a
 microsecond each."""
+
+
+POLICIES_PER_UNIT = 4
+"""Policies that a declaration is matched with in the time of a unit."""
+
+SUBJECTS_PER_UNIT = 128
+"""Queues and exchanges that are listed for a sweep in the time of a unit."""
 
 
 class PolicyHost(Protocol):
@@ -44,11 +53,13 @@ class PolicyHost(Protocol):
 
     name: str
     journal: Journal
+    budget: Budget
     moment: Moment
     deadlines: Deadlines
     dead_letters: DeadLetters
     exchanges: Mapping[str, Exchange]
     queues: Mapping[str, Queue]
+    require_unlocked: Callable[[], None]
 
 
 class Policies:
@@ -82,8 +93,10 @@ class Policies:
         """Set a policy, or change it; true for a new one. Whoever asked is answered when the
         journal is synced. The same once more changes nothing.
 
-        Raises :exc:`PolicyRefused` at ``MAX_POLICIES``.
+        Raises :exc:`PolicyRefused` at ``MAX_POLICIES``, and :exc:`NotYet` while somebody else has
+        the right to declare.
         """
+        self._host.require_unlocked()
         table = self._tables[kind]
         before = table.get(name)
         if before is not None and _is_same(before, wish):
@@ -99,11 +112,24 @@ class Policies:
 
     def remove(self, kind: PolicyKind, name: str) -> bool:
         """Remove a policy; false when there is none of that name. See :meth:`set`."""
+        self._host.require_unlocked()
         if self._tables[kind].remove(name) is None:
             return False
         self._host.journal.define(self._key(kind, name), None)
         self._sweep.start(lambda subject: _has(subject, kind, name))
         return True
+
+    def drop_all(self) -> Steps:
+        """The steps of removing every policy, and leaving the queues and exchanges as they are:
+        they are about to go, too."""
+        budget = self._host.budget
+        for kind, table in self._tables.items():
+            for policy in list(table):
+                if table.remove(policy.name) is not None:
+                    self._host.journal.define(self._key(kind, policy.name), None)
+                budget.left -= 1
+                if budget.left <= 0:
+                    yield None
 
     def _key(self, kind: PolicyKind, name: str) -> str:
         return policy_key(kind, self._host.name, name)
@@ -124,6 +150,7 @@ class Policies:
 
     def _for(self, subject: Subject) -> AppliedPolicies:
         name = octets(subject.name)
+        self._host.budget.left -= self._match_units
         if isinstance(subject, Queue):
             type = _type_of(subject)
             best = [table.best_for_queue(name, type) for table in self._tables.values()]
@@ -131,11 +158,17 @@ class Policies:
             best = [table.best_for_exchange(name) for table in self._tables.values()]
         return AppliedPolicies(*best)
 
+    @property
+    def _match_units(self) -> int:
+        return sum(map(len, self._tables.values())) // POLICIES_PER_UNIT
+
     # What a sweep asks
 
     def subjects(self) -> Iterable[Subject]:
         """All exchanges and queues; exchanges first, as there are fewer."""
-        return [*self._host.exchanges.values(), *self._host.queues.values()]
+        subjects: list[Subject] = [*self._host.exchanges.values(), *self._host.queues.values()]
+        self._host.budget.left -= len(subjects) // SUBJECTS_PER_UNIT
+        return subjects
 
     def refresh(self, subject: Subject) -> int:
         """See :class:`~reference_broker.core.vhost.policy_sweep.SweepPort`."""

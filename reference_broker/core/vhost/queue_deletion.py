@@ -7,7 +7,7 @@ next start drops entries and bindings of queues that are not there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from reference_broker.core.queue.removal import remove_everything
 from reference_broker.core.work.budget import DECLARATION_UNITS
@@ -44,6 +44,16 @@ def deletion(queue: Queue, bindings: Steps, answer: Callable[[int], None]) -> St
             yield None
         consumer.cancelled_by_broker()
         budget.left -= 1
+
+
+def one_by_one(objects: Mapping[str, Any], delete: Callable[[Any], Steps], budget: Budget) -> Steps:
+    """The steps of deleting all of a virtual host's ``objects``, of which ``delete`` takes one
+    out."""
+    while objects:
+        yield from delete(next(iter(objects.values())))
+        budget.left -= DECLARATION_UNITS
+        if budget.left <= 0:
+            yield None
 
 
 class UnusedQueues:

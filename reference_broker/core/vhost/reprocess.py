@@ -15,6 +15,8 @@ from reference_broker.core.dead_letter.x_death import X_DEATH
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import headers_of, read_facts
 from reference_broker.core.queue.enqueue import store
+from reference_broker.core.queue.fan_out import FanOut, is_too_many
+from reference_broker.core.work.budget import DEAD_LETTER_UNITS, FAN_OUT_UNITS
 from reference_broker.errors import ChannelException, ConnectionException
 
 if TYPE_CHECKING:
@@ -59,7 +61,8 @@ def reprocess(lease: Lease, vhost: VHost, access: Access) -> bool:
     publisher can make up say which queue it is.
 
     False, and nothing is changed, when it is no dead letter, no queue would take it, or ``access``
-    refuses its exchange. It is safe once the journal is synced up to its tail.
+    refuses its exchange. It is safe once the journal is synced up to its tail. Into many queues it
+    goes in portions, which :meth:`VHost.follow_letters` ends: call that before the next one.
     """
     content = lease.content
     origin = origin_of(content.header)
@@ -74,7 +77,12 @@ def reprocess(lease: Lease, vhost: VHost, access: Access) -> bool:
     departure = lease.queue.depart(lease) if targets else None
     if departure is None:
         return False
-    store(targets, letter, read_facts(letter.header), vhost, departure)
+    facts = read_facts(letter.header)
+    if is_too_many(targets, vhost.budget):
+        vhost.mark_urgent(FanOut(targets, letter, facts, vhost, departure))
+    else:
+        vhost.budget.left -= DEAD_LETTER_UNITS + FAN_OUT_UNITS * len(targets)
+        store(targets, letter, facts, vhost, departure)
     return True
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reference_broker.core.arguments.queue_type import QueueType
 
 if TYPE_CHECKING:
+    from reference_broker.core.dead_letter.dead_letters import DeadLetters
     from reference_broker.core.exchange.exchange import Exchange
     from reference_broker.core.queue.death import Deaths
     from reference_broker.core.queue.queue import Queue
@@ -79,19 +80,21 @@ class VHostTraffic:
 
     Channels and queues are counted when they come and go. ``queues_declared`` counts those that
     were there already as well. ``past_by_type`` is what went out of queues that are gone, and
-    ``past_deaths`` what died in virtual hosts that are.
+    ``past_deaths`` what died in virtual hosts that are, and ``past_tables_dropped`` how many deaths
+    their x-deaths had no room for.
     """
 
     __slots__ = (
         "channels_closed", "channels_opened", "past", "past_by_type", "past_deaths",
-        "queues_created", "queues_declared", "queues_deleted", "received_bytes", "routed",
-        "sent_bytes",
+        "past_tables_dropped", "queues_created", "queues_declared", "queues_deleted",
+        "received_bytes", "routed", "sent_bytes",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.past = Traffic()
         self.past_by_type = dict.fromkeys(QueueType, Traffic())
         self.past_deaths: Deaths = Counter()
+        self.past_tables_dropped = 0
         self.channels_opened = self.channels_closed = 0
         self.queues_declared = self.queues_created = self.queues_deleted = 0
         self.routed = 0
@@ -114,17 +117,24 @@ class VHostTraffic:
         self.queues_deleted += 1
         self._add_of_type(queue.limits.queue_type, traffic_of_queue(queue))
 
-    def absorb(self, other: VHostTraffic, deaths: Deaths) -> None:
-        """Add the sums of a virtual host that is deleted, and what died there."""
+    def absorb(self, other: VHostTraffic, letters: DeadLetters) -> None:
+        """Add the sums of a virtual host that is deleted, and of what died there."""
         self.past = self.past.plus(other.past)
+        self.past_tables_dropped += other.past_tables_dropped + letters.tables_dropped
         for queue_type, traffic in other.past_by_type.items():
             self._add_of_type(queue_type, traffic)
-        self.past_deaths.update(deaths)
+        self.past_deaths.update(letters.deaths)
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def _add_of_type(self, queue_type: QueueType, traffic: Traffic) -> None:
         self.past_by_type[queue_type] = self.past_by_type[queue_type].plus(traffic)
+
+
+def tables_dropped(past: VHostTraffic, vhosts: Iterable[VHost]) -> int:
+    """Tables of x-death that no frame had room for, in all virtual hosts, those that are gone
+    included."""
+    return past.past_tables_dropped + sum(vhost.dead_letters.tables_dropped for vhost in vhosts)
 
 
 _SUMS = tuple(name for name in VHostTraffic.__slots__ if not name.startswith("past"))

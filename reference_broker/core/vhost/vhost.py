@@ -10,6 +10,7 @@ in :mod:`router`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from reference_broker.core.access.permission import Action
@@ -37,7 +38,6 @@ from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange
 from reference_broker.core.exchange.router import Router
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Journal
-from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.queue.dirty_queues import DirtyQueues
 from reference_broker.core.queue.ports import DeduplicationPort
 from reference_broker.core.queue.queue import Queue
@@ -63,11 +63,12 @@ from reference_broker.core.vhost.queue_declaration import (
     new_queue,
     require_access,
 )
-from reference_broker.core.vhost.queue_deletion import UnusedQueues, deletion
+from reference_broker.core.vhost.queue_deletion import UnusedQueues, deletion, one_by_one
 from reference_broker.core.vhost.topology import Topology, restore_vhost
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.traffic import VHostTraffic
-from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
+from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.locks import Locks
 from reference_broker.core.work.portions import Portions
 from reference_broker.core.work.task import Steps, followed_by
 from reference_broker.errors import ChannelException, ReplyCode
@@ -81,8 +82,9 @@ class VHost:
     resolved holds while ``topology_version`` stays the same. ``owner`` is always the connection
     that asks; ``None`` is the broker's own management, which owns nothing.
 
-    ``ids``, ``window``, ``budget``, ``work`` and ``touched``, the dirty queues of those with any,
-    must be the same objects for all virtual hosts of a broker.
+    ``ids``, ``window``, ``budget``, ``work``, ``locks`` and ``touched``, the dirty queues of those
+    with any, must be the same objects for all virtual hosts of a broker. What declares, binds or
+    deletes raises :exc:`NotYet` while an import has the lock.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class VHost:
         touched: list[DirtyQueues] | None = None,
         budget: Budget | None = None,
         work: Portions | None = None,
+        locks: Locks | None = None,
     ) -> None:
         self.name = self.vhost_name = name
         self.journal = journal
@@ -106,6 +109,8 @@ class VHost:
         self.window = window or MemoryWindow()
         self.budget = budget or Budget()
         self.work = Portions(self.budget) if work is None else work
+        free = (locks or Locks(self.work, self.budget)).require_free
+        self.require_unlocked: Callable[[], None] = partial(free, name)
         self._own_bounds = bounds or TopologyBounds()
         self.traffic = VHostTraffic()
         self.topology_version = 0
@@ -148,20 +153,10 @@ class VHost:
         self._topology_changed()  # what is resolved goes past the firehose, or has gone by it
 
     def delete_everything(self) -> Steps:
-        """The steps of deleting every policy, queue, exchange and binding: the virtual host is
-        about to go."""
-        for kind in PolicyKind:
-            for policy in list(self.policies.of(kind)):
-                self.policies.remove(kind, policy.name)
-        yield from self._one_by_one(self.queues, self._deletion)
-        yield from self._one_by_one(self.exchanges, self._topology.drop_exchange)
-
-    def _one_by_one(self, objects: Mapping[str, Any], delete: Callable[[Any], Steps]) -> Steps:
-        while objects:
-            yield from delete(next(iter(objects.values())))
-            self.budget.left -= DECLARATION_UNITS
-            if self.budget.left <= 0:
-                yield None
+        """The steps of deleting every policy, queue, exchange and binding."""
+        yield from self.policies.drop_all()
+        yield from one_by_one(self.queues, self._deletion, self.budget)
+        yield from one_by_one(self.exchanges, self._topology.drop_exchange, self.budget)
 
     def reroute(self) -> None:
         """Have every route that was resolved, or allowed to somebody, asked for again."""
@@ -189,6 +184,8 @@ class VHost:
         argument, a difference from the exchange that is there, or at ``max_exchanges``.
         """
         name = cleaned(name)
+        if name not in self.exchanges:
+            self.require_unlocked()
         if passive:
             refuse_default(name)
             return self._exchange(name)
@@ -233,6 +230,7 @@ class VHost:
         name = cleaned(name)
         check_exchange_deletion(name, self.name)
         access.require(Action.CONFIGURE, "exchange", name)
+        self.require_unlocked()
         exchange = self.exchanges.get(name)
         if exchange is None:
             answer()
@@ -241,8 +239,7 @@ class VHost:
             raise ChannelException(
                 ReplyCode.PRECONDITION_FAILED, f"{described('exchange', name, self.name)} in use"
             )
-        steps = self._topology.drop_exchange(exchange)
-        self.work.start(followed_by(steps, answer), self.name)
+        self.work.start(followed_by(self._topology.drop_exchange(exchange), answer), self.name)
 
     @property
     def loading(self) -> bool:
@@ -295,6 +292,8 @@ class VHost:
         ``max_queues``; :exc:`ConnectionException` 540 for a stream.
         """
         name = cleaned(name)
+        if name not in self.queues:
+            self.require_unlocked()
         if passive:
             queue = self.queue_for(name, owner)
             queue.touch()
@@ -343,6 +342,7 @@ class VHost:
         Raises :exc:`ChannelException`: 405 for another connection's, 406 when a condition is not
         met; :exc:`ConnectionException` 540 for a condition on a quorum queue.
         """
+        self.require_unlocked()
         queue = self._there(cleaned(name))
         if queue is None:
             answer(0)
@@ -413,6 +413,7 @@ class VHost:
         connection's queue, 406 for arguments that the exchange can't take, or at ``max_bindings``.
         """
         ends = BindingEnds.named(source, destination, destination_is_queue)
+        self.require_unlocked()
         if destination_is_queue:
             self._there(ends.destination)
         durable = ends.check_bind(self._topology, key, arguments or {}, self.name, owner)
@@ -447,6 +448,7 @@ class VHost:
         connection's queue.
         """
         ends = BindingEnds.named(source, destination, destination_is_queue)
+        self.require_unlocked()
         binding = self._topology.bindings.get(ends.identity(key, arguments))
         if binding is None:
             return

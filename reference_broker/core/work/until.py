@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 
@@ -11,7 +12,7 @@ class Until:
     __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
-        self._waiting: list[Callable[[], None]] = []
+        self._waiting: deque[Callable[[], None]] = deque()
 
     def __len__(self) -> int:
         """The number of those who wait."""
@@ -23,9 +24,14 @@ class Until:
 
     def happened(self) -> None:
         """Call those who wait, in the order in which they began to."""
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, deque()
         for callback in waiting:
             callback()
+
+    def happened_for_one(self) -> None:
+        """Call who has waited longest. For an event that does not happen again, whose waiters may
+        be too many for one turn."""
+        self._waiting.popleft()()
 
 
 class NotYet(Exception):

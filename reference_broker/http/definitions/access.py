@@ -6,7 +6,7 @@ gets what the file says, as in RabbitMQ; what the file does not name stays as it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -61,6 +61,11 @@ class AccessDefinitions:
         yield from self._each(
             body, "parameters", "component", lambda row: self._take_limits(row, vhost)
         )
+
+    @property
+    def vhost_names(self) -> Iterable[str]:
+        """The virtual hosts that would be made, or get other properties."""
+        return self._vhosts
 
     def new_vhosts(self) -> Iterator[VHost]:
         """An empty stand-in for each virtual host that the file would make."""

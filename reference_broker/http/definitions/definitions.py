@@ -7,16 +7,18 @@ that is there with other properties, a binding to nothing), this one refuses the
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from http import HTTPStatus
-from itertools import islice
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from reference_broker.core.access.passwords import PasswordHash
 from reference_broker.core.base.limits import MIB
+from reference_broker.core.broker import Broker
+from reference_broker.core.work.until import NotYet
 from reference_broker.http.access.password_hashing import hashed_for
 from reference_broker.http.access.vhosts import vhost_of
 from reference_broker.http.definitions.access import SECTIONS, AccessDefinitions, has_passwords
@@ -33,7 +35,7 @@ from reference_broker.http.request.answer import (
     json_response,
 )
 from reference_broker.http.request.body import parsed_object, read_bytes
-from reference_broker.http.request.core_input import CoreInputs
+from reference_broker.http.request.core_input import CoreInputs, settle
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.media_type import JSON, MULTIPART, media_type_of
 from reference_broker.http.request.portions import stepped, taken_apart
@@ -46,11 +48,17 @@ DEFINITIONS_VALUES_MAX = 4_000_000
 """Values of a file, with members' names: a hundred thousand objects of forty."""
 
 REHEARSALS_MAX = 3
-"""Rehearsals in portions. When others have overtaken the last of them, too, the next one is done
-within one input: an import among many declarations comes to an end."""
+"""Rehearsals beside which others declare. When the last of them was overtaken, too, others wait for
+the next one already, and it counts: an import among many declarations comes to an end."""
 
 INPUT_STEPS = 100
 """Objects that are made in one input of the core: about 2.5 ms."""
+
+INPUT_UNITS = 1_000
+"""Units of work that end it sooner: a policy is compared with every queue, and a queue with every
+policy."""
+
+_NO_MORE = object()
 
 FAULTS_SHOWN_MAX = 20
 """Refused items that an answer names; the number of the rest is told."""
@@ -97,19 +105,24 @@ class Definitions:
         broker = self._host.broker
         vhost = vhost_of(broker, request).name if "vhost" in request.path_params else None
         hashes = await self._hashes(request, body, vhost)
-        rehearsals = 0
-        while True:
+        names: list[str] = []
+        is_made, left = False, REHEARSALS_MAX
+        while not is_made:
             rehearsal = Rehearsal(body, broker, vhost)
-            rehearsals += 1
-            try:
-                if rehearsals <= REHEARSALS_MAX:
-                    await stepped(request, rehearsal.read())
-                if await self._made(
-                    request, rehearsal, hashes, at_once=rehearsals > REHEARSALS_MAX
-                ):
-                    break
-            finally:
-                await stepped(request, rehearsal.release())
+            async with AsyncExitStack() as ends:
+                ends.push_async_callback(stepped, request, rehearsal.release())
+                if not left:
+                    await ends.enter_async_context(self._locked(names))
+                await stepped(request, rehearsal.read())
+                if left:
+                    names = rehearsal.vhost_names
+                    await ends.enter_async_context(self._locked(names))
+                is_made = await self._made(request, rehearsal, hashes, is_last=not left)
+            left -= 1
+        await self._inputs.on_disk()
+        if overtaken := rehearsal.overtaken:
+            told = _told("others changed something meanwhile; all was imported but", overtaken)
+            raise ApiError(HTTPStatus.CONFLICT, "overtaken", told)
         skipped = rehearsal.skipped
         if vhost is not None:
             skipped += [section for section in SECTIONS if body.get(section)]
@@ -117,34 +130,45 @@ class Definitions:
             return json_response({"skipped": skipped})
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
+    @asynccontextmanager
+    async def _locked(self, names: Sequence[str]) -> AsyncIterator[None]:
+        """Have the right to declare in these virtual hosts, as soon as no other import has it: all
+        others who declare there wait, and go on in any case when this ends."""
+        locks, lock = self._host.broker.locks, None
+        while lock is None:
+            try:
+                lock = locks.take(names)
+            except NotYet as wait:
+                released = self._inputs.awaited()
+                wait.until.then(partial(settle, released))
+                await released
+        try:
+            yield
+        finally:  # the client may have gone
+            with self._inputs.go_on():
+                locks.release(lock)
+
     async def _made(
         self,
         request: Request,
         rehearsal: Rehearsal,
         hashes: Mapping[str, PasswordHash],
         *,
-        at_once: bool,
+        is_last: bool,
     ) -> bool:
-        """Make what was rehearsed, in portions; with ``at_once`` the rehearsal is still to be done.
-        False if it was overtaken: then nothing is done."""
+        """Make what was rehearsed, in portions. False if it was overtaken, and this is not the
+        last rehearsal: then nothing is done."""
         making = rehearsal.apply(hashes)
-        with self._inputs.begin(request):
-            if at_once:
-                deque(rehearsal.read(), maxlen=0)
-            if rehearsal.is_overtaken:
+        with self._inputs.begin(request) as broker:
+            if rehearsal.is_overtaken and not is_last:
                 return False
             if faults := rehearsal.faults:
                 raise bad_request(_told("nothing was imported", faults))
-            # From here to the last step, others who declare in these virtual hosts are to wait.
-            is_made = _went_on(making)
+            is_made = _went_on(making, broker)
         while not is_made:
             await next_turn(request)
-            with self._inputs.go_on():
-                is_made = _went_on(making)
-        await self._inputs.on_disk()
-        if overtaken := rehearsal.overtaken:
-            told = _told("others changed something meanwhile; all was imported but", overtaken)
-            raise ApiError(HTTPStatus.CONFLICT, "overtaken", told)
+            with self._inputs.go_on() as broker:
+                is_made = _went_on(making, broker)
         return True
 
     async def _hashes(
@@ -179,9 +203,16 @@ async def _file_of(request: Request) -> tuple[bytes, str | None]:
     return upload.file, upload.redirect
 
 
-def _went_on(steps: Steps) -> bool:
+def _went_on(steps: Steps, broker: Broker) -> bool:
     """Take a portion of the steps. True when there are no more."""
-    return sum(1 for _ in islice(steps, INPUT_STEPS)) < INPUT_STEPS
+    spent = broker.budget.left - INPUT_UNITS
+    with broker.locks.holder_works():
+        for _ in range(INPUT_STEPS):
+            if next(steps, _NO_MORE) is _NO_MORE:
+                return True
+            if broker.budget.left <= spent:
+                break
+    return False
 
 
 def _told(what: str, faults: Faults) -> str:

@@ -44,10 +44,13 @@ class PolicyDefinitions:
     """Policies and parameters that a file wants: take the steps of :meth:`read`, ask for
     :attr:`faults`, and take those of :meth:`apply` if there are none. Nothing else may happen to
     the broker in between, but that the file's virtual hosts are made: ``vhosts`` has a stand-in for
-    each of these. With ``vhost`` all policies go there."""
+    each of these. With ``vhost`` all policies go there. ``overtaken`` names what could not be set
+    any more, since others have changed something all the same."""
 
     def __init__(self, vhost: str | None, vhosts: Mapping[str, VHost], broker: Broker) -> None:
         self.faults: Faults = []
+        self.overtaken: Faults = []
+        self.vhost_names: dict[str, None] = {}
         self._broker = broker
         self._vhost = vhost
         self._vhosts = vhosts
@@ -69,7 +72,10 @@ class PolicyDefinitions:
                 vhost.policies.set(item.kind, item.name, item.wish)
             yield
         for name, value in self._values.items():
-            self._broker.global_parameters.set(name, value)
+            try:
+                self._broker.global_parameters.set(name, value)
+            except GlobalParameterRefused as refusal:
+                self.overtaken.append(f"global parameter {name!r}: {refusal}")
             yield
 
     def _read(self, body: Row, section: str) -> Steps:
@@ -84,6 +90,7 @@ class PolicyDefinitions:
                 if vhost not in self._vhosts:
                     raise ItemFault(f"there is no vhost {vhost!r}")
                 self._policies.append(read(row, vhost))
+                self.vhost_names[vhost] = None
             except ItemFault as fault:
                 self.faults.append(f"{section}, {label}: {fault}")
             except PolicyRefused as refusal:

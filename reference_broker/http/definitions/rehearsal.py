@@ -7,9 +7,9 @@ worth nothing: :attr:`Rehearsal.is_overtaken`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from reference_broker.core.access.passwords import PasswordHash
+from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.definitions.access import AccessDefinitions
@@ -26,18 +26,19 @@ RELEASED_ITEMS = 20
 class Rehearsal:
     """The import of ``body``; with ``vhost`` all of it goes there.
 
-    Take the steps of :meth:`read`. In an input of the core, ask whether it :attr:`is_overtaken`
-    (then begin anew) and for its :attr:`faults` (then nothing may be made); otherwise take the
-    first steps of :meth:`apply` in that input, and the others in later ones. In any case take those
-    of :meth:`release` at the end.
+    Take the steps of :meth:`read`, and the lock of the :attr:`vhost_names`. In an input of the
+    core, ask whether it :attr:`is_overtaken` (then begin anew) and for its :attr:`faults` (then
+    nothing may be made); otherwise take the first steps of :meth:`apply` in that input, and the
+    others in later ones. In any case take those of :meth:`release` at the end.
     """
 
     def __init__(self, body: Row, broker: Broker, vhost: str | None) -> None:
         self._body = body
         self._vhost = vhost
         self._broker = broker
-        self._vhosts: dict[str, VHost] = dict(broker.vhosts)
-        self._seen = _standing(broker)
+        self._vhosts: dict[str, VHost] = {}
+        self._seen: dict[str, tuple[VHost, int, VHostInfo]] = {}
+        self._names_seen: list[list[str]] = []
         self._access = AccessDefinitions(_broker=broker)
         self._file = DefinitionsFile()
         self._policies = PolicyDefinitions(vhost, self._vhosts, broker)
@@ -45,7 +46,10 @@ class Rehearsal:
         self._unsupported: Faults = []
 
     def read(self) -> Steps:
-        """Read the file and rehearse it. Changes nothing."""
+        """Read the file and rehearse it, as things stand at the first step. Changes nothing."""
+        self._vhosts |= self._broker.vhosts
+        self._seen = {name: _standing(vhost) for name, vhost in self._vhosts.items()}
+        self._names_seen = _names(self._broker)
         yield from unsupported_items(self._body, self._unsupported)
         yield from self._access.read(self._body, self._vhost)
         yield from self._file.read(self._body, self._vhost)
@@ -56,10 +60,20 @@ class Rehearsal:
         yield from self._topology.rehearse()
 
     @property
+    def vhost_names(self) -> list[str]:
+        """The virtual hosts in which something would be declared or set."""
+        parts = (self._access, self._policies, self._topology)
+        return list(dict.fromkeys(name for part in parts for name in part.vhost_names))
+
+    @property
     def is_overtaken(self) -> bool:
-        """True if a virtual host, a user, or anything that is declared in a virtual host has
-        changed since the beginning."""
-        return self._seen != _standing(self._broker)
+        """True if a user has come or gone since the beginning, or anything has changed in a virtual
+        host of the file."""
+        vhosts, seen = self._broker.vhosts, self._seen
+        return self._names_seen != _names(self._broker) or any(
+            seen.get(name) != (_standing(vhosts[name]) if name in vhosts else None)
+            for name in self.vhost_names
+        )
 
     @property
     def faults(self) -> Faults:
@@ -74,9 +88,9 @@ class Rehearsal:
 
     @property
     def overtaken(self) -> list[str]:
-        """The items that could not be made any more, since others changed things between two steps
-        of :meth:`apply`."""
-        return self._topology.overtaken
+        """The items that could not be made any more: what they need has gone between two steps of
+        :meth:`apply`."""
+        return [*self._policies.overtaken, *self._topology.overtaken]
 
     def apply(self, hashes: Mapping[str, PasswordHash]) -> Steps:
         """Make everything. ``hashes`` are those of users with a password in plain text."""
@@ -94,10 +108,11 @@ class Rehearsal:
                 yield
 
 
-def _standing(broker: Broker) -> tuple[Any, ...]:
-    """The state of the broker on which a rehearsal depends."""
-    return (
-        [(vhost, vhost.topology_version, vhost.info) for vhost in broker.vhosts.values()],
-        [user.name for user in broker.users.all()],
-        [name for name, _ in broker.global_parameters.items()],
-    )
+def _standing(vhost: VHost) -> tuple[VHost, int, VHostInfo]:
+    """The state of a virtual host on which a rehearsal depends."""
+    return vhost, vhost.topology_version, vhost.info
+
+
+def _names(broker: Broker) -> list[list[str]]:
+    users = [user.name for user in broker.users.all()]
+    return [users, [name for name, _ in broker.global_parameters.items()]]

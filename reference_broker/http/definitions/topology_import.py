@@ -43,8 +43,9 @@ class TopologyImport:
     """One file on its way into ``vhosts``: take the steps of :meth:`rehearse`, ask for
     :attr:`faults`, and take those of :meth:`apply` if there are none; those of :meth:`release` in
     any case. Nothing else may happen to the virtual hosts between the first step of the rehearsal
-    and the first one of the import. What somebody deletes or declares later, between two steps of
-    the import, is as it is: ``overtaken`` names what could not be declared any more."""
+    and the first one of the import, and nobody declares there from then on. What goes by itself
+    between two steps of the import (a queue that expires) is gone: ``overtaken`` names what could
+    not be declared for that."""
 
     def __init__(self, file: DefinitionsFile, vhosts: Mapping[str, VHost]) -> None:
         self._file = file
@@ -52,6 +53,8 @@ class TopologyImport:
         self._stages: dict[str, _Stage] = {}
         self.faults: Faults = []
         self.overtaken: list[str] = []
+        self.vhost_names: dict[str, None] = {}
+        """The virtual hosts that the items name, whether they are there or not."""
 
     def rehearse(self) -> Steps:
         """Declare everything in stand-ins."""
@@ -81,6 +84,7 @@ class TopologyImport:
     def _each(self, items: Iterable[_Item], rehearse: Callable[[_Stage, _Item], None]) -> Steps:
         for item in items:
             yield
+            self.vhost_names[item.vhost] = None
             stage = self._stage(item.vhost)
             if stage is None:
                 self.faults.append(f"{item.label}: there is no vhost {item.vhost!r}")

@@ -12,6 +12,7 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.broker import Broker
 from reference_broker.core.queue.death import DeathReason
+from reference_broker.core.vhost.traffic import tables_dropped
 from reference_broker.http.objects.cluster import cluster_name
 from reference_broker.http.request.host import Node
 from reference_broker.http.rows import measures
@@ -282,3 +283,6 @@ def _death_metrics(broker: Broker) -> Iterator[Metric]:
                     f"{name}_total", {**labels, "dead_letter_strategy": strategy}, value
                 )
         yield metric
+    text = "Tables of x-death left out, as the header would not have fit a frame"
+    dropped = tables_dropped(broker.past, broker.vhosts.values())
+    yield single("mqkit_dead_letter_tables_dropped_total", "counter", text, dropped)

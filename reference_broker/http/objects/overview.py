@@ -16,6 +16,7 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.connection.handshake import PRODUCT, RABBITMQ_VERSION
 from reference_broker.core.exchange.exchange import ExchangeType
+from reference_broker.core.vhost.traffic import tables_dropped
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.objects.cluster import cluster_name
 from reference_broker.http.request.answer import Row, json_response, not_found
@@ -217,6 +218,7 @@ def node_row(broker: Broker, node: Node, wall_ms: int) -> Row:
         "store_damage": node.store_damage._asdict(),
         "longest_turn_ms": round(node.longest_turn_ms, 3),
         "longest_turn_cause": node.longest_turn_cause,
+        "dead_letter_tables_dropped": tables_dropped(broker.past, broker.vhosts.values()),
         "exchange_types": _exchange_types(),
         "auth_mechanisms": [
             {"name": name, "description": description, "enabled": name in broker.mechanisms}

@@ -12,11 +12,14 @@ from starlette.responses import Response
 from reference_broker.core.access.permission import Action
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.channel.settlement import put_back
 from reference_broker.core.queue.delivery_counts import shown_content
+from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purged
 from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.vhost.traffic import Traffic
+from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.access.vhosts import placed, vhost_of, vhosts_of
@@ -61,7 +64,7 @@ the answer is made in memory."""
 
 
 INPUT_MESSAGES = 200
-"""Messages that are taken or settled in one input of the core: about 2 ms."""
+"""Messages that are taken in one input of the core: about 2 ms."""
 
 
 class AckMode(NamedTuple):
@@ -253,15 +256,16 @@ class Queues:
             getting.advance()
             head = self._inputs.head_of(queue) if getting.starved else None
         try:
-            while not getting.done:
+            while not getting.complete:
                 await (next_turn(request) if head is None else head)
                 with self._inputs.go_on():
                     getting.advance()
                     head = self._inputs.head_of(queue) if getting.starved else None
         except BaseException:  # the client may have gone: nothing is left with the request
-            with self._inputs.go_on():
-                getting.give_back()
+            with self._inputs.go_on() as broker:
+                broker.work.start(put_back(getting.leases), vhost.name)
             raise
+        await self._inputs.perform(_settled(queue, getting.leases, wanted.ack_mode), vhost.name)
         return getting.got
 
     async def purge(self, request: Request) -> Response:
@@ -285,42 +289,29 @@ class Queues:
 
 
 class _Getting:
-    """The messages of one request: ``got`` has each with how many were ready after it. ``done``
-    when every one of them is settled; ``starved`` while the next one has to be read first."""
+    """The messages of one request: ``got`` has each with how many were ready after it.
+    ``complete`` when there will be no more; ``starved`` while the next one has to be read first."""
 
     def __init__(self, queue: Queue, wanted: GetRequest) -> None:
         self._queue = queue
         self._limit = wanted.limit
-        self._mode = wanted.ack_mode
         self._size = 0
-        self._settled = 0
-        self._complete = False
         self.got: list[Got] = []
+        self.complete = False
         self.starved = False
 
     @property
-    def done(self) -> bool:
-        return self._complete and self._settled == len(self.got)
+    def leases(self) -> list[Lease]:
+        """All of them are still to be settled."""
+        return [each.lease for each in self.got]
 
     def advance(self) -> None:
-        """Take a portion of the messages, or settle one when as many are there as there will be."""
-        if not self._complete:
-            self._take()
-        if self._complete:
-            self._settle()
-
-    def give_back(self) -> None:
-        """Put back what is not settled: none is left with the request, whatever becomes of its
-        socket."""
-        self._queue.requeue([each.lease for each in self.got[self._settled :]])
-        self._settled = len(self.got)
-
-    def _take(self) -> None:
+        """Take a portion of the messages."""
         queue, got = self._queue, self.got
         self.starved = False
         for _ in range(INPUT_MESSAGES):
             if len(got) >= self._limit or self._size > GET_BYTES_MAX:
-                self._complete = True
+                self.complete = True
                 return
             try:
                 lease = queue.get(self)
@@ -329,21 +320,27 @@ class _Getting:
                 return
             if lease is None:
                 self.starved = queue.ready > 0
-                self._complete = not self.starved
+                self.complete = not self.starved
                 return
             got.append(Got(lease, shown_content(lease), queue.ready))
             self._size += lease.content.size
 
-    def _settle(self) -> None:
-        if self._mode.requeue:  # all at once: in portions, the last one would be first
-            self.give_back()
-            return
-        for lease, _, _ in self.got[self._settled : self._settled + INPUT_MESSAGES]:
-            self._settled += 1
-            if self._mode.reject:
-                self._queue.reject(lease)
-            else:
-                self._queue.ack(lease)
+
+def _settled(queue: Queue, leases: list[Lease], mode: AckMode) -> Steps:
+    """The steps of settling what was shown. None is left with the request, whatever becomes of its
+    socket."""
+    if mode.requeue:
+        yield from put_back(leases)
+        return
+    env = queue.env
+    settle = queue.reject if mode.reject else queue.ack
+    for lease in leases:
+        while env.budget.left <= 0 or not env.follow_letters():
+            yield None
+        settle(lease)
+        env.budget.left -= 1
+    while not env.follow_letters():
+        yield None
 
 
 def _integer(value: Any) -> int:

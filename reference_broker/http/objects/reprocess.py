@@ -11,12 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reference_broker.core.access.permission import Action
+from reference_broker.core.channel.settlement import put_back
 from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.method_access import Access
 from reference_broker.core.vhost.reprocess import reprocess
 from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import NotYet
 from reference_broker.http.access.vhosts import vhost_of
 from reference_broker.http.objects.declaring import refusals
@@ -32,6 +34,9 @@ REPROCESS_MAX = 10_000
 
 SLICE_MESSAGES = 100
 """Messages that are moved before the loop has its turn."""
+
+SLICE_UNITS = 500
+"""Units of work after which it has its turn sooner: one message may go to many queues."""
 
 
 class Reprocessing:
@@ -65,9 +70,11 @@ class Reprocessing:
         returning = _Returning(queue, vhost, access, min(count, REPROCESS_MAX, queue.ready))
         try:
             await self._move(request, returning)
-        finally:  # the client may have gone: nothing is left with the request
-            with self._inputs.go_on():
-                queue.requeue(returning.kept, failed=False)
+        except BaseException:  # the client may have gone: nothing is left with the request
+            with self._inputs.go_on() as broker:
+                broker.work.start(returning.given_back(), vhost.name)
+            raise
+        await self._inputs.perform(returning.given_back(), vhost.name)
         await self._inputs.on_disk()
         return json_response(
             {"reprocessed": returning.moved, "skipped": len(returning.kept)}, HTTPStatus.OK
@@ -99,9 +106,16 @@ class _Returning:
         self.starved = False
         """True when the next message has to be read first."""
 
+    def given_back(self) -> Steps:
+        """The steps of putting back what is kept."""
+        return put_back(self.kept, failed=False)
+
     def slice(self) -> None:
         self.starved = False
+        end = self._vhost.budget.left - SLICE_UNITS
         for _ in range(SLICE_MESSAGES):
+            if self._vhost.budget.left <= end or not self._vhost.follow_letters():
+                return
             if self.moved + len(self.kept) >= self._limit:
                 self.complete = True
                 return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from mqkit.wire import Properties
 from mqkit.wire.methods import (
     ConnectionCloseOk,
@@ -17,7 +15,7 @@ from mqkit.wire.methods import (
 from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.queue.death import DeathReason
-from reference_broker.core.vhost.traffic import Traffic, VHostTraffic
+from reference_broker.core.vhost.traffic import Traffic, VHostTraffic, tables_dropped
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 
@@ -32,14 +30,19 @@ def test_a_virtual_host_that_is_deleted_stays_counted() -> None:
     past.queues_created, past.past = 1, Traffic(publish=1)
     other.queues_created, other.past, other.sent_bytes = 2, Traffic(publish=2), 3
     other.past_by_type[QueueType.QUORUM] = Traffic(ack=4)
+    vhost = LoneBroker().broker.vhosts["/"]
+    letters = vhost.dead_letters
+    letters.deaths[DeathReason.MAXLEN, QueueType.CLASSIC, True] = 5
+    letters.tables_dropped = 7
     for _ in range(2):
-        past.absorb(other, Counter({(DeathReason.MAXLEN, QueueType.CLASSIC, True): 5}))
+        past.absorb(other, letters)
     assert (past.queues_created, past.past, past.sent_bytes) == (5, Traffic(publish=5), 6)
     assert past.past_by_type == {
         QueueType.CLASSIC: Traffic(),
         QueueType.QUORUM: Traffic(ack=8),
     }
     assert past.past_deaths.total() == 10
+    assert (past.past_tables_dropped, tables_dropped(past, [vhost])) == (14, 21)
 
 
 def bound(kind: str, arguments: dict[str, object] | None = None) -> tuple[LoneBroker, LoneClient]:

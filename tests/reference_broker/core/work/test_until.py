@@ -37,6 +37,17 @@ def test_who_waits_again_when_called_waits_for_the_next_time() -> None:
     assert called == [0, 1]
 
 
+def test_one_is_called_at_a_time_where_they_are_many() -> None:
+    until = Until()
+    called: list[str] = []
+    for name in "ab":
+        until.then(partial(called.append, name))
+    until.happened_for_one()
+    assert (called, len(until)) == (["a"], 1)
+    until.happened_for_one()
+    assert (called, len(until)) == (["a", "b"], 0)
+
+
 def test_an_answer_that_has_to_wait_says_for_what() -> None:
     until = Until()
     assert NotYet(until).until is until

@@ -14,12 +14,15 @@ import pytest
 
 from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.broker import Broker
+from reference_broker.core.policy.policy import PolicyKind
+from reference_broker.core.work.until import NotYet
 from reference_broker.http import Node, build_app
 from reference_broker.http.definitions import definitions
 from reference_broker.http.definitions.definitions import (
     DEFINITIONS_BYTES_MAX,
     FAULTS_SHOWN_MAX,
     INPUT_STEPS,
+    INPUT_UNITS,
     REHEARSALS_MAX,
 )
 from reference_broker.http.definitions.rehearsal import Rehearsal
@@ -385,6 +388,10 @@ async def test_an_import_among_many_declarations_comes_to_an_end(
             yield from super().read()
             if begun <= REHEARSALS_MAX:
                 vhost.declare_queue(f"other{begun}")
+                return
+            with pytest.raises(NotYet):
+                vhost.declare_queue("q5", durable=False)
+            vhost.reroute()  # something that nobody has to wait with
 
     monkeypatch.setattr(definitions, "Rehearsal", Overtaken)
     async with shell.client() as client:
@@ -403,7 +410,7 @@ async def test_what_others_prevent_while_it_is_made_is_told(shell: Shell) -> Non
     async with shell.client() as client:
         loading = asyncio.create_task(client.post(ALL, json={**many(300), "bindings": bindings}))
         await until(lambda: "q299" in vhost.queues)
-        vhost.delete_queue("q299")
+        vhost.queue_expired(vhost.queues["q299"])
         await until(lambda: len(vhost.bindings_from("amq.topic")) == 299)
         await turns()
         shell.sync()
@@ -413,3 +420,128 @@ async def test_what_others_prevent_while_it_is_made_is_told(shell: Shell) -> Non
         "all was imported but: binding 'amq.topic' -> 'q299': NOT_FOUND - no queue 'q299' in"
         " vhost '/'"
     )
+
+
+@pytest.fixture
+def goes_on(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """An import waits for it after the first portion."""
+    event = asyncio.Event()
+
+    async def waits(request: object) -> None:
+        await event.wait()
+
+    monkeypatch.setattr(definitions, "next_turn", waits)
+    return event
+
+
+async def test_others_declare_there_when_the_import_is_made(
+    shell: Shell, goes_on: asyncio.Event
+) -> None:
+    """A queue of theirs would be a fault that the rehearsal has not seen."""
+    broker, vhost = shell.broker, shell.broker.vhosts["/"]
+    async with shell.client() as client, shell.client() as other:
+        broker.add_vhost("free")
+        broker.access.allow_everything("guest", "free")
+        row = {"vhost": "/", "destination_type": "queue", "routing_key": "k", "source": "amq.topic"}
+        bindings = [{**row, "destination": f"q{number}"} for number in range(300)]
+        loading = asyncio.create_task(client.post(ALL, json={**many(300), "bindings": bindings}))
+        await until(lambda: "q99" in vhost.queues)
+
+        waiting = [
+            asyncio.create_task(other.put("/api/queues/%2F/q299", json={"durable": False})),
+            asyncio.create_task(other.put("/api/exchanges/%2F/x", json={"durable": False})),
+            asyncio.create_task(other.post("/api/bindings/%2F/e/amq.fanout/q/q1", json={})),
+            asyncio.create_task(other.delete("/api/queues/%2F/q0")),
+            asyncio.create_task(other.put("/api/vhost-limits/%2F/max-queues", json={"value": 5})),
+            asyncio.create_task(
+                other.put("/api/policies/%2F/p", json={"pattern": "", "definition": {"expires": 9}})
+            ),
+        ]
+        assert (await other.put("/api/queues/free/q", json={})).status_code == 201
+        assert (await other.get("/api/queues/%2F/q1")).status_code == 200
+        await turns()
+        shell.sync()
+        await turns()
+        assert not any(each.done() for each in waiting)
+        assert (len(vhost.queues), vhost.bindings_from("amq.topic")) == (INPUT_STEPS, [])
+
+        goes_on.set()
+        await until(waiting[0].done)
+        assert len(vhost.bindings_from("amq.topic")) >= 299
+        for _ in range(5):
+            await turns()
+            shell.sync()
+        answers = [(await each).status_code for each in waiting]
+        assert answers == [400, 201, 201, 204, 204, 201]
+        assert (await loading).status_code == 204
+        assert ("q0" in vhost.queues, vhost.queues["q299"].durable) == (False, True)
+
+
+async def test_an_import_whose_client_leaves_keeps_nobody_waiting(
+    shell: Shell, goes_on: asyncio.Event
+) -> None:
+    vhost = shell.broker.vhosts["/"]
+    async with shell.client() as client, shell.client() as other:
+        loading = asyncio.create_task(client.post(ALL, json=many(1_000)))
+        await until(lambda: "q99" in vhost.queues)
+        waiting = asyncio.create_task(other.put("/api/queues/%2F/mine", json={}))
+        await turns()
+        assert not waiting.done()
+
+        loading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+        assert (await waiting).status_code == 201
+        assert len(vhost.queues) == INPUT_STEPS + 1
+
+
+async def test_an_import_that_is_refused_keeps_nobody_waiting(shell: Shell) -> None:
+    shell.broker.vhosts["/"].declare_queue("q5", durable=False)
+    async with shell.client() as client:
+        assert (await client.post(ALL, json=many(300))).status_code == 400
+        assert (await client.put("/api/queues/%2F/mine", json={})).status_code == 201
+
+
+async def test_imports_into_one_virtual_host_follow_each_other(
+    shell: Shell, goes_on: asyncio.Event
+) -> None:
+    vhost = shell.broker.vhosts["/"]
+    async with shell.client() as client:
+        first = asyncio.create_task(client.post(ALL, json=many(300)))
+        await until(lambda: "q99" in vhost.queues)
+        second = asyncio.create_task(client.post(DEFAULT, json=many(400)))
+        await turns()
+        goes_on.set()
+        await until(lambda: "q399" in vhost.queues)
+        assert list(vhost.queues) == [f"q{number}" for number in range(400)]
+        await turns()
+        shell.sync()
+        assert [(await first).status_code, (await second).status_code] == [204, 204]
+
+
+async def test_a_portion_of_an_import_ends_by_what_it_costs(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy is compared with every queue there is: a hundred of them would be a long turn."""
+    vhost, spent = shell.broker.vhosts["/"], [0]
+    for number in range(5_000):
+        vhost.declare_queue(f"{number}")
+    finish, left = shell.broker.finish, shell.broker.budget.left
+
+    def counted() -> None:
+        nonlocal left
+        spent.append(left - shell.broker.budget.left)
+        left = shell.broker.budget.left
+        finish()
+
+    monkeypatch.setattr(shell.broker, "finish", counted)
+    row = {"vhost": "/", "pattern": "^x", "definition": {"expires": 9}}
+    policies = [{**row, "name": f"{number}"} for number in range(500)]
+    async with shell.client() as client:
+        loading = asyncio.create_task(client.post(ALL, json={"policies": policies}))
+        await until(lambda: len(vhost.policies.of(PolicyKind.USER)) == 500)
+        await turns()
+        shell.sync()
+        assert (await loading).status_code == 204
+    assert max(spent) < 1.5 * INPUT_UNITS
+    assert sum(spent) > 3 * INPUT_UNITS

@@ -84,7 +84,7 @@ def unbind(broker: Broker) -> None:
         lambda broker: broker.vhosts["/"].declare_exchange("x", "direct"),
         lambda broker: broker.vhosts["/"].delete_exchange("old"),
         lambda broker: broker.vhosts["/"].bind("amq.topic", "old", "", destination_is_queue=True),
-        lambda broker: broker.add_vhost("other"),
+        lambda broker: broker.add_vhost("new"),
         lambda broker: broker.access.put_user("new", hash_password(b"x", b"salt"), (), {}),
         lambda broker: broker.global_parameters.set("name", 1),
         add_label,
@@ -98,7 +98,17 @@ def test_what_others_change_makes_a_rehearsal_void(
     vhost.declare_queue("old")
     vhost.declare_exchange("old", "direct")
     vhost.bind("amq.topic", "old", "k", destination_is_queue=True)
-    rehearsal = rehearsed(broker, FILE)
+    row = {"name": "mine", "vhost": "/", "durable": True, "auto_delete": False}
+    rehearsal = rehearsed(broker, {**FILE, "queues": [row, *FILE["queues"]]})
     assert not rehearsal.is_overtaken
     change(broker)
     assert rehearsal.is_overtaken
+
+
+def test_what_others_change_in_other_virtual_hosts_does_not_matter(broker: Broker) -> None:
+    """A client that declares without end in its own would have every import begin anew."""
+    rehearsal = rehearsed(broker, FILE)
+    assert rehearsal.vhost_names == ["new"]
+    broker.vhosts["/"].declare_queue("q")
+    broker.add_vhost("other")
+    assert not rehearsal.is_overtaken

@@ -45,6 +45,15 @@ async def test_the_process(server: Server, api: httpx.AsyncClient) -> None:
     }  # fmt: skip
 
 
+async def test_deaths_that_no_header_had_room_for(server: Server, api: httpx.AsyncClient) -> None:
+    server.broker.add_vhost("gone").dead_letters.tables_dropped = 2
+    server.broker.vhosts["/"].dead_letters.tables_dropped = 3
+    assert (await api.delete("/api/vhosts/gone")).status_code == 204
+    (node,) = (await api.get("/api/nodes")).json()
+    assert node["dead_letter_tables_dropped"] == 5
+    assert "\nmqkit_dead_letter_tables_dropped_total 5.0\n" in (await api.get("/metrics")).text
+
+
 async def test_totals(server: Server, api: httpx.AsyncClient) -> None:
     server.broker.vhosts["/"].declare_queue("q", durable=True)
     for _ in range(2):

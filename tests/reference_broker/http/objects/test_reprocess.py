@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import httpx
@@ -151,6 +152,50 @@ async def test_where_nobody_takes_them_they_stay(
     assert (await api.post(PATH, json={})).json() == {"reprocessed": 0, "skipped": 4}
     rows = await get(api, "dead", "ack_requeue_true")
     assert [row["payload"] for row in rows] == ["no dead letter", "0", "1", "2"]
+
+
+async def test_many_take_many_turns(
+    server: Server, api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of them goes to thirty queues, and a hundred stay where they are, in order."""
+    vhost, budget = server.broker.vhosts["/"], server.broker.budget
+    dead = vhost.declare_queue("dead", durable=True)
+    vhost.declare_exchange("x", "fanout")
+    for number in range(30):
+        vhost.declare_queue(f"q{number}", durable=True)
+        vhost.bind("x", f"q{number}", "", destination_is_queue=True)
+    plain = encode_header(1, Properties())
+    letter = with_x_death(
+        plain,
+        queue="gone",
+        reason=DeathReason.EXPIRED,
+        wall_ms=0,
+        exchange=b"x",
+        routing_key=b"k",
+        keep_cc=True,
+    )
+    for number in range(100):
+        content = Content(b"\x00\x04dead", plain, b"%02d" % number)
+        assert enqueue([dead], content, read_facts(plain), vhost)
+        if number % 25 == 0:
+            content = Content(b"\x00\x04dead", letter, b"x")
+            assert enqueue([dead], content, read_facts(letter), vhost)
+    budget.units = 20
+    spent, returned, finish = [0], [0], server.broker.finish
+
+    def counted() -> None:
+        spent.append(-budget.left)
+        returned.append(dead.requeued)
+        finish()
+
+    monkeypatch.setattr(server.broker, "finish", counted)
+    assert (await api.post(PATH, json={})).json() == {"reprocessed": 4, "skipped": 100}
+    assert max(spent) < 30, "a turn's units, and a letter"
+    assert max(after - before for before, after in pairwise(returned)) <= 30
+    assert {vhost.queues[f"q{number}"].ready for number in range(30)} == {4}
+    monkeypatch.undo()
+    rows = await get(api, "dead", "ack_requeue_true")
+    assert [row["payload"] for row in rows] == [f"{number:02}" for number in range(99)]
 
 
 @pytest.mark.parametrize("count", ["1", -1, True, None])

@@ -132,7 +132,7 @@ class TwoTenants:
         }
 
     def told(self) -> list[Received]:
-        """All that ``busy`` received since the last look, without confirms (which may be grouped)."""
+        """All that ``busy`` received since the last look, but no confirms: they may be grouped."""
         return [
             received
             for received in self.busy.received()

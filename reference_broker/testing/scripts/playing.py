@@ -1,7 +1,7 @@
 """The play of a script on a broker: every input is completed before the next one, in as many turns
 as it takes.
 
-A channel's frames are kept in order by kind: answers, deliveries and cancels, returns. Between these
+Frames of a channel are in order by kind: answers, deliveries and cancels, returns. Between these
 kinds there is no order (in RabbitMQ they come from different processes). Of the confirms the fate
 of each publish counts: ``multiple`` groups them as turns go. The count of ready messages beside a
 message that was got is left out: it may have ones that are overdue, and were not the head so far.

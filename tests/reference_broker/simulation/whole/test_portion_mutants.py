@@ -16,13 +16,13 @@ from reference_broker.core.channel import release, settlement
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.publish_target import PublishTarget
 from reference_broker.core.hot_path import publish
+from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.queue import removal
 from reference_broker.core.queue.dirty_queues import DirtyQueues
-from reference_broker.core.queue.fan_out import FanOut
+from reference_broker.core.queue.fan_out import FanOut, all_of
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.binding_removal import BindingRemoval
 from reference_broker.core.work.budget import Budget
-from reference_broker.core.work.task import Steps
 from reference_broker.simulation.plan.scenario import draw, with_turns
 from reference_broker.simulation.report import SeedResult, WorldFactory
 from reference_broker.simulation.world import World
@@ -78,7 +78,16 @@ def rest_of_requeues_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def rest_of_a_purge_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(removal, "remove_ready", first_portion(removal.remove_ready))
+    remove_ready = removal.remove_ready
+
+    def within_the_turn(queue: Queue, index: QueueIndex, below: int) -> Generator[None, None, int]:
+        yield from ()
+        before = queue.ready
+        if queue.env.budget.left > 0:
+            next(remove_ready(queue, index, below), None)
+        return before - queue.ready
+
+    patch.setattr(removal, "remove_ready", within_the_turn)
 
 
 def rest_of_the_bindings_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -153,12 +162,14 @@ def in_portions(seed: int) -> World:
 
 
 def half_a_fan_out_confirmed(patch: pytest.MonkeyPatch) -> None:
-    in_order = publish._publish_in_portions
+    """It is when its first queues have it."""
 
     def early(channel: Channel, target: PublishTarget, fan_out: FanOut) -> None:
+        tail = channel.vhost.journal.tail
+        channel.perform(all_of(fan_out), None, publish.PUBLISH_IDS)
         if channel.confirms is not None:
-            channel.broker.ledger.published(channel.confirms, -1)
-        in_order(channel, target, fan_out)
+            channel.confirms.published += 1
+        publish._note_published(channel, 1, tail)
 
     patch.setattr(publish, "_publish_in_portions", early)
 

@@ -19,6 +19,11 @@ could do so before its consumers had their turn.
 
 Length limits, times of different lengths, and priorities are in different scripts: together they
 put what is overdue behind the head, where it is found before or after the next request.
+
+Three rules are left to chance (1 of 2,000 scripts meets one, and 4 of 200 that are three times as
+long). Between the portions of a reject of many its queue goes on, and what is overdue there dies
+among those rejected. What a delayed exchange has due at once may be handed out one by one, and not
+by priority. And the count of a quorum queue's message that is gone may stay until the next sweep.
 """
 
 from __future__ import annotations

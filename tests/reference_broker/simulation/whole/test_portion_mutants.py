@@ -102,7 +102,7 @@ def rest_of_the_bindings_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def rest_of_a_channel_kept(patch: pytest.MonkeyPatch) -> None:
-    """What it holds when it ends, or its connection does, never comes back."""
+    """Deliveries that it holds when it or its connection ends never come back, but the first."""
     patch.setattr(release, "_give_back", first_portion(release._give_back))
 
 

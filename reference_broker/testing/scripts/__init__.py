@@ -1,4 +1,4 @@
-"""Scripts: fixed inputs of clients, which can be played on any broker and give the same end.
+"""Scripts: fixed inputs of clients, which have the same end however long the turns of a broker are.
 
 Read :mod:`script` first. :mod:`writing` makes one of a seed, :mod:`playing` plays it.
 """

@@ -1,10 +1,10 @@
 """The play of a script on a broker: every input is completed before the next one, in as many turns
 as it takes.
 
-What a channel is told is kept in order by kind: answers, deliveries and cancels, returns. Between these kinds
-there is no order (in RabbitMQ they come from different processes). Of the confirms a publish's fate
-counts: ``multiple`` groups them as turns go. The count of ready messages beside a message that was
-got is left out: it may have ones that are overdue, and were not the head so far.
+Frames of a channel are in order by kind: answers, deliveries and cancels, returns. Between these
+kinds there is no order (in RabbitMQ they come from different processes). Of the confirms the fate
+of each publish counts: ``multiple`` groups them as turns go. The count of ready messages beside a
+message that was got is left out: it may have ones that are overdue, and were not the head so far.
 """
 
 from __future__ import annotations
@@ -197,7 +197,8 @@ class Play:
         self.take(SyncDisk())
 
     def contents(self) -> dict[str, list[tuple[bool, bytes, bytes]]]:
-        """Take every message out of every queue, with its headers, in order."""
+        """Take every message out of every queue, with its headers, in order. Raises
+        :exc:`AssertionError` for a queue that does not answer."""
         reader = self.lone.client()
         taken: dict[str, list[Received]] = {}
         for name in list(self.lone.broker.vhosts["/"].queues):
@@ -208,10 +209,13 @@ class Play:
                 if not answers:  # the request waits for the disk
                     self.lone.sync()
                     answers = reader.received()
+                assert answers, f"nobody is told what {name!r} has"
                 got += answers
         return {
             name: [
-                (message.method.redelivered, message.header, message.body) for message in got[:-1]
+                (message.method.redelivered, message.header, message.body)
+                for message in got
+                if isinstance(message.method, BasicGetOk)
             ]
             for name, got in taken.items()
         }

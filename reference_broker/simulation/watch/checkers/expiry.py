@@ -1,7 +1,8 @@
 """The law that an expired message is not handed out.
 
-Nobody but the broker knows when a message came to it, but it was there when it was confirmed, and
-when it was handed out: its time ran from then on at the latest.
+Nobody but the broker knows when a message came to a queue, but it was in all of its queues when it
+was confirmed, and in one when it was handed out there: its time ran there from then on at the
+latest. It need not come to all of them in the same turn.
 """
 
 from __future__ import annotations
@@ -23,18 +24,19 @@ class ExpiryChecker(Checker):
     def __init__(self, queues: Mapping[str, QueuePlan]) -> None:
         self._queues = queues
         self._messages: dict[int, Message] = {}
-        self._there_ms: dict[int, int] = {}
-        """A time at which the broker had a message for certain, by message."""
+        self._there_ms: dict[tuple[int, str], int] = {}
+        """A time at which a queue had a message for certain, by message and queue."""
 
     def published(self, message: Message) -> None:
         self._messages[message.number] = message
 
     def confirmed(self, message: Message, wall_ms: int) -> None:
-        self._there_ms.setdefault(message.number, wall_ms)
+        for queue in message.queues:
+            self._there_ms.setdefault((message.number, queue), wall_ms)
 
     def delivered(self, delivery: Delivery) -> None:
         number = delivery.number
-        there_ms = self._there_ms.setdefault(number, delivery.sent_ms)
+        there_ms = self._there_ms.setdefault((number, delivery.queue), delivery.sent_ms)
         ttl_ms = lifetime_ms(self._messages[number], self._queues[delivery.queue])
         if ttl_ms is None or delivery.deaths:
             return

@@ -38,6 +38,7 @@ class Rig:
         self.client = self.lone.client()
 
     def sync(self) -> None:
+        self.log.awaited = self.log.tail  # acks, too
         while (batch := self.log.take_batch()) is not None:
             for operation in batch.operations:
                 self.disk.perform(operation)

@@ -17,6 +17,7 @@ from reference_broker.core.exchange import delayed_messages
 from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
 from reference_broker.core.exchange.delayed_messages import HeldUntilDue
 from reference_broker.core.message import delay_header
+from reference_broker.core.message.content import Content
 from reference_broker.core.policy import policy_definition
 from reference_broker.core.policy.policy import Policy
 from reference_broker.core.queue import enqueue
@@ -26,7 +27,9 @@ from reference_broker.core.queue.delivery_counts import DeliveryCounts
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.rotation import ConsumerRotation
 from reference_broker.core.vhost import policies
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
+from reference_broker.core.work.task import Steps
 from reference_broker.simulation.clients.features import FEATURES
 from reference_broker.simulation.plan.scenario import draw, with_features
 from reference_broker.simulation.report import SeedResult, WorldFactory
@@ -77,7 +80,14 @@ def with_feature(name: str) -> WorldFactory:
 
 def transient_message_booked_as_stored(patch: pytest.MonkeyPatch) -> WorldFactory:
     """A classic queue takes a message that a quorum queue has stored for one of its own entries."""
-    patch.setattr(enqueue, "_unlogged", lambda content: content)
+    store = enqueue.store
+
+    def shared(*given: Any) -> None:
+        with pytest.MonkeyPatch.context() as there:
+            there.setattr(Content, "again", lambda self: self)
+            store(*given)
+
+    patch.setattr(enqueue, "store", shared)
     return with_feature("quorum")
 
 
@@ -130,16 +140,19 @@ def window_forgotten_by_recovery(patch: pytest.MonkeyPatch) -> WorldFactory:
 
 
 def rollback_commits(patch: pytest.MonkeyPatch) -> WorldFactory:
-    patch.setattr(Transaction, "rollback", Transaction.commit)
+    def commit(self: Transaction) -> None:
+        assert all(until is None for until in self.commit())
+
+    patch.setattr(Transaction, "rollback", commit)
     return with_feature("transactions")
 
 
 def commit_drops_its_last_message(patch: pytest.MonkeyPatch) -> WorldFactory:
     commit = Transaction.commit
 
-    def all_but_one(self: Transaction) -> None:
+    def all_but_one(self: Transaction) -> Steps:
         del self._publishes[1:]
-        commit(self)
+        yield from commit(self)
 
     patch.setattr(Transaction, "commit", all_but_one)
     return with_feature("transactions")
@@ -169,7 +182,11 @@ def policy_not_logged(patch: pytest.MonkeyPatch) -> WorldFactory:
 
 def vhost_deleted_in_name_only(patch: pytest.MonkeyPatch) -> WorldFactory:
     """Its connections are closed, and everything in it stays."""
-    patch.setattr(VirtualHosts, "remove", lambda self, vhost: None)
+
+    def nothing(self: VirtualHosts, vhost: VHost) -> Steps:
+        yield from ()
+
+    patch.setattr(VirtualHosts, "remove", nothing)
     return with_feature("vhosts")
 
 

@@ -46,7 +46,7 @@ def workload() -> Scenario:
     client = ClientPlan(
         index=0,
         channels=(ChannelPlan(prefetch=5, consumes=consumes),),
-        pause_us=(10_000, 40_000),
+        pause_us=(12_000, 45_000),
         publish_chance=0.5,
         batch_max=3,
         requeue_chance=0.15,

@@ -37,6 +37,22 @@ def test_its_time_runs_from_when_it_is_known_to_be_there(told: Any) -> None:
         told.deliver(1, redelivered=True, sent=told.stamp + 60)
 
 
+def test_each_queue_has_it_from_another_time_on_before_it_is_confirmed(told: Any) -> None:
+    message = told.publish(1, "q", "plain", expiration_ms=10)
+    told.deliver(1, "plain")
+    told.stamp += 20
+    told.deliver(1)
+    told.confirmed(message)
+    with pytest.raises(Violation):
+        told.deliver(1, sent=told.stamp + 60)
+
+
+def test_a_confirmed_message_is_in_all_of_its_queues(told: Any) -> None:
+    told.confirm(1, "plain", "q")
+    with pytest.raises(Violation):
+        told.deliver(1, "q", sent=told.stamp + 60)
+
+
 def test_others_and_dead_letters_have_time(told: Any) -> None:
     told.confirm(1)
     told.confirm(2, "plain")

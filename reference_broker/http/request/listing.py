@@ -10,7 +10,7 @@ turns the whole list round, ties too.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import islice
@@ -46,6 +46,9 @@ from reference_broker.http.request.portions import (
 PAGE_SIZE = 100
 PAGE_SIZE_MAX = 500
 """Rows of a page: RabbitMQ's own limit."""
+
+PIECE_BYTES = 256 * 1024
+"""Octets of a piece of an answer: two portions of rows, or a part of a large message."""
 
 COLUMNS_PER_ENTRY = 4
 """Names in ``columns`` for which a row counts as an entry of a portion more: thousands of them fit
@@ -248,10 +251,10 @@ async def _answered(
     """The JSON array, between what else there is: whole where there is one portion of it, and as it
     is made where there are more."""
     first, second = await anext(rows, list[bytes]()), await anext(rows, None)
-    if second is None:
+    if second is None and sum(map(len, first)) <= PIECE_BYTES:
         whole = b"".join((before, b"[", b",".join(first), b"]", after))
         return Response(whole, headers=NO_CACHE, media_type=MEDIA_TYPE)
-    pieces = _array([first, second], rows, before, after)
+    pieces = _array([first, second or []], rows, before, after)
     return StreamingResponse(pieces, headers=NO_CACHE, media_type=MEDIA_TYPE)
 
 
@@ -261,14 +264,27 @@ async def _array(
     yield before
     before = b"["
     for rows in known:
-        if rows:
-            yield before + b",".join(rows)
+        for piece in _pieces(before, rows):
+            yield piece
             before = b","
     async for rows in rest:
-        if rows:
-            yield before + b",".join(rows)
+        for piece in _pieces(before, rows):
+            yield piece
             before = b","
     yield (b"]" if before == b"," else b"[]") + after
+
+
+def _pieces(before: bytes, rows: Sequence[bytes]) -> Iterator[bytes]:
+    """The rows with what stands before them; none where there is no row. Those of a large message
+    are cut: on its way a piece is copied several times."""
+    joined = b",".join(rows)
+    if len(joined) <= PIECE_BYTES:
+        if rows:
+            yield before + joined
+        return
+    yield before
+    for start in range(0, len(joined), PIECE_BYTES):
+        yield joined[start : start + PIECE_BYTES]
 
 
 def _page_answered(request: Request, pieces: Sequence[bytes]) -> Response:

@@ -14,7 +14,7 @@ from starlette.responses import StreamingResponse
 
 from reference_broker.http.request import portions
 from reference_broker.http.request.answer import ApiError, Row
-from reference_broker.http.request.listing import PAGE_SIZE_MAX, listed, only
+from reference_broker.http.request.listing import PAGE_SIZE_MAX, PIECE_BYTES, listed, only
 from reference_broker.http.request.portions import ENTRIES, ROW_ENTRIES
 from reference_broker.runtime.server import Server
 
@@ -230,3 +230,18 @@ async def test_a_large_page_comes_in_pieces() -> None:
     pieces = [piece async for piece in answer.body_iterator if isinstance(piece, bytes)]
     assert len(pieces) > 5
     assert json.loads(b"".join(pieces))["item_count"] == 500
+
+
+@pytest.mark.parametrize("size", [10, PIECE_BYTES, 5 * PIECE_BYTES])
+async def test_a_long_row_leaves_in_pieces(size: int) -> None:
+    """One of 44 MB at once was a turn of 50 ms."""
+    answer = await listed(request_for(""), range(2), lambda number: {"text": "x" * size})
+    assert isinstance(answer, StreamingResponse) == (size > 10)
+    if isinstance(answer, StreamingResponse):
+        pieces = [
+            bytes(piece) async for piece in answer.body_iterator if not isinstance(piece, str)
+        ]
+    else:
+        pieces = [bytes(answer.body)]
+    assert json.loads(b"".join(pieces)) == [{"text": "x" * size}] * 2
+    assert max(map(len, pieces)) <= PIECE_BYTES + 1

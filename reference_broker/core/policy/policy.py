@@ -106,6 +106,8 @@ class PolicyTable:
     def __init__(self) -> None:
         self._by_name: dict[str, Policy] = {}
         self._ranked: list[Policy] = []
+        self.instructions = 0
+        """Those of all patterns: what a declaration may cost that is matched with each of them."""
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -121,6 +123,7 @@ class PolicyTable:
         """Add ``policy``, in place of the one that has its name."""
         self.remove(policy.name)
         self._by_name[policy.name] = policy
+        self.instructions += policy.pattern.instructions
         insort(self._ranked, policy, key=lambda each: each.rank)
 
     def remove(self, name: str) -> Policy | None:
@@ -128,6 +131,7 @@ class PolicyTable:
         policy = self._by_name.pop(name, None)
         if policy is not None:
             self._ranked.remove(policy)
+            self.instructions -= policy.pattern.instructions
         return policy
 
     def best_for_queue(self, name: bytes, type: str) -> Policy | None:

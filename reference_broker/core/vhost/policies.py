@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from reference_broker.core.base.pattern import STEPS_PER_UNIT
 from reference_broker.core.policy.policy import (
     AppliedPolicies,
     Policy,
@@ -40,9 +41,13 @@ MAX_POLICIES = 1_000
 """Policies of each kind in a virtual host: every declaration is matched with all of them, about a
 microsecond each."""
 
+MAX_INSTRUCTIONS = 20_000
+"""Instructions of the patterns of those policies, all of which a declaration may have to take for
+each octet of its name: 40 ms at the very worst. A name or a prefix is 4 to 6 of them."""
 
 POLICIES_PER_UNIT = 4
-"""Policies that a declaration is matched with in the time of a unit."""
+"""Policies that a declaration is matched with in the time of a unit, where the patterns are plain.
+"""
 
 SUBJECTS_PER_UNIT = 128
 """Queues and exchanges that are listed for a sweep in the time of a unit."""
@@ -68,6 +73,7 @@ class Policies:
 
     def __init__(self, host: PolicyHost, ids: Ids, changed: Callable[[], None]) -> None:
         self._host = host
+        self.budget = host.budget
         self._ids = ids
         self._changed = changed
         self._tables = {kind: PolicyTable() for kind in PolicyKind}
@@ -93,8 +99,8 @@ class Policies:
         """Set a policy, or change it; true for a new one. Whoever asked is answered when the
         journal is synced. The same once more changes nothing.
 
-        Raises :exc:`PolicyRefused` at ``MAX_POLICIES``, and :exc:`NotYet` while somebody else has
-        the right to declare.
+        Raises :exc:`PolicyRefused` at ``MAX_POLICIES`` and ``MAX_INSTRUCTIONS``, and :exc:`NotYet`
+        while somebody else has the right to declare.
         """
         self._host.require_unlocked()
         table = self._tables[kind]
@@ -103,11 +109,18 @@ class Policies:
             return False
         if before is None and len(table) >= MAX_POLICIES:
             raise PolicyRefused([f"a virtual host has at most {MAX_POLICIES} policies of a kind"])
+        instructions = table.instructions + wish.pattern.instructions
+        if before is not None:
+            instructions -= before.pattern.instructions
+        if instructions > max(MAX_INSTRUCTIONS, table.instructions):
+            raise PolicyRefused([too_dear(instructions)])
         number = self._ids.next() if before is None else before.number
         policy = Policy(name, *wish, number)
         self._host.journal.define(self._key(kind, name), encode_policy(policy))
         table.put(policy)
-        self._sweep.start(lambda subject: _has(subject, kind, name) or _covers(policy, subject))
+        self._sweep.start(
+            lambda subject: _has(subject, kind, name) or self._covers(policy, subject)
+        )
         return before is None
 
     def remove(self, kind: PolicyKind, name: str) -> bool:
@@ -122,7 +135,7 @@ class Policies:
     def drop_all(self) -> Steps:
         """The steps of removing every policy, and leaving the queues and exchanges as they are:
         they are about to go, too."""
-        budget = self._host.budget
+        budget = self.budget
         for kind, table in self._tables.items():
             for policy in list(table):
                 if table.remove(policy.name) is not None:
@@ -150,7 +163,9 @@ class Policies:
 
     def _for(self, subject: Subject) -> AppliedPolicies:
         name = octets(subject.name)
-        self._host.budget.left -= self._match_units
+        for table in self._tables.values():
+            steps = table.instructions * len(name)
+            self.budget.left -= len(table) // POLICIES_PER_UNIT + steps // STEPS_PER_UNIT
         if isinstance(subject, Queue):
             type = _type_of(subject)
             best = [table.best_for_queue(name, type) for table in self._tables.values()]
@@ -158,16 +173,19 @@ class Policies:
             best = [table.best_for_exchange(name) for table in self._tables.values()]
         return AppliedPolicies(*best)
 
-    @property
-    def _match_units(self) -> int:
-        return sum(map(len, self._tables.values())) // POLICIES_PER_UNIT
+    def _covers(self, policy: Policy, subject: Subject) -> bool:
+        name = octets(subject.name)
+        self.budget.left -= policy.pattern.units(name)
+        if isinstance(subject, Queue):
+            return policy.covers_queue(name, _type_of(subject))
+        return policy.covers_exchange(name)
 
     # What a sweep asks
 
     def subjects(self) -> Iterable[Subject]:
         """All exchanges and queues; exchanges first, as there are fewer."""
         subjects: list[Subject] = [*self._host.exchanges.values(), *self._host.queues.values()]
-        self._host.budget.left -= len(subjects) // SUBJECTS_PER_UNIT
+        self.budget.left -= len(subjects) // SUBJECTS_PER_UNIT
         return subjects
 
     def refresh(self, subject: Subject) -> int:
@@ -204,6 +222,15 @@ class Policies:
                 table.put(policy)
 
 
+def too_dear(instructions: int) -> str:
+    """The reason why policies are refused whose patterns have so many instructions."""
+    return (
+        f"the patterns of a virtual host's policies of a kind have at most {MAX_INSTRUCTIONS}"
+        f" instructions together, and these have {instructions}: use shorter ones, with fewer"
+        " repetitions"
+    )
+
+
 def _is_same(policy: Policy, wish: PolicyWish) -> bool:
     return (policy.pattern.text, policy.apply_to, policy.definition, policy.priority) == (
         wish.pattern.text,
@@ -217,13 +244,6 @@ def _has(subject: Subject, kind: PolicyKind, name: str) -> bool:
     user, operator = subject.policies
     policy = user if kind is PolicyKind.USER else operator
     return policy is not None and policy.name == name
-
-
-def _covers(policy: Policy, subject: Subject) -> bool:
-    name = octets(subject.name)
-    if isinstance(subject, Queue):
-        return policy.covers_queue(name, _type_of(subject))
-    return policy.covers_exchange(name)
 
 
 def _type_of(queue: Queue) -> str:

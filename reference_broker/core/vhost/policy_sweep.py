@@ -15,10 +15,14 @@ from typing import Protocol, TypeAlias
 
 from reference_broker.core.exchange.exchange import Exchange
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.work.budget import Budget
 
 SLICE_WORK = 1_000
 """Objects that are looked at within one input, where a message that a new limit cuts off counts as
 one too, and an object that is given its policies anew as ``REFRESH_WORK``: some milliseconds."""
+
+SLICE_UNITS = 1_000
+"""Units of work that end a slice sooner: a look costs what the pattern does."""
 
 REFRESH_WORK = 8
 """The cost of a match with all policies and of new limits, in looks."""
@@ -32,7 +36,9 @@ Concerns: TypeAlias = Callable[[Subject], bool]
 
 
 class SweepPort(Protocol):
-    """The virtual host's policies, as a sweep sees them."""
+    """The virtual host's policies, as a sweep sees them. What they do comes off the ``budget``."""
+
+    budget: Budget
 
     def subjects(self) -> Iterable[Subject]:
         """All exchanges and queues that exist now."""
@@ -77,7 +83,9 @@ class PolicySweep:
     def _slice(self) -> None:
         self._waiting = False
         work, sweeps = SLICE_WORK, self._sweeps
-        while sweeps and work > 0:
+        budget = self._port.budget
+        end = budget.left - SLICE_UNITS
+        while sweeps and work > 0 and budget.left > end:
             subject = sweeps[0].next()
             if subject is None:
                 sweeps.popleft()

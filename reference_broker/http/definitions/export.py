@@ -145,7 +145,8 @@ def _queues(vhost: VHost) -> list[Queue]:
 
 def _bindings(vhost: VHost) -> list[Binding]:
     """The bindings that somebody has made."""
-    held = [list(exchange.bindings.values()) for exchange in vhost.exchanges.values()]
+    exchanges = vhost.exchanges.values()
+    held = [list(exchange.bindings.values()) for exchange in exchanges if exchange.bindings]
     return list(chain.from_iterable(held))
 
 

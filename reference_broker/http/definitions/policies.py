@@ -17,7 +17,7 @@ from reference_broker.core.policy.global_parameters import (
 )
 from reference_broker.core.policy.policy import Policy, PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
-from reference_broker.core.vhost.policies import MAX_POLICIES
+from reference_broker.core.vhost.policies import MAX_INSTRUCTIONS, MAX_POLICIES, too_dear
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.definitions.access import LIMITS_COMPONENT
 from reference_broker.http.definitions.file import Faults, ItemFault, Steps, rows, shown, text_of
@@ -69,7 +69,10 @@ class PolicyDefinitions:
         for item in self._policies:
             vhost = self._broker.vhosts.get(item.vhost)
             if vhost is not None:  # somebody may have deleted it meanwhile
-                vhost.policies.set(item.kind, item.name, item.wish)
+                try:
+                    vhost.policies.set(item.kind, item.name, item.wish)
+                except PolicyRefused as refusal:  # beside what it is to replace
+                    self.overtaken.append(f"policy {item.name!r}: {refusal}")
             yield
         for name, value in self._values.items():
             try:
@@ -135,12 +138,18 @@ def _policy_of_parameter(row: Row, vhost: str) -> _PolicyItem:
 def _faults_of_number(
     items: Iterable[_PolicyItem], vhosts: Mapping[str, VHost], faults: Faults
 ) -> Steps:
-    names: dict[tuple[PolicyKind, str], dict[str, None]] = {}
+    names: dict[tuple[PolicyKind, str], dict[str, int]] = {}
     for item in items:
-        names.setdefault((item.kind, item.vhost), {})[item.name] = None
+        wanted = names.setdefault((item.kind, item.vhost), {})
+        wanted[item.name] = item.wish.pattern.instructions
         yield
     for (kind, vhost), new in names.items():
-        there = {policy.name: None for policy in vhosts[vhost].policies.of(kind)}
+        there = {
+            policy.name: policy.pattern.instructions for policy in vhosts[vhost].policies.of(kind)
+        }
+        instructions = sum({**there, **new}.values())
+        if instructions > max(MAX_INSTRUCTIONS, sum(there.values())):
+            faults.append(f"vhost {vhost!r}: {too_dear(instructions)}")
         count = len({**there, **new})
         if count > MAX_POLICIES:
             faults.append(

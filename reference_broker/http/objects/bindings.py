@@ -7,6 +7,7 @@ when it is rendered, from the queue's name: ten thousand at once would stop the 
 from __future__ import annotations
 
 from http import HTTPStatus
+from itertools import chain
 from typing import TypeAlias
 from urllib.parse import quote, quote_plus, unquote_plus
 
@@ -138,7 +139,9 @@ def _order(each: Placed[Listable]) -> tuple[str, str, bool, str, str]:
 
 def _every(vhost: VHost) -> list[Listable]:
     """Every binding of a virtual host: the implicit ones first, then exchange by exchange."""
-    return [binding for source in vhost.exchanges for binding in bindings_from(vhost, source)]
+    exchanges = vhost.exchanges.values()
+    held = [list(exchange.bindings.values()) for exchange in exchanges if exchange.bindings]
+    return [*vhost.queues, *chain.from_iterable(held)]
 
 
 def _ends(request: Request) -> tuple[str, str, bool]:

@@ -47,7 +47,7 @@ from reference_broker.http.request.core_input import CoreInputs, settle
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, shown_with, stats_disabled
 from reference_broker.http.request.turn_share import next_turn
-from reference_broker.http.rows.message import Got, message_row
+from reference_broker.http.rows.message import LONG_BYTES, Got, message_row, payload_steps
 from reference_broker.http.rows.rendering import (
     consumer_row,
     is_consuming,
@@ -226,7 +226,7 @@ class Queues:
             await self._inputs.on_disk()
         return await listed(
             request,
-            got,
+            [await _with_payload(request, each, wanted) for each in got],
             lambda each: message_row(each, text=wanted.text, truncate=wanted.truncate),
         )
 
@@ -324,6 +324,20 @@ class _Getting:
                 return
             got.append(Got(lease, shown_content(lease), queue.ready))
             self._size += lease.content.size
+
+
+async def _with_payload(request: Request, got: Got, wanted: GetRequest) -> Got:
+    """The message, with its payload if that is a long one: made in portions."""
+    size = len(got.content.body)
+    if size <= LONG_BYTES or (wanted.truncate is not None and wanted.truncate <= LONG_BYTES):
+        return got
+    steps = payload_steps(got.content.body, text=wanted.text, truncate=wanted.truncate)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return got._replace(payload=end.value)
+        await next_turn(request)
 
 
 def _settled(queue: Queue, leases: list[Lease], mode: AckMode) -> Steps:

@@ -10,7 +10,7 @@ turns the whole list round, ties too.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import islice
@@ -32,18 +32,27 @@ from reference_broker.http.request.answer import (
 from reference_broker.http.request.name_filter import NameFilter, name_filter
 from reference_broker.http.request.portions import (
     OCTETS,
+    ROW_ENTRIES,
     Portion,
     by_column,
     collected,
     encoded_rows,
     everything,
     in_order,
+    one_entry,
     skip,
 )
 
 PAGE_SIZE = 100
 PAGE_SIZE_MAX = 500
 """Rows of a page: RabbitMQ's own limit."""
+
+PIECE_BYTES = 256 * 1024
+"""Octets of a piece of an answer: two portions of rows, or a part of a large message."""
+
+COLUMNS_PER_ENTRY = 4
+"""Names in ``columns`` for which a row counts as an entry of a portion more: thousands of them fit
+a request."""
 
 Subject = TypeVar("Subject")
 _Path = tuple[str, ...]
@@ -121,7 +130,7 @@ async def listed(
     query = request.query_params
     columns = _columns(query)
     page = None if name_of is None else Page.parse(query)
-    chosen, total = await collected(request, subjects, _wanted(page, name_of))
+    chosen, total = await collected(request, subjects, *_wanted(page, name_of))
     first = 0 if page is None else page.first(len(chosen))
     ordered = iter(chosen) if order is None else await in_order(request, chosen, order)
     if query.get("sort"):
@@ -135,22 +144,25 @@ async def listed(
     def shown(subject: Subject) -> Row:
         return only(render(subject), columns)
 
+    if page is not None:
+        await skip(request, ordered, first)
+        ordered = islice(ordered, page.size)
+    row_entries = ROW_ENTRIES + sum(map(len, columns)) // COLUMNS_PER_ENTRY
+    encoded = encoded_rows(request, ordered, shown, is_there, row_entries)
     if page is None:
-        return await _answered(encoded_rows(request, ordered, shown, is_there))
-    await skip(request, ordered, first)
-    items = islice(ordered, page.size)
-    rows = [row async for some in encoded_rows(request, items, shown, is_there) for row in some]
+        return await _answered(encoded)
+    rows = [row async for some in encoded for row in some]
     return _page_answered(request, page.envelope(rows, filtered=len(chosen), total=total))
 
 
 def _wanted(
     page: Page | None, name_of: Callable[[Subject], str] | None
-) -> Callable[[Subject], bool]:
-    """A test of what a page shows of a list: names that its filter lets through."""
+) -> tuple[Callable[[Subject], bool], Callable[[Subject], int]]:
+    """A test of what a page shows of a list, names that its filter lets through, and its cost."""
     if page is None or page.shows is None or name_of is None:
-        return everything
-    shows, name = page.shows, name_of
-    return lambda subject: shows(name(subject))
+        return everything, one_entry
+    (shows, cost), name = page.shows, name_of
+    return lambda subject: shows(name(subject)), lambda subject: cost(name(subject))
 
 
 def stats_disabled(request: Request) -> bool:
@@ -190,7 +202,10 @@ def only(row: Row, columns: Sequence[_Path]) -> Row:
     for path in columns:
         source: Any = row
         for name in path:
-            source = source.get(name, _NOTHING) if isinstance(source, dict) else _NOTHING
+            if not isinstance(source, dict):
+                source = _NOTHING
+                break
+            source = source.get(name, _NOTHING)
         if source is _NOTHING:
             continue
         target: Any = chosen
@@ -201,7 +216,8 @@ def only(row: Row, columns: Sequence[_Path]) -> Row:
 
 
 def _columns(query: QueryParams) -> list[_Path]:
-    return [_path(name) for name in query.get("columns", "").split(",") if name]
+    names = dict.fromkeys(query.get("columns", "").split(","))
+    return [_path(name) for name in names if name]
 
 
 def _path(name: str) -> _Path:
@@ -211,7 +227,9 @@ def _path(name: str) -> _Path:
 def _at(row: Row, path: _Path) -> Any:
     value: Any = row
     for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
     return value
 
 
@@ -233,10 +251,10 @@ async def _answered(
     """The JSON array, between what else there is: whole where there is one portion of it, and as it
     is made where there are more."""
     first, second = await anext(rows, list[bytes]()), await anext(rows, None)
-    if second is None:
+    if second is None and sum(map(len, first)) <= PIECE_BYTES:
         whole = b"".join((before, b"[", b",".join(first), b"]", after))
         return Response(whole, headers=NO_CACHE, media_type=MEDIA_TYPE)
-    pieces = _array([first, second], rows, before, after)
+    pieces = _array([first, second or []], rows, before, after)
     return StreamingResponse(pieces, headers=NO_CACHE, media_type=MEDIA_TYPE)
 
 
@@ -246,14 +264,27 @@ async def _array(
     yield before
     before = b"["
     for rows in known:
-        if rows:
-            yield before + b",".join(rows)
+        for piece in _pieces(before, rows):
+            yield piece
             before = b","
     async for rows in rest:
-        if rows:
-            yield before + b",".join(rows)
+        for piece in _pieces(before, rows):
+            yield piece
             before = b","
     yield (b"]" if before == b"," else b"[]") + after
+
+
+def _pieces(before: bytes, rows: Sequence[bytes]) -> Iterator[bytes]:
+    """The rows with what stands before them; none where there is no row. Those of a large message
+    are cut: on its way a piece is copied several times."""
+    joined = b",".join(rows)
+    if len(joined) <= PIECE_BYTES:
+        if rows:
+            yield before + joined
+        return
+    yield before
+    for start in range(0, len(joined), PIECE_BYTES):
+        yield joined[start : start + PIECE_BYTES]
 
 
 def _page_answered(request: Request, pieces: Sequence[bytes]) -> Response:

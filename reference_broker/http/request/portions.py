@@ -60,16 +60,25 @@ def everything(subject: object) -> bool:
     return True
 
 
+def one_entry(subject: object) -> int:
+    """The cost of a test that is cheap."""
+    return 1
+
+
 async def collected(
-    request: Request, items: Iterable[Item], wanted: Callable[[Item], bool] = everything
+    request: Request,
+    items: Iterable[Item],
+    wanted: Callable[[Item], bool] = everything,
+    cost: Callable[[Item], int] = one_entry,
 ) -> tuple[list[Item], int]:
-    """The items that are wanted, and how many there are in all."""
+    """The items that are wanted, and how many there are in all. ``cost`` is how many entries the
+    test of an item counts for."""
     portion, found, count = Portion(request), [], 0
     for item in items:
         count += 1
         if wanted(item):
             found.append(item)
-        if portion.spend(1):
+        if portion.spend(cost(item)):
             await portion.end()
     return found, count
 
@@ -143,8 +152,10 @@ async def encoded_rows(
     items: Iterable[Item],
     render: Callable[[Item], Row],
     is_there: Callable[[Item], bool] = everything,
+    row_entries: int = ROW_ENTRIES,
 ) -> AsyncIterator[list[bytes]]:
-    """The items' rows in JSON, a portion of them at a time, without those that are gone."""
+    """The items' rows in JSON, a portion of them at a time, without those that are gone. A row
+    counts for ``row_entries``."""
     portion = Portion(request)
     rows: list[bytes] = []
     for item in items:
@@ -158,7 +169,7 @@ async def encoded_rows(
             else:
                 rows.append(encode(row))
             octets = len(rows[-1])
-        if portion.spend(ROW_ENTRIES, octets):
+        if portion.spend(row_entries, octets):
             yield rows
             rows = []
             await portion.end()

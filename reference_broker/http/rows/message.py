@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
+from codecs import getincrementaldecoder
+from collections.abc import Generator, Iterator
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -21,6 +22,9 @@ from reference_broker.core.queue.lease import Lease
 from reference_broker.http.request.answer import Row, bad_request
 from reference_broker.http.request.json_value import json_value, key_text
 
+PIECE_OCTETS = 3 * 64 * 1024
+"""Octets of a body that are encoded at once: whole groups of three."""
+
 PIECE_CHARACTERS = 256 * 1024
 """Characters of base64 that are decoded at once (1.5 ms): whole groups of four."""
 
@@ -31,6 +35,13 @@ _TEXTS = tuple(
 )
 
 
+class Payload(NamedTuple):
+    """A message's body as JSON has it, and how it is encoded."""
+
+    shown: str
+    encoding: str
+
+
 class Got(NamedTuple):
     """A message that a request got: its lease, its content as the request is to see it (a lease has
     none any more when its queue is deleted), and the number of messages that were ready after it.
@@ -39,6 +50,12 @@ class Got(NamedTuple):
     lease: Lease
     content: Content
     message_count: int
+    payload: Payload | None = None
+    """The payload of a large message, which was made in portions."""
+
+
+LONG_BYTES = 1 << 20
+"""Octets of a body whose payload is made in portions: to encode one of 16 MiB at once is 25 ms."""
 
 
 def properties_from_json(value: Any) -> Properties:
@@ -111,10 +128,11 @@ def message_row(got: Got, *, text: bool, truncate: int | None) -> Row:
     With ``text`` a payload that is UTF-8 is shown as it is, and everything else in base64.
     ``truncate`` cuts the payload, not ``payload_bytes``.
     """
-    lease, content, message_count = got
+    lease, content, message_count, payload = got
     exchange, offset = decode_shortstr(content.route, 0)
     routing_key, _ = decode_shortstr(content.route, offset, LENIENT)
-    payload, encoding = _payload_to_json(content.body[:truncate], text=text)
+    if payload is None:
+        payload = payload_to_json(content.body[:truncate], text=text)
     return {
         "payload_bytes": len(content.body),
         "redelivered": lease.redelivered,
@@ -122,8 +140,8 @@ def message_row(got: Got, *, text: bool, truncate: int | None) -> Row:
         "routing_key": key_text(routing_key),
         "message_count": message_count,
         "properties": properties_to_json(content.header),
-        "payload": payload,
-        "payload_encoding": encoding,
+        "payload": payload.shown,
+        "payload_encoding": payload.encoding,
     }
 
 
@@ -138,10 +156,36 @@ def properties_to_json(header: bytes) -> Row | list[Any]:
     return shown or []
 
 
-def _payload_to_json(body: bytes | bytearray, *, text: bool) -> tuple[str, str]:
-    if text:
+def payload_to_json(body: bytes | bytearray, *, text: bool) -> Payload:
+    """A message's body as JSON has it; see :func:`message_row`."""
+    steps = payload_steps(body, text=text)
+    while True:
         try:
-            return body.decode(), "string"
+            next(steps)
+        except StopIteration as end:
+            payload: Payload = end.value
+            return payload
+
+
+def payload_steps(
+    body: bytes | bytearray, *, text: bool, truncate: int | None = None
+) -> Generator[None, None, Payload]:
+    """The steps of :func:`payload_to_json`, of the first octets if they are to be truncated: a
+    portion of work each."""
+    view = memoryview(body)[:truncate]
+    starts = range(0, len(view), PIECE_OCTETS)
+    shown: list[str] = []
+    if text:
+        decoder = getincrementaldecoder("utf-8")()
+        try:
+            for start in starts:
+                shown.append(decoder.decode(view[start : start + PIECE_OCTETS]))
+                yield
+            shown.append(decoder.decode(b"", final=True))
+            return Payload("".join(shown), "string")
         except UnicodeDecodeError:
-            pass
-    return base64.b64encode(body).decode(), "base64"
+            shown.clear()
+    for start in starts:
+        shown.append(base64.b64encode(view[start : start + PIECE_OCTETS]).decode())
+        yield
+    return Payload("".join(shown), "base64")

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.responses import StreamingResponse
+from starlette.types import ASGIApp, Message
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reference_broker.http.request.turn_share import TurnShare
@@ -75,6 +76,7 @@ class HttpServer:
 
     async def start(self) -> None:
         """Serve the sockets that come from now on."""
+        await _imported()
         serving = self._server.serve(sockets=[])
         self._serving = asyncio.create_task(serving, name="http")
         await self._server.up.wait()
@@ -93,3 +95,19 @@ class HttpServer:
         if serving is not None:
             self._server.should_exit = True
             await serving
+
+
+async def _imported() -> None:
+    """Have that imported which Starlette's first answer in pieces imports: 27 ms, in which nobody
+    is served."""
+    scope = {"type": "http", "asgi": {"spec_version": "2.0"}}
+    await StreamingResponse(iter(()))(scope, _nothing_comes, _forget)
+
+
+async def _nothing_comes() -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError("nothing comes")
+
+
+async def _forget(message: Message) -> None:
+    pass

@@ -14,7 +14,9 @@ from reference_broker.core.base.moment import Moment
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
-from reference_broker.core.vhost.policies import MAX_POLICIES
+from reference_broker.core.vhost import policies
+from reference_broker.core.vhost.policies import MAX_INSTRUCTIONS, MAX_POLICIES
+from reference_broker.core.vhost.policy_sweep import SLICE_UNITS
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import Corrupt
 
@@ -144,6 +146,58 @@ def test_a_bound_on_their_number(host: Host) -> None:
     assert len(host.journal.definitions) == MAX_POLICIES
     assert not host.put("5", "^none$", max_length=2)
     assert host.put("o", "^none$", OPERATOR, max_length=2)
+
+
+DEAR = "(((a|b){0,30}){0,30})x"
+"""A pattern that takes 12 ms for a name of 255 octets."""
+
+
+def test_a_bound_on_what_their_patterns_may_cost(host: Host) -> None:
+    """200 of them made each declaration a turn of 1.4 s."""
+    with pytest.raises(PolicyRefused, match=f"at most {MAX_INSTRUCTIONS} instructions together"):
+        for number in range(200):
+            host.put(str(number), DEAR, max_length=1)
+    count = len(host.journal.definitions)
+    assert 2 <= count < 10
+    assert not host.put("0", DEAR, max_length=2)
+    assert host.put("o", DEAR, OPERATOR, max_length=2)
+    host.put("0", "^plain$", max_length=1)
+    assert host.put("one more", DEAR, max_length=1)
+    assert host.vhost.policies.remove(USER, "one more")
+    assert host.put("again", DEAR, max_length=1)
+
+
+def test_what_a_later_version_refuses_is_kept_and_may_get_less(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        host.put(str(number), DEAR, max_length=1)
+    monkeypatch.setattr(policies, "MAX_INSTRUCTIONS", 100)
+    again = Host(host)
+    assert len(again.vhost.policies.of(USER)) == 3
+    assert not again.put("0", "^plain$", max_length=1)
+    with pytest.raises(PolicyRefused):
+        again.put("new", "^plain$", max_length=1)
+
+
+def test_a_declaration_pays_for_the_patterns(host: Host) -> None:
+    budget, spent = host.vhost.budget, []
+    for pattern in ("^plain$", DEAR):
+        host.put("p", pattern, max_length=1)
+        left = budget.left
+        host.vhost.declare_queue(pattern[:2] + "a" * 250)
+        spent.append(left - budget.left)
+    assert spent[0] < 50 < 1_000 < spent[1]
+
+
+def test_a_sweep_of_a_dear_pattern_has_short_slices(host: Host) -> None:
+    for number in range(100):
+        host.vhost.declare_queue(f"{number}" + "a" * 250)
+    budget = host.vhost.budget
+    left = budget.left
+    host.put("p", DEAR, max_length=1)
+    assert host.vhost.policies.under_way
+    assert left - budget.left < 1.5 * SLICE_UNITS + 5_000
 
 
 def test_many_queues_get_it_in_slices_and_nobody_is_forgotten(host: Host) -> None:

@@ -12,12 +12,14 @@ from reference_broker.core.vhost.policy_sweep import (
     PolicySweep,
     Subject,
 )
+from reference_broker.core.work.budget import Budget
 
 
 class Port:
     """Exchanges with numbers for names. ``later`` is what waits for a tick."""
 
     def __init__(self, number: int) -> None:
+        self.budget = Budget()
         self.all: list[Subject] = [
             Exchange(str(each), ExchangeType.DIRECT) for each in range(number)
         ]

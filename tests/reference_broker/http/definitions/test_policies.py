@@ -124,6 +124,15 @@ def test_what_says_which_cluster_it_was_is_not_taken(broker: Broker) -> None:
         ),
         (
             {
+                "policies": [
+                    {**POLICY, "name": str(each), "pattern": "(((a|b){0,30}){0,30})x"}
+                    for each in range(20)
+                ]
+            },
+            "vhost '/': the patterns of a virtual host's policies of a kind have at most",
+        ),
+        (
+            {
                 "global_parameters": [
                     {"name": str(each), "value": 1} for each in range(MAX_GLOBAL_PARAMETERS + 1)
                 ]

@@ -9,6 +9,7 @@ from typing import Any
 import aio_pika
 import httpx
 import pytest
+from starlette.requests import Request
 
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.message.content import Content
@@ -16,6 +17,7 @@ from reference_broker.core.message.header import read_facts
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.queue.queue import Queue
 from reference_broker.http.objects import queues
+from reference_broker.http.request.turn_share import next_turn
 from reference_broker.runtime.server import Server
 
 pytestmark = pytest.mark.anyio
@@ -270,3 +272,29 @@ def put(queue: Queue, body: bytes) -> None:
     header = encode_header(len(body), Properties())
     content = Content(b"\x00\x01q", header, body)
     enqueue((queue,), content, read_facts(header), queue.env)
+
+
+@pytest.mark.parametrize(
+    ("wish", "places"), [({}, 3), ({"truncate": 10}, 0), ({"truncate": 200_000}, 2)]
+)
+async def test_a_large_message_is_shown_in_portions(
+    api: httpx.AsyncClient,
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    wish: dict[str, int],
+    places: int,
+) -> None:
+    taken = 0
+
+    async def counted(request: Request) -> None:
+        nonlocal taken
+        taken += 1
+        await next_turn(request)
+
+    monkeypatch.setattr(queues, "next_turn", counted)
+    monkeypatch.setattr(queues, "LONG_BYTES", 100_000)
+    put(server.broker.vhosts["/"].declare_queue("q"), b"x" * 500_000)
+    wanted = {"count": 1, "ackmode": "ack_requeue_true", "encoding": "auto", **wish}
+    (row,) = (await api.post("/api/queues/%2F/q/get", json=wanted)).json()
+    assert row["payload"] == "x" * wish.get("truncate", 500_000)
+    assert taken == places

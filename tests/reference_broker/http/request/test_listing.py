@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from reference_broker.http.request import portions
 from reference_broker.http.request.answer import ApiError, Row
-from reference_broker.http.request.listing import PAGE_SIZE_MAX, listed, only
+from reference_broker.http.request.listing import PAGE_SIZE_MAX, PIECE_BYTES, listed, only
 from reference_broker.http.request.portions import ENTRIES, ROW_ENTRIES
 from reference_broker.runtime.server import Server
 
@@ -154,6 +156,30 @@ async def test_others_have_their_turn_between_slices(query: str) -> None:
     assert turns >= 5
 
 
+@pytest.mark.parametrize(
+    ("query", "least"),
+    [
+        ("page=1", 0),
+        ("page=1&use_regex=true&name=n", 0),
+        ("page=1&use_regex=true&name=" + quote("(a|b)*a(a|b){600}x|n"), 1),
+        ("columns=" + ",".join(f"c{number}" for number in range(1_000)), 10),
+        ("columns=" + ".".join("abcde" * 200), 10),
+    ],
+)
+async def test_a_request_that_makes_each_row_dear_has_fewer_of_them_in_a_slice(
+    monkeypatch: pytest.MonkeyPatch, query: str, least: int
+) -> None:
+    places = 0
+
+    async def counted(request: Request) -> None:
+        nonlocal places
+        places += 1
+
+    monkeypatch.setattr(portions, "next_turn", counted)
+    await ask(query, 40)
+    assert least <= places <= (40 if least else 0)
+
+
 async def test_the_default_exchanges_bindings_are_listed_in_slices_too(
     server: Server, api: httpx.AsyncClient
 ) -> None:
@@ -204,3 +230,18 @@ async def test_a_large_page_comes_in_pieces() -> None:
     pieces = [piece async for piece in answer.body_iterator if isinstance(piece, bytes)]
     assert len(pieces) > 5
     assert json.loads(b"".join(pieces))["item_count"] == 500
+
+
+@pytest.mark.parametrize("size", [10, PIECE_BYTES, 5 * PIECE_BYTES])
+async def test_a_long_row_leaves_in_pieces(size: int) -> None:
+    """One of 44 MB at once was a turn of 50 ms."""
+    answer = await listed(request_for(""), range(2), lambda number: {"text": "x" * size})
+    assert isinstance(answer, StreamingResponse) == (size > 10)
+    if isinstance(answer, StreamingResponse):
+        pieces = [
+            bytes(piece) async for piece in answer.body_iterator if not isinstance(piece, str)
+        ]
+    else:
+        pieces = [bytes(answer.body)]
+    assert json.loads(b"".join(pieces)) == [{"text": "x" * size}] * 2
+    assert max(map(len, pieces)) <= PIECE_BYTES + 1

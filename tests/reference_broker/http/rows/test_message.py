@@ -14,9 +14,12 @@ from mqkit.wire import Properties, decode_header
 from reference_broker.http.request.answer import ApiError
 from reference_broker.http.rows.message import (
     PIECE_CHARACTERS,
+    PIECE_OCTETS,
     header_of,
     payload_from_json,
     payload_pieces,
+    payload_steps,
+    payload_to_json,
     properties_from_json,
     properties_to_json,
 )
@@ -96,3 +99,23 @@ def test_no_properties_as_they_are_shown() -> None:
 def test_properties_of_another_type(value: Any) -> None:
     with pytest.raises(ApiError):
         properties_from_json(value)
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (b"", "string"),
+        ("\u0436".encode() * PIECE_OCTETS, "string"),
+        (b"a" + "\u0436".encode() * PIECE_OCTETS, "string"),
+        ("\u0436".encode() * PIECE_OCTETS + b"\xd0", "base64"),
+        (b"a" * PIECE_OCTETS + b"\xff", "base64"),
+        (bytes(range(256)) * 4_000, "base64"),
+    ],
+)
+def test_a_long_payload_is_made_in_steps(body: bytes, encoding: str) -> None:
+    shown = body.decode() if encoding == "string" else base64.b64encode(body).decode()
+    assert payload_to_json(body, text=True) == (shown, encoding)
+    assert payload_to_json(body, text=False) == (base64.b64encode(body).decode(), "base64")
+    steps = len(list(payload_steps(body, text=False)))
+    assert steps == -(-len(body) // PIECE_OCTETS)
+    assert len(list(payload_steps(body, text=False, truncate=PIECE_OCTETS))) == min(1, steps)

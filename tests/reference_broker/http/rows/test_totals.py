@@ -47,6 +47,24 @@ def test_a_step_is_an_object() -> None:
     assert (totals.whole, totals.publishers) == (whole, 3)
 
 
+def test_virtual_hosts_that_nobody_uses_cost_no_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are added up at once: 5,000 of them were a turn of 57 ms, every five seconds."""
+    lone = LoneBroker()
+    busy(lone)
+    for number in range(200):
+        lone.add_vhost(f"{number}")
+    sums, plus = 0, Traffic.plus
+
+    def counted(self: Traffic, other: Traffic) -> Traffic:
+        nonlocal sums
+        sums += 1
+        return plus(self, other)
+
+    monkeypatch.setattr(Traffic, "plus", counted)
+    assert len(read(lone).by_vhost) == 201
+    assert 0 < sums < 10
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_counters_do_not_fall_by_what_ends_between_two_steps(seed: int) -> None:
     rng, lone = random.Random(seed), LoneBroker()

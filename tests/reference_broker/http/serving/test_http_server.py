@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
@@ -26,3 +29,33 @@ async def test_protocols_for_sockets_of_somebody_else() -> None:
     assert isinstance(server.protocol(), TimedProtocol)
     await server.stop()
     await server.stop()
+
+
+def test_no_answer_imports_anything() -> None:
+    """The first long list was a turn of 27 ms: Starlette's import of its way to wait for two."""
+    check = """
+import asyncio, sys
+from starlette.responses import StreamingResponse
+from reference_broker.http.serving.http_server import HttpServer
+
+async def pieces():
+    yield b"x"
+
+async def never():
+    await asyncio.Event().wait()
+
+async def nothing(message):
+    pass
+
+async def main():
+    server = HttpServer(None)
+    await server.start()
+    known = set(sys.modules)
+    await StreamingResponse(pieces())({"type": "http"}, never, nothing)
+    print(sorted(set(sys.modules) - known))
+    await server.stop()
+
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

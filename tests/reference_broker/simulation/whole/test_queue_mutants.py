@@ -186,8 +186,8 @@ def expired_too_early(patch: pytest.MonkeyPatch) -> None:
 
 
 def expired_handed_out(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(MessageExpiry, "drop_overdue", lambda self: None)
-    patch.setattr(MessageExpiry, "drop_due", lambda self: None)
+    patch.setattr(MessageExpiry, "drop_overdue", lambda self: True)
+    patch.setattr(MessageExpiry, "drop_due", lambda self: True)
 
 
 def limit_of_a_quarter(patch: pytest.MonkeyPatch) -> None:

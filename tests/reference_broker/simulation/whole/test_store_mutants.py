@@ -255,11 +255,18 @@ def rewriting_forgets_an_ack(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SegmentCopy, "_note_dead", lambda self, head: None)
 
 
-def rewriting_forgets_requeues(patch: pytest.MonkeyPatch) -> None:
+def rewriting_forgets_requeues(patch: pytest.MonkeyPatch) -> WorldFactory:
     patch.setattr(copying, "group_of", _as_new)
     patch.setattr(SegmentCopy, "_redelivered", lambda self: EntryRanges())
     # After a crash everything counts as redelivered.
     patch.setattr(faults, "_WEIGHTS", {Fault.CLEAN_STOP: 1, Fault.LINK_CUT: 2})
+    return with_many_requeues
+
+
+def with_many_requeues(seed: int) -> World:
+    scenario = draw(seed, DURATION_US)
+    clients = [replace(each, requeue_chance=0.4) for each in scenario.clients]
+    return World(replace(scenario, clients=tuple(clients)))
 
 
 def _as_new(queue_id: int, pieces: Iterable[EntryColumns]) -> EntryColumns | None:

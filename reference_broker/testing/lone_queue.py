@@ -33,6 +33,7 @@ from reference_broker.core.queue.removal import purge, remove_everything
 from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.vhost.firehose import Firehose
 from reference_broker.core.work.budget import UNLIMITED_UNITS, Budget
+from reference_broker.core.work.until import Until
 from reference_broker.testing.recording_journal import RecordingJournal
 
 
@@ -59,6 +60,7 @@ class LoneConsumer:
         self.priority = priority
         self.weight = weight
         self.requeue = requeue
+        self.leaving: Until | None = None
         self.leases: list[Lease] = []
         self.asked = 0
         """Number of calls of :meth:`capacity`."""

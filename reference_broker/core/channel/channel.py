@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.direct_reply import ReplyConsumer
     from reference_broker.core.channel.ports import ChannelBroker, ChannelConnection
     from reference_broker.core.channel.publish_target import PublishAssembly
+    from reference_broker.core.channel.release import LeavingConsumers
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
@@ -58,13 +59,16 @@ class Channel:
     """One open channel. Made by channel.open, and never used again after it is CLOSED.
 
     ``unacked`` maps delivery tags to leases in order of the tags. ``outstanding`` counts those
-    that consumers hold; basic.get's do not count against a prefetch.
+    that consumers hold; basic.get's do not count against a prefetch. From ``outstanding_limit`` on
+    no consumer gets more, and from ``automatic_limit`` on none without acks, whose deliveries add
+    nothing to it.
     """
 
     __slots__ = (
         "ack_timeout",
         "acked",
         "assembly",
+        "automatic_limit",
         "broker",
         "confirms",
         "connection",
@@ -79,6 +83,7 @@ class Channel:
         "held_back",
         "is_released",
         "last_queue_name",
+        "leaving",
         "next_delivery_tag",
         "next_woken",
         "number",
@@ -115,6 +120,7 @@ class Channel:
         self.next_woken = 0
         self.outstanding = 0
         self.outstanding_limit = UNACKED_MAX
+        self.automatic_limit = UNLIMITED
         self.consumer_prefetch = 0
         self.global_prefetch = 0
         self.confirms: ChannelConfirms | None = None
@@ -125,6 +131,8 @@ class Channel:
         self.parked: deque[tuple[int, bytes]] = deque()
         self.held_back = False
         self.is_released = False
+        self.leaving: LeavingConsumers | None = None
+        """There while consumers have to leave their queues, as the channel has ended."""
         self.steps_ended: Until | None = None
         """There while the steps of a request are under way."""
         self.last_queue_name = ""
@@ -392,10 +400,9 @@ class Channel:
         self.let_go()
 
     def connection_gone(self) -> None:
-        """End the channel with its connection, which gives back what it holds. Idempotent."""
-        if self.state is not ChannelState.CLOSED:
-            self._move(ChannelEvent.CONNECTION_GONE)
-            stop(self)
+        """End the channel with its connection, which counts it and gives back what it holds."""
+        self.state = CHANNEL_TRANSITIONS.after(self.state, ChannelEvent.CONNECTION_GONE)
+        stop(self)
 
     def let_go(self) -> None:
         """Let go of what refers to the channel, if it is CLOSED and has given all back: it is freed
@@ -408,7 +415,7 @@ class Channel:
     def _move(self, event: ChannelEvent) -> None:
         self.state = CHANNEL_TRANSITIONS.after(self.state, event)
         if self.state is ChannelState.CLOSED:  # from which nothing leads away
-            self.vhost.traffic.channel_ended(traffic_of(self))
+            self.vhost.traffic.channels_ended(1, traffic_of(self))
 
     # Consumers and prefetch
 
@@ -419,11 +426,13 @@ class Channel:
         if not consumer.no_ack:
             self.ack_timeout.watch(timeout_of(self, consumer, consumer.queue))
 
-    def forget_consumer(self, tag: str) -> None:
-        """The consumer of that tag is cancelled. Idempotent."""
+    def forget_consumer(self, tag: str) -> bool:
+        """The consumer of that tag is cancelled; false when there is none. Idempotent."""
         consumer = self.consumers.pop(tag, None)
-        if consumer is not None:
-            self.consumer_bytes -= consumer.memory_bytes
+        if consumer is None:
+            return False
+        self.consumer_bytes -= consumer.memory_bytes
+        return True
 
     def limit_new_consumers(self, prefetch: int) -> None:
         """basic.qos without global, as in RabbitMQ: a prefetch for each consumer that is still to
@@ -438,7 +447,8 @@ class Channel:
     def limit_outstanding(self, global_prefetch: int) -> None:
         """basic.qos with global: a prefetch for the channel as a whole; 0 is none."""
         self.global_prefetch = global_prefetch
-        self.outstanding_limit = min(global_prefetch or UNLIMITED, UNACKED_MAX)
+        self.automatic_limit = global_prefetch or UNLIMITED
+        self.outstanding_limit = min(self.automatic_limit, UNACKED_MAX)
         self.wake_consumers()
 
     def wake_consumers(self) -> None:

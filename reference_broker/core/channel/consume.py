@@ -8,6 +8,7 @@ from reference_broker.core.arguments.queue_type import QueueType, check_global_q
 from reference_broker.core.base.names import described
 from reference_broker.core.channel.consume_arguments import ConsumeArguments
 from reference_broker.core.channel.consumer import Consumer, CountingConsumer
+from reference_broker.core.queue.rest import require_no_leaving
 
 if TYPE_CHECKING:
     from mqkit.wire.methods import BasicConsume
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 def consume(channel: Channel, queue: Queue, tag: str, method: BasicConsume) -> None:
     """Add the consumer that ``method`` asks for to queue and channel, under a tag that is free.
 
-    Raises :exc:`ChannelException` 406 for a bad argument, 403 where the queue is not to be had, and
-    :exc:`ConnectionException` 540 for a quorum queue on a channel with a global prefetch; nothing
-    is changed then. A quorum queue takes no notice of ``exclusive`` (RabbitMQ).
+    Raises :exc:`ChannelException` 406 for a bad argument, 403 where the queue is not to be had,
+    :exc:`ConnectionException` 540 for a quorum queue on a channel with a global prefetch, and
+    :exc:`NotYet` where that hangs on consumers that are leaving; nothing is changed then. A quorum
+    queue takes no notice of ``exclusive`` (RabbitMQ).
     """
     queue_type, vhost_name = queue.limits.queue_type, channel.vhost.name
     where = described("queue", queue.name, vhost_name)
@@ -37,5 +39,7 @@ def consume(channel: Channel, queue: Queue, tag: str, method: BasicConsume) -> N
         arguments=method.arguments,
         asked=asked,
     )
+    if queue.auto_delete or queue.rotation.refuses(consumer):
+        require_no_leaving(queue)
     queue.add_consumer(consumer)
     channel.add_consumer(consumer)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.consume_arguments import ConsumeArguments
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.work.until import Until
 
 _DELIVER = 60 << 16 | 60
 _BETWEEN_FRAMES = struct.Struct(">BBHI")
@@ -116,6 +117,12 @@ class Consumer:
         """Accounted bytes, which stay the same as long as it is there."""
         return CONSUMER_BYTES + 2 * len(self.tag) + object_bytes(self.arguments)
 
+    @property
+    def leaving(self) -> Until | None:
+        """Happens when the consumer has left its queue, where its channel has ended."""
+        leaving = self.channel.leaving
+        return None if leaving is None else leaving.gone
+
     def capacity(self) -> bool:
         """True when one more message may be delivered: its prefetch, the channel's, and the bound
         on bytes that wait for the client's socket are not used up. Whatever changes that must wake
@@ -126,8 +133,7 @@ class Consumer:
             return False
         channel = self.channel
         if self.no_ack:  # adds nothing to the channel's prefetch, and waits for it all the same
-            prefetch = channel.global_prefetch
-            return not prefetch or channel.outstanding < prefetch
+            return channel.outstanding < channel.automatic_limit
         return (
             self.outstanding < self._prefetch_limit
             and channel.outstanding < channel.outstanding_limit
@@ -228,8 +234,7 @@ class Consumer:
         """The number of messages that the prefetches leave room for."""
         channel = self.channel
         if self.no_ack:
-            prefetch = channel.global_prefetch
-            return UNLIMITED if not prefetch or channel.outstanding < prefetch else 0
+            return UNLIMITED if channel.outstanding < channel.automatic_limit else 0
         return min(
             self._prefetch_limit - self.outstanding,
             channel.outstanding_limit - channel.outstanding,
@@ -273,9 +278,9 @@ class Consumer:
 
     def cancelled_by_broker(self) -> None:
         """End the consumer, as its queue is gone. Tell the client, if it asked to be told
-        (consumer_cancel_notify)."""
-        self.channel.forget_consumer(self.tag)
-        if self.connection.client_can("consumer_cancel_notify"):
+        (consumer_cancel_notify). Says nothing for a channel that has ended."""
+        known = self.channel.forget_consumer(self.tag)
+        if known and self.connection.client_can("consumer_cancel_notify"):
             self.channel.notify(BasicCancel(consumer_tag=self.tag, nowait=True))
 
 

@@ -1,22 +1,25 @@
 """The end of channels: what they hold goes back to the queues.
 
-First a channel is stopped, at once: it gets nothing any more. Then its deliveries go back, in
-portions where they are many. A queue hands nothing out before all of them are back, those of all
-channels that end together: its order is as it was.
+First a channel is stopped, at once: it gets nothing any more. Then its consumers leave their
+queues, and its deliveries go back, in portions where they are many. A queue hands nothing out
+before all of them are back, those of all channels that end together: its order is as it was.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from reference_broker.core.channel import direct_reply
 from reference_broker.core.channel.settlement import note_settled, put_back, take_range
+from reference_broker.core.work.until import Until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.channel.consumer import Consumer
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.work.task import Steps
@@ -24,35 +27,56 @@ if TYPE_CHECKING:
 LOOKS_PER_UNIT = 32
 """Leases that are looked at for the time that one message takes."""
 
+TARGETS_PER_UNIT = 16
+"""Remembered targets that are let go in the time that one message takes."""
+
 _queue: Callable[[Lease], Queue] = attrgetter("queue")
 
 
+class LeavingConsumers:
+    """The consumers of a channel that has ended, as long as their queues know them. They have no
+    capacity for a message. ``gone`` happens when the last one has left its queue."""
+
+    __slots__ = ("consumers", "gone")
+
+    def __init__(self, consumers: Iterable[Consumer]) -> None:
+        self.consumers = deque(consumers)
+        self.gone = Until()
+
+
 def stop(channel: Channel) -> None:
-    """Take the channel's consumers away, of which there are ``CONSUMERS_MAX`` at most, and what it
-    has not handled yet."""
+    """Have the channel get nothing more, and drop what it has not handled yet: at once, however
+    many consumers it has. These leave their queues as the first thing of :func:`release`."""
     channel.ack_timeout.stop()
-    consumers, channel.consumers = channel.consumers, {}
-    channel.consumer_bytes = 0
-    channel.broker.budget.left -= len(consumers)
-    for consumer in consumers.values():
-        consumer.queue.remove_consumer(consumer)
-    direct_reply.cancel(channel)
-    channel.connection.frames_dropped(channel.parked)
-    channel.parked.clear()
+    channel.outstanding_limit = channel.automatic_limit = 0
+    if channel.consumers:
+        channel.leaving = LeavingConsumers(channel.consumers.values())
+        channel.consumers = {}
+        channel.consumer_bytes = 0
+    if channel.reply_consumer is not None:
+        direct_reply.cancel(channel)
+    if channel.parked:
+        channel.connection.frames_dropped(channel.parked)
+        channel.parked.clear()
     channel.assembly = None
-    channel.broker.targets.forget(channel)
 
 
 def release(channels: list[Channel]) -> Steps:
     """Give everything back that ``channels``, which are stopped, still hold. What one of them is
     just doing is done first."""
-    returning: dict[Queue, None] = {}
+    if not channels:
+        return
+    budget = channels[0].broker.budget
+    # Noted before the first step: these steps themselves may be a channel's by then.
+    under_way = [channel.steps_ended for channel in channels]
     for channel in channels:
-        while channel.steps_ended is not None:
-            yield channel.steps_ended
+        yield from _leave(channel)
+    returning: dict[Queue, None] = {}
+    for channel, ended in zip(channels, under_way, strict=True):
+        while ended is not None and channel.steps_ended is ended:
+            yield ended
         if channel.transaction is not None:
             channel.transaction.rollback()
-        budget = channel.broker.budget
         budget.left -= len(channel.unacked) // LOOKS_PER_UNIT
         for queue in dict.fromkeys(map(_queue, channel.unacked.values())):
             if queue not in returning:
@@ -62,11 +86,33 @@ def release(channels: list[Channel]) -> Steps:
             yield None
     for channel in channels:
         yield from _give_back(channel)
-    for queue in returning:
-        queue.end_return()
-    for channel in channels:
         channel.is_released = True
         channel.let_go()
+        budget.left -= 1
+        if budget.left <= 0:
+            yield None
+    for queue in returning:
+        queue.end_return()
+
+
+def _leave(channel: Channel) -> Steps:
+    """Have the channel's consumers leave their queues, and forget where it has published to. Who
+    fails just before its connection ends does so twice, and each consumer leaves once."""
+    budget, leaving = channel.broker.budget, channel.leaving
+    while leaving is not None and leaving.consumers:
+        if budget.left <= 0:
+            yield None
+            continue
+        consumer = leaving.consumers.popleft()
+        consumer.queue.remove_consumer(consumer)
+        budget.left -= 1
+    if leaving is not None and channel.leaving is leaving:
+        channel.leaving = None
+        leaving.gone.happened()
+    budget.left -= 1 + len(channel.targets) // TARGETS_PER_UNIT
+    channel.broker.targets.forget(channel)
+    if budget.left <= 0:
+        yield None
 
 
 def _give_back(channel: Channel) -> Steps:

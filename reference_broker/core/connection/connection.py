@@ -34,6 +34,7 @@ from reference_broker.core.base.object_size import object_bytes
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.release import release
+from reference_broker.core.channel.traffic import traffic_of_all
 from reference_broker.core.connection import connection_methods, control_frames
 from reference_broker.core.connection.bad_frames import amqp_error
 from reference_broker.core.connection.connection_output import ConnectionOutput
@@ -499,7 +500,11 @@ class Connection(ConnectionOutput):
         for channel in channels:
             channel.connection_gone()
         if self.vhost is not None:
-            self.broker.work.start(self._release(channels, self.vhost), self.vhost.name, self.id)
+            self.vhost.traffic.channels_ended(len(channels), traffic_of_all(channels))
+            # Whoever names one of the exclusive queues waits for all that from now on.
+            exclusive = self.vhost.release_exclusive(self)
+            steps = _one_after_the_other(release(channels), exclusive)
+            self.broker.work.start(steps, self.vhost.name, self.id)
         self.blocked = False
         if self.heartbeat is not None and self.state is not ConnectionState.CLOSING:
             self.heartbeat.stop()
@@ -508,12 +513,12 @@ class Connection(ConnectionOutput):
             self.broker.forget(self)
         self.mark_dirty()
 
-    def _release(self, channels: list[Channel], vhost: VHost) -> Steps:
-        """Give back what the channels hold; then the connection's exclusive queues go."""
-        yield from release(channels)
-        yield from vhost.release_exclusive(self)
-
     def _limit_time(self, deadline: Deadline | None) -> None:
         if self._time_limit is not None:
             self._time_limit.cancel()
         self._time_limit = deadline
+
+
+def _one_after_the_other(first: Steps, second: Steps) -> Steps:
+    yield from first
+    yield from second

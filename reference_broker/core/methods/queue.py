@@ -30,7 +30,7 @@ from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purge
-from reference_broker.core.queue.rest import require_rest
+from reference_broker.core.queue.rest import require_no_leaving, require_rest
 from reference_broker.core.work.task import Steps
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -54,6 +54,8 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
     existing = channel.vhost.queues.get(method.queue)
     if existing is not None and not method.nowait:
         require_rest(existing)  # what a consumer waits for, or has expired, does not count
+    if existing is not None and (existing.auto_delete or not method.nowait):
+        require_no_leaving(existing)
     queue: Queue = channel.vhost.declare_queue(
         method.queue,
         passive=method.passive,

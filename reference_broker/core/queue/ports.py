@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.work.budget import Budget
+    from reference_broker.core.work.until import Until
 
 
 class ConsumerPort(Protocol):
@@ -36,6 +37,12 @@ class ConsumerPort(Protocol):
     priority: int
     weight: int
     requeue: RequeueRule
+
+    @property
+    def leaving(self) -> Until | None:
+        """Happens when the consumer has left the queue, where it gets nothing more; ``None`` for
+        one that stays."""
+        ...
 
     def capacity(self) -> bool:
         """May one more message be delivered now? Asked before each one, so it must be cheap."""

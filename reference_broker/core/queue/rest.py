@@ -5,12 +5,17 @@ all that came before had been done at once.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from reference_broker.core.work.until import NotYet, Until
 
 if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
+
+CONSUMERS_ASKED_MAX = 1_024
+"""Consumers of a queue that are asked whether they are leaving, in 0.1 ms; those that end together
+have mostly begun together."""
 
 REST_S = 0.01
 """Seconds after which a queue that has not come to rest is asked as it is: one that is filled as
@@ -31,6 +36,15 @@ def require_rest(queue: Queue) -> None:
     """Raises :exc:`NotYet` where ``queue`` is not at rest."""
     if queue.returning or not (settle_down(queue) or is_kept_busy(queue)):
         raise NotYet(until_rest(queue))
+
+
+def require_no_leaving(queue: Queue) -> None:
+    """Raises :exc:`NotYet` where a consumer is about to leave ``queue``: whoever asks for a count
+    of consumers, or to have the queue to himself, asks as if it were gone."""
+    for consumer in islice(queue.consumers, CONSUMERS_ASKED_MAX):
+        leaving = consumer.leaving
+        if leaving is not None:
+            raise NotYet(leaving)
 
 
 def is_kept_busy(queue: Queue) -> bool:

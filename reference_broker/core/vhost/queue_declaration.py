@@ -18,6 +18,7 @@ from reference_broker.core.base.names import described
 from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
 from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.rest import require_no_leaving
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
@@ -110,12 +111,14 @@ def check_queue_deletion(
     queue: Queue, vhost_name: str, *, if_unused: bool, if_empty: bool, owner: object | None
 ) -> None:
     """Raises :exc:`ChannelException`: 405 for another connection's queue, 406 when a condition is
-    not met. Only ready messages count against ``if_empty``, which is told first (RabbitMQ)."""
+    not met. Only ready messages count against ``if_empty``, which is told first (RabbitMQ). And
+    :exc:`NotYet` where consumers in the way are leaving."""
     require_access(queue, owner, vhost_name)
     resource = described("queue", queue.name, vhost_name)
     if if_empty and queue.ready:
         raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} not empty")
     if if_unused and queue.consumers:
+        require_no_leaving(queue)
         raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} in use")
 
 

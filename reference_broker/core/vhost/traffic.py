@@ -102,9 +102,9 @@ class VHostTraffic:
         self.received_bytes = self.sent_bytes = 0
         """Bytes of connections that are gone."""
 
-    def channel_ended(self, traffic: Traffic) -> None:
-        """Count a channel that ended, and add its counts. To be called once for each."""
-        self.channels_closed += 1
+    def channels_ended(self, count: int, traffic: Traffic) -> None:
+        """Count channels that ended, and add their counts. To be called once for each."""
+        self.channels_closed += count
         self.past = self.past.plus(traffic)
 
     def queue_created(self) -> None:

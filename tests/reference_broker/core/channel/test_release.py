@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from mqkit.wire import method_frame
+from mqkit.wire import Properties, content_frames, method_frame
 from mqkit.wire.methods import (
     BasicAck,
     BasicConsume,
+    BasicConsumeOk,
     BasicDeliver,
     BasicGet,
     BasicNack,
+    BasicPublish,
     ChannelClose,
     ChannelCloseOk,
     ConnectionClose,
     ConnectionCloseOk,
     Method,
     QueueDeclare,
+    QueueDeclareOk,
+    QueueDelete,
+    QueueDeleteOk,
     TxSelect,
 )
 from reference_broker.core.channel.channel import Channel
@@ -180,3 +187,149 @@ def test_what_is_overdue_in_an_exclusive_queue_is_dead_before_the_queue_goes(uni
     client.send(0, ConnectionClose(200))
     queues = lone.broker.vhosts["/"].queues
     assert {name: queue.ready for name, queue in queues.items()} == {"dead": MESSAGES}
+
+
+class Leaving:
+    """A client whose consumers are leaving the queues "q" and "auto", of which it has many, and one
+    that comes after it. A turn is too short for all."""
+
+    def __init__(self, channel_alone: bool, **consume: Any) -> None:
+        self.lone = LoneBroker()
+        self.client = self.lone.client(channels=(1, 2))
+        self.other = self.lone.client()
+        self.client.send(1, QueueDeclare("q"), QueueDeclare("auto", auto_delete=True))
+        tags = [f"c{number}" for number in range(COUNT)]
+        if consume.pop("exclusive", False):
+            self.client.send(1, *[BasicConsume("auto", f"b{tag}") for tag in tags])
+            self.client.send(1, BasicConsume("q", "one", exclusive=True))
+        else:
+            self.client.send(1, *[BasicConsume("q", tag, **consume) for tag in tags])
+        self.client.send(1, *[BasicConsume("auto", f"a{tag}", **consume) for tag in tags])
+        self.client.received()
+        self.vhost = self.lone.broker.vhosts["/"]
+        self.q = self.vhost.queues["q"]
+        self.lone.broker.budget.units = 1
+        self.lone.turn()
+        if channel_alone:
+            self.client.feed(method_frame(1, ChannelClose()))
+        else:
+            self.client.connection.receive_eof(self.lone.now_s, self.lone.wall_ms)
+        assert self.q.consumers, "they are not all gone in one turn"
+
+    def ask(self, *asked: Method) -> list[Method]:
+        """The answers to what another client asks before the consumers have left."""
+        for method in asked:
+            self.other.feed(method_frame(1, method))
+        self.lone.complete()
+        assert not any(each.leaving for each in self.q.consumers)
+        return self.other.methods()
+
+
+@pytest.mark.parametrize("no_ack", [False, True])
+@pytest.mark.parametrize("channel_alone", [False, True])
+def test_consumers_that_are_leaving_get_nothing(channel_alone: bool, no_ack: bool) -> None:
+    rig = Leaving(channel_alone, no_ack=no_ack)
+    turns = 0
+    while rig.q.consumers:
+        rig.other.feed(method_frame(1, BasicConsume("q", f"c{turns}", no_ack=True)))
+        rig.other.feed(content_frames(1, BasicPublish("", "q"), Properties(), b"x", 8192))
+        rig.lone.turn()
+        turns += 1
+        if turns == 20:
+            break
+    rig.lone.complete()
+    delivered = [each for each in rig.other.methods() if isinstance(each, BasicDeliver)]
+    assert len(delivered) == turns > 5
+    told = [type(each) for each in rig.client.methods()]
+    assert told == ([ChannelCloseOk] if channel_alone else [])
+
+
+@pytest.mark.parametrize("channel_alone", [False, True])
+def test_who_asks_for_consumers_is_answered_as_if_those_that_leave_were_gone(
+    channel_alone: bool,
+) -> None:
+    rig = Leaving(channel_alone)
+    assert rig.ask(QueueDeclare("q", passive=True)) == [QueueDeclareOk("q", 0, 0)]
+    rig = Leaving(channel_alone)
+    assert rig.ask(BasicConsume("q", "mine", exclusive=True)) == [BasicConsumeOk("mine")]
+    rig = Leaving(channel_alone)
+    assert rig.ask(QueueDelete("q", if_unused=True)) == [QueueDeleteOk(0)]
+    rig = Leaving(channel_alone, exclusive=True)
+    assert rig.ask(BasicConsume("q", "mine")) == [BasicConsumeOk("mine")]
+
+
+@pytest.mark.parametrize("nowait", [False, True])
+@pytest.mark.parametrize("channel_alone", [False, True])
+def test_an_auto_delete_queue_that_they_leave_is_gone_for_who_names_it(
+    channel_alone: bool, nowait: bool
+) -> None:
+    before = Leaving(channel_alone)
+    old = before.vhost.queues["auto"]
+    declare = QueueDeclare("auto", auto_delete=True, nowait=nowait)
+    before.ask(declare, BasicConsume("auto", "mine"))
+    assert old.deleted
+    assert before.vhost.queues["auto"] is not old
+    assert len(before.vhost.queues["auto"].consumers) == 1
+
+    (close,) = Leaving(channel_alone).ask(BasicConsume("auto", "mine"))
+    assert isinstance(close, ChannelClose)
+    assert close.reply_code == 404
+
+
+@pytest.mark.parametrize("channel_alone", [False, True])
+def test_a_queue_that_is_deleted_meanwhile_tells_no_consumer_that_is_leaving(
+    channel_alone: bool,
+) -> None:
+    rig = Leaving(channel_alone)
+    assert rig.ask(QueueDelete("q")) == [QueueDeleteOk(0)]
+    told = [type(each) for each in rig.client.methods()]
+    assert told == ([ChannelCloseOk] if channel_alone else [])
+
+
+def test_the_next_single_active_consumer_comes_when_the_last_one_has_left() -> None:
+    lone = LoneBroker()
+    client, other = lone.client(), lone.client()
+    arguments = {"x-single-active-consumer": True}
+    client.send(1, QueueDeclare("other"), QueueDeclare("q", arguments=arguments))
+    client.send(1, *[BasicConsume("other", f"c{number}") for number in range(MESSAGES)])
+    client.send(1, BasicConsume("q", "first"))
+    other.send(1, BasicConsume("q", "second"))
+    lone.broker.budget.units = 1
+    lone.turn()
+    client.connection.receive_eof(lone.now_s, lone.wall_ms)
+    rotation = lone.broker.vhosts["/"].queues["q"].rotation
+    assert rotation.active is not None
+    assert rotation.active.tag == "first"
+    other.publish("q")
+    assert rotation.active.tag == "second"
+    assert [each.body for each in other.received() if each.body] == [b"body"]
+
+
+def test_an_exclusive_queue_is_nobodys_from_the_end_of_its_connection_on() -> None:
+    """Also while what its channels hold is still to go back."""
+    lone = LoneBroker()
+    client, other = lone.client(), lone.client()
+    client.send(1, QueueDeclare("mine", exclusive=True), QueueDeclare("q"))
+    for _ in range(MESSAGES):
+        client.publish("q")
+        client.send(1, BasicGet("q"))
+    lone.broker.budget.units = 1
+    lone.turn()
+    client.connection.receive_eof(lone.now_s, lone.wall_ms)
+    other.send(1, QueueDeclare("mine", durable=True))
+    assert other.methods() == [QueueDeclareOk("mine", 0, 0)]
+
+
+def test_targets_that_a_channel_remembers_are_let_go_in_portions() -> None:
+    lone = LoneBroker()
+    client = lone.client(channels=range(1, 21))
+    for channel in range(1, 21):
+        for key in range(64):
+            client.publish(f"k{key}", channel=channel)
+    held = lone.broker.targets.held_bytes
+    lone.broker.budget.units = 10
+    lone.turn()
+    client.connection.receive_eof(lone.now_s, lone.wall_ms)
+    assert lone.broker.targets.held_bytes > held // 2
+    assert lone.complete() > 5
+    assert lone.broker.targets.held_bytes == 0

@@ -13,7 +13,7 @@ from mqkit.wire.methods import (
     QueueDeclare,
 )
 from reference_broker.core.channel.channel import Channel
-from reference_broker.core.channel.traffic import traffic_of
+from reference_broker.core.channel.traffic import traffic_of, traffic_of_all
 from reference_broker.core.vhost.traffic import Traffic
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
@@ -96,3 +96,18 @@ def test_an_answer_to_a_reply_consumer_is_delivered_without_acks() -> None:
     traffic = traffic_of(client.connection.channels[1])
     assert (traffic.deliver, traffic.deliver_no_ack) == (0, 1)
     assert traffic_of(client.connection.channels[2]).drop_unroutable == 0
+
+
+def test_the_counts_of_several_channels_are_the_sum_of_each() -> None:
+    client = LoneBroker().client(channels=(1, 2, 3))
+    client.send(1, QueueDeclare("q"))
+    client.select_confirms(2)
+    for number in range(7):
+        client.publish("q" if number else "nowhere", channel=1 + number % 3, mandatory=True)
+    client.send(1, BasicGet("q"), BasicAck(1), BasicGet("q", no_ack=True))
+    client.send(2, BasicConsume("q", "c", no_ack=True))
+    client.send(3, BasicConsume("q", "d"), BasicGet("q"))
+    channels = list(client.connection.channels.values())
+    first, second, third = map(traffic_of, channels)
+    assert traffic_of_all(channels) == first.plus(second).plus(third)
+    assert traffic_of_all([]) == Traffic()

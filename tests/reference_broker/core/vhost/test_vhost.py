@@ -31,6 +31,7 @@ class Taker:
     priority = 0
     weight = 1
     requeue = AT_ITS_PLACE
+    leaving = None
 
     def __init__(self, vhost: VHost) -> None:
         self.taken: list[Lease] = []

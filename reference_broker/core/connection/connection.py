@@ -57,6 +57,8 @@ from reference_broker.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reference_broker.core.access.users import User
     from reference_broker.core.base.deadlines import Deadline
     from reference_broker.core.base.peer import Peer
@@ -464,7 +466,8 @@ class Connection(ConnectionOutput):
 
     def close(self) -> None:
         """Close the connection for the client, or when both close at once; after the requests that
-        it has made before, where they take more than a turn.
+        it has made before, and when all that it held is given back, where that takes more than a
+        turn.
 
         The socket is left to the client, for :data:`LEAVING_S` or one heartbeat at most: were it
         closed here while more of the client's octets come in, they would be answered with a reset,
@@ -473,8 +476,14 @@ class Connection(ConnectionOutput):
         if self.is_busy and self.state is ConnectionState.OPEN:
             self._close_asked = True
             return
-        self._end(ConnectionEvent.CLOSE, "closed by the client")
+        self._end(ConnectionEvent.CLOSE, "closed by the client", self._answer_close)
+
+    def _answer_close(self) -> None:
+        """Say close-ok: all is given back. Does nothing when the client is gone meanwhile."""
+        if self.state is not ConnectionState.LEAVING:
+            return
         self.send(ConnectionCloseOk())
+        self.mark_dirty()
         delay_s = min(self.heartbeat_s or LEAVING_S, LEAVING_S)
         self._limit_time(
             self.broker.after(delay_s, partial(self.drop, "the client has not closed its socket"))
@@ -489,8 +498,11 @@ class Connection(ConnectionOutput):
         if self.state is not ConnectionState.CLOSED:
             self._end(ConnectionEvent.DROP, reason)
 
-    def _end(self, event: ConnectionEvent, reason: str) -> None:
-        """End the connection: every channel gives back its messages, exclusive queues go."""
+    def _end(
+        self, event: ConnectionEvent, reason: str, then: Callable[[], None] | None = None
+    ) -> None:
+        """End the connection: every channel gives back its messages, exclusive queues go; ``then``
+        is called after."""
         self.move(event)
         self.end_reason = self.end_reason or reason
         self._limit_time(None)
@@ -503,8 +515,10 @@ class Connection(ConnectionOutput):
             self.vhost.traffic.channels_ended(len(channels), traffic_of_all(channels))
             # Whoever names one of the exclusive queues waits for all that from now on.
             exclusive = self.vhost.release_exclusive(self)
-            steps = _one_after_the_other(release(channels), exclusive)
+            steps = _one_after_the_other(release(channels), exclusive, then)
             self.broker.work.start(steps, self.vhost.name, self.id)
+        elif then is not None:
+            then()
         self.blocked = False
         if self.heartbeat is not None and self.state is not ConnectionState.CLOSING:
             self.heartbeat.stop()
@@ -519,6 +533,8 @@ class Connection(ConnectionOutput):
         self._time_limit = deadline
 
 
-def _one_after_the_other(first: Steps, second: Steps) -> Steps:
+def _one_after_the_other(first: Steps, second: Steps, then: Callable[[], None] | None) -> Steps:
     yield from first
     yield from second
+    if then is not None:
+        then()

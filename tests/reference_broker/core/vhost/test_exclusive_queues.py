@@ -64,6 +64,24 @@ def test_who_names_one_of_them_waits_until_all_are_gone() -> None:
     rig.exclusive.require_unended(rig.declare("q4", "ann"))
 
 
+def test_who_ends_twice_has_its_queues_deleted_once_and_nobody_waits_for_ever() -> None:
+    rig = Rig()
+    first = rig.exclusive.release("ann", rig.delete)
+    next(first)
+    with pytest.raises(NotYet) as wait:
+        rig.exclusive.require_unended(rig.queues[4])
+    second = rig.exclusive.release("ann", rig.delete)
+    assert next(second) is wait.value.until
+    told: list[str] = []
+    wait.value.until.then(lambda: told.append("gone"))
+    for _ in first:
+        rig.host.budget.refill()
+
+    assert told == ["gone"]
+    assert list(second) == []
+    assert rig.deleted == ["q0", "q1", "q2", "q3", "q4"]
+
+
 def test_an_owner_without_queues_ends_at_once() -> None:
     rig = Rig()
     assert list(rig.exclusive.release("carl", rig.delete)) == []

@@ -14,6 +14,7 @@ from mqkit.wire.methods import (
     BasicPublish,
     ChannelClose,
     ConnectionClose,
+    ConnectionCloseOk,
     ExchangeDeclare,
     ExchangeDelete,
     Method,
@@ -222,6 +223,45 @@ def test_purge_ok_has_the_count_of_when_it_was_asked() -> None:
 
     assert [received.method for received in tenants.told()] == [QueuePurgeOk(5_000)]
     assert tenants.queues()["q"].bodies == (b"later",)
+
+
+def test_close_ok_comes_when_all_is_back() -> None:
+    tenants = TwoTenants()
+    fill(tenants, 5_000)
+    tenants.busy.send(1, QueueDeclare("mine", exclusive=True), BasicConsume("q", "c"))
+    while tenants.busy.output():
+        tenants.busy.resume_writing()
+    tenants.bound(50)
+    queues = tenants.lone.broker.vhosts["/"].queues
+    queue = queues["q"]
+    assert queue.unacked == 5_000
+    tenants.busy.feed(method_frame(0, ConnectionClose(200)))
+    turns = 0
+    while not (told := tenants.told()):
+        assert queue.unacked or queue.returning or "mine" in queues
+        tenants.turn()
+        turns += 1
+
+    assert turns > 10
+    assert [received.method for received in told] == [ConnectionCloseOk()]
+    assert (queue.ready, queue.unacked, list(queues)) == (5_000, 0, ["q"])
+    tenants.busy.disconnect()
+    assert tenants.busy.connection.closed
+
+
+def test_who_leaves_before_all_is_back_gets_no_answer() -> None:
+    tenants = TwoTenants()
+    fill(tenants, 5_000)
+    tenants.busy.send(1, BasicConsume("q", "c"))
+    while tenants.busy.output():
+        tenants.busy.resume_writing()
+    tenants.bound(50)
+    tenants.busy.feed(method_frame(0, ConnectionClose(200)))
+    tenants.busy.disconnect()
+    tenants.play(bool)
+
+    assert tenants.told() == []
+    assert tenants.lone.broker.vhosts["/"].queues["q"].ready == 5_000
 
 
 def test_delete_ok_comes_when_all_is_done() -> None:

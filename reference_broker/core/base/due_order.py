@@ -52,18 +52,31 @@ class DueOrder:
             heapq.heappush(self._numbers, number)
         bucket.append(sequence)
 
-    def open(self, now_ms: int, due_of: Callable[[int], int | None]) -> bool:
-        """Open the buckets whose second has begun; false when there were none. ``due_of`` says when
-        a sequence in one is due, as :meth:`add` was told, and ``None`` to leave it out."""
+    def open(self, now_ms: int, due_of: Callable[[int], int | None], most: int) -> int:
+        """Open the buckets whose second has begun, for ``most`` of their sequences: returns for how
+        many, and :attr:`is_half_open` says that there are more. ``due_of`` says when a sequence is
+        due, as :meth:`add` was told, and ``None`` to leave it out."""
         self._opened = max(self._opened, now_ms // BUCKET_MS)
-        if not self._numbers or self._numbers[0] > self._opened:
-            return False
-        while self._numbers and self._numbers[0] <= self._opened:
-            for sequence in self._buckets.pop(heapq.heappop(self._numbers)):
+        opened = 0
+        while opened < most and self.is_half_open:
+            number = self._numbers[0]
+            bucket = self._buckets[number]
+            part = bucket[: most - opened]
+            del bucket[: len(part)]
+            for sequence in part:
                 due_ms = due_of(sequence)
                 if due_ms is not None:
                     heapq.heappush(self._near, (due_ms, sequence))
-        return True
+            opened += len(part)
+            if not bucket:
+                del self._buckets[heapq.heappop(self._numbers)]
+        return opened
+
+    @property
+    def is_half_open(self) -> bool:
+        """True while sequences of buckets whose second has begun are not in the heap yet: the head
+        is not for sure the one that is due first."""
+        return bool(self._numbers) and self._numbers[0] <= self._opened
 
     def head(self) -> tuple[int, int] | None:
         """The (due, sequence) that is due first in the open buckets."""
@@ -75,7 +88,12 @@ class DueOrder:
 
     def near(self, most: int) -> list[tuple[int, int]]:
         """The first ``most`` of the open buckets, in order."""
-        return heapq.nsmallest(most, self._near)
+        # Not nsmallest, which looks at all of them: with 200,000 that is a turn of 10 ms.
+        near = self._near
+        first = [heapq.heappop(near) for _ in range(min(most, len(near)))]
+        for each in first:
+            heapq.heappush(near, each)
+        return first
 
     def next_ms(self) -> int | None:
         """When to look again: the head is due, or a bucket is to be opened. ``None`` for never."""

@@ -35,6 +35,9 @@ SOON_MS = 1_000
 READ_AT_ONCE = 1_000
 """Messages that are due and are read from disk in one go."""
 
+OPENED_PER_UNIT = 2
+"""Messages that find their place among what is due, for the time that one takes to a queue."""
+
 _EVERY_MESSAGE_HAS_A_TIME = QueueArguments(message_ttl_ms=0)
 
 
@@ -102,8 +105,8 @@ class HeldUntilDue:
         self._keep_what_is_due_soon()
         queue, order = self._queue, self._order
         now_ms = queue.env.moment.wall_ms
-        if order.open(now_ms, self._due_of):
-            self._read_ahead()
+        if not self._open(now_ms):
+            return False
         while (head := order.head()) is not None and head[0] <= now_ms:
             sequence = head[1]
             if queue.index.ready_entry(sequence) is not None:
@@ -115,6 +118,17 @@ class HeldUntilDue:
                 self._release(sequence)
             order.pop()
         self._watch_next()
+        return True
+
+    def _open(self, now_ms: int) -> bool:
+        """Have what is due in its order. False: the turn is over before all of it is."""
+        order, budget = self._order, self._queue.env.budget
+        opened = order.open(now_ms, self._due_of, max(0, budget.left) * OPENED_PER_UNIT)
+        budget.left -= opened // OPENED_PER_UNIT
+        if order.is_half_open:
+            return False
+        if opened:
+            self._read_ahead()
         return True
 
     def cancel(self) -> None:

@@ -55,7 +55,7 @@ from reference_broker.core.vhost.topology_size import (
     exchange_bytes,
     queue_bytes,
 )
-from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
 from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import NotYet, Until
 
@@ -102,6 +102,7 @@ class Topology:
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Add an exchange whose name is free, with its inner queues."""
+        self._budget.left -= DECLARATION_UNITS
         if exchange.durable:
             key = exchange_key(self._vhost_name, exchange.name)
             self._journal.define(key, encode_exchange(exchange))
@@ -136,6 +137,7 @@ class Topology:
 
     def add_queue(self, queue: Queue) -> None:
         """Add a queue whose name is free, with its deduplication window."""
+        self._budget.left -= DECLARATION_UNITS
         if survives_restart(queue):
             wanted = QueueDefinition(queue.id, queue.name, queue.auto_delete, queue.arguments)
             key = queue_key(self._vhost_name, queue.name)
@@ -152,6 +154,7 @@ class Topology:
     def add_binding(self, binding: Binding) -> None:
         """Add a binding that is not there yet. Its ends exist, and its source can take its
         arguments."""
+        self._budget.left -= DECLARATION_UNITS
         if binding.durable:
             key = binding_key(self._vhost_name, binding)
             self._journal.define(key, encode_binding(binding))

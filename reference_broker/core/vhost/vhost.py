@@ -67,7 +67,7 @@ from reference_broker.core.vhost.queue_deletion import UnusedQueues, deletion, o
 from reference_broker.core.vhost.topology import Topology, restore_vhost
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.traffic import VHostTraffic
-from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
 from reference_broker.core.work.locks import Locks
 from reference_broker.core.work.portions import Portions
 from reference_broker.core.work.task import Steps, followed_by
@@ -239,6 +239,7 @@ class VHost:
             raise ChannelException(
                 ReplyCode.PRECONDITION_FAILED, f"{described('exchange', name, self.name)} in use"
             )
+        self.budget.left -= DECLARATION_UNITS
         self.work.start(followed_by(self._topology.drop_exchange(exchange), answer), self.name)
 
     @property
@@ -352,7 +353,8 @@ class VHost:
         )
         require_rest(queue)  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self.name, if_unused=if_unused, if_empty=if_empty, owner=owner)
-        self._drop_queue(queue, answer)
+        self.budget.left -= DECLARATION_UNITS
+        self.work.start(self._deletion(queue, answer), self.name)
 
     def queue_for(self, name: str, owner: object | None) -> Queue:
         """The queue, for whatever ``owner`` wants to do with it. Raises :exc:`ChannelException`:
@@ -377,11 +379,6 @@ class VHost:
         """Have the exclusive queues of a connection that has ended be unknown to everybody; returns
         the steps of deleting them, in order of declaration."""
         return self._exclusive.release(owner, self._deletion)
-
-    def _drop_queue(self, queue: Queue, answer: Callable[[int], None] = lambda count: None) -> None:
-        """Delete the queue, if that is not on its way already."""
-        if self.queues.get(queue.name) is queue:
-            self.work.start(self._deletion(queue, answer), self.name)
 
     def _deletion(self, queue: Queue, answer: Callable[[int], None] = lambda count: None) -> Steps:
         """Have the queue be gone for everybody; returns the steps that remain."""

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
+import pytest
+
 from mqkit.wire import Properties, content_frames, method_frame
 from mqkit.wire.methods import (
     BasicCancel,
@@ -23,7 +25,7 @@ from mqkit.wire.methods import (
     TxSelect,
 )
 from reference_broker.core.queue.fan_out import BODY_BYTES_PER_QUEUE, PORTION_QUEUES
-from reference_broker.core.work.budget import FAN_OUT_UNITS
+from reference_broker.core.work.budget import DECLARATION_UNITS, FAN_OUT_UNITS
 from reference_broker.testing.lone_broker import FRAME_MAX
 from reference_broker.testing.two_tenants import TwoTenants
 
@@ -235,3 +237,20 @@ def test_a_prefetch_that_wakes_many_consumers(played: Played) -> None:
         return partial(tenants.busy.feed, methods(*[BasicQos(0, 5 + n, True) for n in range(50)]))
 
     played(arrange, 20)
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [QueueDeclare(f"q{number}", arguments={"x-max-priority": 255}) for number in range(200)],
+        [ExchangeDeclare(f"e{number}", "topic") for number in range(200)],
+        [QueueBind("there", "amq.topic", f"k{number}.#") for number in range(200)],
+    ],
+    ids=["queues", "exchanges", "bindings"],
+)
+def test_many_declarations(played: Played, frames: list[Method]) -> None:
+    def arrange(tenants: TwoTenants) -> Action:
+        tenants.busy.send(1, QueueDeclare("there"))
+        return partial(tenants.busy.feed, methods(*frames))
+
+    played(arrange, 200 * DECLARATION_UNITS // 100)

@@ -53,6 +53,8 @@ def stalls(
             for number, broker in enumerate(brokers):
                 if number and action.is_mqkits:
                     continue
+                if not number:
+                    broker.replace()  # its longest turn is one of this action
                 standings.append(compete(broker, neighbour, action, scale, plays))
                 write_json(json_file, standings)
     print(

@@ -40,4 +40,5 @@ def test_the_probe_alone_is_first() -> None:
 def test_an_action_is_played(action: Action, broker: ReplaceableBroker) -> None:
     with closing(Tenant(broker.contestant, SCALE)) as tenant:
         remark = action.prepare(tenant)()
-    assert not remark or remark.startswith("a login took")
+    # The broker refuses a body of more than 8,192 values, which is what the action is about.
+    assert remark in ("", "answer 413") or remark.startswith("a login took")

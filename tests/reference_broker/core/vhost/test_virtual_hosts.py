@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mqkit.wire import PROTOCOL_HEADER
 from mqkit.wire.methods import (
     BasicConsume,
@@ -16,6 +18,7 @@ from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.work.until import NotYet
 from reference_broker.store.liveness.definitions import Definitions
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
@@ -111,6 +114,36 @@ def test_deleting_it_closes_its_connections_and_leaves_nothing() -> None:
     assert list(lone.broker.vhosts) == ["/"]
     assert dict(journal.definitions.values) == before
     assert lone.broker.access.permission("guest", "gone") is None
+
+
+def test_whoever_declares_in_one_that_is_being_deleted_waits_until_it_is_gone() -> None:
+    journal = DefiningJournal()
+    lone = LoneBroker(journal, units=1)
+    broker = lone.broker
+    before = dict(journal.definitions.values)
+    vhost = broker.add_vhost("v")
+    for number in range(20):
+        vhost.declare_queue(f"q{number}", durable=True)
+    broker.delete_vhost("v")
+    turns = 0
+    while not lone.turn():
+        turns += 1
+        if "v" not in broker.vhosts:
+            continue  # who waited is told
+        for change in (
+            lambda: vhost.declare_queue("late", durable=True),
+            lambda: vhost.declare_exchange("late", "fanout", durable=True),
+            lambda: broker.add_vhost("v"),
+            lambda: broker.delete_vhost("v"),
+        ):
+            with pytest.raises(NotYet):
+                change()
+        broker.access.allow_everything("guest", "v")
+    assert turns > 20
+    assert dict(journal.definitions.values) == before
+    assert broker.past.queues_deleted == 20
+    assert broker.access.permission("guest", "v") is None
+    broker.add_vhost("v").declare_queue("late")
 
 
 def test_deleting_a_user_closes_the_users_connections() -> None:

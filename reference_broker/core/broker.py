@@ -220,18 +220,25 @@ class Broker:
             done()
 
     def delete_user(self, name: str) -> None:
-        """Close every connection of the user (320), and forget user and permissions. The user must
-        be there."""
+        """Close every connection of the user (320), many of them in later turns, and forget user
+        and permissions. The user must be there."""
         self.delete_users((name,))
 
     def delete_users(self, names: Iterable[str]) -> None:
         """Delete several users, as :meth:`delete_user` does; a name may come twice."""
         gone = dict.fromkeys(names)
-        for connection in list(self.connections.values()):
-            if connection.user_name in gone:
-                connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
+        held = [each for each in self.connections.values() if each.user_name in gone]
+        self.work.start(self._closing(held), "")
         for name in gone:
             self.access.delete_user(name)
+
+    def _closing(self, held: list[Connection]) -> Steps:
+        """Close the connections of users who are deleted."""
+        for connection in held:
+            connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
+            self.budget.left -= CONNECTION_UNITS
+            if self.budget.left <= 0:
+                yield None
 
     # Inputs
 

@@ -158,6 +158,19 @@ def test_deleting_a_user_closes_the_users_connections() -> None:
     assert close.reply_text == "CONNECTION_FORCED - user 'guest' is deleted"
 
 
+def test_a_user_with_many_connections_goes_in_portions() -> None:
+    lone = LoneBroker(units=100)
+    clients = [lone.client() for _ in range(20)]
+    lone.broker.budget.refill()
+    lone.broker.delete_user("guest")
+    assert 0 < sum(bool(client.methods()) for client in clients) < 10
+    assert "guest" not in lone.broker.users
+    assert lone.complete() > 2
+    for client in clients:
+        client.disconnect()
+    assert not lone.broker.connections
+
+
 def test_a_virtual_host_goes_with_an_exchange_that_deletes_itself() -> None:
     """Dropping what it is bound to takes it along: it must not be dropped once more."""
     lone = LoneBroker()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqkit.wire import PROTOCOL_HEADER
+from mqkit.wire import PROTOCOL_HEADER, method_frame
 from mqkit.wire.methods import (
     BasicConsume,
     ChannelOpen,
@@ -144,6 +144,23 @@ def test_whoever_declares_in_one_that_is_being_deleted_waits_until_it_is_gone() 
     assert broker.past.queues_deleted == 20
     assert broker.access.permission("guest", "v") is None
     broker.add_vhost("v").declare_queue("late")
+
+
+def test_a_client_that_declares_in_one_that_is_being_deleted_is_closed_like_the_others() -> None:
+    lone = LoneBroker(units=1)
+    lone.broker.add_vhost("v")
+    lone.broker.access.allow_everything("guest", "v")
+    clients = [lone.client(vhost="v") for _ in range(5)]
+    lone.broker.delete_vhost("v")
+    clients[-1].feed(method_frame(1, QueueDeclare("late", exclusive=True)))
+    lone.complete()
+    for client in clients:
+        [close] = client.methods()
+        assert isinstance(close, ConnectionClose)
+        client.disconnect()
+    lone.complete()
+    assert list(lone.broker.vhosts) == ["/"]
+    assert not lone.broker.connections
 
 
 def test_deleting_a_user_closes_the_users_connections() -> None:

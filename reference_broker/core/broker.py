@@ -53,7 +53,7 @@ from reference_broker.core.vhost.virtual_hosts import DEFAULT_VHOST as DEFAULT_V
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.waiting_publishers import WaitingPublishers
 from reference_broker.core.work.budget import CONNECTION_UNITS, Budget
-from reference_broker.core.work.locks import Locks
+from reference_broker.core.work.locks import Lock, Locks
 from reference_broker.core.work.portions import Portions
 from reference_broker.core.work.task import Steps
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
@@ -187,45 +187,58 @@ class Broker:
 
     def add_vhost(self, name: str, info: VHostInfo | None = None) -> VHost:
         """Make a virtual host of that name, with its pre-declared exchanges, or change its labels
-        and limits. Durable. Raises :exc:`NotYet` while an import declares there."""
+        and limits. Durable. Raises :exc:`NotYet` while an import declares there, or it is being
+        deleted."""
         self.locks.require_free(name)
         return self._virtual_hosts.put(name, info or VHostInfo())
 
     def delete_vhost(self, name: str, done: Callable[[], None] | None = None) -> None:
         """Close every connection to the virtual host (320), and delete it with everything in it.
-        It must be there. ``done`` is called when all is gone: now, or in a later turn. Raises
-        :exc:`NotYet` while an import declares there."""
-        self.locks.require_free(name)
+        It must be there. ``done`` is called when all is gone: now, or in a later turn. Until then
+        whoever else declares or deletes there waits. Raises :exc:`NotYet` while an import declares
+        there, or somebody else's deletion of it goes on."""
         vhost = self.vhosts[name]
+        lock = self.locks.take((name,))
         vhost.is_leaving = True
         self.access.forget_vhost(name)
-        self.work.start(self._vhost_deletion(vhost, done), "")
+        self.work.start(self._vhost_deletion(vhost, lock, done), "")
 
-    def _vhost_deletion(self, vhost: VHost, done: Callable[[], None] | None) -> Steps:
-        for connection in list(self.connections.values()):
-            if connection.vhost is vhost:
-                connection.fail(_forced(f"vhost '{vhost.name}' is deleted"))
-                self.budget.left -= CONNECTION_UNITS
-                if self.budget.left <= 0:
-                    yield None
-        yield from self._virtual_hosts.remove(vhost)
-        self.past.absorb(vhost.traffic, vhost.dead_letters)
+    def _vhost_deletion(self, vhost: VHost, lock: Lock, done: Callable[[], None] | None) -> Steps:
+        try:
+            for connection in list(self.connections.values()):
+                if connection.vhost is vhost:
+                    connection.fail(_forced(f"vhost '{vhost.name}' is deleted"))
+                    self.budget.left -= CONNECTION_UNITS
+                    if self.budget.left <= 0:
+                        yield None
+            yield from self._virtual_hosts.remove(vhost)
+            self.access.forget_vhost(vhost.name)  # what somebody was allowed meanwhile
+            self.past.absorb(vhost.traffic, vhost.dead_letters)
+        finally:
+            self.locks.release(lock)
         if done is not None:
             done()
 
     def delete_user(self, name: str) -> None:
-        """Close every connection of the user (320), and forget user and permissions. The user must
-        be there."""
+        """Close every connection of the user (320), many of them in later turns, and forget user
+        and permissions. The user must be there."""
         self.delete_users((name,))
 
     def delete_users(self, names: Iterable[str]) -> None:
         """Delete several users, as :meth:`delete_user` does; a name may come twice."""
         gone = dict.fromkeys(names)
-        for connection in list(self.connections.values()):
-            if connection.user_name in gone:
-                connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
+        held = [each for each in self.connections.values() if each.user_name in gone]
+        self.work.start(self._closing(held), "")
         for name in gone:
             self.access.delete_user(name)
+
+    def _closing(self, held: list[Connection]) -> Steps:
+        """Close the connections of users who are deleted."""
+        for connection in held:
+            connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
+            self.budget.left -= CONNECTION_UNITS
+            if self.budget.left <= 0:
+                yield None
 
     # Inputs
 

@@ -35,7 +35,8 @@ LONGEST_TURN = "longest_turn_ms"
 class Played:
     """One play. ``core_wait_s`` is how long the broker's threads waited for a core, ``sync_ms``
     the longest fdatasync of a neighbour on the disk; what can't be seen is ``None``. Without an
-    answer the waits are those up to when it was given up."""
+    answer the waits are those up to when it was given up. ``longest_turn_ms`` is ``None`` also
+    where no turn was longer than the longest one before the play."""
 
     transient: Waits
     persistent: Waits
@@ -120,6 +121,7 @@ def _measure(contestant: Contestant, probe: Worker, neighbour: Worker, play: Pla
         contestant.cpu_s() if seen else 0.0,
         contestant.core_wait_s() if seen else 0.0,
     )
+    turn_before_ms = longest_turn_ms(contestant)
     for worker in (neighbour, probe):
         worker.tell("begin")
     time.sleep(LEAD_S)
@@ -133,6 +135,7 @@ def _measure(contestant: Contestant, probe: Worker, neighbour: Worker, play: Pla
     for worker in (probe, neighbour):
         worker.tell("end")
     probed: Probed = probe.report(2 * ANSWER_BOUND_S)
+    turn_ms = longest_turn_ms(contestant) if probed.is_answered else None
     return Played(
         transient=probed.transient,
         persistent=probed.persistent,
@@ -141,7 +144,7 @@ def _measure(contestant: Contestant, probe: Worker, neighbour: Worker, play: Pla
         seconds=seconds,
         broker_cpu_s=contestant.cpu_s() - cpu_s if seen else None,
         core_wait_s=contestant.core_wait_s() - core_wait_s if seen else None,
-        longest_turn_ms=longest_turn_ms(contestant) if probed.is_answered else None,
+        longest_turn_ms=turn_ms if turn_ms != turn_before_ms else None,
         remark=remark,
     )
 
@@ -169,8 +172,8 @@ def longest_turn_ms(contestant: Contestant) -> float | None:
             timeout=ANSWER_BOUND_S,
             trust_env=False,
         )
-        found = answer.json()[0].get(LONGEST_TURN)
-        return None if found is None else float(found)
+        found = [node.get(LONGEST_TURN) for node in answer.json()]
+        return None if None in found else max(map(float, found))
     return None
 
 

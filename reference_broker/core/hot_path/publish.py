@@ -34,6 +34,7 @@ from reference_broker.core.queue.enqueue import enqueue, require_rest
 from reference_broker.core.queue.fan_out import FanOut, all_of, is_too_many
 from reference_broker.core.vhost.sender_selected import resolve_all
 from reference_broker.core.vhost.traffic import count_routed
+from reference_broker.core.work.budget import TABLE_OCTETS_PER_UNIT
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
 
@@ -144,10 +145,12 @@ def publish(
     except ChannelException:  # the expiration, which RabbitMQ looks at after these
         _check_sender(channel, header)
         raise
+    budget = vhost.budget
+    if facts.has_headers:
+        budget.left -= len(header) // TABLE_OCTETS_PER_UNIT
     if not (facts.plain and target.plain):
         return _publish_with_care(channel, target, queues, header, body, facts)
     confirms = channel.confirms
-    budget = vhost.budget
     content = Content(target.route, header, body)
     if queues:
         if len(queues) > 1 and is_too_many(queues, budget):

@@ -26,6 +26,7 @@ from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.core.message.header import facts_of, shape_of
 from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.work.budget import TABLE_OCTETS_PER_UNIT
 from reference_broker.errors import AmqpError
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ class PublishRun:
             facts = facts_of(header)
         except AmqpError:
             return False
+        if facts.has_headers:
+            budget = self._channel.broker.budget
+            if budget.left <= 0:
+                return False
+            budget.left -= len(header) // TABLE_OCTETS_PER_UNIT
         first = self.facts
         if first is None:
             first = self.facts = facts

@@ -47,11 +47,9 @@ class VirtualHosts:
 
     def remove(self, vhost: VHost) -> Steps:
         """The steps of deleting the virtual host and everything in it. Nobody may be connected to
-        it any more, or connect. Its own record goes last: after a crash in between it is there
-        again with what was left."""
+        it any more, or connect, or declare there. Its own record goes last: after a crash in
+        between it is there again with what was left."""
         yield from vhost.delete_everything()
-        if self.by_name.get(vhost.name) is not vhost:
-            return  # somebody else has asked for it, too
         del self.by_name[vhost.name]
         self._journal.define(access_definition.key_of(access_definition.VHOST, vhost.name), None)
 

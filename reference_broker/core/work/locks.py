@@ -1,4 +1,5 @@
-"""Locks on virtual hosts: while an import declares there, nobody else does.
+"""Locks on virtual hosts: while an import declares there, or the virtual host is being deleted,
+nobody else declares.
 
 A lock is held over many turns, by work that takes a portion in each. Whoever asks for something
 that the lock keeps back is told to wait for its end.

@@ -81,7 +81,9 @@ class QueueMove:
             moving.advance()
             head = self._inputs.head_of(source) if moving.stop is Stop.ABSENT else None
         while not moving.done:
-            await (next_turn(request) if head is None else head)
+            if head is not None:
+                await head
+            await next_turn(request)
             with self._inputs.go_on():
                 moving.advance()
                 head = self._inputs.head_of(source) if moving.stop is Stop.ABSENT else None

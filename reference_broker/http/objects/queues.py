@@ -257,7 +257,9 @@ class Queues:
             head = self._inputs.head_of(queue) if getting.starved else None
         try:
             while not getting.complete:
-                await (next_turn(request) if head is None else head)
+                if head is not None:
+                    await head
+                await next_turn(request)
                 with self._inputs.go_on():
                     getting.advance()
                     head = self._inputs.head_of(queue) if getting.starved else None

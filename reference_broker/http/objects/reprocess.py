@@ -89,7 +89,9 @@ class Reprocessing:
                     return
                 if returning.starved:
                     head = self._inputs.head_of(returning.queue)
-            await (next_turn(request) if head is None else head)
+            if head is not None:
+                await head
+            await next_turn(request)
 
 
 class _Returning:

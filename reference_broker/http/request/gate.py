@@ -27,6 +27,7 @@ from reference_broker.core.work.until import NotYet
 from reference_broker.http.request.answer import Endpoint, not_found
 from reference_broker.http.request.media_type import Takes, is_taken, taken_at
 from reference_broker.http.request.origin import refusal_of_foreign
+from reference_broker.http.request.turn_share import next_turn
 
 METHODS = ("HEAD", "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """The known methods, in the order in which ``allow`` names them."""
@@ -103,6 +104,7 @@ def _negotiated(endpoint: Endpoint, takes: Takes) -> Endpoint:
                 happened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 wait.until.then(partial(_settle, happened))
                 await happened
+                await next_turn(request)  # many may have waited for the same
         return refused
 
     return answered

@@ -196,7 +196,7 @@ class TimedProtocol(H11Protocol):
         if self._phase is not Phase.PLACE or self.transport.is_closing():
             return
         self._phase = Phase.ANSWER
-        super().data_received(self._head.octets)
+        self._give(self._head.octets)
         if self.conn.their_state is h11.SEND_BODY:
             self._phase = Phase.BODY
             self._body_left = _content_length(self.headers)
@@ -212,12 +212,19 @@ class TimedProtocol(H11Protocol):
         del self._arrived[:size]
         if self._body_left is not None:
             self._body_left -= size
-        super().data_received(portion)
+        self._give(portion)
         if self.conn.their_state is h11.IDLE:
             self._next_head()  # it was answered before
         elif self.conn.their_state is not h11.SEND_BODY:
             self._phase = Phase.ANSWER
         self._go_on()
+
+    def _give(self, octets: bytes) -> None:
+        try:
+            super().data_received(octets)
+        except h11.LocalProtocolError:
+            # This is no HTTP, and uvicorn can't say so: the answer has begun.
+            self.transport.abort()
 
     def _portion(self) -> int:
         size = min(len(self._arrived), BODY_PORTION_BYTES)

@@ -257,7 +257,10 @@ class DiskThread:
     def _run(self) -> None:
         """The thread. It touches nothing but the disk and the two queues."""
         while (operations := self._work.get()) is not None:
-            self._outcomes.put(self._attempt(operations))
+            outcome = self._attempt(operations)
+            if outcome.error is not None and _lacks_descriptor(outcome.error):
+                self._closing.wait(DESCRIPTOR_RETRY_S)
+            self._outcomes.put(outcome)
             try:
                 self._call_soon_threadsafe(self._collect)
             except RuntimeError:
@@ -271,8 +274,6 @@ class DiskThread:
                 self._disk.perform(operation)
             except (OSError, MemoryError) as error:
                 if not (_is_full(error) and isinstance(operation, CreateSpare)):
-                    if _lacks_descriptor(error):
-                        self._closing.wait(DESCRIPTOR_RETRY_S)
                     return _Outcome(list(operations[index:]), error, spare_missing)
                 spare_missing = True
         return _Outcome([], None, spare_missing)

@@ -10,8 +10,9 @@ import pytest
 
 from mqkit_bench.server import ReferenceServer, reference_server
 from mqkit_bench.stalls.action import Action, Play
+from mqkit_bench.stalls.catalogue import CATALOGUE, NOBODY
 from mqkit_bench.stalls.neighbour import sync_beside
-from mqkit_bench.stalls.played import compete
+from mqkit_bench.stalls.played import compete, longest_turn_ms
 from mqkit_bench.stalls.replaceable import ReplaceableBroker
 from mqkit_bench.stalls.tenant import Tenant
 from mqkit_bench.worker import Worker
@@ -65,6 +66,14 @@ def test_plays_are_counted_and_refusals_are_remarks(
         assert play.is_answered
         assert play.transient.messages > 0
         assert "404" in play.remark
+
+
+@pytest.mark.slow
+def test_the_longest_turn_is_the_play_s_own(broker: ReplaceableBroker, neighbour: Worker) -> None:
+    before_ms = longest_turn_ms(broker.contestant)
+    assert before_ms is not None
+    [play] = compete(broker, neighbour, CATALOGUE[NOBODY], scale=0.1, plays=1).plays
+    assert play.longest_turn_ms is None or play.longest_turn_ms > before_ms
 
 
 @pytest.mark.slow

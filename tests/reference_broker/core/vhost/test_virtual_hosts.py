@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mqkit.wire import PROTOCOL_HEADER
+import pytest
+
+from mqkit.wire import PROTOCOL_HEADER, method_frame
 from mqkit.wire.methods import (
     BasicConsume,
     ChannelOpen,
@@ -16,6 +18,7 @@ from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.work.until import NotYet
 from reference_broker.store.liveness.definitions import Definitions
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
@@ -113,6 +116,53 @@ def test_deleting_it_closes_its_connections_and_leaves_nothing() -> None:
     assert lone.broker.access.permission("guest", "gone") is None
 
 
+def test_whoever_declares_in_one_that_is_being_deleted_waits_until_it_is_gone() -> None:
+    journal = DefiningJournal()
+    lone = LoneBroker(journal, units=1)
+    broker = lone.broker
+    before = dict(journal.definitions.values)
+    vhost = broker.add_vhost("v")
+    for number in range(20):
+        vhost.declare_queue(f"q{number}", durable=True)
+    broker.delete_vhost("v")
+    turns = 0
+    while not lone.turn():
+        turns += 1
+        if "v" not in broker.vhosts:
+            continue  # who waited is told
+        for change in (
+            lambda: vhost.declare_queue("late", durable=True),
+            lambda: vhost.declare_exchange("late", "fanout", durable=True),
+            lambda: broker.add_vhost("v"),
+            lambda: broker.delete_vhost("v"),
+        ):
+            with pytest.raises(NotYet):
+                change()
+        broker.access.allow_everything("guest", "v")
+    assert turns > 20
+    assert dict(journal.definitions.values) == before
+    assert broker.past.queues_deleted == 20
+    assert broker.access.permission("guest", "v") is None
+    broker.add_vhost("v").declare_queue("late")
+
+
+def test_a_client_that_declares_in_one_that_is_being_deleted_is_closed_like_the_others() -> None:
+    lone = LoneBroker(units=1)
+    lone.broker.add_vhost("v")
+    lone.broker.access.allow_everything("guest", "v")
+    clients = [lone.client(vhost="v") for _ in range(5)]
+    lone.broker.delete_vhost("v")
+    clients[-1].feed(method_frame(1, QueueDeclare("late", exclusive=True)))
+    lone.complete()
+    for client in clients:
+        [close] = client.methods()
+        assert isinstance(close, ConnectionClose)
+        client.disconnect()
+    lone.complete()
+    assert list(lone.broker.vhosts) == ["/"]
+    assert not lone.broker.connections
+
+
 def test_deleting_a_user_closes_the_users_connections() -> None:
     lone = LoneBroker()
     client = lone.client()
@@ -123,6 +173,19 @@ def test_deleting_a_user_closes_the_users_connections() -> None:
     [close] = client.methods()
     assert isinstance(close, ConnectionClose)
     assert close.reply_text == "CONNECTION_FORCED - user 'guest' is deleted"
+
+
+def test_a_user_with_many_connections_goes_in_portions() -> None:
+    lone = LoneBroker(units=100)
+    clients = [lone.client() for _ in range(20)]
+    lone.broker.budget.refill()
+    lone.broker.delete_user("guest")
+    assert 0 < sum(bool(client.methods()) for client in clients) < 10
+    assert "guest" not in lone.broker.users
+    assert lone.complete() > 2
+    for client in clients:
+        client.disconnect()
+    assert not lone.broker.connections
 
 
 def test_a_virtual_host_goes_with_an_exchange_that_deletes_itself() -> None:

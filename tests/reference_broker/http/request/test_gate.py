@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator
 from typing import Any
 
 import httpx
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from reference_broker.core.broker import Broker
+from reference_broker.core.work.until import NotYet, Until
+from reference_broker.http.request.gate import negotiated
+from reference_broker.http.request.turn_share import Turns, TurnShare
 from reference_broker.http.serving.app import COMPRESSED_FROM
 from reference_broker.runtime.server import Server
 
@@ -73,3 +80,30 @@ async def test_a_large_answer_is_compressed_where_that_is_welcome(
     assert large.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in [*small.headers, *plain.headers]
     assert large.json() == plain.json()
+
+
+async def test_requests_that_waited_for_the_same_have_a_turn_each() -> None:
+    share, until = TurnShare(), Until()
+    handled: list[int] = []
+    turn = 0
+
+    async def handle(request: Request) -> Response:
+        if not turn:
+            raise NotYet(until)
+        handled.append(turn)
+        return Response()
+
+    async def ask() -> None:
+        scope: dict[str, Any] = {"type": "http", "method": "GET", "headers": []}
+        Turns(share, "").put_into(scope)
+        await route.endpoint(Request(scope))
+
+    [route] = negotiated([Route("/wait", handle)])
+    asked = [asyncio.create_task(ask()) for _ in range(5)]
+    await asyncio.sleep(0)
+    assert len(until) == 5
+    until.happened()
+    while not all(task.done() for task in asked):
+        turn += 1
+        await asyncio.sleep(0)
+    assert len(set(handled)) == 5

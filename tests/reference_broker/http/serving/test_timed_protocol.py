@@ -252,6 +252,25 @@ async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse("no", 401)(scope, receive, send)
 
 
+async def test_a_body_that_is_no_http_when_the_answer_has_begun() -> None:
+    share = TurnShare()
+    fed = Fed(share)
+    fed.app = begin_to_answer
+    fed.data_received(CHUNKED)
+    while not fed.on.written:
+        await share.turn("10.0.0.1")
+    fed.data_received(b"no size\r\n")
+    while not fed.on.aborted:
+        await share.turn("10.0.0.1")
+    fed.connection_lost(None)
+
+
+async def begin_to_answer(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"abc", "more_body": True})
+    await Request(scope, receive).body()
+
+
 async def test_an_early_answer_to_a_body_of_known_length() -> None:
     share = TurnShare()
     fed = Fed(share)

@@ -292,6 +292,19 @@ def test_a_process_without_descriptors_is_no_failed_disk(
     assert recovered.clean
 
 
+def test_the_loop_does_not_wait_for_a_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = GatedDisk()
+    log, _ = open_log(disk)
+    loop = Loop(log, disk, takes_syncs=True)
+    monkeypatch.setattr(disk_module, "DESCRIPTOR_RETRY_S", 3_600)
+    loop.publish(1)
+    disk.shortages = [errno.EMFILE]
+    loop.thread.kick()  # the thread tries again, at once
+    loop.settle()
+    assert loop.log.synced == loop.log.tail
+    loop.thread.close()
+
+
 def test_closing_without_descriptors_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_module, "DESCRIPTOR_RETRY_S", 0)
     loop, disk = looped()

@@ -74,6 +74,17 @@ def test_many_publishes_to_a_fanout(played: Played) -> None:
     played(arrange, 40)
 
 
+@pytest.mark.parametrize("keys", ["q", "q{}"])  # a run, and one by one
+def test_many_publishes_with_long_headers(played: Played, keys: str) -> None:
+    def arrange(tenants: TwoTenants) -> Action:
+        tenants.busy.send(1, QueueDeclare("q"), *[QueueDeclare(f"q{n}") for n in range(80)])
+        tables: list[dict[str, Any]] = [{"a": [[]] * 500, "n": number} for number in range(80)]
+        octets = [publishes(1, key=keys.format(n), headers=each) for n, each in enumerate(tables)]
+        return partial(tenants.busy.feed, b"".join(octets))
+
+    played(arrange, 15)
+
+
 def test_one_publish_to_a_fanout_of_many_queues(played: Played) -> None:
     def arrange(tenants: TwoTenants) -> Action:
         fanout(tenants, 2_000)

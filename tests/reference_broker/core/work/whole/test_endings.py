@@ -40,6 +40,10 @@ def methods(*all_methods: Method) -> bytes:
 
 def fill(tenants: TwoTenants, count: int, name: str = "q") -> None:
     tenants.busy.send(1, QueueDeclare(name))
+    publish_many(tenants, count, name)
+
+
+def publish_many(tenants: TwoTenants, count: int, name: str = "q") -> None:
     tenants.busy.send_bytes(
         b"".join(
             content_frames(1, BasicPublish("", name), Properties(), b"%d" % number, FRAME_MAX)
@@ -195,6 +199,24 @@ def test_many_queues_that_expire_at_once(played: Played) -> None:
 
     tenants = played(arrange, 10)
     assert tenants.queues() == {}
+
+
+def test_many_deliveries_that_time_out_together(played: Played) -> None:
+    def arrange(tenants: TwoTenants) -> Action:
+        lone = tenants.lone
+        tenants.busy.send(1, QueueDeclare("q", arguments={"x-consumer-timeout": 10_000}))
+        publish_many(tenants, 5_000)
+        tenants.busy.send(1, BasicConsume("q", "c"))
+        while tenants.busy.output():
+            tenants.busy.resume_writing()
+        lone.pass_time(9.0)
+        lone.now_s += 4.0
+        lone.wall_ms += 4_000
+        return partial(lone.broker.tick, lone.now_s, lone.wall_ms)
+
+    tenants = played(arrange, 30, 200)
+    assert tenants.queues()["q"].bodies == tuple(b"%d" % number for number in range(5_000))
+    assert not tenants.lone.broker.vhosts["/"].queues["q"].consumers
 
 
 def test_many_channels_that_end_together(played: Played) -> None:

@@ -185,7 +185,7 @@ class QueueHost:
         """Let time pass, in one step, and fire the deadlines that are due at its end."""
         self.moment.wall_ms += milliseconds
         self.moment.mono_s += milliseconds / 1000
-        self.deadlines.fire(self.moment.wall_ms)
+        self.deadlines.fire(self.moment.wall_ms, Budget())
         self.settle()
 
     def route(

@@ -2,13 +2,15 @@
 
 A dict of buckets, and a heap of the bucket numbers. A queue holds at most two deadlines (its head's
 expiry, its own ``x-expires``), never one per message, so this stays small with millions of
-messages waiting.
+messages waiting. Those of many queues or connections may be due at once, and run in portions.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Callable
+from typing import Protocol
 
 GRANULARITY_MS = 10
 """Width of a bucket. A deadline runs up to this late, never early: TTLs are given in milliseconds,
@@ -21,6 +23,12 @@ Above this many (and more than half of all) the index is rebuilt without them.""
 
 DEADLINE_BYTES = 280
 """Accounted for each: its callback, and its place in a bucket that few may share."""
+
+
+class Units(Protocol):
+    """The budget of a turn, as far as deadlines take part in it."""
+
+    left: int
 
 
 class Deadline:
@@ -45,15 +53,11 @@ class Deadline:
             if self._index is not None:
                 self._index._note_cancelled()
 
-    def _leave(self) -> bool:
-        """Out of the index, to be run; false when it was cancelled before."""
+    def _leave(self) -> Callable[[], None] | None:
+        """Out of the index: returns what is to be called, if it was not cancelled before."""
         self._index = None
-        return self.pending
-
-    def _run(self) -> None:
         callback, self._callback = self._callback, None
-        if callback is not None:
-            callback()
+        return callback
 
 
 class Deadlines:
@@ -62,6 +66,8 @@ class Deadlines:
     def __init__(self) -> None:
         self._buckets: dict[int, list[Deadline]] = {}
         self._numbers: list[int] = []
+        self._due: deque[Deadline] = deque()
+        """Those whose time has come, and for which no turn had time so far."""
         self._cancelled = 0
         self._size = 0
 
@@ -81,22 +87,34 @@ class Deadlines:
         return deadline
 
     def next_ms(self) -> int | None:
-        """The wall-clock ms at which :meth:`fire` has something to do; ``None`` for never."""
+        """The wall-clock ms at which more is due; ``None`` for never. What :meth:`fire` has left
+        over does not count."""
         return self._numbers[0] * GRANULARITY_MS if self._numbers else None
 
-    def fire(self, wall_ms: int) -> None:
-        """Run what is due, in order of (bucket, insertion).
+    def fire(self, wall_ms: int, budget: Units) -> bool:
+        """Run what is due, in order of (bucket, insertion), until the budget is spent. False when
+        some is left over: call again in a later turn.
 
-        A callback may add and cancel deadlines; one that it adds for a time that has come already
-        runs at the next call, so a callback that re-arms itself cannot hold the broker up.
+        A callback costs a unit, and what it takes itself. It may add and cancel deadlines; one that
+        it adds for a time that has come already runs at the next call, so a callback that re-arms
+        itself cannot hold the broker up. One that raises has run, and the rest is left over.
         """
-        due: list[Deadline] = []
-        while self._numbers and self._numbers[0] * GRANULARITY_MS <= wall_ms:
+        due = self._due
+        while len(due) < budget.left and self._is_due(wall_ms):
             due += self._buckets.pop(heapq.heappop(self._numbers))
-        self._size -= len(due)
-        self._cancelled -= sum(not deadline._leave() for deadline in due)
-        for deadline in due:
-            deadline._run()
+        more = self._is_due(wall_ms)
+        while due and budget.left > 0:
+            budget.left -= 1
+            callback = due.popleft()._leave()
+            self._size -= 1
+            if callback is None:
+                self._cancelled -= 1
+            else:
+                callback()
+        return not (due or more)
+
+    def _is_due(self, wall_ms: int) -> bool:
+        return bool(self._numbers) and self._numbers[0] * GRANULARITY_MS <= wall_ms
 
     def _put(self, deadline: Deadline) -> None:
         number = -(-deadline.when_ms // GRANULARITY_MS)
@@ -113,6 +131,10 @@ class Deadlines:
             pending = [d for bucket in self._buckets.values() for d in bucket if d.pending]
             self._buckets.clear()
             self._numbers.clear()
-            self._size = self._cancelled = 0
+            for _ in range(len(self._due)):  # in its place: it may be running
+                deadline = self._due.popleft()
+                if deadline.pending:
+                    self._due.append(deadline)
+            self._size, self._cancelled = len(self._due), 0
             for deadline in pending:
                 self._put(deadline)

@@ -13,10 +13,14 @@ did. The lease stays in the channel's books, stale, until the client settles it,
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from itertools import takewhile
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.channel.settlement import put_back
 from reference_broker.core.message.content import Content
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.work.task import Steps
+
+_holder: Callable[[Lease], Any] = attrgetter("holder")
 
 LOOK_MS_MAX = 60_000
 """The longest time between two looks: as often as RabbitMQ looks."""
@@ -34,6 +41,12 @@ LOOK_MS_MIN = 200
 
 LOOKS_PER_TIMEOUT = 10
 """Looks within a short timeout: it is late by a fifth at most."""
+
+LOOKED_AT_ONCE = 64
+"""Deliveries that are looked at before the budget is."""
+
+LOOKS_PER_UNIT = 2
+"""Deliveries, or consumers, whose timeout is asked for in the time that one message takes."""
 
 MARKS_MAX = 64
 """Notes that a channel keeps. Of more, every second one goes, and timeouts come a little later."""
@@ -92,33 +105,17 @@ class AckTimeout:
         if not holding and not channel.unacked:
             self._shortest_ms = 0
             return
+        channel.broker.budget.left -= len(holding) // LOOKS_PER_UNIT
         for consumer in holding:  # a policy may have changed
             self.watch(timeout_of(channel, consumer, consumer.queue))
-        overdue = self._overdue()
+        old_enough = bisect_right(self._times_ms, self._now_ms() - self._shortest_ms)
+        overdue = None
+        if old_enough and channel.state is ChannelState.OPEN:  # else at the next look
+            overdue = _Overdue(channel, self._tags[:old_enough], self._times_ms[:old_enough])
         self._mark()
         self._arm()
-        if overdue and channel.state is ChannelState.OPEN:  # else at the next look
-            reclaim(channel, overdue)
-
-    def _overdue(self) -> list[tuple[Lease, int]]:
-        """Leases that have timed out, each with its timeout. Those too young for the shortest one
-        are not even looked at."""
-        channel, tags, times_ms = self._channel, self._tags, self._times_ms
-        now_ms = self._now_ms()
-        old_enough = bisect_right(times_ms, now_ms - self._shortest_ms)
-        if not old_enough:
-            return []
-        overdue = []
-        for tag, lease in channel.unacked.items():
-            if tag >= tags[old_enough - 1]:
-                break
-            if lease.content is _RECLAIMED:
-                continue
-            timeout_ms = timeout_of(channel, lease.holder, lease.queue)
-            age_ms = now_ms - times_ms[bisect_right(tags, tag)]
-            if 0 < timeout_ms <= age_ms:
-                overdue.append((lease, timeout_ms))
-        return overdue
+        if overdue is not None:
+            channel.perform(overdue.take_back(self._now_ms()), overdue.end)
 
     def _mark(self) -> None:
         """Note the next delivery tag and the time, and forget notes that no unacked delivery
@@ -144,32 +141,93 @@ def timeout_of(channel: Channel, holder: object, queue: Queue) -> int:
     return channel.broker.limits.consumer_timeout_ms
 
 
-def reclaim(channel: Channel, overdue: list[tuple[Lease, int]]) -> None:
-    """Cancel the consumers that let ``overdue`` time out, and make the messages ready again. The
-    consumers go first, so that none gets the message that it has just lost; a message that came by
-    basic.get has none, and its channel is closed."""
-    can_be_told = channel.connection.client_can("consumer_cancel_notify")
-    leases = [lease for lease, _ in overdue]
-    for lease in leases:
-        consumer = lease.holder
-        if not isinstance(consumer, Consumer):
-            can_be_told = False
-        elif channel.consumers.get(consumer.tag) is consumer:
-            consumer.queue.remove_consumer(consumer)
-            consumer.cancelled_by_broker()
-    by_queue: dict[Queue, list[Lease]] = {}
-    for lease in leases:
-        by_queue.setdefault(lease.queue, []).append(lease)
-    for queue, its_leases in by_queue.items():
-        queue.requeue(its_leases, failed=False)
-    for lease in leases:
-        lease.content = _RECLAIMED
-    if not can_be_told:
-        channel.fail(
-            ChannelException(
-                ReplyCode.PRECONDITION_FAILED,
-                f"delivery acknowledgement on channel {channel.number} timed out. Timeout value"
-                f" used: {overdue[0][1]} ms. This timeout value can be configured, see consumers"
-                " doc guide to learn more",
+class _Overdue:
+    """The deliveries of a channel that have timed out, on their way back, in portions where they
+    are many. No queue hands one of them out before the channel is closed, if that is its end.
+
+    ``tags`` and ``times_ms`` are the channel's notes, as far as they are old enough.
+    """
+
+    __slots__ = (
+        "_can_be_told",
+        "_channel",
+        "_leases",
+        "_queues",
+        "_tags",
+        "_timeout_ms",
+        "_times_ms",
+    )
+
+    def __init__(self, channel: Channel, tags: list[int], times_ms: list[int]) -> None:
+        self._channel = channel
+        self._tags = tags
+        self._times_ms = times_ms
+        self._timeout_ms = 0
+        self._can_be_told = channel.connection.client_can("consumer_cancel_notify")
+        self._leases: list[Lease] = []
+        self._queues: dict[Queue, list[Lease]] = {}
+
+    def take_back(self, now_ms: int) -> Steps:
+        """Cancel the consumers that let deliveries time out, and make the messages ready again. The
+        consumers go first, so that none gets the message that it has just lost. Call :meth:`end`
+        after it."""
+        yield from self._find(now_ms)
+        yield from self._cancel_consumers()
+        for lease in self._leases:
+            self._queues.setdefault(lease.queue, []).append(lease)
+        for queue in self._queues:
+            queue.begin_return()
+        for its_leases in self._queues.values():
+            yield from put_back(its_leases, failed=False)
+        for lease in self._leases:
+            lease.content = _RECLAIMED
+        self._channel.broker.budget.left -= len(self._leases) // LOOKS_PER_UNIT
+
+    def _find(self, now_ms: int) -> Steps:
+        """The leases that have timed out. Those too young for the shortest timeout are not even
+        looked at."""
+        channel, tags = self._channel, self._tags
+        budget = channel.broker.budget
+        old = list(takewhile(lambda each: each[0] < tags[-1], channel.unacked.items()))
+        for start in range(0, len(old), LOOKED_AT_ONCE):
+            some = old[start : start + LOOKED_AT_ONCE]
+            for tag, lease in some:
+                if lease.content is _RECLAIMED:
+                    continue
+                timeout_ms = timeout_of(channel, lease.holder, lease.queue)
+                age_ms = now_ms - self._times_ms[bisect_right(tags, tag)]
+                if 0 < timeout_ms <= age_ms:
+                    self._timeout_ms = self._timeout_ms or timeout_ms
+                    self._leases.append(lease)
+            budget.left -= len(some) // LOOKS_PER_UNIT
+            if budget.left <= 0:
+                yield None
+
+    def _cancel_consumers(self) -> Steps:
+        channel = self._channel
+        budget = channel.broker.budget
+        for consumer in dict.fromkeys(map(_holder, self._leases)):
+            if not isinstance(consumer, Consumer):
+                self._can_be_told = False
+            elif channel.consumers.get(consumer.tag) is consumer:
+                consumer.queue.remove_consumer(consumer)
+                consumer.cancelled_by_broker()
+                budget.left -= 1
+                if budget.left <= 0:
+                    yield None
+
+    def end(self) -> None:
+        """Close the channel of a client that can't be told of a consumer's end, or that did a
+        basic.get, which has none; then the queues hand out again."""
+        channel = self._channel
+        if self._leases and not self._can_be_told and channel.state is ChannelState.OPEN:
+            channel.fail(
+                ChannelException(
+                    ReplyCode.PRECONDITION_FAILED,
+                    f"delivery acknowledgement on channel {channel.number} timed out. Timeout value"
+                    f" used: {self._timeout_ms} ms. This timeout value can be configured, see"
+                    " consumers doc guide to learn more",
+                )
             )
-        )
+        for queue in self._queues:
+            queue.end_return()

@@ -48,6 +48,7 @@ from reference_broker.core.connection.heartbeat import Heartbeat
 from reference_broker.core.connection.received_input import take_input, take_whole_frames, wait_with
 from reference_broker.core.hot_path.publish import PUBLISH_IDS, publish_assembled
 from reference_broker.core.vhost.method_access import Access
+from reference_broker.core.work.budget import CONNECTION_UNITS
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import (
     AmqpError,
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
 
 CONNECTION_BYTES = 1_900
 """Accounted for each connection beside what it sends and asks for. 1.8 KiB in CPython 3.11."""
+
+LOST_REASON = "client closed the TCP connection"
 
 _CLOSING_OR_CLOSED = (ConnectionState.CLOSING, ConnectionState.CLOSED)
 _NOT_TOLD = (ConnectionState.AWAIT_HEADER, ConnectionState.LEAVING)
@@ -148,12 +151,16 @@ class Connection(ConnectionOutput):
 
     def receive_eof(self, now: float, wall_ms: int) -> None:
         """End the connection, whose socket is gone in whatever way, as soon as the requests that
-        have come are handled. Idempotent."""
+        have come are handled, and the turn has time for it. Idempotent."""
         self.broker.begin(now, wall_ms)
         self._lost = True
         self.delivery_limit = 0
+        self.end_reason = self.end_reason or LOST_REASON
         if not self._is_busy:
-            self._end_lost()
+            if self.broker.budget.left > 0 or self.closed:
+                self._end_lost()
+            else:
+                self._end_later()
         self.broker.finish()
 
     # Work that takes more than a turn (a Job)
@@ -217,8 +224,17 @@ class Connection(ConnectionOutput):
         if self._lost and not self._is_busy and self.state is not ConnectionState.CLOSED:
             self._end_lost()
 
+    def _end_later(self) -> None:
+        """Thousands of sockets may end in one turn. This one is ended in a later one: it takes and
+        gets nothing any more, and whoever names its exclusive queues waits until they are gone."""
+        self.rest = b""
+        if self.vhost is not None:
+            self.vhost.release_exclusive(self)
+        self.list_for_a_turn()
+
     def _end_lost(self) -> None:
-        self._end(ConnectionEvent.LOST, "client closed the TCP connection")
+        self.broker.budget.left -= CONNECTION_UNITS
+        self._end(ConnectionEvent.LOST, LOST_REASON)
         self.output.clear()
         self.output_size = 0
 

@@ -207,6 +207,11 @@ class UnusedExpiry:
         """Used now. The deadline stays where it is, and is set again when it comes."""
         self._used_ms = self._queue.env.moment.wall_ms
 
+    def is_over(self) -> bool:
+        """True from that time on, even where the deadline has to wait for its turn."""
+        now_ms = self._queue.env.moment.wall_ms
+        return self._used_ms + self._expires_ms <= now_ms and not self._queue.consumers
+
     def cancel(self) -> None:
         """The queue is deleted."""
         self._deadline.cancel()
@@ -216,10 +221,9 @@ class UnusedExpiry:
 
     def _fire(self) -> None:
         queue = self._queue
-        now_ms = queue.env.moment.wall_ms
         if queue.consumers:
-            self._used_ms = now_ms
-        if self._used_ms + self._expires_ms > now_ms:
-            self._deadline = self._arm()
-        else:
+            self._used_ms = queue.env.moment.wall_ms
+        if self.is_over():
             queue.env.queue_expired(queue)
+        else:
+            self._deadline = self._arm()

@@ -48,12 +48,9 @@ class ExclusiveQueues:
 
     def release(self, owner: object, delete: Callable[[Queue], Steps]) -> Steps:
         """``owner`` has ended: its queues are nobody's from now on. Returns the steps of deleting
-        them, for each of which ``delete`` has more. Who ends twice (fails, and says close-ok) waits
-        the second time for the first."""
-        if owner in self._ended:
-            return _wait(self._ended[owner])
+        them, for each of which ``delete`` has more: take those of the last call."""
         if owner in self._owned:
-            self._ended[owner] = Until()
+            self._ended.setdefault(owner, Until())
         return self._delete_all(owner, delete)
 
     def _delete_all(self, owner: object, delete: Callable[[Queue], Steps]) -> Steps:
@@ -76,7 +73,3 @@ class ExclusiveQueues:
         until = self._ended.get(queue.owner)
         if until is not None:
             raise NotYet(until)
-
-
-def _wait(until: Until) -> Steps:
-    yield until

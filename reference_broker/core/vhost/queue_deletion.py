@@ -94,10 +94,15 @@ class UnusedQueues:
         if len(self._left) == 1:
             self._work.start(self._delete_those_left(), self._vhost_name)
 
-    def require_gone(self, queue: Queue) -> None:
-        """Raises :exc:`NotYet` for a queue that is still to be deleted."""
+    def named(self, queue: Queue) -> Queue | None:
+        """``queue``, which somebody names; ``None`` for one whose ``x-expires`` is over, and whose
+        deadline had no turn so far: it goes now. Raises :exc:`NotYet` for a queue that is still to
+        be deleted."""
+        if queue.unused_expiry is not None and queue.unused_expiry.is_over():
+            self.add(queue)
         if queue in self._left:
             raise NotYet(self._gone)
+        return self._queues.get(queue.name)
 
     def _delete_those_left(self) -> Steps:
         while self._left:

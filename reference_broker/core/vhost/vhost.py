@@ -372,7 +372,7 @@ class VHost:
         queue = self.queues.get(name)
         if queue is not None:
             self._exclusive.require_unended(queue)
-            self._unused.require_gone(queue)
+            queue = self._unused.named(queue)
         return queue
 
     def release_exclusive(self, owner: object) -> Steps:

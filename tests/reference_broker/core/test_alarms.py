@@ -19,6 +19,7 @@ from mqkit.wire.methods import (
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.memory_watermark import held_bytes
+from reference_broker.core.work.budget import Budget
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.recording_journal import RecordingJournal
 
@@ -44,7 +45,7 @@ def test_what_is_held_counts_messages_with_their_overhead_and_both_buffers() -> 
     client.output()
     assert 1500 <= held_bytes(lone.broker) - before <= 1900, "there is a lease, too, and its time"
     client.send(1, BasicAck(2, False))
-    lone.broker.timers.fire(1 << 60)
+    lone.broker.timers.fire(1 << 60, Budget())
     assert held_bytes(lone.broker) <= before
 
 

@@ -6,17 +6,19 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from mqkit.wire import Properties, decode_header
+from mqkit.wire import Properties, decode_header, method_frame
 from mqkit.wire.methods import (
     BasicConsume,
     ConnectionCloseOk,
     ExchangeDeclare,
     QueueBind,
     QueueDeclare,
+    QueueDeclareOk,
     QueueDelete,
 )
 from reference_broker.core.base.limits import HANDSHAKE_S, Limits
@@ -61,6 +63,72 @@ def test_a_tick_expires_a_queue() -> None:
     assert "q" in lone.broker.vhosts["/"].queues
     lone.pass_time(0.2)
     assert "q" not in lone.broker.vhosts["/"].queues
+
+
+def test_many_deadlines_that_are_due_at_once_have_as_many_turns_as_they_take() -> None:
+    lone, ran = LoneBroker(units=100), list[int]()
+    broker = lone.broker
+    broker.begin(lone.now_s, lone.wall_ms)
+    for number in range(1_000):
+        broker.after(1.0, partial(ran.append, number))
+        broker.deadlines.at(lone.wall_ms + 1_000, partial(ran.append, 1_000 + number))
+    broker.after(5.0, partial(ran.append, -1))
+    lone.now_s += 2
+    lone.wall_ms += 2_000
+    broker.tick(lone.now_s, lone.wall_ms)
+    assert (len(ran), broker.has_work, broker.next_deadline()) == (100, True, None)
+    broker.tick(lone.now_s, lone.wall_ms)
+    assert len(ran) == 100, "they have had their turn"
+    turns = 0
+    while broker.has_work:
+        before = len(ran)
+        lone.turn()
+        turns += 1
+        assert len(ran) - before <= 100
+    assert 19 <= turns <= 20, "a look at a job costs a unit"
+    assert ran == list(range(2_000))
+    assert broker.next_deadline() == pytest.approx(lone.now_s + 3, abs=0.02)
+
+
+def test_a_client_is_served_between_deadlines_that_are_due_at_once() -> None:
+    lone, ran = LoneBroker(units=100), list[int]()
+    client = lone.client()
+    for number in range(2_000):
+        lone.broker.after(1.0, partial(ran.append, number))
+    lone.now_s += 2
+    lone.broker.tick(lone.now_s, lone.wall_ms)
+    lone.broker.budget.refill()
+    client.feed(method_frame(1, QueueDeclare("q")))
+    assert client.methods() == [QueueDeclareOk("q", 0, 0)]
+    assert len(ran) == 100
+    assert lone.overdrawn == 0
+
+
+def test_a_deadline_that_fails_does_not_hold_up_the_others() -> None:
+    lone, ran = LoneBroker(units=2), list[int]()
+    lone.broker.begin(lone.now_s, lone.wall_ms)
+    for number in range(10):
+        lone.broker.after(1.0, partial(ran.append, number))
+    lone.broker.after(1.0, partial(divmod, 1, 0))
+    lone.broker.after(1.0, partial(ran.append, 10))
+    lone.now_s += 2
+    lone.broker.tick(lone.now_s, lone.wall_ms)
+    with pytest.raises(ZeroDivisionError):
+        lone.complete()
+    lone.complete()
+    assert ran == list(range(11))
+
+
+def test_a_tick_that_fails_leaves_the_rest_to_later_turns() -> None:
+    lone, ran = LoneBroker(), list[int]()
+    lone.broker.begin(lone.now_s, lone.wall_ms)
+    lone.broker.after(1.0, partial(divmod, 1, 0))
+    lone.broker.after(1.0, partial(ran.append, 1))
+    with pytest.raises(ZeroDivisionError):
+        lone.pass_time(2)
+    assert lone.broker.has_work
+    lone.complete()
+    assert ran == [1]
 
 
 def test_a_tick_that_is_early_does_nothing() -> None:

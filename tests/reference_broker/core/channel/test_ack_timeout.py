@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mqkit.wire import method_frame
 from mqkit.wire.methods import (
     BasicAck,
     BasicCancel,
@@ -273,3 +274,76 @@ def test_what_was_taken_back_is_not_held_nor_looked_at_again(lone: LoneBroker) -
     (lease,) = client.connection.channels[1].unacked.values()
     assert lease.content.body == b""
     assert queue_of(lone).stale_settlements == 0
+
+
+def bounded(
+    capabilities: dict[str, Any] | None = None,
+) -> tuple[LoneBroker, LoneClient, LoneClient]:
+    """A client that holds 300 messages of a queue for too long, and another one, in a broker with
+    short turns: it has just begun to look at them."""
+    lone = LoneBroker()
+    filling = with_messages(lone, 300, **{"x-consumer-timeout": 10_000})
+    filling.disconnect()
+    other = lone.client()
+    client = lone.client(capabilities=capabilities)
+    client.send(1, BasicConsume("q", "c"), BasicConsume("q", "idle"))
+    client.received()
+    lone.pass_time(9.5)
+    lone.broker.budget.units = 20
+    lone.broker.budget.refill()
+    lone.now_s += 2
+    lone.broker.tick(lone.now_s, lone.wall_ms)
+    assert client.connection.is_busy
+    return lone, client, other
+
+
+def turns_until_ready(lone: LoneBroker) -> int:
+    turns = 0
+    while not lone.turn():
+        turns += 1
+        assert lone.overdrawn <= 40
+    return turns
+
+
+def test_many_come_back_in_portions_and_nobody_has_one_before_the_last() -> None:
+    lone, client, other = bounded()
+    other.feed(method_frame(1, BasicConsume("q")))
+    (queue, seen) = (queue_of(lone), 0)
+    turns = 0
+    while queue.returning or not queue.requeued:
+        lone.turn()
+        turns += 1
+        assert lone.overdrawn <= 40
+        seen += kinds(other).count(BasicDeliver) if queue.returning else 0
+    assert seen == 0
+    assert turns > 10
+    lone.complete()
+    bodies = [received.body for received in other.received() if received.body]
+    assert bodies == [b"%d" % number for number in range(300)]
+    assert sorted(kinds(client), key=str) == [BasicCancel, BasicCancel]
+
+
+def test_a_channel_that_is_closed_for_it_gets_none_again() -> None:
+    lone, client, _ = bounded(capabilities={})
+    assert turns_until_ready(lone) > 10
+    assert kinds(client) == [ChannelClose]
+    queue = queue_of(lone)
+    assert (queue.ready, queue.unacked, queue.requeued) == (300, 0, 300)
+    assert (queue.returning, len(queue.consumers)) == (0, 0)
+
+
+def test_an_ack_meanwhile_waits_and_does_nothing() -> None:
+    lone, client, _ = bounded()
+    client.feed(method_frame(1, BasicAck(0, True)))
+    assert turns_until_ready(lone) > 10
+    assert kinds(client).count(BasicCancel) == 2
+    assert (queue_of(lone).ready, queue_of(lone).stale_settlements) == (300, 300)
+
+
+def test_a_connection_that_ends_meanwhile_gives_each_back_once() -> None:
+    lone, client, _ = bounded()
+    client.connection.drop("for the test")
+    assert turns_until_ready(lone) > 10
+    queue = queue_of(lone)
+    assert (queue.ready, queue.unacked, queue.returning) == (300, 0, 0)
+    assert queue.requeued == 300

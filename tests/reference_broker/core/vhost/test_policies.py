@@ -18,6 +18,7 @@ from reference_broker.core.vhost import policies
 from reference_broker.core.vhost.policies import MAX_INSTRUCTIONS, MAX_POLICIES
 from reference_broker.core.vhost.policy_sweep import SLICE_UNITS
 from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.work.budget import Budget
 from reference_broker.errors import Corrupt
 
 USER, OPERATOR = PolicyKind.USER, PolicyKind.OPERATOR
@@ -67,7 +68,7 @@ class Host:
         """Let ticks follow until nothing is under way."""
         while self.vhost.policies.under_way:
             self.moment.wall_ms += 10
-            self.deadlines.fire(self.moment.wall_ms)
+            self.deadlines.fire(self.moment.wall_ms, Budget())
 
     def applied(self, queue: str) -> tuple[str | None, str | None]:
         user, operator = self.vhost.queues[queue].policies

@@ -14,6 +14,7 @@ from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.work.budget import Budget
 from reference_broker.errors import ChannelException
 
 ME = object()
@@ -108,7 +109,7 @@ def test_arguments_that_can_not_be_stored_are_refused_before_anything_is_changed
         vhost.declare_queue("new", durable=True, arguments={"x-expires": 1, "a": 2**70})
     assert "new" not in vhost.queues
     assert (vhost.topology_version, vhost.journal.tail) == before
-    vhost.deadlines.fire(10**12)  # the refused queue's own x-expires does no harm
+    vhost.deadlines.fire(10**12, Budget())  # the refused queue's own x-expires does no harm
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.work.budget import Budget
 from reference_broker.errors import ChannelException
 
 HEADER = b"\x00\x3c" + bytes(12)
@@ -69,7 +70,7 @@ def publish(vhost: VHost, exchange: str, key: str, body: bytes = b"body") -> Non
 
 def advance(vhost: VHost, wall_ms: int) -> None:
     vhost.moment.wall_ms = wall_ms
-    vhost.deadlines.fire(wall_ms)
+    vhost.deadlines.fire(wall_ms, Budget())
     vhost._dirty.advance()
 
 

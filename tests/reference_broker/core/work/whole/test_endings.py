@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import TypeAlias
 
 from mqkit.wire import Properties, content_frames, method_frame
@@ -20,12 +21,13 @@ from mqkit.wire.methods import (
     Method,
     QueueBind,
     QueueDeclare,
+    QueueDeclareOk,
     QueueDelete,
     QueueDeleteOk,
     QueuePurge,
     QueuePurgeOk,
 )
-from reference_broker.testing.lone_broker import FRAME_MAX
+from reference_broker.testing.lone_broker import FRAME_MAX, LoneBroker, LoneClient
 from reference_broker.testing.two_tenants import TwoTenants
 
 Action: TypeAlias = Callable[[], object]
@@ -41,6 +43,10 @@ def methods(*all_methods: Method) -> bytes:
 
 def fill(tenants: TwoTenants, count: int, name: str = "q") -> None:
     tenants.busy.send(1, QueueDeclare(name))
+    publish_many(tenants, count, name)
+
+
+def publish_many(tenants: TwoTenants, count: int, name: str = "q") -> None:
     tenants.busy.send_bytes(
         b"".join(
             content_frames(1, BasicPublish("", name), Properties(), b"%d" % number, FRAME_MAX)
@@ -198,6 +204,24 @@ def test_many_queues_that_expire_at_once(played: Played) -> None:
     assert tenants.queues() == {}
 
 
+def test_many_deliveries_that_time_out_together(played: Played) -> None:
+    def arrange(tenants: TwoTenants) -> Action:
+        lone = tenants.lone
+        tenants.busy.send(1, QueueDeclare("q", arguments={"x-consumer-timeout": 10_000}))
+        publish_many(tenants, 5_000)
+        tenants.busy.send(1, BasicConsume("q", "c"))
+        while tenants.busy.output():
+            tenants.busy.resume_writing()
+        lone.pass_time(9.0)
+        lone.now_s += 4.0
+        lone.wall_ms += 4_000
+        return partial(lone.broker.tick, lone.now_s, lone.wall_ms)
+
+    tenants = played(arrange, 30, 200)
+    assert tenants.queues()["q"].bodies == tuple(b"%d" % number for number in range(5_000))
+    assert not tenants.lone.broker.vhosts["/"].queues["q"].consumers
+
+
 def test_many_channels_that_end_together(played: Played) -> None:
     def arrange(tenants: TwoTenants) -> Action:
         busy = tenants.lone.client(channels=range(1, 501))
@@ -280,3 +304,49 @@ def test_delete_ok_comes_when_all_is_done() -> None:
     assert turns > 10
     assert [received.method for received in told] == [QueueDeleteOk(5_000)]
     assert (queue.ready, vhost.bindings(), vhost.queues) == (0, [], {})
+
+
+def ending_together(count: int) -> tuple[LoneBroker, list[LoneClient], LoneClient]:
+    """As many clients, each with an exclusive queue and a share in another one, and one that stays;
+    all of them are lost within one turn of 100 units."""
+    lone = LoneBroker()
+    staying = lone.client()
+    staying.send(1, QueueDeclare("shared"))
+    clients = [lone.client() for _ in range(count)]
+    for number, client in enumerate(clients):
+        client.send(1, QueueDeclare(f"own{number}", exclusive=True), BasicConsume("shared"))
+        client.received()
+    staying.received()
+    lone.broker.budget.units = 100
+    lone.turn()
+    for client in clients:
+        client.connection.receive_eof(lone.now_s, lone.wall_ms)
+    lone.note_units()
+    return lone, clients, staying
+
+
+def test_many_connections_that_end_in_one_turn_end_some_in_each() -> None:
+    lone, _, _ = ending_together(100)
+    left = [len(lone.broker.connections)]
+    while not lone.turn():
+        left.append(len(lone.broker.connections))
+    assert left[0] > 90
+    assert all(before - after < 10 for before, after in pairwise(left))
+    assert lone.overdrawn <= 100
+    assert len(lone.broker.connections) == 1
+    assert list(lone.broker.vhosts["/"].queues) == ["shared"]
+
+
+def test_a_connection_that_waits_for_its_end_has_no_exclusive_queue_and_gets_nothing() -> None:
+    lone, clients, staying = ending_together(20)
+    assert clients[-1].connection.end_reason == "client closed the TCP connection"
+    staying.feed(content_frames(1, BasicPublish("", "shared"), Properties(), b"", FRAME_MAX))
+    staying.feed(methods(QueueDeclare("own19")))
+    told: list[Method] = []
+    while not lone.turn():
+        assert lone.broker.vhosts["/"].queues["shared"].unacked == 0
+        told += staying.methods()
+    told += staying.methods()
+    assert told == [QueueDeclareOk("own19", 0, 0)]
+    assert lone.broker.vhosts["/"].queues["own19"].owner is None
+    assert lone.broker.vhosts["/"].queues["shared"].ready == 1

@@ -48,9 +48,10 @@ class ExclusiveQueues:
 
     def release(self, owner: object, delete: Callable[[Queue], Steps]) -> Steps:
         """``owner`` has ended: its queues are nobody's from now on. Returns the steps of deleting
-        them, for each of which ``delete`` has more."""
+        them, for each of which ``delete`` has more. A connection may end twice: it is closed by the
+        broker, and then its socket is gone. Who waits since the first time is told as well."""
         if owner in self._owned:
-            self._ended[owner] = Until()
+            self._ended.setdefault(owner, Until())
         return self._delete_all(owner, delete)
 
     def _delete_all(self, owner: object, delete: Callable[[Queue], Steps]) -> Steps:

@@ -64,6 +64,22 @@ def test_who_names_one_of_them_waits_until_all_are_gone() -> None:
     rig.exclusive.require_unended(rig.declare("q4", "ann"))
 
 
+def test_who_waits_is_told_where_an_owner_ends_twice() -> None:
+    rig = Rig()
+    first = rig.exclusive.release("ann", rig.delete)
+    next(first)
+    with pytest.raises(NotYet) as wait:
+        rig.exclusive.require_unended(rig.queues[4])
+    told: list[int] = []
+    wait.value.until.then(lambda: told.append(len(rig.deleted)))
+    for steps in (rig.exclusive.release("ann", rig.delete), first):
+        rig.host.budget.refill()
+        for _ in steps:
+            rig.host.budget.refill()
+
+    assert told == [5]
+
+
 def test_an_owner_without_queues_ends_at_once() -> None:
     rig = Rig()
     assert list(rig.exclusive.release("carl", rig.delete)) == []

@@ -237,6 +237,8 @@ def put_back(leases: list[Lease], *, failed: bool = True) -> Steps:
         return
     queue = leases[0].queue
     budget = queue.env.budget
+    while queue.purging is not None:  # they were not ready when it was asked
+        yield queue.purging
     if len(leases) <= budget.left:
         budget.left -= len(leases)
         queue.requeue(leases, failed=failed)

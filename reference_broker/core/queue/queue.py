@@ -253,7 +253,10 @@ class Queue:
         return True
 
     def is_overtaken(self) -> bool:
-        """True when the budget is spent, or something urgent goes before the queue loses more."""
+        """True when the budget is spent, or something urgent goes before the queue loses more to
+        its dead-letter exchange. What goes for good has not to wait for anybody's letters."""
+        if self.limits.dead_letter_exchange is None:
+            return self.env.budget.left <= 0
         return self.env.budget.left <= 0 or self.env.is_overtaken(self)
 
     def get(self, holder: object, *, no_ack: bool = False) -> Lease | None:

@@ -48,6 +48,7 @@ from reference_broker.core.connection.heartbeat import Heartbeat
 from reference_broker.core.connection.received_input import take_input, take_whole_frames, wait_with
 from reference_broker.core.hot_path.publish import PUBLISH_IDS, publish_assembled
 from reference_broker.core.vhost.method_access import Access
+from reference_broker.core.work.task import raise_error
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import (
     AmqpError,
@@ -57,6 +58,8 @@ from reference_broker.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reference_broker.core.access.users import User
     from reference_broker.core.base.deadlines import Deadline
     from reference_broker.core.base.peer import Peer
@@ -427,9 +430,8 @@ class Connection(ConnectionOutput):
                 self.broker.after(0.0, self._go_on)
 
     def _go_on(self) -> None:
-        """Take the frames from the publish on that an alarm, which is over, had stopped. New input
-        may have done so already, or the alarm be back."""
-        if self.blocked or self.is_deaf or self.state is not ConnectionState.OPEN:
+        """Take the frames that an alarm had stopped, unless new input has, or the alarm is back."""
+        if self.blocked or self.is_deaf or self.is_listed or self.state is not ConnectionState.OPEN:
             return
         self.has_published = False
         rest, self.rest = self.rest, b""
@@ -464,7 +466,8 @@ class Connection(ConnectionOutput):
 
     def close(self) -> None:
         """Close the connection for the client, or when both close at once; after the requests that
-        it has made before, where they take more than a turn.
+        it has made before, where they take more than a turn. Close-ok says that all is given back,
+        and the exclusive queues are gone (RabbitMQ).
 
         The socket is left to the client, for :data:`LEAVING_S` or one heartbeat at most: were it
         closed here while more of the client's octets come in, they would be answered with a reset,
@@ -473,7 +476,12 @@ class Connection(ConnectionOutput):
         if self.is_busy and self.state is ConnectionState.OPEN:
             self._close_asked = True
             return
-        self._end(ConnectionEvent.CLOSE, "closed by the client")
+        self._end(ConnectionEvent.CLOSE, "closed by the client", self._given_back)
+
+    def _given_back(self, error: Exception | None) -> None:
+        raise_error(error)
+        if self.state is not ConnectionState.LEAVING:  # the socket is gone
+            return
         self.send(ConnectionCloseOk())
         delay_s = min(self.heartbeat_s or LEAVING_S, LEAVING_S)
         self._limit_time(
@@ -489,8 +497,14 @@ class Connection(ConnectionOutput):
         if self.state is not ConnectionState.CLOSED:
             self._end(ConnectionEvent.DROP, reason)
 
-    def _end(self, event: ConnectionEvent, reason: str) -> None:
-        """End the connection: every channel gives back its messages, exclusive queues go."""
+    def _end(
+        self,
+        event: ConnectionEvent,
+        reason: str,
+        done: Callable[[Exception | None], None] = raise_error,
+    ) -> None:
+        """End the connection: every channel gives back its messages, exclusive queues go. ``done``
+        is called then, which may be now."""
         self.move(event)
         self.end_reason = self.end_reason or reason
         self._limit_time(None)
@@ -504,7 +518,9 @@ class Connection(ConnectionOutput):
             # Whoever names one of the exclusive queues waits for all that from now on.
             exclusive = self.vhost.release_exclusive(self)
             steps = _one_after_the_other(release(channels), exclusive)
-            self.broker.work.start(steps, self.vhost.name, self.id)
+            self.broker.work.start(steps, self.vhost.name, self.id, done)
+        else:
+            done(None)
         self.blocked = False
         if self.heartbeat is not None and self.state is not ConnectionState.CLOSING:
             self.heartbeat.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mqkit.wire import Properties, encode_header
@@ -193,7 +195,7 @@ def test_the_head_that_a_limit_leaves_expires_in_its_time(host: QueueHost) -> No
     ],
 )
 def test_a_publisher_waits_where_dead_letters_are_slower_than_it_is(
-    limit: dict[str, int], body: bytes, most: int
+    limit: dict[str, Any], body: bytes, most: int
 ) -> None:
     host = QueueHost(units=1)
     queue = host.declare("q", dead_letter_exchange="", dead_letter_routing_key="q2", **limit)

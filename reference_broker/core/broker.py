@@ -214,18 +214,24 @@ class Broker:
             done()
 
     def delete_user(self, name: str) -> None:
-        """Close every connection of the user (320), and forget user and permissions. The user must
-        be there."""
+        """Forget user and permissions, and close every connection of the user (320), now or in
+        later turns. The user must be there."""
         self.delete_users((name,))
 
     def delete_users(self, names: Iterable[str]) -> None:
         """Delete several users, as :meth:`delete_user` does; a name may come twice."""
         gone = dict.fromkeys(names)
-        for connection in list(self.connections.values()):
-            if connection.user_name in gone:
-                connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
+        connected = [each for each in self.connections.values() if each.user_name in gone]
         for name in gone:
             self.access.delete_user(name)
+        self.work.start(self._end_of_users(connected), "")
+
+    def _end_of_users(self, connected: list[Connection]) -> Steps:
+        for connection in connected:
+            connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
+            self.budget.left -= CONNECTION_UNITS
+            if self.budget.left <= 0:
+                yield None
 
     # Inputs
 

@@ -16,6 +16,7 @@ from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.work.budget import CONNECTION_UNITS
 from reference_broker.store.liveness.definitions import Definitions
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
@@ -123,6 +124,20 @@ def test_deleting_a_user_closes_the_users_connections() -> None:
     [close] = client.methods()
     assert isinstance(close, ConnectionClose)
     assert close.reply_text == "CONNECTION_FORCED - user 'guest' is deleted"
+
+
+def test_a_user_with_many_connections_goes_at_once_and_they_go_in_portions() -> None:
+    lone = LoneBroker(units=4 * CONNECTION_UNITS)
+    clients = [lone.client() for _ in range(20)]
+    lone.turn()
+    lone.broker.begin(lone.now_s, lone.wall_ms)
+    lone.broker.delete_user("guest")
+    lone.broker.finish()
+    assert lone.broker.access.permission("guest", "/") is None
+    closing = [client for client in clients if client.connection.output]
+    assert len(closing) <= 4
+    assert lone.complete() >= 4
+    assert all(isinstance(client.methods()[-1], ConnectionClose) for client in clients)
 
 
 def test_a_virtual_host_goes_with_an_exchange_that_deletes_itself() -> None:

@@ -128,7 +128,7 @@ class VHost:
         self.inner_queues = InnerQueues(self, ids)
         self._ids = ids
         self._router = Router(self.exchanges, self.queues, self.budget)
-        self._exclusive = ExclusiveQueues()
+        self._exclusive = ExclusiveQueues(self.budget)
         self._unused = UnusedQueues(self._deletion, self.queues, self.work, self.budget, name)
         self._dirty = DirtyQueues(self.budget, touched, name)
         # Not methods of this class: marking is on the path of every message.

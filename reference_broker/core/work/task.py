@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TypeAlias
 
+from reference_broker.core.work.budget import METHOD_UNITS, Budget
 from reference_broker.core.work.until import Until
 
 Steps: TypeAlias = Generator[Until | None, None, None]
@@ -65,6 +66,16 @@ def raise_error(error: Exception | None) -> None:
     """The end of steps that nobody waits for: an error is ours."""
     if error is not None:
         raise error
+
+
+def tell_each(until: Until, budget: Budget) -> Steps:
+    """The steps of telling those who wait for what has happened, and does not happen again: each
+    has a request to be handled anew, and they may be ten thousand."""
+    while until:
+        if budget.left <= 0:
+            yield None
+        budget.left -= METHOD_UNITS
+        until.happened_for_one()
 
 
 def begun_with(until: Until | None, steps: Steps) -> Steps:

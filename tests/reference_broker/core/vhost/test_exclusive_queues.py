@@ -17,7 +17,7 @@ class Rig:
 
     def __init__(self) -> None:
         self.host = QueueHost(units=2 * DECLARATION_UNITS)
-        self.exclusive = ExclusiveQueues()
+        self.exclusive = ExclusiveQueues(self.host.budget)
         self.deleted: list[str] = []
         self.queues = [self.declare(f"q{number}", "ann") for number in range(5)]
         self.other = self.declare("other", "bob")

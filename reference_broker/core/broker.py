@@ -221,21 +221,20 @@ class Broker:
             done()
 
     def delete_user(self, name: str) -> None:
-        """Close every connection of the user (320), many of them in later turns, and forget user
-        and permissions. The user must be there."""
+        """Forget user and permissions, and close every connection of the user (320), now or in
+        later turns. The user must be there."""
         self.delete_users((name,))
 
     def delete_users(self, names: Iterable[str]) -> None:
         """Delete several users, as :meth:`delete_user` does; a name may come twice."""
         gone = dict.fromkeys(names)
-        held = [each for each in self.connections.values() if each.user_name in gone]
-        self.work.start(self._closing(held), "")
+        connected = [each for each in self.connections.values() if each.user_name in gone]
         for name in gone:
             self.access.delete_user(name)
+        self.work.start(self._end_of_users(connected), "")
 
-    def _closing(self, held: list[Connection]) -> Steps:
-        """Close the connections of users who are deleted."""
-        for connection in held:
+    def _end_of_users(self, connected: list[Connection]) -> Steps:
+        for connection in connected:
             connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
             self.budget.left -= CONNECTION_UNITS
             if self.budget.left <= 0:

@@ -166,6 +166,7 @@ class Server:
                 self._passwords.close()
                 self._driver.close()
             raise
+        self.turns.begin_anew()
         self.input_handled()
 
     async def stop(self) -> None:

@@ -13,6 +13,7 @@ from itertools import groupby, islice
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from reference_broker.core.queue.dirty_queues import LettersEnd
 from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.queue.runs import ack_leases
 from reference_broker.core.work.until import NotYet
@@ -192,15 +193,19 @@ def ack_all(channel: Channel, leases: list[Lease]) -> Steps:
 
 def reject_all(channel: Channel, leases: list[Lease]) -> Steps:
     """Send the messages of these leases to the dead-letter exchange, or drop them; each is followed
-    to the end of its way before the next one."""
+    to the end of its way before the next one. Letters that were on their way before are not waited
+    for: a fork of dead-letter exchanges may have millions."""
     vhost, budget = channel.vhost, channel.broker.budget
+    end = LettersEnd()
     for lease in leases:
-        while not vhost.follow_letters():
+        while not vhost.follow_letters(end):
             yield None
         _holder(lease).settled()
+        if lease.queue.limits.dead_letter_exchange is not None:
+            vhost.mark_urgent(end)
         lease.queue.reject(lease)
         budget.left -= 1
-    vhost.follow_letters()
+    vhost.follow_letters(end)
 
 
 def requeue_all(channel: Channel, leases: list[Lease]) -> Steps:
@@ -237,6 +242,8 @@ def put_back(leases: list[Lease], *, failed: bool = True) -> Steps:
         return
     queue = leases[0].queue
     budget = queue.env.budget
+    while queue.purging is not None:  # they were not ready when it was asked
+        yield queue.purging
     if len(leases) <= budget.left:
         budget.left -= len(leases)
         queue.requeue(leases, failed=failed)

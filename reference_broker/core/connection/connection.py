@@ -32,7 +32,6 @@ from reference_broker.core.base.limits import (
 )
 from reference_broker.core.base.object_size import object_bytes
 from reference_broker.core.channel.channel import Channel
-from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.release import release
 from reference_broker.core.channel.traffic import traffic_of_all
 from reference_broker.core.connection import connection_methods, control_frames
@@ -45,10 +44,16 @@ from reference_broker.core.connection.connection_state import (
 )
 from reference_broker.core.connection.handshake import capabilities
 from reference_broker.core.connection.heartbeat import Heartbeat
-from reference_broker.core.connection.received_input import take_input, take_whole_frames, wait_with
+from reference_broker.core.connection.received_input import (
+    take_input,
+    take_parked,
+    take_whole_frames,
+    wait_with,
+)
 from reference_broker.core.hot_path.publish import PUBLISH_IDS, publish_assembled
 from reference_broker.core.vhost.method_access import Access
 from reference_broker.core.work.budget import CONNECTION_UNITS
+from reference_broker.core.work.task import in_order, raise_error
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import (
     AmqpError,
@@ -58,8 +63,6 @@ from reference_broker.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from reference_broker.core.access.users import User
     from reference_broker.core.base.deadlines import Deadline
     from reference_broker.core.base.peer import Peer
@@ -67,7 +70,6 @@ if TYPE_CHECKING:
     from reference_broker.core.connection.handshake import Tuned
     from reference_broker.core.connection.ports import ConnectionBroker
     from reference_broker.core.vhost.vhost import VHost
-    from reference_broker.core.work.task import Steps
 
 CONNECTION_BYTES = 1_900
 """Accounted for each connection beside what it sends and asks for. 1.8 KiB in CPython 3.11."""
@@ -322,20 +324,8 @@ class Connection(ConnectionOutput):
 
     def take_parked(self, channel: Channel, frames: deque[tuple[int, bytes]]) -> None:
         """Handle the parked frames of ``channel``, oldest first, until one of them suspends it
-        again; what is left stays in ``frames``. A publish among them stops the connection in an
-        alarm, as one in a read does."""
-        published_before, self.has_published = self.has_published, False
-        budget = self.broker.budget
-        while frames and channel.state is not ChannelState.SUSPENDED:
-            if budget.left <= 0 and channel.state is ChannelState.OPEN:
-                break
-            budget.left -= 1
-            kind, payload = frames.popleft()
-            self.parked_bytes -= len(payload) + PARKED_FRAME_OVERHEAD_BYTES
-            self.take_frame(kind, channel.number, payload)
-        self.mark_dirty()
-        self.broker.alarms.check(self)
-        self.has_published |= published_before
+        again; what is left stays in ``frames``."""
+        take_parked(self, channel, frames)
 
     def publish_assembled(self, channel: Channel, assembly: PublishAssembly) -> None:
         """Publish the complete message that ``channel`` had to wait with, or refuse it."""
@@ -445,9 +435,8 @@ class Connection(ConnectionOutput):
                 self.broker.after(0.0, self._go_on)
 
     def _go_on(self) -> None:
-        """Take the frames from the publish on that an alarm, which is over, had stopped. New input
-        may have done so already, or the alarm be back."""
-        if self.blocked or self.is_deaf or self.state is not ConnectionState.OPEN:
+        """Take the frames that an alarm had stopped, unless new input has, or the alarm is back."""
+        if self.blocked or self.is_deaf or self.is_listed or self.state is not ConnectionState.OPEN:
             return
         self.has_published = False
         rest, self.rest = self.rest, b""
@@ -482,8 +471,8 @@ class Connection(ConnectionOutput):
 
     def close(self) -> None:
         """Close the connection for the client, or when both close at once; after the requests that
-        it has made before, and when all that it held is given back, where that takes more than a
-        turn.
+        it has made before, where they take more than a turn. Close-ok says that all is given back,
+        and the exclusive queues are gone (RabbitMQ).
 
         The socket is left to the client, for :data:`LEAVING_S` or one heartbeat at most: were it
         closed here while more of the client's octets come in, they would be answered with a reset,
@@ -492,11 +481,11 @@ class Connection(ConnectionOutput):
         if self.is_busy and self.state is ConnectionState.OPEN:
             self._close_asked = True
             return
-        self._end(ConnectionEvent.CLOSE, "closed by the client", self._answer_close)
+        self._end(ConnectionEvent.CLOSE, "closed by the client", self._given_back)
 
-    def _answer_close(self) -> None:
-        """Say close-ok: all is given back. Does nothing when the client is gone meanwhile."""
-        if self.state is not ConnectionState.LEAVING:
+    def _given_back(self, error: Exception | None) -> None:
+        raise_error(error)
+        if self.state is not ConnectionState.LEAVING:  # the socket is gone
             return
         self.send(ConnectionCloseOk())
         self.mark_dirty()
@@ -514,11 +503,9 @@ class Connection(ConnectionOutput):
         if self.state is not ConnectionState.CLOSED:
             self._end(ConnectionEvent.DROP, reason)
 
-    def _end(
-        self, event: ConnectionEvent, reason: str, then: Callable[[], None] | None = None
-    ) -> None:
-        """End the connection: every channel gives back its messages, exclusive queues go; ``then``
-        is called after."""
+    def _end(self, event: ConnectionEvent, reason: str, done: Done = raise_error) -> None:
+        """End the connection: every channel gives back its messages, exclusive queues go. ``done``
+        is called then, which may be now."""
         self.move(event)
         self.end_reason = self.end_reason or reason
         self._limit_time(None)
@@ -531,10 +518,10 @@ class Connection(ConnectionOutput):
             self.vhost.traffic.channels_ended(len(channels), traffic_of_all(channels))
             # Whoever names one of the exclusive queues waits for all that from now on.
             exclusive = self.vhost.release_exclusive(self)
-            steps = _one_after_the_other(release(channels), exclusive, then)
-            self.broker.work.start(steps, self.vhost.name, self.id)
-        elif then is not None:
-            then()
+            steps = in_order(release(channels), exclusive)
+            self.broker.work.start(steps, self.vhost.name, self.id, done)
+        else:
+            done(None)
         self.blocked = False
         if self.heartbeat is not None and self.state is not ConnectionState.CLOSING:
             self.heartbeat.stop()
@@ -547,10 +534,3 @@ class Connection(ConnectionOutput):
         if self._time_limit is not None:
             self._time_limit.cancel()
         self._time_limit = deadline
-
-
-def _one_after_the_other(first: Steps, second: Steps, then: Callable[[], None] | None) -> Steps:
-    yield from first
-    yield from second
-    if then is not None:
-        then()

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mqkit.wire import PROTOCOL_HEADER
-from reference_broker.core.base.limits import FRAME_SIZE_BEFORE_TUNE
+from reference_broker.core.base.limits import FRAME_SIZE_BEFORE_TUNE, PARKED_FRAME_OVERHEAD_BYTES
+from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.connection import connection_methods
 from reference_broker.core.connection.connection_state import ConnectionState
 from reference_broker.core.connection.frame_loop import first_publish, take_frames
@@ -14,6 +15,9 @@ from reference_broker.core.connection.handshake import foreign_protocol
 from reference_broker.errors import ConnectionException
 
 if TYPE_CHECKING:
+    from collections import deque
+
+    from reference_broker.core.channel.channel import Channel
     from reference_broker.core.connection.connection import Connection
 
 PROTOCOL_HEADERS = (PROTOCOL_HEADER, b"AMQP\x01\x01\x00\x09")
@@ -46,6 +50,23 @@ def _take_bytes(connection: Connection, data: bytes) -> None:
         connection_methods.begin_handshake(connection)
     connection.rest = b""
     take_whole_frames(connection, data)
+
+
+def take_parked(connection: Connection, channel: Channel, frames: deque[tuple[int, bytes]]) -> None:
+    """Handle what ``channel`` has kept until now, as :meth:`Connection.take_parked` says. A publish
+    among it stops the connection in an alarm, as one in a read does."""
+    published_before, connection.has_published = connection.has_published, False
+    budget = connection.broker.budget
+    while frames and channel.state is not ChannelState.SUSPENDED:
+        if budget.left <= 0 and channel.state is ChannelState.OPEN:
+            break
+        budget.left -= 1
+        kind, payload = frames.popleft()
+        connection.parked_bytes -= len(payload) + PARKED_FRAME_OVERHEAD_BYTES
+        connection.take_frame(kind, channel.number, payload)
+    connection.mark_dirty()
+    connection.broker.alarms.check(connection)
+    connection.has_published |= published_before
 
 
 def wait_with(connection: Connection, data: bytes) -> None:

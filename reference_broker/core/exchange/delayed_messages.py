@@ -113,7 +113,7 @@ class HeldUntilDue:
                 if sequence not in queue.contents:
                     self._read_ahead()
                     return True  # The queue is dispatched again when it is here.
-                if queue.is_overtaken():
+                if queue.is_overtaken() or queue.env.is_overtaken(queue):
                     return False
                 self._release(sequence)
             order.pop()

@@ -39,9 +39,12 @@ from reference_broker.core.work.until import NotYet
 from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.message.header import HeaderFacts
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.vhost.vhost import VHost
 
 PUBLISH_IDS = (60, 40)
 
@@ -182,30 +185,31 @@ def _publish_with_care(
 ) -> FanOut | None:
     """The second half of :func:`publish`, for what the hot path doesn't look for."""
     sent = header
+    vhost = channel.vhost
+    counted = None
     if not facts.plain:
         sent = header = _check_sender(channel, header)
         if facts.has_headers and COPIES_MARK in header:
-            exchange = channel.vhost.exchange_for_publish(target.exchange)
+            exchange = vhost.exchange_for_publish(target.exchange)
             counted = queues  # those of the routing key alone
             access = channel.connection.access
-            queues, header = resolve_all(
-                channel.vhost, exchange, target.routing_key, header, access
-            )
-            if channel.transaction is None:
-                count_routed(channel.vhost, exchange, queues, instead_of=counted)
+            queues, header = resolve_all(vhost, exchange, target.routing_key, header, access)
     content = Content(target.route, header, body)
     if channel.transaction is None:
-        require_rest(queues)
-    firehose = channel.vhost.firehose
+        if counted is None:
+            require_rest(queues)
+        else:
+            _count_copies(vhost, target, queues, counted)
+    firehose = vhost.firehose
     if firehose is not None:
         firehose.published(channel, queues, content, sent)
     if channel.transaction is not None:
         channel.transaction.publish(target, queues, content, facts, sent)
         return None
-    budget = channel.vhost.budget
+    budget = vhost.budget
     if is_too_many(queues, budget):
         deliver_reply(channel, target, content)
-        return FanOut(queues, content, facts, channel.vhost)
+        return FanOut(queues, content, facts, vhost)
     budget.left -= 1
     confirms = channel.confirms
     if confirms is not None:
@@ -213,6 +217,21 @@ def _publish_with_care(
     if not place(channel, target, queues, content, facts) and confirms is not None:
         confirms.refuse()
     return None
+
+
+def _count_copies(
+    vhost: VHost, target: PublishTarget, queues: Sequence[Queue], counted: Sequence[Queue]
+) -> None:
+    """Count a message with CC or BCC, which goes to ``queues``, instead of those of its routing key
+    alone. Raises :exc:`NotYet`, and counts nothing then: it is published again from the start."""
+    exchange = vhost.exchange_for_publish(target.exchange)
+    try:
+        require_rest(queues)
+    except NotYet:
+        if vhost.depends_on_headers(exchange, target.routing_key):  # counted as it was resolved
+            count_routed(vhost, exchange, (), instead_of=counted)
+        raise
+    count_routed(vhost, exchange, queues, instead_of=counted)
 
 
 def _publish_in_portions(channel: Channel, target: PublishTarget, fan_out: FanOut) -> None:

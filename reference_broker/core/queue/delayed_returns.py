@@ -228,8 +228,13 @@ class DelayedReturns:
         self._deadline = self._queue.env.deadlines.at(due_ms, self._release)
 
     def _release(self) -> None:
-        queue, now_ms = self._queue, self._queue.env.moment.wall_ms
-        budget = queue.env.budget
+        queue = self._queue
+        if queue.deleted:
+            return
+        if queue.purging is not None:  # they were not ready when it was asked
+            queue.purging.then(self._release)
+            return
+        now_ms, budget = queue.env.moment.wall_ms, queue.env.budget
         while self._heap and self._heap[0][0] <= now_ms and budget.left > 0:
             budget.left -= 1
             _, sequence = heapq.heappop(self._heap)

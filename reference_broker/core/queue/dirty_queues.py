@@ -29,6 +29,17 @@ class Urgent(Protocol):
         ...
 
 
+class LettersEnd:
+    """A place among what is urgent. When it has had its turn, all has been followed to its end that
+    became urgent after it; what was urgent before may go on for long, and waits."""
+
+    __slots__ = ()
+
+    def dispatch(self) -> bool:
+        """True: there is nothing to do."""
+        return True
+
+
 class DirtyQueues:
     """The dirty queues of one virtual host: a :class:`~reference_broker.core.work.portions.Job`
     when some are left over from a turn. A queue knows by its ``dirty`` that it is here, so that
@@ -106,15 +117,16 @@ class DirtyQueues:
         self._known = True
         self._touched.append(self)
 
-    def follow_letters(self) -> bool:
-        """Go on with what is urgent, until nothing is, or the budget is spent: then false."""
+    def follow_letters(self, end: Urgent | None = None) -> bool:
+        """Go on with what is urgent, until nothing is or ``end`` has had its turn; false when the
+        budget is spent before that."""
         budget, urgent = self._budget, self._urgent
-        while urgent and budget.left > 0:
+        while urgent and budget.left > 0 and (end is None or end in urgent):
             first = next(reversed(urgent))
             if first.dispatch():
                 urgent.pop(first, None)
             budget.left -= 1
-        return not urgent and budget.left > 0
+        return budget.left > 0 and (not urgent or (end is not None and end not in urgent))
 
     def advance(self) -> bool:
         """Dispatch the marked queues, and those that this marks, until the budget is spent. True

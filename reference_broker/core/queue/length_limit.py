@@ -25,6 +25,10 @@ EXCESS_MAX = 1_000
 the queue's next dispatch, and dead letters may make that a later one."""
 
 
+EXCESS_BYTES_MAX = 64 * 1024
+"""Body bytes beyond its limit, for the same."""
+
+
 class LengthLimit:
     """``x-max-length`` and ``x-max-length-bytes`` with ``x-overflow``; ``None`` is unlimited."""
 
@@ -133,7 +137,10 @@ class LengthLimit:
         return True
 
     def _is_far_beyond(self, queue: Queue) -> bool:
-        return self._max_length is not None and queue.ready > self._max_length + EXCESS_MAX
+        if self._max_length is not None and queue.ready > self._max_length + EXCESS_MAX:
+            return True
+        most = self._max_bytes
+        return most is not None and queue.ready_bytes > most + EXCESS_BYTES_MAX
 
     def _exceeded(self, queue: Queue, more: int, more_bytes: int) -> bool:
         if self._max_length is not None and queue.ready + more > self._max_length:

@@ -51,7 +51,8 @@ class Queue:
     the messages in memory, ``own_limits`` of the arguments alone, ``limits`` of policies too.
     ``returning`` counts the settlements by which many messages are coming back, in portions: until
     all of them are here, nothing is handed out, expired or dropped, since 1,001 would go before 1.
-    ``cut_first``: what a length limit is to drop goes before consumers get any.
+    ``cut_first``: what a length limit is to drop goes before consumers get any. ``purging`` is
+    there during a purge, and happens at its end: what was unacked does not come back before.
     """
 
     __slots__ = (
@@ -60,8 +61,9 @@ class Queue:
         "delivered_no_ack", "delivery_counts", "dirty", "dropped", "durable", "env", "expired",
         "expiry", "got", "got_empty", "got_no_ack", "header_bytes", "id", "index", "lease_number",
         "leases", "length_limit", "levels", "limits", "lost", "name", "own_limits", "owner",
-        "policies", "published", "purged", "redelivered_count", "refused", "rejected", "requeued",
-        "rest", "returning", "rotation", "stale_settlements", "stores_all", "unused_expiry",
+        "policies", "published", "purged", "purging", "redelivered_count", "refused", "rejected",
+        "requeued", "rest", "returning", "rotation", "stale_settlements", "stores_all",
+        "unused_expiry",
     )  # fmt: skip
 
     def __init__(
@@ -92,6 +94,7 @@ class Queue:
         self.returning = 0
         self.cut_first = False
         self.rest: Until | None = None
+        self.purging: Until | None = None
         self.busy_since_s = 0.0
 
         epoch = env.journal.epoch
@@ -250,7 +253,10 @@ class Queue:
         return True
 
     def is_overtaken(self) -> bool:
-        """True when the budget is spent, or something urgent goes before the queue loses more."""
+        """True when the budget is spent, or something urgent goes before the queue loses more to
+        its dead-letter exchange. What goes for good has not to wait for anybody's letters."""
+        if self.limits.dead_letter_exchange is None:
+            return self.env.budget.left <= 0
         return self.env.budget.left <= 0 or self.env.is_overtaken(self)
 
     def get(self, holder: object, *, no_ack: bool = False) -> Lease | None:
@@ -374,8 +380,9 @@ class Queue:
         return Departure(self, lease.sequence, lease.content) if self._end(lease) else None
 
     def _end(self, lease: Lease) -> bool:
-        """The lease ends here; false, and counted, when it is not the current one."""
-        if self.leases.get(lease.sequence) is not lease:
+        """The lease ends here; false, and counted, when it is not the current one, or the queue is
+        being deleted."""
+        if self.deleted or self.leases.get(lease.sequence) is not lease:
             self.stale_settlements += 1
             return False
         del self.leases[lease.sequence]

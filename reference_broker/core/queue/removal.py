@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.core.queue.expiry import MessageExpiry
+from reference_broker.core.work.until import Until
 
 if TYPE_CHECKING:
     from reference_broker.core.index.entry_rows import EntryRun
@@ -52,16 +53,22 @@ ROWS_PER_UNIT = 16
 """Messages that are removed in the time that one is published."""
 
 
-def purge(queue: Queue) -> Generator[None, None, int]:
+def purge(queue: Queue) -> Generator[Until | None, None, int]:
     """The steps of removing every message that is ready now; how many there were. Unacked ones
-    stay, and nothing is handed out before the end. Have the queue come to rest before."""
+    stay: they come back behind the end, and nothing is handed out before it. Have the queue come to
+    rest before."""
+    while queue.purging is not None:
+        yield queue.purging
+    ended = queue.purging = Until()
     bounds = [(index, index.tail) for index in queue.indexes()]
     queue.begin_return()
     count = 0
     for index, below in bounds:
         count += yield from remove_ready(queue, index, below)
     queue.note_purged(count)
+    queue.purging = None
     queue.end_return()
+    ended.happened()
     return count
 
 

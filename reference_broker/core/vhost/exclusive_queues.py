@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from reference_broker.core.queue.rest import is_kept_busy, settle_down
-from reference_broker.core.work.budget import DECLARATION_UNITS
+from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
+from reference_broker.core.work.task import tell_each
 from reference_broker.core.work.until import NotYet, Until
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 class ExclusiveQueues:
     """Owners, each with its queues in order of declaration."""
 
-    __slots__ = ("_ended", "_owned")
+    __slots__ = ("_budget", "_ended", "_owned")
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
         self._owned: dict[object, dict[str, Queue]] = {}
         self._ended: dict[object, Until] = {}
         """Owners that have ended, and have queues that are still to go."""
@@ -48,7 +50,9 @@ class ExclusiveQueues:
 
     def release(self, owner: object, delete: Callable[[Queue], Steps]) -> Steps:
         """``owner`` has ended: its queues are nobody's from now on. Returns the steps of deleting
-        them, for each of which ``delete`` has more: take those of the last call."""
+        them, for each of which ``delete`` has more. A connection may end twice: it is closed by the
+        broker, and then its socket is gone. Take the steps of the
+        last call; who waits since the first one is told as well."""
         if owner in self._owned:
             self._ended.setdefault(owner, Until())
         return self._delete_all(owner, delete)
@@ -59,14 +63,13 @@ class ExclusiveQueues:
             if not (settle_down(queue) or is_kept_busy(queue)):  # what is overdue is dead before
                 yield None
                 continue
-            budget = queue.env.budget
-            budget.left -= DECLARATION_UNITS
+            self._budget.left -= DECLARATION_UNITS
             yield from delete(queue)
-            if budget.left <= 0:
+            if self._budget.left <= 0:
                 yield None
         until = self._ended.pop(owner, None)
         if until is not None:
-            until.happened()
+            yield from tell_each(until, self._budget)
 
     def require_unended(self, queue: Queue) -> None:
         """Raises :exc:`NotYet` for a queue whose owner has ended."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from reference_broker.core.queue.removal import remove_everything
 from reference_broker.core.work.budget import DECLARATION_UNITS
+from reference_broker.core.work.task import tell_each
 from reference_broker.core.work.until import NotYet, Until
 
 if TYPE_CHECKING:
@@ -114,4 +115,4 @@ class UnusedQueues:
                 yield from self._delete(queue)
             del self._left[queue]
         gone, self._gone = self._gone, Until()
-        gone.happened()
+        yield from tell_each(gone, self._budget)

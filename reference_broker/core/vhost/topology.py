@@ -56,7 +56,7 @@ from reference_broker.core.vhost.topology_size import (
     queue_bytes,
 )
 from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
-from reference_broker.core.work.task import Steps
+from reference_broker.core.work.task import Steps, tell_each
 from reference_broker.core.work.until import NotYet, Until
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class Topology:
             yield None
         for place in [place for place, until in self.leaving.items() if until is gone]:
             del self.leaving[place]
-        gone.happened()
+        yield from tell_each(gone, self._budget)
 
     def remove_binding(self, binding: Binding) -> Iterable[Binding]:
         """Remove one binding; what has lost an end by that, where its source was an auto-delete

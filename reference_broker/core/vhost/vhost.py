@@ -38,7 +38,7 @@ from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange
 from reference_broker.core.exchange.router import Router
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Journal
-from reference_broker.core.queue.dirty_queues import DirtyQueues
+from reference_broker.core.queue.dirty_queues import DirtyQueues, Urgent
 from reference_broker.core.queue.ports import DeduplicationPort
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import remove_everything
@@ -128,7 +128,7 @@ class VHost:
         self.inner_queues = InnerQueues(self, ids)
         self._ids = ids
         self._router = Router(self.exchanges, self.queues, self.budget)
-        self._exclusive = ExclusiveQueues()
+        self._exclusive = ExclusiveQueues(self.budget)
         self._unused = UnusedQueues(self._deletion, self.queues, self.work, self.budget, name)
         self._dirty = DirtyQueues(self.budget, touched, name)
         # Not methods of this class: marking is on the path of every message.
@@ -513,10 +513,10 @@ class VHost:
 
     # What its queues ask of it
 
-    def follow_letters(self) -> bool:
-        """Go on with what dead letters have pushed out, until there is nothing, or the budget is
-        spent: then false. Not within a letter."""
-        return not self.dead_letters.sending and self._dirty.follow_letters()
+    def follow_letters(self, end: Urgent | None = None) -> bool:
+        """Go on with what dead letters have pushed out, until there is nothing or ``end`` has had
+        its turn; false when the budget is spent before that. Not within a letter."""
+        return not self.dead_letters.sending and self._dirty.follow_letters(end)
 
     def queue_expired(self, queue: Queue) -> None:
         """Delete a queue whose ``x-expires`` ran out."""

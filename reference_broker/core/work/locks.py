@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from reference_broker.core.work.budget import METHOD_UNITS, Budget
+from reference_broker.core.work.budget import Budget
 from reference_broker.core.work.portions import Portions
-from reference_broker.core.work.task import Steps
+from reference_broker.core.work.task import tell_each
 from reference_broker.core.work.until import NotYet, Until
 
 
@@ -74,11 +74,4 @@ class Locks:
         if lock.names and self._by_name.get(lock.names[0]) is lock:
             for name in lock.names:
                 del self._by_name[name]
-            self._work.start(self._tell(lock.released), "")
-
-    def _tell(self, released: Until) -> Steps:
-        while released:
-            if self._budget.left <= 0:
-                yield None
-            self._budget.left -= METHOD_UNITS
-            released.happened_for_one()
+            self._work.start(tell_each(lock.released, self._budget), "")

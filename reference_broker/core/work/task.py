@@ -15,10 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TypeAlias
 
+from reference_broker.core.work.budget import METHOD_UNITS, Budget
 from reference_broker.core.work.until import Until
 
 Steps: TypeAlias = Generator[Until | None, None, None]
 """The steps of a piece of work."""
+
+Done: TypeAlias = Callable[[Exception | None], None]
+"""Called once when steps have ended: with the exception that they raised, or ``None``."""
 
 
 class Task:
@@ -33,7 +37,7 @@ class Task:
         steps: Steps,
         vhost_name: str,
         connection_id: int,
-        done: Callable[[Exception | None], None],
+        done: Done,
     ) -> None:
         self._list_again = list_again
         self._steps = steps
@@ -67,10 +71,26 @@ def raise_error(error: Exception | None) -> None:
         raise error
 
 
+def tell_each(until: Until, budget: Budget) -> Steps:
+    """The steps of telling those who wait for what has happened, and does not happen again: each
+    has a request to be handled anew, and they may be ten thousand."""
+    while until:
+        if budget.left <= 0:
+            yield None
+        budget.left -= METHOD_UNITS
+        until.happened_for_one()
+
+
 def begun_with(until: Until | None, steps: Steps) -> Steps:
     """``steps`` of which the first was taken, and gave ``until``."""
     yield until
     yield from steps
+
+
+def in_order(*all_steps: Steps) -> Steps:
+    """The steps of several pieces of work, one piece after another."""
+    for steps in all_steps:
+        yield from steps
 
 
 def followed_by(steps: Steps, then: Callable[[], None]) -> Steps:

@@ -1,4 +1,4 @@
-"""The length of the loop's turns: the longest one since the start, and what it was.
+"""The length of the loop's turns: the longest one since the broker is ready, and what it was.
 
 A turn is from its first input to the end of its flush. What is measured is the processor time of
 the loop's thread: on a busy machine the clock on the wall says how long others had the processor. A
@@ -47,6 +47,12 @@ class TurnMeter:
             self._note(now_ns)
         self._cause = cause
         self._input_ns = now_ns
+
+    def begin_anew(self) -> None:
+        """Forget what was: before the listeners are open a turn keeps nobody waiting."""
+        self._began_ns = -1
+        self._heaviest, self._heaviest_ns = "", 0
+        self.longest_ms, self.longest_cause = 0.0, ""
 
     def end(self) -> None:
         """The turn is over. Does nothing when none has begun."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mqkit.wire import Properties, content_frames, method_frame
 from mqkit.wire.methods import (
     BasicAck,
@@ -20,6 +22,7 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.memory_watermark import held_bytes
 from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.portions import Job
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.recording_journal import RecordingJournal
 
@@ -321,3 +324,34 @@ def test_what_is_measured_and_what_an_operator_holds_are_two_reasons() -> None:
     assert client.methods() == []
     alarms.clear(Alarm.MEMORY)
     assert client.methods() == [ConnectionUnblocked()]
+
+
+def test_a_publisher_that_an_alarm_had_stopped_is_listed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lone = LoneBroker()
+    client = lone.client()
+    client.send(1, QueueDeclare("q"))
+    lone.broker.budget.units = 5
+    lone.turn()
+    publishes = b"".join(
+        content_frames(1, BasicPublish("", key), Properties(), b"x", 4096)
+        for key in ("q", "nowhere") * 20
+    )
+    lone.broker.alarms.sound(Alarm.MEMORY)
+    client.feed(publishes)
+    lone.complete()
+    listed: list[object] = []
+    add = lone.broker.work.add
+
+    def note(job: Job) -> None:
+        listed.append(job)
+        add(job)
+
+    monkeypatch.setattr(lone.broker.work, "add", note)
+    lone.broker.alarms.clear(Alarm.MEMORY)
+    client.feed(publishes)
+    lone.broker.tick(lone.now_s, lone.wall_ms)
+    assert listed.count(client.connection) == 1, "its new input was, and the end of the alarm not"
+    lone.complete()
+    assert lone.broker.vhosts["/"].queues["q"].ready == 40

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mqkit.wire import Properties, encode_header
+from reference_broker.core.queue.length_limit import EXCESS_BYTES_MAX, EXCESS_MAX
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.work.until import NotYet
 from reference_broker.testing.lone_queue import LoneConsumer, QueueHost
 from reference_broker.testing.recording_journal import RecordingJournal
 
@@ -181,3 +185,22 @@ def test_the_head_that_a_limit_leaves_expires_in_its_time(host: QueueHost) -> No
     assert (queue.ready, dead.ready) == (1, 1)
     host.advance(61)
     assert (queue.ready, dead.ready, queue.expired) == (0, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("limit", "body", "most"),
+    [
+        ({"max_length": 5}, b"a", 5 + EXCESS_MAX),
+        ({"max_length_bytes": 500}, b"a" * 100, (500 + EXCESS_BYTES_MAX) // 100),
+    ],
+)
+def test_a_publisher_waits_where_dead_letters_are_slower_than_it_is(
+    limit: dict[str, Any], body: bytes, most: int
+) -> None:
+    host = QueueHost(units=1)
+    queue = host.declare("q", dead_letter_exchange="", dead_letter_routing_key="q2", **limit)
+    host.budget.left = 0
+    with pytest.raises(NotYet):
+        for _ in range(most + 2):
+            host.publish(queue, body, header=HEADER, settle=False)
+    assert queue.ready == most + 1

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 from mqkit.wire import Properties, encode_header
+from reference_broker.core.channel.settlement import put_back
+from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
-from reference_broker.core.queue.removal import remove_ready, remove_ready_run
+from reference_broker.core.queue.removal import (
+    purge,
+    remove_everything,
+    remove_ready,
+    remove_ready_run,
+)
 from reference_broker.testing.lone_queue import QueueHost, delete_now, purge_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
@@ -52,6 +60,101 @@ def test_below_a_sequence_and_run_by_run(host: QueueHost, journal: RecordingJour
     assert acked(journal) == [first, first + 1, first + 3, first + 4]
     list(remove_ready(queue, queue.index, first + 5))
     assert queue.ready == 1
+
+
+@pytest.fixture
+def tight() -> QueueHost:
+    """A host whose turn ends with the first run."""
+    return QueueHost(RecordingJournal(), units=1)
+
+
+def three_with_one_unacked(tight: QueueHost, queue: Queue) -> Lease:
+    """Publish three messages, and get the second: the ready ones are two runs."""
+    tight.publish(queue, b"1", b"2", b"3", header=PERSISTENT)
+    leases = []
+    for _ in range(2):
+        tight.budget.refill()
+        leases.append(queue.get(None))
+    assert leases[0] is not None
+    assert leases[1] is not None
+    tight.budget.refill()
+    queue.requeue([leases[0]])
+    tight.budget.refill()
+    return leases[1]
+
+
+def rest_of(steps: Generator[object, None, int], tight: QueueHost) -> int:
+    """Go on with a purge to its end; returns its count."""
+    while True:
+        tight.budget.refill()
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return int(stop.value)
+
+
+def test_what_comes_back_during_a_purge_is_not_purged(tight: QueueHost) -> None:
+    queue = tight.declare("q")
+    lease = three_with_one_unacked(tight, queue)
+    purging = purge(queue)
+    next(purging)
+    coming_back = put_back([lease])
+    until = next(coming_back)
+    assert until is not None
+    told: list[int] = []
+    until.then(lambda: told.append(queue.ready))
+    assert rest_of(purging, tight) == 2
+    assert told == [0]
+    tight.budget.refill()
+    assert list(coming_back) == []
+    assert (queue.ready, queue.unacked, queue.returning) == (1, 0, 0)
+
+
+def test_a_purge_behind_another_takes_what_has_come_since(tight: QueueHost) -> None:
+    queue = tight.declare("q")
+    three_with_one_unacked(tight, queue)
+    first, second = purge(queue), purge(queue)
+    next(first)
+    assert next(second) is not None, "it begins when the first has ended"
+    tight.publish(queue, b"4", header=PERSISTENT)
+    assert rest_of(first, tight) == 2
+    assert rest_of(second, tight) == 1
+
+
+def test_a_return_whose_time_comes_during_a_purge_is_not_purged(tight: QueueHost) -> None:
+    queue = tight.declare("q", requeue_position="back", requeue_delay=1_000)
+    tight.publish(queue, b"1", b"2", header=PERSISTENT)
+    lease = queue.get(None)
+    assert lease is not None
+    queue.requeue([lease])
+    tight.publish(queue, b"3", header=PERSISTENT)
+    tight.budget.refill()
+    purging = purge(queue)
+    next(purging)
+    tight.budget.refill()
+    tight.advance(1_010)
+    assert rest_of(purging, tight) == 2
+    assert (queue.ready, queue.unacked) == (1, 0)
+
+
+def test_returns_whose_time_comes_while_their_queue_goes_go_with_it(tight: QueueHost) -> None:
+    queue = tight.declare("q", requeue_position="back", requeue_delay=1_000)
+    for _ in range(2):  # the place of the second one is between them, so they are two runs
+        tight.publish(queue, b"1", header=PERSISTENT)
+        lease = queue.get(None)
+        assert lease is not None
+        tight.budget.refill()
+        queue.requeue([lease])
+    tight.budget.refill()
+    queue.end()
+    removing = remove_everything(queue)
+    next(removing)
+    tight.budget.refill()
+    tight.advance(1_010)
+    for _ in removing:
+        tight.budget.refill()
+    assert isinstance(tight.journal, RecordingJournal)
+    assert tight.journal.live() == []
 
 
 def paged(queue: Queue, journal: RecordingJournal) -> None:

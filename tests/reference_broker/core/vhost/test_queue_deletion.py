@@ -12,6 +12,7 @@ from mqkit.wire import method_frame
 from mqkit.wire.methods import (
     BasicCancel,
     BasicConsume,
+    BasicNack,
     ChannelClose,
     ExchangeDeclare,
     Method,
@@ -139,3 +140,29 @@ def test_one_that_goes_twice_goes_once() -> None:
 
     assert rig.other.methods() == [QueueDeleteOk(0)]
     assert len(rig.queues) == COUNT - 1
+
+
+@pytest.mark.parametrize("requeue", [True, False])
+def test_what_is_given_back_to_a_queue_that_goes_is_no_dead_letter(requeue: bool) -> None:
+    def prepare(client: LoneClient) -> None:
+        arguments = {
+            "x-max-length": 0,
+            "x-dead-letter-exchange": "",
+            "x-dead-letter-routing-key": "dead",
+        }
+        client.send(1, QueueDeclare("dead"), QueueDeclare("q", arguments=arguments))
+        client.send(1, ExchangeDeclare("x"))
+        client.send(1, *[QueueBind("q", "x", f"{number}") for number in range(200)])
+
+    rig = Rig(prepare)
+    rig.other.send(1, BasicConsume("q", "c"))
+    rig.client.publish("q")
+    rig.client.feed(methods(QueueDelete("q")))
+    rig.lone.broker.budget.refill()
+    rig.other.feed(methods(BasicNack(1, requeue=requeue)))
+    assert rig.client.methods() == [], "it is just being deleted"
+    rig.lone.complete()
+
+    assert rig.client.methods() == [QueueDeleteOk(0)]
+    assert rig.queues["dead"].ready == 0
+    assert rig.lone.broker.vhosts["/"].dead_letters.sent == 0

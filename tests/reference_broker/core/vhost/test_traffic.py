@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from mqkit.wire import Properties
+import pytest
+
+from mqkit.wire import Properties, content_frames, method_frame
 from mqkit.wire.methods import (
+    BasicConsume,
+    BasicPublish,
     ConnectionCloseOk,
+    ExchangeBind,
     ExchangeDeclare,
     QueueBind,
     QueueDeclare,
@@ -16,7 +21,7 @@ from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.queue.death import DeathReason
 from reference_broker.core.vhost.traffic import Traffic, VHostTraffic, tables_dropped
-from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.lone_broker import FRAME_MAX, LoneBroker, LoneClient
 
 
 def test_both_together() -> None:
@@ -126,3 +131,28 @@ def test_what_went_through_a_virtual_host_that_is_deleted_stays_counted() -> Non
     assert (broker.past.routed, broker.past.past.publish) == (2, 1)
     client.send(0, ConnectionCloseOk())
     assert broker.past.received_bytes == client.connection.received_bytes > 0
+
+
+@pytest.mark.parametrize("kind", ["direct", "headers"])
+def test_a_message_that_had_to_wait_for_one_of_its_queues_counts_once(kind: str) -> None:
+    lone = LoneBroker()
+    client, other = lone.client(), lone.client()
+    arguments = {"x-max-length": 50, "x-overflow": "reject-publish"}
+    client.send(1, QueueDeclare("one"), QueueDeclare("full", arguments=arguments))
+    client.send(1, ExchangeDeclare("x", "direct"), ExchangeDeclare("y", kind))
+    client.send(1, ExchangeBind("y", "x", "one"))
+    client.send(1, QueueBind("one", "y", "one", arguments={"x-match": "all"}))
+    client.send(1, QueueBind("full", "x", "full"))
+    for _ in range(50):
+        client.publish("full", exchange="x")
+    assert counted(lone) == (50, 50)
+    lone.broker.budget.units = 6
+    lone.turn()
+    consume = method_frame(1, BasicConsume("full", "c", no_ack=True))
+    copied = Properties(headers={"CC": ["full"]})
+    publish = content_frames(1, BasicPublish("x", "one"), copied, b"x", FRAME_MAX)
+    other.feed(consume + publish)
+    assert not lone.turn(), "the queue has to hand out what is in it first"
+    lone.complete()
+
+    assert counted(lone) == (51, 52)

@@ -18,6 +18,7 @@ from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
+from reference_broker.core.work.budget import CONNECTION_UNITS
 from reference_broker.core.work.until import NotYet
 from reference_broker.store.liveness.definitions import Definitions
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
@@ -175,17 +176,18 @@ def test_deleting_a_user_closes_the_users_connections() -> None:
     assert close.reply_text == "CONNECTION_FORCED - user 'guest' is deleted"
 
 
-def test_a_user_with_many_connections_goes_in_portions() -> None:
-    lone = LoneBroker(units=100)
+def test_a_user_with_many_connections_goes_at_once_and_they_go_in_portions() -> None:
+    lone = LoneBroker(units=4 * CONNECTION_UNITS)
     clients = [lone.client() for _ in range(20)]
-    lone.broker.budget.refill()
+    lone.turn()
+    lone.broker.begin(lone.now_s, lone.wall_ms)
     lone.broker.delete_user("guest")
-    assert 0 < sum(bool(client.methods()) for client in clients) < 10
-    assert "guest" not in lone.broker.users
-    assert lone.complete() > 2
-    for client in clients:
-        client.disconnect()
-    assert not lone.broker.connections
+    lone.broker.finish()
+    assert lone.broker.access.permission("guest", "/") is None
+    closing = [client for client in clients if client.connection.output]
+    assert len(closing) <= 4
+    assert lone.complete() >= 4
+    assert all(isinstance(client.methods()[-1], ConnectionClose) for client in clients)
 
 
 def test_a_virtual_host_goes_with_an_exchange_that_deletes_itself() -> None:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from reference_broker.core.work.task import Steps, Task, begun_with, followed_by, raise_error
+from reference_broker.core.work.budget import METHOD_UNITS, Budget
+from reference_broker.core.work.task import (
+    Steps,
+    Task,
+    begun_with,
+    followed_by,
+    raise_error,
+    tell_each,
+)
 from reference_broker.core.work.until import Until
 
 
@@ -99,3 +109,14 @@ def test_steps_that_something_follows() -> None:
     assert done == [1]
     assert next(followed, "ended") == "ended"
     assert done == [1, 2]
+
+
+def test_those_who_wait_are_told_some_in_each_turn() -> None:
+    until, budget, told = Until(), Budget(2 * METHOD_UNITS), list[int]()
+    for number in range(5):
+        until.then(partial(told.append, number))
+    counts = []
+    for _ in tell_each(until, budget):
+        counts.append(len(told))
+        budget.refill()
+    assert (counts, told) == ([2, 4], [0, 1, 2, 3, 4])

@@ -51,3 +51,16 @@ def test_between_turns_nothing_is_measured() -> None:
     meter.input("a tick")
     meter.end()
     assert (meter.longest_ms, meter.turns) == (0.0, 1)
+
+
+def test_the_start_is_no_turn() -> None:
+    clock, lines = Clock(), list[str]()
+    meter = TurnMeter(lines.append, clock)
+    meter.input("a sync")
+    clock.ns += 100 * MS
+    meter.begin_anew()
+    meter.end()
+    meter.input("a tick")
+    clock.ns += 2 * MS
+    meter.end()
+    assert (meter.longest_ms, meter.longest_cause, lines) == (2.0, "a tick", [])

@@ -30,6 +30,7 @@ from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.rotation import ConsumerRotation
 from reference_broker.core.vhost import queue_declaration, queue_deletion
 from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.work.until import Until
 from reference_broker.simulation.report import SeedResult, WorldFactory
 
 SEEDS = range(150)
@@ -100,7 +101,7 @@ def purge_not_logged(patch: pytest.MonkeyPatch) -> None:
 def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
     """It doesn't look at who has it, and doesn't count it."""
 
-    def purge_all(queue: Queue) -> Generator[None, None, int]:
+    def purge_all(queue: Queue) -> Generator[Until | None, None, int]:
         count = yield from removal.purge(queue)
         for lease in list(queue.leases.values()):
             queue.ack(lease)

@@ -219,3 +219,46 @@ def test_a_broker_with_a_fork_is_stopped_as_any_other(forking: TwoTenants) -> No
     lone = forking.lone
     lone.broker.close("shutdown", lone.now_s, lone.wall_ms)
     assert [type(received.method) for received in forking.told()] == [ConnectionClose]
+
+
+def test_a_fork_stops_neither_who_rejects_beside_it_nor_a_limit_that_drops() -> None:
+    tenants = TwoTenants()
+    beside = tenants.lone.client()
+    dead = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}
+    beside.send(1, QueueDeclare("dead"), QueueDeclare("mine", arguments=dead))
+    beside.send(1, QueueDeclare("short", arguments={"x-max-length": 3}))
+    beside.send_bytes(publishes(5, "mine") + methods(BasicConsume("mine", "c")))
+    beside.received()
+    fork(tenants, LEVELS)
+    tenants.bound(300)
+    tenants.busy.feed(content_frames(1, BasicPublish("x0"), Properties(), b"m", FRAME_MAX))
+    for _ in range(5):
+        tenants.turn()
+    queues = tenants.lone.broker.vhosts["/"].queues
+    beside.feed(methods(BasicNack(0, True, False)) + publishes(20, "short"))
+    for _ in range(5):
+        assert not tenants.turn(), "the fork has hundreds of turns to go"
+
+    assert (queues["dead"].ready, queues["short"].ready) == (5, 3)
+
+
+def test_a_letter_that_is_rejected_beside_a_fork_is_followed_to_its_end() -> None:
+    tenants = TwoTenants()
+    beside = tenants.lone.client()
+    chain(tenants, 20, max_length=0)
+    first = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "q0"}
+    beside.send(1, QueueDeclare("mine", arguments=first))
+    beside.send_bytes(publishes(5, "mine") + methods(BasicConsume("mine", "c")))
+    fork(tenants, LEVELS)
+    tenants.bound(300)
+    tenants.busy.feed(content_frames(1, BasicPublish("x0"), Properties(), b"m", FRAME_MAX))
+    for _ in range(5):
+        tenants.turn()
+    queues = tenants.lone.broker.vhosts["/"].queues
+    beside.feed(methods(BasicNack(0, True, False)))
+    most = 0
+    while queues["q20"].ready < 5:
+        assert not tenants.turn()
+        most = max(most, sum(queues[f"q{number}"].ready for number in range(20)))
+
+    assert most <= 1, "one letter is on its way at a time"

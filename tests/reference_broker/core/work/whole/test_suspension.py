@@ -209,6 +209,28 @@ def test_close_ok_comes_when_all_is_given_back() -> None:
     assert (queue.ready, queue.unacked) == (2_000, 0)
 
 
+def test_connection_close_ok_comes_when_all_is_given_back() -> None:
+    tenants = TwoTenants()
+    tenants.busy.send(1, QueueDeclare("q"), QueueDeclare("mine", exclusive=True))
+    for _ in range(500):
+        tenants.busy.send_bytes(publish("", "q"))
+    tenants.busy.send(1, *[BasicConsume("q", f"c{number}") for number in range(500)])
+    while tenants.busy.output():
+        tenants.busy.resume_writing()
+    tenants.bound(UNITS)
+    queues = tenants.lone.broker.vhosts["/"].queues
+    queue = queues["q"]
+    tenants.busy.feed(method_frame(0, ConnectionClose()))
+    turns = 0
+    while not (told := tenants.busy.methods()):
+        tenants.turn()
+        turns += 1
+
+    assert turns > 5
+    assert told == [ConnectionCloseOk()]
+    assert (queue.ready, queue.unacked, list(queues)) == (500, 0, ["q"])
+
+
 def test_a_channel_that_is_opened_behind_a_long_close_has_its_frames_handled() -> None:
     tenants = TwoTenants()
     tenants.busy.send(1, QueueDeclare("q"))

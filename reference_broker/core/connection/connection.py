@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from reference_broker.core.connection.handshake import Tuned
     from reference_broker.core.connection.ports import ConnectionBroker
     from reference_broker.core.vhost.vhost import VHost
+    from reference_broker.core.work.task import Done
 
 CONNECTION_BYTES = 1_900
 """Accounted for each connection beside what it sends and asks for. 1.8 KiB in CPython 3.11."""

@@ -8,11 +8,10 @@ beside each of a connection: what was asked for is not to fall behind what is be
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from typing import Protocol
 
 from reference_broker.core.work.budget import Budget
-from reference_broker.core.work.task import Steps, Task, raise_error
+from reference_broker.core.work.task import Done, Steps, Task, raise_error
 
 SLICE_UNITS = 250
 """Units of one slice: an eighth of a turn, so that eight have a part in it."""
@@ -92,7 +91,7 @@ class Portions:
         steps: Steps,
         vhost_name: str,
         connection_id: int = 0,
-        done: Callable[[Exception | None], None] = raise_error,
+        done: Done = raise_error,
     ) -> None:
         """Take ``steps`` as far as the turn goes, and the others in later ones. ``done`` is called
         when they have ended, which may be now."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from mqkit.wire.methods import BasicPublish
     from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.exchange.exchange import Exchange
+    from reference_broker.core.exchange.long_route import LongRoute
     from reference_broker.core.queue.queue import Queue
 
 COPIED_BODY_BYTES_MAX = 65_536
@@ -48,10 +50,12 @@ class PublishTarget:
 
     ``queues`` holds while ``version`` is the virtual host's ``topology_version``. A ``plain``
     target is nothing but queues; others are a reply consumer's, a transactional channel's, or
-    traced.
+    traced. ``awaited`` are the long routes for which a message with this target waits, by exchange
+    and further keys.
     """
 
     __slots__ = (
+        "awaited",
         "exchange",
         "mandatory",
         "plain",
@@ -74,6 +78,7 @@ class PublishTarget:
         self.plain = False
         self.queues: tuple[Queue, ...] = ()
         self.version = UNRESOLVED
+        self.awaited: dict[tuple[Exchange, tuple[str, ...]], LongRoute] | None = None
 
 
 class PublishAssembly:

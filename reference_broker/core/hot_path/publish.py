@@ -15,6 +15,8 @@ time: a message that is cut by a read, or by frame_max.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mqkit.wire import FrameType, WireError, decode_method
@@ -25,6 +27,7 @@ from reference_broker.core.channel.after_routing import deliver_reply, place, re
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.direct_reply import addressed
 from reference_broker.core.channel.publish_target import UNRESOLVED, PublishAssembly, PublishTarget
+from reference_broker.core.exchange.long_route import ROUTE_LOOKS_MAX, LongRoute, TooLong
 from reference_broker.core.hot_path.message_span import form_of, message_at
 from reference_broker.core.hot_path.publish_run import run_for
 from reference_broker.core.journal.free_space import NoSpace
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.exchange.exchange import Exchange
     from reference_broker.core.message.header import HeaderFacts
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.vhost.vhost import VHost
@@ -193,7 +197,8 @@ def _publish_with_care(
             exchange = vhost.exchange_for_publish(target.exchange)
             counted = queues  # those of the routing key alone
             access = channel.connection.access
-            queues, header = resolve_all(vhost, exchange, target.routing_key, header, access)
+            route = partial(_route, channel, target)
+            queues, header = resolve_all(vhost, exchange, target.routing_key, header, access, route)
     content = Content(target.route, header, body)
     if channel.transaction is None:
         if counted is None:
@@ -360,7 +365,14 @@ def _resolve(
     access.require_publish(target.exchange)
     exchange = vhost.exchange_for_publish(target.exchange)
     access.require_topic(Action.WRITE, exchange, target.routing_key)
-    queues = vhost.resolve(exchange, target.routing_key, header)
+    router = vhost.router
+    version = vhost.topology_version
+    try:
+        queues = router.resolve(exchange, target.routing_key, header, (), ROUTE_LOOKS_MAX)
+        asked = router.asked
+    except TooLong:
+        route = _long_route(channel, target, exchange, (), header)
+        queues, asked, version = route.result(), route.asked, route.version
     target.plain = not (target.transactional or target.reply_address or vhost.firehose)
     room = vhost.journal.free_space
     asks = room.scarce or len(header) + body_size > room.plain_bytes
@@ -368,10 +380,10 @@ def _resolve(
         entries = sum(queue.durable for queue in queues)
         if entries and not room.admits(len(target.route) + len(header) + body_size, entries):
             raise NoSpace
-    if not vhost.depends_on_headers(exchange, target.routing_key):
+    if not (asked or router.looks_at_headers(exchange)):
         target.queues = queues
         if not room.scarce and len(queues) <= room.plain_entries:
-            target.version = vhost.topology_version
+            target.version = version
         return queues
     if channel.transaction is None:
         require_rest(queues)  # before it is counted
@@ -380,6 +392,49 @@ def _resolve(
         # It may be one that was seen before: confirmed when that is on disk, nacked if it fails.
         channel.confirms.position = vhost.journal.tail
     return queues
+
+
+def _route(
+    channel: Channel,
+    target: PublishTarget,
+    exchange: Exchange,
+    key: str,
+    header: bytes,
+    copies: Sequence[str],
+) -> tuple[Queue, ...]:
+    """The queues for a message with more keys than one. Raises :exc:`NotYet`."""
+    try:
+        return channel.vhost.router.resolve(exchange, key, header, copies, ROUTE_LOOKS_MAX)
+    except TooLong:
+        return _long_route(channel, target, exchange, tuple(copies), header).result()
+
+
+def _long_route(
+    channel: Channel,
+    target: PublishTarget,
+    exchange: Exchange,
+    copies: tuple[str, ...],
+    header: bytes,
+) -> LongRoute:
+    """The route of a message, found in portions. Raises :exc:`NotYet` until it is there; then the
+    same message asks again, and it is forgotten."""
+    place = exchange, copies
+    awaited = target.awaited
+    route = None if awaited is None else awaited.get(place)
+    if route is None:
+        vhost = channel.vhost
+        route = LongRoute(vhost.topology_version)
+        steps = vhost.router.find(route, exchange, (target.routing_key, *copies), header)
+        channel.broker.work.start(steps, vhost.name, channel.connection.id, route.end)
+        if route.queues is None:
+            if awaited is None:
+                awaited = target.awaited = {}
+            awaited[place] = route
+    elif route.queues is not None and awaited is not None:
+        del awaited[place]
+    if route.queues is None:
+        raise NotYet(route.until)
+    return route
 
 
 def _check_user_id(channel: Channel, user_id: bytes | None) -> None:

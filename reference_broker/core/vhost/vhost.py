@@ -127,7 +127,7 @@ class VHost:
         self.policies = Policies(self, ids, self._topology_changed)
         self.inner_queues = InnerQueues(self, ids)
         self._ids = ids
-        self._router = Router(self.exchanges, self.queues, self.budget)
+        self.router = Router(self.exchanges, self.queues, self.budget)
         self._exclusive = ExclusiveQueues(self.budget)
         self._unused = UnusedQueues(self._deletion, self.queues, self.work, self.budget, name)
         self._dirty = DirtyQueues(self.budget, touched, name)
@@ -485,8 +485,8 @@ class VHost:
         """The queues for a message, each once: see :meth:`Router.resolve`, and with ``again``
         :meth:`Router.resolve_again`."""
         if again:
-            return self._router.resolve_again(exchange, routing_key, header, copies)
-        return self._router.resolve(exchange, routing_key, header, copies)
+            return self.router.resolve_again(exchange, routing_key, header, copies)
+        return self.router.resolve(exchange, routing_key, header, copies)
 
     def route(
         self,
@@ -509,7 +509,7 @@ class VHost:
 
     def depends_on_headers(self, exchange: Exchange, routing_key: str) -> bool:
         """True when a route from ``exchange`` must be resolved for each message anew."""
-        return self._router.depends_on_headers(exchange, routing_key)
+        return self.router.depends_on_headers(exchange, routing_key)
 
     # What its queues ask of it
 

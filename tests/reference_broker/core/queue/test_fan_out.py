@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from mqkit.wire import Properties, encode_header
@@ -10,11 +12,14 @@ from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.death import Death, DeathReason
 from reference_broker.core.queue.fan_out import (
     BODY_BYTES_PER_QUEUE,
+    FEW_QUEUES,
+    MOVED_PER_UNIT,
     PORTION_QUEUES,
     PORTION_QUEUES_MAX,
     FanOut,
     all_of,
     distribute,
+    is_too_many,
     portion_of,
 )
 from reference_broker.core.queue.queue import Queue
@@ -102,6 +107,40 @@ def test_a_large_body_is_not_written_again_for_every_few_queues() -> None:
     assert fan_out(host, queues, b"x" * 100 * BODY_BYTES_PER_QUEUE).advance()
     positions = {content.position for queue in queues for content in queue.contents.values()}
     assert len(positions) == 1
+
+
+FULL = 682
+"""Messages with which a dictionary is full."""
+
+
+def test_a_dictionary_that_is_full_is_made_anew_for_the_next_message() -> None:
+    """As the constants have it: else what is charged is charged at the wrong message."""
+    contents = dict.fromkeys(range(FULL))
+    before = sys.getsizeof(contents)
+    contents[FULL] = None
+    assert sys.getsizeof(contents) > before
+    before = sys.getsizeof(contents)
+    contents[FULL + 1] = None
+    assert sys.getsizeof(contents) == before
+
+
+def test_queues_that_grow_together_do_so_in_more_turns() -> None:
+    growing = FAN_OUT_UNITS + FULL // MOVED_PER_UNIT
+    host = QueueHost(units=growing * 30)
+    queues = declared(host, FEW_QUEUES + 1)
+    for queue in queues:
+        host.publish(queue, *[b"m"] * (FULL - 1), header=HEADER)
+    host.budget.refill()
+    assert not is_too_many(queues, host.budget)
+    assert fan_out(host, queues).advance()
+
+    host.budget.refill()
+    assert is_too_many(queues, host.budget)
+    message = fan_out(host, queues)
+    assert not message.advance()
+    assert reached(queues) == [FULL + 1] * 30 + [FULL] * (len(queues) - 30)
+    host.budget.refill()
+    assert message.advance()
 
 
 def test_a_queue_that_is_deleted_before_its_portion_is_passed_over() -> None:

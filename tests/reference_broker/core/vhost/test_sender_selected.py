@@ -10,7 +10,7 @@ from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.message.header import COPIES_MARK
 from reference_broker.core.vhost.method_access import Access
-from reference_broker.core.vhost.sender_selected import COPIES_MAX, resolve_all
+from reference_broker.core.vhost.sender_selected import COPIES_MAX, COPIES_PER_UNIT, resolve_all
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.errors import ChannelException
 
@@ -47,6 +47,13 @@ def test_every_key_counts_and_every_queue_gets_it_once(vhost: VHost) -> None:
 def test_a_header_without_bcc_keeps_its_bytes(vhost: VHost) -> None:
     content_header = header(CC=["b"], long=Typed("l", 5))
     assert found(vhost, content_header) == (["a", "b"], content_header)
+
+
+def test_each_key_counts_as_work(vhost: VHost) -> None:
+    keys = [f"nobody {number}" for number in range(COPIES_MAX)]
+    vhost.budget.left = 0
+    found(vhost, header(CC=keys))
+    assert -vhost.budget.left >= COPIES_MAX // COPIES_PER_UNIT
 
 
 def test_no_headers_no_copies(vhost: VHost) -> None:

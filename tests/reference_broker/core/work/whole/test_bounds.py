@@ -34,7 +34,7 @@ Played: TypeAlias = Callable[..., TwoTenants]
 
 BODY_BYTES = 20_000
 
-ROUTE_UNITS = 1_200
+ROUTE_UNITS = 600
 """A route of 2,000 bindings, which is found in one step; later messages have it by then."""
 
 

@@ -104,13 +104,15 @@ class Deadlines:
             due += self._buckets.pop(heapq.heappop(self._numbers))
         more = self._is_due(wall_ms)
         while due and budget.left > 0:
-            budget.left -= 1
             callback = due.popleft()._leave()
             self._size -= 1
-            if callback is None:
-                self._cancelled -= 1
-            else:
-                callback()
+            try:
+                if callback is None:
+                    self._cancelled -= 1
+                else:
+                    callback()
+            finally:
+                budget.left -= 1  # not before: it does nothing without a unit, and comes again
         return not (due or more)
 
     def _is_due(self, wall_ms: int) -> bool:

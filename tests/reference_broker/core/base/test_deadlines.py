@@ -155,3 +155,12 @@ def test_an_error_of_one_is_not_the_others() -> None:
     assert deadlines.fire(10, Budget())
     assert ran == ["second"]
     assert len(deadlines) == 0
+
+
+def test_a_callback_has_the_unit_that_it_costs() -> None:
+    """One that does nothing without a unit, and comes again, came again for ever."""
+    deadlines, budget = Deadlines(), Budget(1)
+    had: list[int] = []
+    deadlines.at(10, lambda: had.append(budget.left))
+    deadlines.fire(10, budget)
+    assert (had, budget.left) == ([1], 0)

@@ -18,6 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from reference_broker.core.access.passwords import PasswordHash
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.broker import Broker
+from reference_broker.core.work.budget import DECLARATION_UNITS
 from reference_broker.core.work.until import NotYet
 from reference_broker.http.access.password_hashing import hashed_for
 from reference_broker.http.access.vhosts import vhost_of
@@ -52,9 +53,9 @@ REHEARSALS_MAX = 3
 the next one already, and it counts: an import among many declarations comes to an end."""
 
 INPUT_STEPS = 100
-"""Objects that are made in one input of the core: about 2.5 ms."""
+"""Objects that are made in one input of the core: about 4 ms."""
 
-INPUT_UNITS = 1_000
+INPUT_UNITS = INPUT_STEPS * DECLARATION_UNITS
 """Units of work that end it sooner: a policy is compared with every queue, and a queue with every
 policy."""
 

@@ -48,7 +48,7 @@ def redelivered_forgotten_by_recovery(patch: pytest.MonkeyPatch) -> None:
 
 
 def requeue_at_the_tail(patch: pytest.MonkeyPatch) -> None:
-    def at_the_tail(self: Queue, leases: Iterable[Lease]) -> None:
+    def at_the_tail(self: Queue, leases: Iterable[Lease], *, failed: bool = True) -> None:
         journal = self.env.journal
         for lease in leases:
             if self.leases.pop(lease.sequence, None) is not lease:

@@ -51,15 +51,20 @@ class Task:
         try:
             until = next(self._steps)
         except StopIteration:
-            self._done(None)
+            self._end(None)
             return True
         except Exception as error:  # noqa: BLE001 - whoever began it is told
-            self._done(error)
+            self._end(error)
             return True
         if until is None:
             return False
         until.then(self._happened)
         return True
+
+    def _end(self, error: Exception | None) -> None:
+        # Whoever is told may raise, and the task be listed again for that.
+        done, self._done = self._done, raise_error
+        done(error)
 
     def _happened(self) -> None:
         self._list_again(self)

@@ -9,7 +9,7 @@ import pytest
 
 from reference_broker.core.work.budget import Budget
 from reference_broker.core.work.portions import SLICE_UNITS, Portions
-from reference_broker.core.work.task import Steps
+from reference_broker.core.work.task import Steps, raise_error
 from reference_broker.core.work.until import Until
 
 
@@ -239,3 +239,24 @@ def test_one_that_is_alone_goes_on_for_the_whole_turn() -> None:
     Piece(rig, "v", 2)
     rig.turn()
     assert rig.given[1] == SLICE_UNITS, "two share it"
+
+
+def test_whoever_is_told_of_an_end_is_told_once_though_it_raises() -> None:
+    rig = Rig()
+    told: list[Exception | None] = []
+
+    def steps() -> Steps:
+        yield None
+        raise ValueError("a mistake")
+
+    def done(error: Exception | None) -> None:
+        told.append(error)
+        raise_error(error)
+
+    rig.portions.start(steps(), "v", done=done)
+    with pytest.raises(ValueError, match="a mistake"):
+        rig.turn()
+    rig.turn()
+
+    assert [str(error) for error in told] == ["a mistake"]
+    assert not rig.portions

@@ -15,6 +15,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -60,6 +61,7 @@ GROWTH_BYTES_MIN = 1 << 20
 """Bytes that are too few to tell: CPython takes its memory from the system a MiB at a time."""
 
 SAMPLES = 40
+LOOKS = 50
 HTTP_EVERY = 10
 """Blocks for one round over HTTP: a password costs the broker 20 ms."""
 
@@ -241,12 +243,12 @@ def churn(broker: BrokerProcess, client: Client, operations: int, first: int) ->
 
 
 def least(broker: BrokerProcess) -> tuple[int, int]:
-    """Descriptors and threads, the fewest of several looks: a socket that was just closed is there
-    for a moment."""
+    """Descriptors and threads, the fewest of looks over a second: a socket whose end the client has
+    seen is closed by the broker in a turn after that, and a busy machine lets it wait for one."""
     figures = []
-    for _ in range(20):
-        Client(broker.amqp_port).leave()
+    for _ in range(LOOKS):
         figures.append((broker.descriptors(), broker.threads()))
+        time.sleep(1 / LOOKS)
     descriptors, threads = zip(*figures, strict=True)
     return min(descriptors), min(threads)
 

@@ -51,6 +51,7 @@ from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.process.password_thread import PasswordThread
 from reference_broker.runtime.process.timers import TickTimer
 from reference_broker.runtime.process.turn_meter import TurnMeter
+from reference_broker.runtime.process.turn_pace import next_units
 from reference_broker.runtime.tls.client import tls_session
 from reference_broker.runtime.tls.config import LoginFrom
 
@@ -400,10 +401,11 @@ class Server:
                 protocol.flush()
         self._driver.kick()
         self._timer.arm(self.broker.next_deadline())
-        self.broker.budget.refill()
-        if self.broker.has_work:
+        budget, left_over = self.broker.budget, self.broker.has_work
+        budget.units = next_units(budget.units, self.turns.end(), left_over=left_over)
+        budget.refill()
+        if left_over:
             self.input_handled()
-        self.turns.end()
 
     def _go_on(self) -> None:
         """Do what a turn has time for of the work that is left over. An error in it is ours, and

@@ -2,8 +2,9 @@
 
 Handing a batch to the thread and back costs more than a quick disk's fdatasync. So the loop itself
 writes and syncs a batch that is small and :attr:`Batch.in_place`, and measures how long that takes.
-A disk that was slow once is left to the thread for a second, then for two, and so on: one which
-hiccups holds the loop up once in a while, and not by habit.
+A disk that was slow once is left to the thread for a second, and twice as long when it is slow
+again in the second after its rest: one which hiccups holds the loop up once in a while, and not by
+habit. (An idle disk of a shared machine is slow every second or so.)
 
 A batch above :data:`LOOP_BYTES` is the work of milliseconds, and what arrives meanwhile can be
 worked on while the thread waits for the disk; below it there is not so much that waits: a turn
@@ -19,11 +20,15 @@ from reference_broker.store import Batch
 LOOP_BYTES = 128 * 1024
 """Of a batch that the loop writes by itself, at most: one write call."""
 
-SLOW_S = 0.002
-"""A write and a sync that take longer are the thread's: sockets wait for so long."""
+SLOW_S = 0.005
+"""A write and a sync that take longer are the thread's: sockets wait for so long. A turn's budget
+of work lets them wait for as much."""
 
 REST_S = 1.0
 """The loop leaves the disk to the thread after the first slow sync."""
+
+FORGIVEN_S = 1.0
+"""A slow sync counts as the first one where none was slow for so long after the last rest."""
 
 REST_MAX_S = 64.0
 """The longest rest, so that a disk that is quick again is found to be so."""
@@ -53,6 +58,6 @@ class LoopSyncs:
         if now - began > SLOW_S:
             self._resting_until = now + self._rest_s
             self._rest_s = min(2 * self._rest_s, REST_MAX_S)
-            self._forgiven_at = self._resting_until + self._rest_s
+            self._forgiven_at = self._resting_until + FORGIVEN_S
         elif now >= self._forgiven_at:
             self._rest_s = REST_S

@@ -54,10 +54,10 @@ class TurnMeter:
         self._heaviest, self._heaviest_ns = "", 0
         self.longest_ms, self.longest_cause = 0.0, ""
 
-    def end(self) -> None:
-        """The turn is over. Does nothing when none has begun."""
+    def end(self) -> float:
+        """The turn is over: the milliseconds that it took. 0 when none has begun."""
         if self._began_ns < 0:
-            return
+            return 0.0
         now_ns = self._clock_ns()
         self._note(now_ns)
         taken_ms = (now_ns - self._began_ns) / _NS_PER_MS
@@ -68,6 +68,7 @@ class TurnMeter:
             self._report(f"a turn of the loop took {taken_ms:.0f} ms, mostly for {self._heaviest}")
         self._began_ns = -1
         self._heaviest, self._heaviest_ns = "", 0
+        return taken_ms
 
     def _note(self, now_ns: int) -> None:
         taken_ns = now_ns - self._input_ns

@@ -12,7 +12,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from reference_broker.core.channel import direct_reply
-from reference_broker.core.channel.settlement import note_settled, put_back, take_range
+from reference_broker.core.channel.settlement import (
+    LOOKS_PER_UNIT,
+    TAKEN_AT_ONCE,
+    let_go,
+    put_back,
+    take_range,
+    tell_settled,
+)
 from reference_broker.core.work.until import Until
 
 if TYPE_CHECKING:
@@ -23,9 +30,6 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.work.task import Steps
-
-LOOKS_PER_UNIT = 32
-"""Leases that are looked at for the time that one message takes."""
 
 TARGETS_PER_UNIT = 16
 """Remembered targets that are let go in the time that one message takes."""
@@ -116,11 +120,20 @@ def _leave(channel: Channel) -> Steps:
 
 
 def _give_back(channel: Channel) -> Steps:
-    leases: dict[int, Lease] = {}
-    yield from take_range(channel, channel.next_delivery_tag - 1, leases)
-    note_settled(leases.values())
+    budget = channel.broker.budget
+    by_tag: dict[int, Lease] = {}
+    yield from take_range(channel, channel.next_delivery_tag - 1, by_tag)
+    leases = list(by_tag.values())
+    by_tag.clear()
+    yield from tell_settled(leases, budget)
     by_queue: dict[Queue, list[Lease]] = {}
-    for lease in leases.values():
-        by_queue.setdefault(lease.queue, []).append(lease)
-    for its_leases in by_queue.values():
-        yield from put_back(its_leases)
+    for start in range(0, len(leases), TAKEN_AT_ONCE):
+        some = leases[start : start + TAKEN_AT_ONCE]
+        for lease in some:
+            by_queue.setdefault(lease.queue, []).append(lease)
+        budget.left -= len(some) // LOOKS_PER_UNIT
+        if budget.left <= 0:
+            yield None
+    for queue in list(by_queue):
+        yield from put_back(by_queue.pop(queue))
+    let_go(channel, leases)

@@ -8,8 +8,9 @@ On a transactional channel the leases wait for tx.commit (:mod:`transactions`).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.work.budget import Budget
     from reference_broker.core.work.task import Steps
 
 
@@ -37,7 +39,13 @@ TAKEN_AT_ONCE = 1_024
 """Leases that are taken off a channel before the budget is looked at again."""
 
 TAKEN_PER_UNIT = 8
-"""Leases that cost as much to be taken off as one message."""
+"""Leases that cost as much to be taken off, or to be freed, as one message."""
+
+LOOKS_PER_UNIT = 32
+"""Leases that are looked at in the time of one message."""
+
+FREED_AT_ONCE = 256
+"""Leases that are freed before the budget is looked at again."""
 
 
 def unknown_delivery_tag(delivery_tag: int) -> ChannelException:
@@ -93,9 +101,9 @@ def recover(channel: Channel, then: Callable[[], None]) -> None:
 
 
 def _recover(channel: Channel) -> Steps:
-    leases: dict[int, Lease] = {}
-    yield from take_range(channel, _last_tag(channel), leases)
-    yield from requeue_all(channel, list(leases.values()))
+    by_tag: dict[int, Lease] = {}
+    yield from take_range(channel, _last_tag(channel), by_tag)
+    yield from _settled_by(requeue_all, channel, by_tag)
 
 
 def _settle(channel: Channel, settle: Settle, delivery_tag: int, multiple: bool) -> None:
@@ -122,28 +130,34 @@ def _last_tag(channel: Channel) -> int:
 
 def _settle_range(channel: Channel, settle: Settle, last_tag: int) -> Steps:
     """Settle what is outstanding up to ``last_tag``. What is delivered meanwhile has other tags."""
-    leases: dict[int, Lease] = {}
-    yield from take_range(channel, last_tag, leases)
+    by_tag: dict[int, Lease] = {}
+    yield from take_range(channel, last_tag, by_tag)
     if channel.transaction is not None:
-        channel.transaction.settle(settle, leases)
+        channel.transaction.settle(settle, by_tag)
     else:
-        yield from settle(channel, list(leases.values()))
+        yield from _settled_by(settle, channel, by_tag)
+
+
+def _settled_by(settle: Settle, channel: Channel, by_tag: dict[int, Lease]) -> Steps:
+    leases = list(by_tag.values())
+    by_tag.clear()
+    yield from settle(channel, leases)
+    let_go(channel, leases)
 
 
 def take_range(channel: Channel, last_tag: int, leases: dict[int, Lease]) -> Steps:
     """Remove the leases up to ``last_tag`` from the channel, and put them into ``leases`` by tag,
     oldest first. Their holders still count them: see :func:`note_settled`."""
     unacked, budget = channel.unacked, channel.broker.budget
-    while True:
-        tags = list(islice(_outstanding(channel, last_tag), TAKEN_AT_ONCE))
-        for tag in tags:
+    tags = _outstanding(channel, last_tag)
+    for start in range(0, len(tags), TAKEN_AT_ONCE):
+        some = tags[start : start + TAKEN_AT_ONCE]
+        for tag in some:
             lease = unacked.pop(tag, None)
             if lease is not None:
                 leases[tag] = lease
-        if len(tags) < TAKEN_AT_ONCE:
-            break
-        channel.oldest_delivery_tag = tags[-1] + 1
-        budget.left -= len(tags) // TAKEN_PER_UNIT
+        channel.oldest_delivery_tag = some[-1] + 1
+        budget.left -= len(some) // TAKEN_PER_UNIT
         if budget.left <= 0:
             yield None
     channel.oldest_delivery_tag = max(channel.oldest_delivery_tag, last_tag + 1)
@@ -160,16 +174,44 @@ def take_back(channel: Channel, leases: Iterable[tuple[int, Lease]]) -> None:
 def note_settled(leases: Iterable[Lease]) -> None:
     """Tell the holders of ``leases`` that they are settled: a prefetch has room again."""
     for holder, its_leases in groupby(leases, _holder):
-        holder.settled(sum(1 for _ in its_leases))
+        holder.settled(len(list(its_leases)))
 
 
-def _outstanding(channel: Channel, delivery_tag: int) -> Iterable[int]:
+def tell_settled(leases: Sequence[Lease], budget: Budget) -> Steps:
+    """:func:`note_settled`, in portions. Each that has room again may get the next message at once,
+    unless its queue hands nothing out."""
+    for start in range(0, len(leases), TAKEN_AT_ONCE):
+        some = leases[start : start + TAKEN_AT_ONCE]
+        note_settled(some)
+        budget.left -= len(some) // LOOKS_PER_UNIT
+        if budget.left <= 0:
+            yield None
+
+
+def let_go(channel: Channel, leases: list[Lease]) -> None:
+    """Forget leases that are settled, which frees them and their messages: many in portions that
+    nobody waits for."""
+    if len(leases) > TAKEN_AT_ONCE:
+        broker = channel.broker
+        broker.work.start(_freed(leases, broker.budget), channel.vhost.name, channel.connection.id)
+
+
+def _freed(leases: list[Lease], budget: Budget) -> Steps:
+    while leases:
+        del leases[-FREED_AT_ONCE:]
+        budget.left -= FREED_AT_ONCE // TAKEN_PER_UNIT
+        if budget.left <= 0:
+            yield None
+
+
+def _outstanding(channel: Channel, delivery_tag: int) -> Sequence[int]:
     """At least the tags up to ``delivery_tag`` that are outstanding, in order. Millions may have
     been settled one by one since the oldest that is known: then only what is left is looked at."""
     oldest = channel.oldest_delivery_tag
     if delivery_tag - oldest < len(channel.unacked):
         return range(oldest, delivery_tag + 1)
-    return [tag for tag in channel.unacked if tag <= delivery_tag]
+    tags = list(channel.unacked)
+    return tags[: bisect_right(tags, delivery_tag)]
 
 
 def _ack_now(channel: Channel, leases: Sequence[Lease]) -> None:
@@ -226,13 +268,19 @@ def requeue_all(channel: Channel, leases: list[Lease]) -> Steps:
         if budget.left <= 0:
             yield None
     for _, lot in sorted(lots.items()):
+        queue = lot[0].queue
+        is_many = len(lot) > TAKEN_AT_ONCE
+        if is_many:
+            queue.begin_return()
         if not channel.global_prefetch:
-            note_settled(lot)
+            yield from tell_settled(lot, budget)
         yield from put_back(lot)
+        if is_many:
+            queue.end_return()
         if len(lots) > 1:
-            yield from hand_out(lot[0].queue)
+            yield from hand_out(queue)
     if channel.global_prefetch:
-        note_settled(leases)
+        yield from tell_settled(leases, budget)
 
 
 def put_back(leases: list[Lease], *, failed: bool = True) -> Steps:

@@ -46,6 +46,7 @@ from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.net.connection_protocol import ConnectionProtocol
 from reference_broker.runtime.net.http_listener import HttpListener
 from reference_broker.runtime.net.listening_sockets import listening_sockets
+from reference_broker.runtime.net.lost_sockets import LostSockets
 from reference_broker.runtime.process.descriptors import SocketBound, descriptor_limit
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.process.password_thread import PasswordThread
@@ -105,6 +106,7 @@ class Server:
         self._tls_of = partial(tls_session, login_from=login_from)
         self._disk_free_limit_bytes = config.limits.disk_free_limit_bytes
         self._protocols: dict[int, ConnectionProtocol] = {}
+        self._lost = LostSockets()
         self._refusals = PacedLog(_log.warning, time.monotonic)
         self._flush_scheduled = False
         self.turn = 0
@@ -317,6 +319,10 @@ class Server:
         self.input_handled()
         return connection
 
+    def lost(self, protocol: ConnectionProtocol) -> None:
+        self._lost.add(protocol)
+        self.input_handled()
+
     def disconnected(self, protocol: ConnectionProtocol) -> None:
         connection = protocol.connection
         _log.info("%s ended: %s", connection.peer, connection.end_reason)
@@ -394,6 +400,7 @@ class Server:
         self.turn += 1
         if self._stopped:
             return
+        self._lost.end_some()
         self._go_on()
         for connection in self.broker.take_dirty_connections():
             protocol = self._protocols.get(connection.id)
@@ -404,7 +411,7 @@ class Server:
         budget, left_over = self.broker.budget, self.broker.has_work
         budget.units = next_units(budget.units, self.turns.end(), left_over=left_over)
         budget.refill()
-        if left_over:
+        if left_over or self._lost:
             self.input_handled()
 
     def _go_on(self) -> None:

@@ -47,6 +47,9 @@ class ConnectionHost(Protocol):
     def connected(self, protocol: ConnectionProtocol, peer: Peer) -> Connection | None:
         """A socket was accepted. The answer is its connection; ``None`` if there are too many."""
 
+    def lost(self, protocol: ConnectionProtocol) -> None:
+        """The socket is gone: ``protocol.end()`` is to be called, in this turn or a later one."""
+
     def disconnected(self, protocol: ConnectionProtocol) -> None:
         """The socket is closed, and its connection was told."""
 
@@ -77,6 +80,7 @@ class ConnectionProtocol(asyncio.Protocol):
         self._tls_of = tls_of
         self._loop = loop
         self.is_refused = False
+        self._is_lost = False
         self._reading = True
         self._turn = 0
         self._read_in_turn = 0
@@ -109,6 +113,11 @@ class ConnectionProtocol(asyncio.Protocol):
         if self._linger is not None:
             self._linger.cancel()
         self._output.clear()
+        self._is_lost = True
+        self._host.lost(self)
+
+    def end(self) -> None:
+        """Tell the core that the socket is gone."""
         moment = self._host.input("the end of a connection")
         self._guarded(lambda: self.connection.receive_eof(*moment))
         self._host.disconnected(self)
@@ -149,6 +158,8 @@ class ConnectionProtocol(asyncio.Protocol):
     def flush(self) -> None:
         """Send the connection's output, then close the socket or pause its reading as the
         connection says."""
+        if self._is_lost:
+            return
         connection = self.connection
         if connection.output and (connection.closed or self._output.takes_more):
             size = connection.output_size

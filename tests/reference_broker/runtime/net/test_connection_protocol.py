@@ -24,14 +24,17 @@ class Host:
 
     def __init__(self, lone: LoneBroker) -> None:
         self.lone = lone
-        self.gone = False
+        self.gone = self.ended = False
         self.turn = 0
 
     def connected(self, protocol: ConnectionProtocol, peer: Peer) -> Connection | None:
         return self.lone.broker.connect(peer, *self.now())
 
-    def disconnected(self, protocol: ConnectionProtocol) -> None:
+    def lost(self, protocol: ConnectionProtocol) -> None:
         self.gone = True
+
+    def disconnected(self, protocol: ConnectionProtocol) -> None:
+        self.ended = True
 
     def input(self, cause: str) -> tuple[float, int]:
         return self.now()
@@ -190,6 +193,10 @@ def test_a_socket_that_is_gone_lets_go_of_the_message(side: Side) -> None:
     side.flush()
     side.socket.closed = True
     side.protocol.connection_lost(ConnectionResetError())
+    assert side.host.gone
+    side.flush()
+    side.protocol.end()
+    assert side.host.ended
     assert side.protocol._output.is_empty
     assert side.protocol.connection.output == []
 

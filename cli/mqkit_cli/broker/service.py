@@ -64,7 +64,7 @@ async def _serve(config: ServerConfig, *, trims: bool) -> None:
     collector = Collector()
     collector.collect_when_idle(loop.call_later, lambda: not server.broker.connections)
     trimmer = _trimmer(server, loop) if trims else None
-    server.turns.begin_anew()  # nobody has been told yet, and the collector has looked at everything
+    server.turns.begin_anew()  # nobody has been told yet, and the collector has looked around
     sys.stdout.write(ready_line(server) + "\n")
     sys.stdout.flush()
     stopping = asyncio.create_task(asked_to_stop.wait())

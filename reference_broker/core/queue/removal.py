@@ -52,6 +52,12 @@ LEASES_AT_ONCE = 1_024
 ROWS_PER_UNIT = 16
 """Messages that are removed in the time that one is published."""
 
+CONTENTS_PER_UNIT = 4
+"""Messages that were in memory, beside that: each is freed."""
+
+CONTENTS_AT_ONCE = 512
+"""Messages that are removed before the budget is looked at again, while there are any in memory."""
+
 
 def purge(queue: Queue) -> Generator[Until | None, None, int]:
     """The steps of removing every message that is ready now; how many there were. Unacked ones
@@ -103,14 +109,16 @@ def remove_ready(queue: Queue, index: QueueIndex, below: int) -> Generator[None,
     were."""
     budget, contents = queue.env.budget, queue.contents
     removed = 0
-    while (run := index.ready_run(below)) is not None:
+    while (head := index.head_sequence()) is not None and head < below:
+        run = index.ready_run(min(below, head + CONTENTS_AT_ONCE) if contents else below)
+        assert run is not None, "the head is ready"
         size = index.ready_bytes
         remove_ready_run(queue, index, run)
         size -= index.ready_bytes
         gone = [contents.pop(sequence) for sequence in run.sequences if sequence in contents]
         queue.note_removed(len(run.sequences), size, gone)
         removed += len(run.sequences)
-        budget.left -= 1 + len(run.sequences) // ROWS_PER_UNIT
+        budget.left -= 1 + len(run.sequences) // ROWS_PER_UNIT + len(gone) // CONTENTS_PER_UNIT
         if budget.left <= 0:
             yield None
     return removed

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from array import array
 
 import pytest
 
 from mqkit.wire import Properties, encode_header
+from reference_broker.core.index.index import CHUNK_ENTRIES
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.death import Death, DeathReason
 from reference_broker.core.queue.fan_out import (
+    _FULL_COLUMNS,
     BODY_BYTES_PER_QUEUE,
     FEW_QUEUES,
     MOVED_PER_UNIT,
@@ -122,6 +125,15 @@ def test_a_dictionary_that_is_full_is_made_anew_for_the_next_message() -> None:
     before = sys.getsizeof(contents)
     contents[FULL + 1] = None
     assert sys.getsizeof(contents) == before
+
+
+def test_columns_that_are_full_are_made_anew_for_the_next_entry() -> None:
+    """As the constants have it, too, for all that one chunk of an index has."""
+    column = array("q")
+    for entries in range(CHUNK_ENTRIES):
+        before = sys.getsizeof(column)
+        column.append(0)
+        assert (sys.getsizeof(column) > before) is (entries in _FULL_COLUMNS), entries
 
 
 def test_queues_that_grow_together_do_so_in_more_turns() -> None:

@@ -409,7 +409,7 @@ class Server:
         self._driver.kick()
         self._timer.arm(self.broker.next_deadline())
         budget, left_over = self.broker.budget, self.broker.has_work
-        budget.units = next_units(budget.units, self.turns.end(), left_over=left_over)
+        budget.paced = next_units(budget.paced, self.turns.end(), left_over=left_over)
         budget.refill()
         if left_over or self._lost:
             self.input_handled()

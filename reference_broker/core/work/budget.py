@@ -39,22 +39,23 @@ DEAD_LETTER_UNITS = 8
 
 class Budget:
     """The units that are left in this turn. Whoever works subtracts from ``left``, and stops at 0
-    or below: one step may cost more than there was. Whoever has the loop refills it.
+    or below: one step may cost more than there was. Whoever has the loop refills it, and may set
+    ``paced`` to what turns have time for: of ``units`` they have that many at most.
 
     ``reserve`` is half as much again, for handing out what the turn's inputs brought: what comes in
     must not always be ahead of what goes out.
     """
 
-    __slots__ = ("left", "reserve", "units")
+    __slots__ = ("left", "paced", "reserve", "units")
 
     def __init__(self, units: int = UNLIMITED_UNITS) -> None:
-        self.units = units
+        self.units = self.paced = units
         self.refill()
 
     def refill(self) -> None:
         """Begin another turn."""
-        self.left = self.units
-        self.reserve = self.units // 2
+        self.left = min(self.units, self.paced)
+        self.reserve = self.left // 2
 
     def release_reserve(self) -> None:
         """Have the reserve be there, if the turn is spent without it."""

@@ -19,7 +19,7 @@ from reference_broker.testing.scripts.writing import write
 SCRIPTS = 500
 BLOCK = 10
 """Scripts of one test: one takes 80 ms."""
-AT_ONCE = 60
+AT_ONCE = 35
 """Scripts that are played in `make check`, too."""
 
 

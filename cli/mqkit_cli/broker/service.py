@@ -22,15 +22,10 @@ from reference_broker.runtime.process.allocator import (
 from reference_broker.runtime.process.collector import Collector
 from reference_broker.runtime.process.descriptors import raise_limit
 from reference_broker.runtime.process.heap_trimmer import HeapTrimmer
+from reference_broker.runtime.process.switch_interval import SwitchInterval
 from reference_broker.runtime.server import Server
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-SWITCH_INTERVAL_S = 0.0001
-"""Seconds after which a busy loop lets the disk's thread go on. It asks after each write and sync,
-some 60 times for 8 MiB, and by Python's default would wait 5 ms each time. It has to be less than
-what the loop does between two calls of the system: the thread counts anew from each of them, and
-with 0.5 ms beside turns of 0.3 ms it waited 63 ms for a batch of 2 MiB."""
 
 
 def serve(config: ServerConfig) -> None:
@@ -39,7 +34,6 @@ def serve(config: ServerConfig) -> None:
     Raises :exc:`CommandError` if it can't start, and :exc:`DiskFailed` when the disk failed.
     """
     raise_limit()
-    sys.setswitchinterval(SWITCH_INTERVAL_S)
     is_glibc = give_large_blocks_their_own_pages()
     with asyncio.Runner(loop_factory=_loop_factory) as runner:
         runner.run(_serve(config, trims=is_glibc))
@@ -60,6 +54,7 @@ async def _serve(config: ServerConfig, *, trims: bool) -> None:
     for number in SIGNALS:
         loop.add_signal_handler(number, asked_to_stop.set)
     server = Server(config)
+    server.give_way = SwitchInterval().give_way
     await _start(server)
     collector = Collector()
     collector.collect_when_idle(loop.call_later, lambda: not server.broker.connections)

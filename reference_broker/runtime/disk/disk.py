@@ -28,6 +28,9 @@ from reference_broker.store.log.pages import discard_pages
 DESCRIPTOR_RETRY_S = 0.1
 """Seconds between two tries of an operation for which there was no file descriptor."""
 
+STARVED_S = 0.03
+"""Seconds after which a batch may be slow for want of the interpreter, and not of the disk."""
+
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 """Errors of a process, or a system, that has too many open files. They come from opening, so
 nothing of the operation was done."""
@@ -104,6 +107,8 @@ class DiskThread:
     is tried again at each :meth:`kick`; called once per time that the disk becomes full.
     ``on_spare(missing)``: the segment after the next was to be made; ``missing``: there is no room
     for it. (A batch that needs it now, and doesn't get it, is what ``on_full`` is about.)
+    ``give_way(wanted)``: the thread has been at a batch for long. It needs the interpreter after
+    each write, and a busy loop may not let it have it; or no longer.
     ``on_failed(error)``: a write or sync failed. Nothing is reported synced after it, nothing is
     tried again: nack what was not confirmed, and exit with a failure. Called once.
 
@@ -122,6 +127,7 @@ class DiskThread:
         on_failed: Callable[[DiskFailed], None],
         on_full: Callable[[], None],
         on_spare: Callable[[bool], None],
+        give_way: Callable[[bool], None],
     ) -> None:
         self.state = DiskState.IDLE
         self.batches = 0
@@ -136,6 +142,9 @@ class DiskThread:
         self._on_failed = on_failed
         self._on_full = on_full
         self._on_spare = on_spare
+        self._give_way = give_way
+        self._gives_way = False
+        self._began_s = 0.0
         self._full_reported = False
         self._shortage_reported = False
         self._closing = Event()
@@ -159,6 +168,11 @@ class DiskThread:
                 self._perform(list(batch.operations))
         elif self.state is DiskState.FULL:
             self._perform(self._unperformed)
+        elif self.state is DiskState.WRITING:
+            late_s = self._loop_syncs.clock() - self._began_s
+            if late_s > STARVED_S and not self._gives_way:
+                self._gives_way = True
+                self._give_way(True)
 
     def close(self, *, clean: bool = True) -> None:
         """Write and sync what is pending and, if the stop is ``clean``, the mark of that; end the
@@ -187,6 +201,7 @@ class DiskThread:
 
     def _perform(self, operations: list[Operation]) -> None:
         self._change(DiskState.WRITING)
+        self._began_s = self._loop_syncs.clock()
         self._work.put(operations)
 
     def _perform_here(self, batch: Batch) -> None:
@@ -221,6 +236,9 @@ class DiskThread:
     def _settle(self, outcome: _Outcome) -> None:
         batch = self._batch
         assert batch is not None
+        if self._gives_way:
+            self._gives_way = False
+            self._give_way(False)
         error = outcome.error
         batch.spare_missing |= outcome.spare_missing
         if error is None:

@@ -20,18 +20,18 @@ from collections.abc import Callable
 
 from reference_broker.runtime.process.timers import CallLater, Timer
 
-YOUNG_OBJECTS = 5_000
+YOUNG_OBJECTS = 10_000
 """Objects to be made before the collector looks: more than the messages of a few reads, while what
 it is there for (what an HTTP request leaves behind, whose parts refer to each other) still goes in
 time."""
 
 COLLECTIONS_OF_YOUNGER = 2
 """Collections of one generation before the next older one is looked through, too. CPython has 10;
-then the second generation would have 55,000 objects, and a look take 7 to 14 ms."""
+then the second generation would have 110,000 objects, and a look take 13 to 26 ms."""
 
 OLDEST_OBJECTS_MAX = 15_000
 """Objects in the oldest generation above which it is frozen: a look through it and the two younger
-ones takes 4 to 8 ms at most."""
+ones takes 6 to 12 ms at most."""
 
 LOOK_INTERVAL_S = 60.0
 """Seconds between two looks at whether nobody is connected."""

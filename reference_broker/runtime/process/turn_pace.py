@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from reference_broker.core.work.budget import TURN_UNITS
 
-TURN_MS = 8.0
+TURN_MS = 14.0
 """Milliseconds of the loop's thread that a turn is to take at most, while there is more to do: from
 its first input to the end of its output, with a portion of the work that was left over."""
 
-UNITS_MIN = TURN_UNITS // 10
+UNITS_MIN = TURN_UNITS // 5
 """Of fewer units a turn would mostly be reading sockets and writing them."""
 
 GROWTH = 1.25

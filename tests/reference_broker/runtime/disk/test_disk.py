@@ -5,7 +5,6 @@ from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Event
 
 import pytest
 
@@ -15,41 +14,22 @@ from reference_broker.core.message.content import Content
 from reference_broker.errors import DataDirectoryLocked, DiskFailed, StoreError
 from reference_broker.runtime.disk import disk as disk_module
 from reference_broker.runtime.disk.data_folder import DataFolder
-from reference_broker.runtime.disk.disk import TRANSITIONS, DiskState, DiskThread, open_store
+from reference_broker.runtime.disk.disk import (
+    STARVED_S,
+    TRANSITIONS,
+    DiskState,
+    DiskThread,
+    open_store,
+)
 from reference_broker.runtime.disk.loop_syncs import SLOW_S, LoopSyncs
 from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
 from reference_broker.store import Disk, Log, Operation, RecoveredLog, open_log
-from reference_broker.store.disk.ports import CreateFile, CreateSpare, Sync, Write
+from reference_broker.store.disk.ports import CreateSpare, Sync, Write
 from reference_broker.store.log.log import ACKS_UNSYNCED_S
+from reference_broker.testing.gated_disk import GatedDisk
 
 WAIT_S = 20
 SMALL_SEGMENT = 1024
-
-
-class GatedDisk(SimulatedDisk):
-    """A sync returns only when the gate is open; ``reached`` is set while it waits. No file can
-    be created while ``full`` is an error."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.gate = Event()
-        self.gate.set()
-        self.reached = Event()
-        self.full = 0
-        self.shortages: list[int] = []
-        """Errors of the next operations, one each; 0 is none."""
-
-    def perform(self, operation: Operation) -> None:
-        if self.shortages:
-            error = self.shortages.pop(0)
-            if error:
-                raise OSError(error, "simulated")
-        if self.full and isinstance(operation, CreateFile | CreateSpare):
-            raise OSError(self.full, "simulated")
-        if isinstance(operation, Sync):
-            self.reached.set()
-            assert self.gate.wait(WAIT_S)
-        super().perform(operation)
 
 
 class Loop:
@@ -61,6 +41,7 @@ class Loop:
         self.events: list[object] = []
         self.spares: list[bool] = []
         """For each time that one was to be made: was there no room?"""
+        self.given_way: list[bool] = []
         self.live: dict[int, Content] = {}
         self.timers: list[tuple[float, Callable[[], None]]] = []
         self.now_s = 0.0
@@ -78,6 +59,7 @@ class Loop:
             on_failed=self.events.append,
             on_full=lambda: self.events.append("full"),
             on_spare=self.spares.append,
+            give_way=self.given_way.append,
         )
 
     def publish(self, sequence: int, size: int = 10) -> None:
@@ -378,6 +360,7 @@ def test_a_closed_loop_does_not_stop_the_thread() -> None:
         lambda _: None,
         lambda: None,
         lambda _: None,
+        lambda _: None,
     )
     log.define("key", b"value")
     thread.kick()
@@ -495,6 +478,23 @@ def test_a_slow_sync_hands_the_next_ones_to_the_thread() -> None:
     loop.thread.kick()
     assert loop.thread.state is DiskState.WRITING
     loop.settle()
+    loop.thread.close()
+
+
+def test_the_loop_gives_way_while_a_batch_is_late() -> None:
+    loop, _ = looped()
+    for number in (1, 2):
+        loop.publish(number)
+        loop.thread.kick()
+        loop.now_s += STARVED_S
+        loop.thread.kick()
+        assert loop.given_way == [True, False] * (number - 1), "not late yet"
+        loop.now_s += STARVED_S
+        for _ in range(3):
+            loop.thread.kick()
+        assert loop.given_way == [True, False] * (number - 1) + [True]
+        loop.settle()
+        assert loop.given_way == [True, False] * number
     loop.thread.close()
 
 

@@ -24,7 +24,7 @@ from reference_broker.runtime.disk.disk import (
 from reference_broker.runtime.disk.loop_syncs import SLOW_S, LoopSyncs
 from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
 from reference_broker.store import Disk, Log, Operation, RecoveredLog, open_log
-from reference_broker.store.disk.ports import CreateSpare, Sync, Write
+from reference_broker.store.disk.ports import Sync, Write
 from reference_broker.store.log.log import ACKS_UNSYNCED_S
 from reference_broker.testing.gated_disk import GatedDisk
 

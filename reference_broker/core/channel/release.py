@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from reference_broker.core.channel import direct_reply
 from reference_broker.core.channel.settlement import (
     LOOKS_PER_UNIT,
-    TAKEN_AT_ONCE,
+    in_portions,
     let_go,
     put_back,
     take_range,
@@ -23,7 +23,7 @@ from reference_broker.core.channel.settlement import (
 from reference_broker.core.work.until import Until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.channel.consumer import Consumer
@@ -127,13 +127,12 @@ def _give_back(channel: Channel) -> Steps:
     by_tag.clear()
     yield from tell_settled(leases, budget)
     by_queue: dict[Queue, list[Lease]] = {}
-    for start in range(0, len(leases), TAKEN_AT_ONCE):
-        some = leases[start : start + TAKEN_AT_ONCE]
+
+    def sort(some: Sequence[Lease]) -> None:
         for lease in some:
             by_queue.setdefault(lease.queue, []).append(lease)
-        budget.left -= len(some) // LOOKS_PER_UNIT
-        if budget.left <= 0:
-            yield None
+
+    yield from in_portions(leases, budget, LOOKS_PER_UNIT, sort)
     for queue in list(by_queue):
         yield from put_back(by_queue.pop(queue))
     let_go(channel, leases)

@@ -177,15 +177,22 @@ def note_settled(leases: Iterable[Lease]) -> None:
         holder.settled(len(list(its_leases)))
 
 
+def in_portions(
+    leases: Sequence[Lease], budget: Budget, per_unit: int, work: Callable[[Sequence[Lease]], None]
+) -> Steps:
+    """``work`` with some of ``leases`` after the other, of which ``per_unit`` cost a unit."""
+    for start in range(0, len(leases), TAKEN_AT_ONCE):
+        some = leases[start : start + TAKEN_AT_ONCE]
+        work(some)
+        budget.left -= len(some) // per_unit
+        if budget.left <= 0:
+            yield None
+
+
 def tell_settled(leases: Sequence[Lease], budget: Budget) -> Steps:
     """:func:`note_settled`, in portions. Each that has room again may get the next message at once,
     unless its queue hands nothing out."""
-    for start in range(0, len(leases), TAKEN_AT_ONCE):
-        some = leases[start : start + TAKEN_AT_ONCE]
-        note_settled(some)
-        budget.left -= len(some) // LOOKS_PER_UNIT
-        if budget.left <= 0:
-            yield None
+    return in_portions(leases, budget, LOOKS_PER_UNIT, note_settled)
 
 
 def let_go(channel: Channel, leases: list[Lease]) -> None:
@@ -258,15 +265,14 @@ def requeue_all(channel: Channel, leases: list[Lease]) -> Steps:
     """
     lots: dict[tuple[bytes, bytes, int], list[Lease]] = {}
     budget = channel.broker.budget
-    for start in range(0, len(leases), TAKEN_AT_ONCE):
-        some = leases[start : start + TAKEN_AT_ONCE]
+
+    def sort(some: Sequence[Lease]) -> None:
         for lease in some:
             # A queue may have been deleted, and another one have its name.
             key = (lease.queue.name.encode(), _consumer_tag(lease), lease.queue.id)
             lots.setdefault(key, []).append(lease)
-        budget.left -= len(some) // TAKEN_PER_UNIT
-        if budget.left <= 0:
-            yield None
+
+    yield from in_portions(leases, budget, TAKEN_PER_UNIT, sort)
     for _, lot in sorted(lots.items()):
         queue = lot[0].queue
         is_many = len(lot) > TAKEN_AT_ONCE

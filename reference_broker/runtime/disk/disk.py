@@ -107,8 +107,8 @@ class DiskThread:
     is tried again at each :meth:`kick`; called once per time that the disk becomes full.
     ``on_spare(missing)``: the segment after the next was to be made; ``missing``: there is no room
     for it. (A batch that needs it now, and doesn't get it, is what ``on_full`` is about.)
-    ``give_way(wanted)``: the thread has been at a batch for long. It needs the interpreter after
-    each write, and a busy loop may not let it have it; or no longer.
+    ``give_way(wanted)``: true when a batch takes long, maybe since a busy loop keeps the
+    interpreter that the thread needs after each write; false when that batch has ended.
     ``on_failed(error)``: a write or sync failed. Nothing is reported synced after it, nothing is
     tried again: nack what was not confirmed, and exit with a failure. Called once.
 

@@ -44,7 +44,7 @@ class JournalEvents(Protocol):
         """The log can't grow. A later ``synced`` says that it can again."""
 
     def disk_starved(self, starved: bool) -> None:
-        """The disk's thread waits for the interpreter, which the loop keeps; or no longer."""
+        """A batch takes long, maybe for want of the interpreter; not ``starved``: it has ended."""
 
     def disk_low(self) -> None:
         """The disk is getting full; the log can still grow."""

@@ -7,6 +7,7 @@ import errno
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import aio_pika
@@ -20,11 +21,14 @@ from mqkit.wire.methods import BasicRecover
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.connection import control_frames
+from reference_broker.core.work.budget import TURN_UNITS
 from reference_broker.errors import DataDirectoryLocked
 from reference_broker.runtime import server as server_module
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.disk import data_folder
 from reference_broker.runtime.net.listening_sockets import LOCALHOST
+from reference_broker.runtime.process.turn_meter import TurnMeter
+from reference_broker.runtime.process.turn_pace import TURN_MS
 from reference_broker.runtime.server import Server
 from reference_broker.store.format.segment import SEGMENT_BYTES
 
@@ -465,6 +469,15 @@ def test_an_error_of_our_own_ends_the_connection_that_met_it_and_no_other(
         victim_channel.basic_recover(requeue=True)
     assert caught.value.reply_code == 541
     channel.queue_declare("q")
+
+
+def test_a_turn_that_was_long_makes_the_next_ones_smaller(
+    server: ServerThread, channel: BlockingChannel
+) -> None:
+    clock = count(step=round(2 * TURN_MS * 1e6))  # a turn takes one step at least
+    server.server.turns = TurnMeter(lambda line: None, lambda: next(clock))
+    channel.queue_declare("q")
+    assert server.server.broker.budget.paced < TURN_UNITS
 
 
 def test_too_many_connections_are_closed_at_once(tmp_path: Path) -> None:

@@ -22,6 +22,12 @@ from mqkit.wire.methods import (
     Method,
     QueueDeclare,
 )
+from reference_broker.core.channel.settlement import (
+    FREED_AT_ONCE,
+    TAKEN_AT_ONCE,
+    let_go,
+    tell_settled,
+)
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
@@ -226,3 +232,36 @@ def test_what_one_consumer_had_is_handed_out_before_another_s_comes_back(
     assert deliveries(client) == [("a", b"1"), ("b", b"2"), ("a", b"3")]
     client.send(1, method)
     assert deliveries(client) == again
+
+
+def test_holders_are_told_and_leases_freed_in_portions() -> None:
+    client, _ = holding(3 * TAKEN_AT_ONCE)
+    channel = client.connection.channels[1]
+    broker = client.connection.broker
+    budget = broker.budget
+    leases = list(channel.unacked.values())
+    consumer = channel.consumers["tag"]
+    held = consumer.outstanding
+    budget.units = 1
+    steps = tell_settled(leases, budget)
+    for told in (1, 2, 3):
+        budget.refill()
+        next(steps)
+        assert held - consumer.outstanding == told * TAKEN_AT_ONCE
+
+    sizes = [len(leases)]
+    budget.refill()
+    let_go(channel, leases)
+    sizes.append(len(leases))
+    while leases:
+        budget.refill()
+        broker.work.run()
+        sizes.append(len(leases))
+    assert sizes == list(range(3 * TAKEN_AT_ONCE, -1, -FREED_AT_ONCE))
+
+
+def test_few_leases_are_freed_by_whoever_has_them() -> None:
+    client, _ = holding(3)
+    channel = client.connection.channels[1]
+    let_go(channel, list(channel.unacked.values()))
+    assert not client.connection.broker.work

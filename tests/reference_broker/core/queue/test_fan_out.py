@@ -19,6 +19,7 @@ from reference_broker.core.queue.fan_out import (
     MOVED_PER_UNIT,
     PORTION_QUEUES,
     PORTION_QUEUES_MAX,
+    ROWS_MOVED_PER_UNIT,
     FanOut,
     all_of,
     distribute,
@@ -136,12 +137,19 @@ def test_columns_that_are_full_are_made_anew_for_the_next_entry() -> None:
         assert (sys.getsizeof(column) > before) is (entries in _FULL_COLUMNS), entries
 
 
-def test_queues_that_grow_together_do_so_in_more_turns() -> None:
-    growing = FAN_OUT_UNITS + FULL // MOVED_PER_UNIT
+ROWS = min(rows for rows in _FULL_COLUMNS if rows >= 2 * ROWS_MOVED_PER_UNIT)
+"""Entries with which columns are full, and a dictionary is not."""
+
+
+@pytest.mark.parametrize(
+    ("full", "units"), [(FULL, FULL // MOVED_PER_UNIT), (ROWS, ROWS // ROWS_MOVED_PER_UNIT)]
+)
+def test_queues_that_grow_together_do_so_in_more_turns(full: int, units: int) -> None:
+    growing = FAN_OUT_UNITS + units
     host = QueueHost(units=growing * 30)
     queues = declared(host, FEW_QUEUES + 1)
     for queue in queues:
-        host.publish(queue, *[b"m"] * (FULL - 1), header=HEADER)
+        host.publish(queue, *[b"m"] * (full - 1), header=HEADER)
     host.budget.refill()
     assert not is_too_many(queues, host.budget)
     assert fan_out(host, queues).advance()
@@ -150,7 +158,7 @@ def test_queues_that_grow_together_do_so_in_more_turns() -> None:
     assert is_too_many(queues, host.budget)
     message = fan_out(host, queues)
     assert not message.advance()
-    assert reached(queues) == [FULL + 1] * 30 + [FULL] * (len(queues) - 30)
+    assert reached(queues) == [full + 1] * 30 + [full] * (len(queues) - 30)
     host.budget.refill()
     assert message.advance()
 

@@ -12,6 +12,8 @@ from reference_broker.core.channel.settlement import put_back
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import (
+    CONTENTS_AT_ONCE,
+    CONTENTS_PER_UNIT,
     purge,
     remove_everything,
     remove_ready,
@@ -91,6 +93,18 @@ def rest_of(steps: Generator[object, None, int], tight: QueueHost) -> int:
             next(steps)
         except StopIteration as stop:
             return int(stop.value)
+
+
+def test_messages_in_memory_are_freed_in_portions() -> None:
+    host = QueueHost(units=1)
+    queue = host.declare("q")
+    host.publish(queue, *[b"x"] * (3 * CONTENTS_AT_ONCE), header=TRANSIENT)
+    steps = remove_ready(queue, queue.index, queue.index.tail)
+    for left in (2, 1, 0):
+        host.budget.refill()
+        next(steps)
+        assert len(queue.contents) == left * CONTENTS_AT_ONCE
+        assert host.budget.left <= 1 - CONTENTS_AT_ONCE // CONTENTS_PER_UNIT
 
 
 def test_what_comes_back_during_a_purge_is_not_purged(tight: QueueHost) -> None:

@@ -201,6 +201,16 @@ def test_a_socket_that_is_gone_lets_go_of_the_message(side: Side) -> None:
     assert side.protocol.connection.output == []
 
 
+def test_nothing_is_written_to_a_socket_that_is_gone_and_waits_for_its_end(side: Side) -> None:
+    side.socket.closed = True
+    side.protocol.connection_lost(ConnectionResetError())
+    side.lone.client().publish("q", b"small")
+    side.flush()
+    assert side.socket.buffer == b""
+    side.protocol.end()
+    assert side.host.ended
+
+
 def publishes(octets: int) -> bytes:
     """At least so many, of small messages that no queue gets."""
     one = content_frames(1, methods.BasicPublish("amq.fanout"), Properties(), b"x", 131_072)

@@ -109,8 +109,6 @@ class Server:
         self._lost = LostSockets()
         self._refusals = PacedLog(_log.warning, time.monotonic)
         self._flush_scheduled = False
-        self.give_way: Callable[[bool], None] = lambda wanted: None
-        """Called when the disk's thread waits for the interpreter, and when no longer."""
         self.turn = 0
         long_turns = PacedLog(_log.warning, time.monotonic, LONG_TURN_INTERVAL_S)
         self.turns = TurnMeter(long_turns.line)
@@ -363,9 +361,6 @@ class Server:
         self.broker.disk_full(*self.now())
         self.input_handled()
         self._retry_disk_later()
-
-    def disk_starved(self, starved: bool) -> None:
-        self.give_way(starved)
 
     def disk_low(self) -> None:
         self.broker.disk_low(*self.now())

@@ -22,7 +22,6 @@ from reference_broker.runtime.process.allocator import (
 from reference_broker.runtime.process.collector import Collector
 from reference_broker.runtime.process.descriptors import raise_limit
 from reference_broker.runtime.process.heap_trimmer import HeapTrimmer
-from reference_broker.runtime.process.switch_interval import SwitchInterval
 from reference_broker.runtime.server import Server
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -54,7 +53,6 @@ async def _serve(config: ServerConfig, *, trims: bool) -> None:
     for number in SIGNALS:
         loop.add_signal_handler(number, asked_to_stop.set)
     server = Server(config)
-    server.give_way = SwitchInterval().give_way
     await _start(server)
     collector = Collector()
     collector.collect_when_idle(loop.call_later, lambda: not server.broker.connections)

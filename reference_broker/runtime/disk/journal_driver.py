@@ -43,9 +43,6 @@ class JournalEvents(Protocol):
     def disk_full(self) -> None:
         """The log can't grow. A later ``synced`` says that it can again."""
 
-    def disk_starved(self, starved: bool) -> None:
-        """A batch takes long, maybe for want of the interpreter; not ``starved``: it has ended."""
-
     def disk_low(self) -> None:
         """The disk is getting full; the log can still grow."""
 
@@ -219,7 +216,6 @@ class _Running:
             events.disk_failed,
             events.disk_full,
             self._spare_made,
-            events.disk_starved,
         )
         self.backlog = Backlog(log, folder.access(), loop, events)
         self._rewriter = Rewriter(log, self.rewrite_access, loop, self.disk.kick)

@@ -15,7 +15,8 @@ from reference_broker.errors import DataDirectoryLocked, DiskFailed, StoreError
 from reference_broker.runtime.disk import disk as disk_module
 from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.runtime.disk.disk import (
-    STARVED_S,
+    LATE_S,
+    SYNC_ASIDE_EVERY_S,
     TRANSITIONS,
     DiskState,
     DiskThread,
@@ -41,7 +42,6 @@ class Loop:
         self.events: list[object] = []
         self.spares: list[bool] = []
         """For each time that one was to be made: was there no room?"""
-        self.given_way: list[bool] = []
         self.live: dict[int, Content] = {}
         self.timers: list[tuple[float, Callable[[], None]]] = []
         self.now_s = 0.0
@@ -59,7 +59,6 @@ class Loop:
             on_failed=self.events.append,
             on_full=lambda: self.events.append("full"),
             on_spare=self.spares.append,
-            give_way=self.given_way.append,
         )
 
     def publish(self, sequence: int, size: int = 10) -> None:
@@ -360,7 +359,6 @@ def test_a_closed_loop_does_not_stop_the_thread() -> None:
         lambda _: None,
         lambda: None,
         lambda _: None,
-        lambda _: None,
     )
     log.define("key", b"value")
     thread.kick()
@@ -481,20 +479,38 @@ def test_a_slow_sync_hands_the_next_ones_to_the_thread() -> None:
     loop.thread.close()
 
 
-def test_the_loop_gives_way_while_a_batch_is_late() -> None:
+def test_the_loop_settles_a_batch_that_is_late_where_it_stands_aside() -> None:
     loop, _ = looped()
-    for number in (1, 2):
-        loop.publish(number)
-        loop.thread.kick()
-        loop.now_s += STARVED_S
-        loop.thread.kick()
-        assert loop.given_way == [True, False] * (number - 1), "not late yet"
-        loop.now_s += STARVED_S
-        for _ in range(3):
-            loop.thread.kick()
-        assert loop.given_way == [True, False] * (number - 1) + [True]
-        loop.settle()
-        assert loop.given_way == [True, False] * number
+    loop.publish(1)
+    loop.thread.kick()
+    collect = loop.calls.get(timeout=WAIT_S)  # it has ended, and the loop has not come to it
+    loop.thread.kick()
+    assert (loop.thread.state, loop.events) == (DiskState.WRITING, []), "not late yet"
+    loop.now_s += LATE_S
+    loop.thread.kick()
+    assert (loop.thread.state, loop.events) == (DiskState.IDLE, [loop.log.synced])
+    collect()
+    assert len(loop.events) == 1
+    loop.thread.close()
+
+
+def test_the_loop_stands_aside_for_a_long_sync_now_and_then() -> None:
+    loop, disk = looped()
+    disk.gate.clear()
+    loop.publish(1)
+    loop.thread.kick()
+    assert disk.reached.wait(WAIT_S)
+    loop.now_s += LATE_S
+    loop.thread.kick()
+    assert loop.thread.state is DiskState.WRITING
+    disk.gate.set()
+    collect = loop.calls.get(timeout=WAIT_S)
+    loop.thread.kick()
+    assert loop.thread.state is DiskState.WRITING, "it has just stood aside"
+    loop.now_s += SYNC_ASIDE_EVERY_S
+    loop.thread.kick()
+    assert loop.thread.state is DiskState.IDLE
+    collect()
     loop.thread.close()
 
 

@@ -62,9 +62,6 @@ class Node:
     def disk_full(self) -> None:
         self.lone.broker.disk_full(self.lone.now_s, self.lone.wall_ms)
 
-    def disk_starved(self, starved: bool) -> None:
-        pass
-
     def disk_low(self) -> None:
         self.lone.broker.disk_low(self.lone.now_s, self.lone.wall_ms)
 

@@ -35,18 +35,22 @@ DESCRIPTOR_RETRY_S = 0.1
 """Seconds between two tries of an operation for which there was no file descriptor."""
 
 LATE_S = 0.01
-"""Seconds after which a batch may be slow for want of the interpreter, and not of the disk."""
+"""Seconds after which a batch that is not written yet may be slow for want of the interpreter."""
+
+SYNC_LATE_S = 0.03
+"""Seconds after which the sync of a batch may have ended, and the thread not have been able to say
+so."""
 
 WRITTEN_WITHIN_S = 0.008
 """Seconds that the loop stands aside, at most, until a batch that is late is written: as long as
 Linux takes for some 16 MiB."""
 
 SYNCED_WITHIN_S = 0.0005
-"""Seconds that the loop stands aside for a sync that may have ended: the thread only has to say
-so."""
+"""Seconds that the loop stands aside for a sync that may have ended."""
 
 SYNC_ASIDE_EVERY_S = 0.005
-"""Seconds between two times of that. The sync may go on for long, and the loop has other work."""
+"""Seconds between two times of that: a loop that has slept finds nothing of its own in the
+processor's cache, so each costs more than it takes."""
 
 _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 """Errors of a process, or a system, that has too many open files. They come from opening, so
@@ -156,6 +160,7 @@ class DiskThread:
         self._on_failed = on_failed
         self._on_full = on_full
         self._on_spare = on_spare
+        self._began_s = 0.0
         self._aside_at_s = 0.0
         """The next time that the loop may stand aside."""
         self._written = Event()
@@ -213,17 +218,22 @@ class DiskThread:
 
     def _perform(self, operations: list[Operation]) -> None:
         self._change(DiskState.WRITING)
-        self._aside_at_s = self._loop_syncs.clock() + LATE_S
+        self._began_s = self._loop_syncs.clock()
+        self._aside_at_s = self._began_s + LATE_S
         self._written.clear()
         self._work.put(operations)
 
     def _stand_aside(self) -> None:
         """Let the thread have the interpreter, and settle the batch if that was all it wanted."""
         self._written.wait(WRITTEN_WITHIN_S)
+        now_s = self._loop_syncs.clock()
+        if now_s < self._began_s + SYNC_LATE_S:
+            self._aside_at_s = self._began_s + SYNC_LATE_S
+            return
         try:
             outcome = self._outcomes.get(timeout=SYNCED_WITHIN_S)
         except Empty:
-            self._aside_at_s = self._loop_syncs.clock() + SYNC_ASIDE_EVERY_S
+            self._aside_at_s = now_s + SYNC_ASIDE_EVERY_S
         else:
             self._settle(outcome)
 

@@ -1,22 +1,19 @@
 from __future__ import annotations
 
 import errno
-from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
 
 import pytest
 
 from reference_broker.core.index.entry_state import EntryState
-from reference_broker.core.journal.journal import Entry, EntryColumns
-from reference_broker.core.message.content import Content
 from reference_broker.errors import DataDirectoryLocked, DiskFailed, StoreError
 from reference_broker.runtime.disk import disk as disk_module
 from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.runtime.disk.disk import (
     LATE_S,
     SYNC_ASIDE_EVERY_S,
+    SYNC_LATE_S,
     TRANSITIONS,
     DiskState,
     DiskThread,
@@ -24,73 +21,14 @@ from reference_broker.runtime.disk.disk import (
 )
 from reference_broker.runtime.disk.loop_syncs import SLOW_S, LoopSyncs
 from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
-from reference_broker.store import Disk, Log, Operation, RecoveredLog, open_log
+from reference_broker.store import Operation, RecoveredLog, open_log
 from reference_broker.store.disk.ports import Sync, Write
 from reference_broker.store.log.log import ACKS_UNSYNCED_S
+from reference_broker.testing.disk_loop import DiskLoop
 from reference_broker.testing.gated_disk import GatedDisk
 
 WAIT_S = 20
 SMALL_SEGMENT = 1024
-
-
-class Loop:
-    """Stands in for the event loop: callbacks from the disk thread wait until they are run."""
-
-    def __init__(self, log: Log, disk: Disk, *, takes_syncs: bool = False) -> None:
-        self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self.log = log
-        self.events: list[object] = []
-        self.spares: list[bool] = []
-        """For each time that one was to be made: was there no room?"""
-        self.live: dict[int, Content] = {}
-        self.timers: list[tuple[float, Callable[[], None]]] = []
-        self.now_s = 0.0
-        self.loop_syncs = LoopSyncs(lambda: self.now_s)
-        if not takes_syncs:
-            self.loop_syncs.took(self.now_s - 1)  # a slow one: the clock stands still
-        log.attach(self)
-        self.thread = DiskThread(
-            log,
-            disk,
-            self.calls.put,
-            self.call_later,
-            self.loop_syncs,
-            on_synced=self.events.append,
-            on_failed=self.events.append,
-            on_full=lambda: self.events.append("full"),
-            on_spare=self.spares.append,
-        )
-
-    def publish(self, sequence: int, size: int = 10) -> None:
-        content = self.live[sequence] = Content(b"", b"", bytes(size))
-        self.log.publish([Entry(7, sequence)], content)
-
-    def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
-        found = {s: c for s, c in self.live.items() if start <= c.position < end}
-        if found:
-            yield EntryColumns(
-                queue_id,
-                array("Q", found),
-                array("q", [content.position for content in found.values()]),
-                array("I", [len(content.body) for content in found.values()]),
-                array("I", [content.stored for content in found.values()]),
-                bytes(len(found)),
-                None,
-            )
-
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> None:
-        self.timers.append((seconds, callback))
-
-    def ack(self, sequence: int) -> None:
-        content = self.live.pop(sequence)
-        self.log.ack(7, sequence, content.position, content.stored)
-
-    def run_one(self) -> None:
-        self.calls.get(timeout=WAIT_S)()
-
-    def settle(self) -> None:
-        while self.thread.state is DiskState.WRITING:
-            self.run_one()
 
 
 def sequences(recovered: RecoveredLog) -> list[int]:
@@ -98,11 +36,15 @@ def sequences(recovered: RecoveredLog) -> list[int]:
     return [s for columns in recovered.live_entries(7, 0, 1 << 62) for s in columns.sequences]
 
 
-def looped(segment_bytes: int = 1 << 20) -> tuple[Loop, GatedDisk]:
+def looped(segment_bytes: int = 1 << 20) -> tuple[DiskLoop, GatedDisk]:
     disk = GatedDisk()
     log, _ = open_log(disk, segment_bytes=segment_bytes)
     disk.reached.clear()
-    return Loop(log, disk), disk
+    return DiskLoop(log, disk), disk
+
+
+def is_writing(loop: DiskLoop) -> bool:
+    return loop.thread.state is DiskState.WRITING
 
 
 def test_a_lone_record_is_synced_at_once_and_then_reported() -> None:
@@ -276,7 +218,7 @@ def test_a_process_without_descriptors_is_no_failed_disk(
 def test_the_loop_does_not_wait_for_a_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
     disk = GatedDisk()
     log, _ = open_log(disk)
-    loop = Loop(log, disk, takes_syncs=True)
+    loop = DiskLoop(log, disk, takes_syncs=True)
     monkeypatch.setattr(disk_module, "DESCRIPTOR_RETRY_S", 3_600)
     loop.publish(1)
     disk.shortages = [errno.EMFILE]
@@ -379,7 +321,7 @@ def test_a_real_folder_survives_a_clean_stop_and_a_kill(tmp_path: Path) -> None:
     directory = tmp_path / "data"
     store = open_store(directory)
     assert store.recovered.clean
-    loop = Loop(store.log, store.folder)
+    loop = DiskLoop(store.log, store.folder)
     for sequence in range(1, 101):
         loop.publish(sequence, size=1000)
         loop.thread.kick()
@@ -389,7 +331,7 @@ def test_a_real_folder_survives_a_clean_stop_and_a_kill(tmp_path: Path) -> None:
     assert store.recovered.clean
     assert sequences(store.recovered) == list(range(1, 101))
     live = loop.live
-    loop = Loop(store.log, store.folder)
+    loop = DiskLoop(store.log, store.folder)
     for sequence in range(1, 91):
         content = live[sequence]
         store.log.ack(7, sequence, content.position, content.stored)
@@ -437,10 +379,10 @@ def test_one_sync_per_batch_and_file() -> None:
     loop.thread.close()
 
 
-def synced_loop(*, takes_syncs: bool = True) -> tuple[Loop, GatedDisk]:
+def synced_loop(*, takes_syncs: bool = True) -> tuple[DiskLoop, GatedDisk]:
     disk = GatedDisk()
     log, _ = open_log(disk, segment_bytes=1 << 20)
-    loop = Loop(log, disk, takes_syncs=takes_syncs)
+    loop = DiskLoop(log, disk, takes_syncs=takes_syncs)
     loop.publish(1)
     loop.thread.kick()
     loop.settle()
@@ -479,14 +421,39 @@ def test_a_slow_sync_hands_the_next_ones_to_the_thread() -> None:
     loop.thread.close()
 
 
-def test_the_loop_settles_a_batch_that_is_late_where_it_stands_aside() -> None:
+def test_the_loop_stands_aside_until_a_batch_that_is_late_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, disk = looped()
+    disk.write_gate.clear()
+    loop.publish(1)
+    loop.thread.kick()
+    assert disk.writing.wait(WAIT_S)
+    loop.now_s += LATE_S
+    written_wait = loop.thread._written.wait
+
+    def written(timeout: float | None = None) -> bool:
+        disk.write_gate.set()
+        return written_wait(WAIT_S)
+
+    monkeypatch.setattr(loop.thread._written, "wait", written)
+    loop.thread.kick()
+    assert any(isinstance(each, Write) for each in disk.performed)
+    loop.settle()
+    assert loop.events == [loop.log.synced]
+    loop.thread.close()
+
+
+def test_the_loop_settles_a_batch_whose_sync_is_late_where_it_stands_aside() -> None:
     loop, _ = looped()
     loop.publish(1)
     loop.thread.kick()
     collect = loop.calls.get(timeout=WAIT_S)  # it has ended, and the loop has not come to it
-    loop.thread.kick()
-    assert (loop.thread.state, loop.events) == (DiskState.WRITING, []), "not late yet"
-    loop.now_s += LATE_S
+    for _ in range(2):
+        assert is_writing(loop), "not late yet"
+        loop.now_s += LATE_S
+        loop.thread.kick()
+    loop.now_s += SYNC_LATE_S
     loop.thread.kick()
     assert (loop.thread.state, loop.events) == (DiskState.IDLE, [loop.log.synced])
     collect()
@@ -500,16 +467,15 @@ def test_the_loop_stands_aside_for_a_long_sync_now_and_then() -> None:
     loop.publish(1)
     loop.thread.kick()
     assert disk.reached.wait(WAIT_S)
-    loop.now_s += LATE_S
+    loop.now_s += SYNC_LATE_S
     loop.thread.kick()
-    assert loop.thread.state is DiskState.WRITING
     disk.gate.set()
     collect = loop.calls.get(timeout=WAIT_S)
     loop.thread.kick()
-    assert loop.thread.state is DiskState.WRITING, "it has just stood aside"
+    assert is_writing(loop), "it has just stood aside"
     loop.now_s += SYNC_ASIDE_EVERY_S
     loop.thread.kick()
-    assert loop.thread.state is DiskState.IDLE
+    assert not is_writing(loop)
     collect()
     loop.thread.close()
 
@@ -558,7 +524,7 @@ def test_a_clean_stop_syncs_acks() -> None:
 def test_batches_that_were_cut_follow_each_other() -> None:
     disk = GatedDisk()
     log, _ = open_log(disk, segment_bytes=1 << 20, batch_bytes=1_000)
-    loop = Loop(log, disk)
+    loop = DiskLoop(log, disk)
     for sequence in range(1, 50):
         loop.publish(sequence, size=100)
     loop.thread.kick()

@@ -13,8 +13,8 @@ WAIT_S = 20
 
 
 class GatedDisk(SimulatedDisk):
-    """A sync returns only when the ``gate`` is open, and ``reached`` is set while it waits. So it is
-    with a write, ``write_gate`` and ``writing``. No file can be created while ``full`` is an
+    """A sync returns only when the ``gate`` is open, and ``reached`` is set while it waits; so it
+    is with a write, ``write_gate`` and ``writing``. No file can be created while ``full`` is an
     error."""
 
     def __init__(self) -> None:

@@ -30,9 +30,10 @@ from mqkit.consumer import (
     BATCH_SIZE_MAX,
     DRAIN_TIMEOUT_S,
     BatchConsumer,
+    BatchFunction,
     BatchHandler,
     Consumer,
-    HandlerFunction,
+    MessageFunction,
     MessageHandler,
     Stats,
     Window,
@@ -55,7 +56,8 @@ PREFETCH_PER_HANDLER = 10
 PREFETCH_MAX = 65_535
 """AMQP counts it in 16 bits."""
 
-FunctionT = TypeVar("FunctionT", bound=HandlerFunction)
+FunctionT = TypeVar("FunctionT", bound=MessageFunction)
+BatchFunctionT = TypeVar("BatchFunctionT", bound=BatchFunction)
 
 
 class App:
@@ -144,7 +146,7 @@ class App:
         size: int,
         within: Span = 1.0,
         timeout: Span | None = None,
-    ) -> Callable[[FunctionT], FunctionT]:
+    ) -> Callable[[BatchFunctionT], BatchFunctionT]:
         """Register the decorated function for batches of ``queue``: up to ``size`` messages, as
         many as came ``within`` that time after the first.
 
@@ -159,7 +161,7 @@ class App:
         timeout_s = _time_limit(timeout)
         _queue_name("batch_consumer", queue)
 
-        def register(function: FunctionT) -> FunctionT:
+        def register(function: BatchFunctionT) -> BatchFunctionT:
             handler = BatchHandler(function, timeout_s=timeout_s)
             self._register(
                 queue,

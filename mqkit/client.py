@@ -19,6 +19,7 @@ import anyio
 
 from mqkit.consumer import Pause, QueueRules, Settler, Stats, drain
 from mqkit.consumer.handler import HandlerExit
+from mqkit.consumer.republish import Republisher
 from mqkit.consumer.subscription import Link
 from mqkit.errors import Closed, ConfigurationError
 from mqkit.message import Message
@@ -83,6 +84,7 @@ class Client:
             window=settings.publish_window,
             deadline_s=settings.publish_deadline_s,
         )
+        self._republisher = Republisher(self.publish_many, self._declare_again)
         self._consumers = [make(self._settler(queue, stats), self) for queue, make in consumers]
 
     # -- what the app calls ------------------------------------------------------------------
@@ -160,7 +162,11 @@ class Client:
 
     def _settler(self, queue: str, stats: Stats) -> Settler:
         model = self._topology.queue(queue) if self._topology is not None else None
-        return Settler(QueueRules.of(queue, model), self.publish_many, stats, Pause())
+        rules = QueueRules.of(queue, model)
+        return Settler(rules, self._republisher.publish_many, stats, Pause())
+
+    async def _declare_again(self) -> None:
+        await self.declare(self._supervisor.consuming_connection())
 
     async def _subscribe(self, connection: Connection) -> None:
         for consumer in self._consumers:

@@ -8,6 +8,7 @@ else that JSON can carry
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -59,13 +60,25 @@ def encode(body: object) -> tuple[bytes, str]:
         if isinstance(body, str):
             return body.encode(), TEXT
         if isinstance(body, BaseModel):
-            return body.model_dump_json().encode(), JSON
-        return to_json(body), JSON
+            return _parseable(body.model_dump_json().encode()), JSON
+        return _parseable(to_json(body)), JSON
     except (PydanticSerializationError, ValueError) as error:
         raise ConfigurationError(
             f"a body of type {type(body).__name__} can't be published: {error}"
             " (bytes, str, a pydantic model, or what JSON can carry)"
         ) from None
+
+
+def _parseable(text: bytes) -> bytes:
+    """``text``, if it has no NaN and no Infinity outside of its strings: pydantic writes them as
+    Python has them, and JSON has no such numbers (RFC 8259 section 6)."""
+    if b"NaN" in text or b"Infinity" in text:
+        json.loads(text, parse_constant=_refuse)
+    return text
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"it holds {constant}, which no JSON parser has to take")
 
 
 def _checked(headers: Mapping[str, Any]) -> dict[str, Any]:

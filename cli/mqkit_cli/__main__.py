@@ -18,9 +18,13 @@ def main() -> None:
         run = _program(sys.argv[1:])
     except ModuleNotFoundError as missing:
         # The script is there after `pip install mqkit`, what it is made of is not.
-        if (missing.name or "").partition(".")[0] in {
-            *("mqkit", "mqkit_bench", "mqkit_cli", "reference_broker"),
-        }:
+        package = (missing.name or "").partition(".")[0]
+        if package == "mqkit_bench":
+            sys.exit(
+                "mqkit: the benchmarks are no part of an installed mqkit; clone its repository, run"
+                " `make install` in it, and then .venv/bin/mqkit bench"
+            )
+        if package in {"mqkit", "mqkit_cli", "reference_broker"}:
             raise
         sys.exit(f"mqkit: {missing.name} is not installed; run: pip install 'mqkit[cli]'")
     sys.exit(run_guarded(run))

@@ -3,7 +3,7 @@
 from mqkit.consumer.batch import Batch
 from mqkit.consumer.batch_consumer import BatchConsumer
 from mqkit.consumer.batch_decisions import BATCH_SIZE_MAX, Window
-from mqkit.consumer.batch_handler import BatchHandler
+from mqkit.consumer.batch_handler import BatchFunction, BatchHandler
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.drain import DRAIN_TIMEOUT_S, drain
 from mqkit.consumer.handler import (
@@ -11,6 +11,7 @@ from mqkit.consumer.handler import (
     HandlerCancelled,
     HandlerFunction,
     HandlerTimeout,
+    MessageFunction,
     MessageHandler,
 )
 from mqkit.consumer.pause import Pause
@@ -23,12 +24,14 @@ __all__ = [
     "DRAIN_TIMEOUT_S",
     "Batch",
     "BatchConsumer",
+    "BatchFunction",
     "BatchHandler",
     "BodyMisfit",
     "Consumer",
     "HandlerCancelled",
     "HandlerFunction",
     "HandlerTimeout",
+    "MessageFunction",
     "MessageHandler",
     "Pause",
     "QueueRules",

@@ -31,11 +31,17 @@ class Batch(Sequence[ItemT], Generic[ItemT]):
     def retry(
         self, item: ItemT | Delivery, after: str | timedelta | None = None, reason: str = ""
     ) -> None:
-        """Deliver this one again, as ``RetryLater(after, reason)`` would."""
+        """Deliver this one again, as ``RetryLater(after, reason)`` would.
+
+        ``item`` is an item of this batch, or a delivery of it. Raises :exc:`ConfigurationError` for
+        anything else, and for an object that stands at several places (small numbers and short
+        texts do): name the delivery then, ``deliveries[i]``.
+        """
         self._mark(item, RetryLater(after, reason))
 
     def park(self, item: ItemT | Delivery, reason: str = "") -> None:
-        """Put this one into the parking lot, as ``Park(reason)`` would."""
+        """Put this one into the parking lot, as ``Park(reason)`` would. ``item`` as for
+        :meth:`retry`."""
         self._mark(item, Park(reason))
 
     @property
@@ -68,10 +74,14 @@ class Batch(Sequence[ItemT], Generic[ItemT]):
 
     def _mark(self, item: ItemT | Delivery, signal: Signal) -> None:
         """The last word on an item counts. An item is known by its identity, for equal ones may
-        stand for different messages; where one object stands for several (Python shares small
-        values), the first that has no word yet is meant."""
+        stand for different messages; an object that stands for several (Python shares small values)
+        says not which message is meant."""
         places = self._places.get(id(item))
         if not places:
             raise ConfigurationError("that is not an item, or a delivery, of this batch")
-        unmarked = (place for place in places if self._signals[place] is None)
-        self._signals[next(unmarked, places[-1])] = signal
+        if len(places) > 1:
+            raise ConfigurationError(
+                f"{item!r:.80} is one object at {len(places)} places of this batch, and only one of"
+                " the messages is meant: name its delivery, batch.deliveries[i]"
+            )
+        self._signals[places[0]] = signal

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import get_args, get_origin
+from collections.abc import Callable
+from typing import Any, TypeAlias, get_args, get_origin
 
 from mqkit.consumer.batch import Batch
 from mqkit.consumer.handler import Handler, HandlerFunction, annotations_of, decoder_of
 from mqkit.errors import ConfigurationError
 from mqkit.message import Delivery
+
+BatchFunction: TypeAlias = Callable[[Batch[Any]], object]
+"""A function that handles a batch, for type checkers."""
 
 
 class BatchHandler(Handler):

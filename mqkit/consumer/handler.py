@@ -27,6 +27,8 @@ from mqkit.message import Delivery
 
 HandlerFunction: TypeAlias = Callable[..., object]
 """``async def``, or a plain function."""
+MessageFunction: TypeAlias = Callable[[Any], object] | Callable[[Any, Delivery], object]
+"""A function that handles one message, for type checkers."""
 Decode: TypeAlias = Callable[[Delivery], Any]
 
 _FAULTS_SHOWN = 5

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeAlias
 
 from mqkit.consumer.pause import Pause
+from mqkit.consumer.republish import PublishMany
 from mqkit.consumer.settlement import (
     HANDLED,
     Ack,
@@ -28,15 +28,11 @@ from mqkit.consumer.settlement import (
 )
 from mqkit.consumer.stats import Stats
 from mqkit.errors import MqkitError, StaleDelivery
-from mqkit.message import Delivery, Message
-from mqkit.outcome import Outcome
+from mqkit.message import Delivery
 from mqkit.retry.signals import Signal
 from mqkit.transport.seam import Channel
 
 _LOG = logging.getLogger(__name__)
-
-PublishMany: TypeAlias = Callable[[Sequence[Message]], Awaitable[Sequence[Outcome]]]
-"""Publishes with confirms; one outcome each. May raise :exc:`~mqkit.errors.MqkitError`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [
     ("", "mqkit"),
     ("", "reference_broker"),
-    ("bench", "mqkit_bench"),
     ("cli", "mqkit_cli"),
     ("spark", "mqkit_spark"),
     ("spark", "pyspark_mqkit"),
@@ -37,7 +36,8 @@ def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         return archive.namelist()
 
 
-def test_nothing_called_bench_cli_or_spark_lands_in_site_packages(wheel_names: list[str]) -> None:
+def test_nothing_else_lands_in_site_packages(wheel_names: list[str]) -> None:
+    """No folder called bench, cli or spark, and not the benchmarks: they are for a clone."""
     tops = {name.split("/")[0] for name in wheel_names}
     assert {top for top in tops if not top.endswith(".dist-info")} == TOP_LEVEL
 
@@ -54,7 +54,7 @@ def test_every_room_is_in_the_wheel(wheel_names: list[str]) -> None:
 
 
 def test_the_packages_are_typed(wheel_names: list[str]) -> None:
-    for package in ("mqkit", "reference_broker", "mqkit_bench", "mqkit_cli", "mqkit_spark"):
+    for package in ("mqkit", "reference_broker", "mqkit_cli", "mqkit_spark"):
         assert f"{package}/py.typed" in wheel_names
 
 

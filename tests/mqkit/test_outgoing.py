@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from mqkit.errors import ConfigurationError
 from mqkit.outgoing import JSON, OCTETS, TEXT, encode, outgoing
@@ -78,6 +78,28 @@ class Words(BaseModel):
 def test_half_a_character_is_refused_in_any_kind_of_body(body: object) -> None:
     with pytest.raises(ConfigurationError, match="can't be published"):
         encode(body)
+
+
+class Measured(BaseModel):
+    model_config = ConfigDict(ser_json_inf_nan="constants")
+
+    value: float
+    unit: str = ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [math.nan, [1.0, -math.inf], {"a": {"b": math.inf}}, Measured(value=math.nan)],
+)
+def test_a_number_that_json_has_not_is_refused(body: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"can't be published: it holds -?(NaN|Infinity)"):
+        encode(body)
+
+
+@pytest.mark.parametrize("body", [{"NaN": "Infinity"}, Measured(value=1, unit='"NaN, -Infinity')])
+def test_the_names_of_such_numbers_are_text_like_any_other(body: object) -> None:
+    octets, _ = encode(body)
+    assert b"NaN" in octets
 
 
 @pytest.mark.parametrize("headers", ["text", [1], 3])

@@ -124,14 +124,16 @@ def flight_key(_: int, record: Record) -> str:
 
 
 def template_keys(template: str) -> KeyOf:
-    """Keys from a template like ``{origin}.late``, whose names are fields of the record."""
+    """Keys from a template like ``{origin}.late`` or ``{properties.magType}.x``, whose names are
+    fields of the record, and of the objects in it."""
     try:
         parts = list(Formatter().parse(template))
     except ValueError as error:
         raise CommandError(f"--routing-key {template!r}: {error}") from None
-    if any(spec or (name is not None and not name.isidentifier()) for _, name, spec, _ in parts):
+    if any(spec or (name is not None and not _is_path(name)) for _, name, spec, _ in parts):
         raise CommandError(
             f"--routing-key {template!r}: expected text with names of fields, like {{origin}}.late"
+            " or {properties.kind}.late"
         )
 
     def key_of(_: int, record: Record) -> str:
@@ -157,13 +159,23 @@ def cycling_keys(routes: Routes, exchange: str) -> KeyOf:
     return lambda number, _: keys[number % len(keys)]
 
 
+def _is_path(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
+
+
 def _field(record: Record, name: str | None) -> str:
     if name is None:
         return ""
-    if name not in record.fields:
-        known = ", ".join(map(str, record.fields)) or "none: it is not an object"
-        raise CommandError(f"{record.place}: no field {name!r} for the routing key (has: {known})")
-    return str(record.fields[name])
+    value: object = record.fields
+    for part in name.split("."):
+        fields = value if isinstance(value, Mapping) else {}
+        if part not in fields:
+            known = ", ".join(map(str, fields)) or "none: it is not an object"
+            raise CommandError(
+                f"{record.place}: no field {name!r} for the routing key (has: {known})"
+            )
+        value = fields[part]
+    return str(value)
 
 
 def _is_text(key: str) -> bool:

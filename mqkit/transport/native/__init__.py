@@ -1,7 +1,7 @@
 """The native adapter: mqkit's own AMQP client, over :mod:`mqkit.wire`.
 
     connection, channel         what AMQP wants, without I/O; tables of states in ``states``
-    handshake, heartbeat, replies, acks, encoding, decoding, faults    the parts of it
+    handshake, replies, acks, encoding, decoding, faults    the parts of it
     over_asyncio/               sockets and futures of asyncio
     over_sockets/               a plain socket, and a thread that reads it
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from mqkit.errors import Closed, ConnectionRefused, MqkitError
 from mqkit.transitions import IllegalTransition
+from mqkit.transport.heartbeat import Beat, Heartbeat
 from mqkit.transport.native.channel import NativeChannel
 from mqkit.transport.native.faults import (
     connection_refused,
@@ -24,7 +25,6 @@ from mqkit.transport.native.faults import (
     unreachable,
 )
 from mqkit.transport.native.handshake import CHANNEL_MAX, Limits, negotiate, start_ok, tune_ok
-from mqkit.transport.native.heartbeat import Beat, Heartbeat
 from mqkit.transport.native.replies import Promise
 from mqkit.transport.native.states import ConnectionEvent, ConnectionState, connection_after
 from mqkit.transport.seam import Endpoint, OnBlocked, OnClosed
@@ -142,7 +142,7 @@ class NativeConnection:
             self._unflushed.append(channel)
 
     def tick(self) -> None:
-        """Half a heartbeat interval has passed."""
+        """A quarter of a heartbeat interval has passed."""
         match self._heartbeat.tick():
             case Beat.SEND:
                 self.write(HEARTBEAT_FRAME)

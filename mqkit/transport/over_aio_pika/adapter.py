@@ -28,11 +28,18 @@ for _name in ("aiormq", "aio_pika"):
 
 
 class _TappedConnection(aio_pika.Connection):
-    """aio-pika hands its keyword arguments on to aiormq, but not this one."""
+    """aio-pika hands its keyword arguments on to aiormq, but not this one.
+
+    Its finalizer does nothing: aio-pika's starts a task that closes the connection, which nobody
+    awaits. Here whoever opened it has closed it, or the socket is gone.
+    """
 
     def __init__(self, url: Any, *, tap: TappedTransportFactory, **kwargs: Any) -> None:
         super().__init__(url, **kwargs)
         self.kwargs["transport_factory"] = tap
+
+    def __del__(self) -> None:
+        pass
 
 
 class AioPikaTransport:
@@ -44,7 +51,8 @@ class AioPikaTransport:
         tap = TappedTransportFactory(tls=endpoint.tls, server_name=endpoint.tls_options.server_name)
         try:
             async with asyncio.timeout(timeout_s):
-                return AioPikaConnection(await _connect(endpoint, tap, name, heartbeat_s), tap)
+                connection = await _connect(endpoint, tap, name, heartbeat_s)
+                return AioPikaConnection(connection, tap, heartbeat_s)
         except TimeoutError:
             tap.abort()
             raise DeadlineExceeded(
@@ -55,6 +63,7 @@ class AioPikaTransport:
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 tap.abort()
                 raise
+            tap.abort()
             if tap.is_foreign:
                 raise Unreachable(f"what answers at {endpoint} does not speak AMQP") from None
             raise connect_failure(error, tap.close_frame, endpoint) from None

@@ -10,11 +10,12 @@ from aiormq import spec
 from aiormq.abc import AbstractConnection
 from pamqp.base import Frame
 
-from mqkit.errors import Closed, MqkitError
+from mqkit.errors import Closed, ConnectionLost, MqkitError
 from mqkit.transport.over_aio_pika.channel import AioPikaChannel
 from mqkit.transport.over_aio_pika.content import table_from_wire
 from mqkit.transport.over_aio_pika.errors import connection_loss, lost_channel
 from mqkit.transport.over_aio_pika.frames import CLOSE_TIMEOUT_S
+from mqkit.transport.over_aio_pika.silence import SilenceWatch
 from mqkit.transport.over_aio_pika.tap import TappedTransportFactory
 from mqkit.transport.seam import OnBlocked, OnClosed
 
@@ -23,7 +24,10 @@ class AioPikaConnection:
     """A :class:`mqkit.transport.seam.Connection`. Get one from ``AioPikaTransport``."""
 
     def __init__(
-        self, connection: aio_pika.abc.AbstractConnection, tap: TappedTransportFactory | None
+        self,
+        connection: aio_pika.abc.AbstractConnection,
+        tap: TappedTransportFactory | None,
+        heartbeat_s: int = 0,
     ) -> None:
         if connection.transport is None:
             raise Closed("the aio-pika connection is not open")
@@ -37,8 +41,11 @@ class AioPikaConnection:
         self._on_blocked: list[OnBlocked] = []
         self._on_closed: list[OnClosed] = []
         self._inner.closing.add_done_callback(self._ended)
+        self._silence: SilenceWatch | None = None
         if tap is not None:
             tap.listen(self._control_frame)
+            call_later = asyncio.get_running_loop().call_later
+            self._silence = SilenceWatch(heartbeat_s, call_later, tap.take_heard, self._fell_silent)
 
     @property
     def is_open(self) -> bool:
@@ -86,6 +93,11 @@ class AioPikaConnection:
             for callback in self._on_blocked:
                 callback(reason)
 
+    def _fell_silent(self) -> None:
+        self._end(ConnectionLost("the connection is gone: no heartbeat from the broker"))
+        if self._tap is not None:
+            self._tap.abort()
+
     def _ended(self, closing: asyncio.Future[Any]) -> None:
         cause = None if closing.cancelled() else closing.exception()
         if self._closed_here:
@@ -98,6 +110,8 @@ class AioPikaConnection:
             return
         self._open = False
         self._error = error
+        if self._silence is not None:
+            self._silence.stop()
         for channel in tuple(self._channels):
             channel.connection_closed(None if error is None else lost_channel(error))
         callbacks, self._on_closed = self._on_closed, []

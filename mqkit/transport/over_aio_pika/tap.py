@@ -49,6 +49,8 @@ class TappedReader(asyncio.StreamReader):
         self._has_begun = False
         self.is_foreign = False
         """True if the peer does not speak AMQP."""
+        self.heard = False
+        """Set to True at each read."""
 
     def at_eof(self) -> bool:
         return self._inner.at_eof()
@@ -58,6 +60,7 @@ class TappedReader(asyncio.StreamReader):
 
     async def readexactly(self, n: int) -> bytes:
         data = await self._inner.readexactly(n)
+        self.heard = True
         if n == 1:
             self._check_first(data)
             self._header = data
@@ -132,6 +135,14 @@ class TappedTransportFactory(TransportFactory):
     def is_foreign(self) -> bool:
         """True if the peer does not speak AMQP."""
         return self._reader is not None and self._reader.is_foreign
+
+    def take_heard(self) -> bool:
+        """True if anything was read since the last call."""
+        reader = self._reader
+        if reader is None or not reader.heard:
+            return False
+        reader.heard = False
+        return True
 
     def listen(self, listener: OnControlFrame) -> None:
         """Call ``listener`` with each control frame from now on."""

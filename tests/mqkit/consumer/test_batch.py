@@ -40,13 +40,14 @@ def test_the_last_word_on_an_item_counts() -> None:
     assert isinstance(batch.signals[0], Park)
 
 
-def test_one_object_that_stands_for_several_messages_is_marked_one_by_one() -> None:
-    shared = b""
-    batch = Batch([shared, shared], [delivery(1), delivery(2)])
-    batch.retry(shared)
-    assert [signal is None for signal in batch.signals] == [False, True]
-    batch.retry(shared)
-    assert None not in batch.signals
+@pytest.mark.parametrize("shared", [b"", 7, "x" * 200])
+def test_one_object_that_stands_for_several_messages_is_refused(shared: object) -> None:
+    batch = Batch([shared, object(), shared], [delivery(1), delivery(2), delivery(3)])
+    with pytest.raises(ConfigurationError, match=r"at 2 places of this batch.*deliveries\[i\]"):
+        batch.park(shared)
+    assert batch.signals == (None, None, None)
+    batch.park(batch.deliveries[2])
+    assert [signal is None for signal in batch.signals] == [True, True, False]
 
 
 def test_a_delivery_that_is_its_own_item_is_one_place() -> None:

@@ -96,6 +96,16 @@ def test_the_warehouse_is_a_queue_that_nothing_else_fills() -> None:
     assert scenario(bound).warehouse == OWN_WAREHOUSE
 
 
+def test_a_key_may_have_fields_of_the_objects_in_a_record() -> None:
+    given = records({"properties": {"kind": {"short": "us"}}, "end": "ontime"})
+    key_of = template_keys("{properties.kind.short}.{end}")
+    assert key_of(0, given[0]) == "us.ontime"
+    with pytest.raises(CommandError, match=r"no field 'properties\.mag' .*\(has: kind\)"):
+        template_keys("{properties.mag}")(0, given[0])
+    with pytest.raises(CommandError, match=r"no field 'end\.x' .*\(has: none: it is not an"):
+        template_keys("{end.x}")(0, given[0])
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -104,7 +114,8 @@ def test_the_warehouse_is_a_queue_that_nothing_else_fills() -> None:
         ({"template": "{a}.b"}, r"r\.jsonl:1: no field 'a' .*\(has: none: it is not an object\)"),
         ({"template": "us.ontime"}, r"r\.jsonl:1: no queue .* takes the routing key 'us.ontime'"),
         ({"template": "{a"}, "--routing-key '{a': expected '}'"),
-        ({"template": "{a.b}"}, "expected text with names of fields"),
+        ({"template": "{a..b}"}, "expected text with names of fields"),
+        ({"template": "{a[0]}"}, "expected text with names of fields"),
         ({"template": "{a:>9}"}, "expected text with names of fields"),
     ],
 )

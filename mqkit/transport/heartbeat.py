@@ -1,16 +1,17 @@
 """Heartbeats without a clock: the shell ticks, and is told what the tick means.
 
-Two ticks make one heartbeat interval. So a silent side is heard every half interval, and a broker
+Four ticks make one heartbeat interval. A silent side is heard every half interval, and a broker
 that is silent for two whole intervals is gone (RabbitMQ's guide, and section 4.2.7 of the
-specification).
+specification): seven ticks after the one that heard it last, so that it is not noticed later.
 """
 
 from __future__ import annotations
 
 from enum import Enum, auto
 
-SILENT_TICKS_MAX = 4
-TICKS_PER_INTERVAL = 2
+TICKS_PER_INTERVAL = 4
+QUIET_TICKS_MAX = 2
+SILENT_TICKS_MAX = 7
 
 
 class Beat(Enum):
@@ -18,19 +19,20 @@ class Beat(Enum):
 
     NOTHING = auto()
     SEND = auto()
-    """Nothing was sent since the last tick: send a heartbeat."""
+    """Nothing was sent for half an interval: send a heartbeat."""
     GONE = auto()
-    """Nothing came for two intervals: the connection is lost."""
+    """Nothing came for nearly two intervals: the connection is lost."""
 
 
 class Heartbeat:
     """Set :attr:`heard` when something was received, :attr:`spoke` when something was sent."""
 
-    __slots__ = ("_interval_s", "_silent_ticks", "heard", "spoke")
+    __slots__ = ("_interval_s", "_quiet_ticks", "_silent_ticks", "heard", "spoke")
 
     def __init__(self, interval_s: int) -> None:
         self._interval_s = interval_s
         self._silent_ticks = 0
+        self._quiet_ticks = 0
         self.heard = False
         self.spoke = False
 
@@ -42,8 +44,8 @@ class Heartbeat:
     def tick(self) -> Beat:
         """To be called every :attr:`tick_s` seconds."""
         self._silent_ticks = 0 if self.heard else self._silent_ticks + 1
-        spoke = self.spoke
+        self._quiet_ticks = 0 if self.spoke else self._quiet_ticks + 1
         self.heard = self.spoke = False
         if self._silent_ticks >= SILENT_TICKS_MAX:
             return Beat.GONE
-        return Beat.NOTHING if spoke else Beat.SEND
+        return Beat.SEND if self._quiet_ticks >= QUIET_TICKS_MAX else Beat.NOTHING

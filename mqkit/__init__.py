@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mqkit.consumer import Batch, Stats
     from mqkit.errors import (
         BrokerError,
+        CallRejected,
         ChannelError,
         Closed,
         ConfigurationError,
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
         DeadlineExceeded,
         MqkitError,
         PoolExhausted,
+        RemoteError,
         StaleDelivery,
         TopologyError,
         TransportError,
         Unreachable,
     )
+    from mqkit.incoming import BodyMisfit
     from mqkit.message import Delivery, Message, Properties
     from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
     from mqkit.retry import Drop, Park, RetryLater, RetryPolicy
@@ -45,7 +48,9 @@ if TYPE_CHECKING:
 __all__ = [
     "App",
     "Batch",
+    "BodyMisfit",
     "BrokerError",
+    "CallRejected",
     "ChannelError",
     "Closed",
     "ConfigurationError",
@@ -63,6 +68,7 @@ __all__ = [
     "Properties",
     "RejectReason",
     "Rejected",
+    "RemoteError",
     "RetryLater",
     "RetryPolicy",
     "Settings",
@@ -78,6 +84,7 @@ __all__ = [
 _MODULES = {
     "mqkit.app": ("App",),
     "mqkit.consumer": ("Batch", "Stats"),
+    "mqkit.incoming": ("BodyMisfit",),
     "mqkit.message": ("Delivery", "Message", "Properties"),
     "mqkit.outcome": ("Confirmed", "Outcome", "Rejected", "RejectReason", "Unknown"),
     "mqkit.retry": ("Drop", "Park", "RetryLater", "RetryPolicy"),

@@ -38,13 +38,14 @@ from mqkit.consumer import (
     Stats,
     Window,
 )
-from mqkit.errors import Closed, ConfigurationError
+from mqkit.errors import Closed, ConfigurationError, MqkitError
+from mqkit.supervision.final_error import end_program
 from mqkit.message import Message
 from mqkit.outcome import Outcome
 from mqkit.outgoing import outgoing
 from mqkit.seconds import Span, seconds, seconds_or_none
 from mqkit.settings import Settings
-from mqkit.supervisor_states import State
+from mqkit.supervision.states import State
 from mqkit.topology import Topology, load
 from mqkit.transport.choice import chosen
 from mqkit.transport.seam import Transport
@@ -56,6 +57,7 @@ PREFETCH_PER_HANDLER = 10
 PREFETCH_MAX = 65_535
 """AMQP counts it in 16 bits."""
 
+ReplyT = TypeVar("ReplyT")
 FunctionT = TypeVar("FunctionT", bound=MessageFunction)
 BatchFunctionT = TypeVar("BatchFunctionT", bound=BatchFunction)
 
@@ -205,6 +207,34 @@ class App:
         """
         return await self._entered().publish_many(messages, seconds_or_none(deadline, "deadline"))
 
+    async def call(
+        self,
+        exchange: str,
+        routing_key: str,
+        body: object,
+        *,
+        reply: type[ReplyT],
+        message_id: str | None = None,
+        headers: Mapping[str, Any] | None = None,
+        deadline: Span | None = None,
+    ) -> ReplyT:
+        """Ask one question, and return the answer as a ``reply``: a pydantic model, ``bytes``,
+        ``str``, or what pydantic makes of JSON. The question is as in :meth:`publish`; its handler
+        answers by returning.
+
+        Never asks twice, and never waits longer than ``deadline`` (``settings.publish_deadline_s``
+        without it), which travels with the question: no handler begins after it. Raises
+        :exc:`~mqkit.errors.RemoteError` for what the handler raised;
+        :exc:`~mqkit.errors.DeadlineExceeded`; :exc:`~mqkit.errors.CallRejected` where the broker
+        refuses the question; :exc:`~mqkit.errors.ConnectionLost` when the connection goes, where
+        the handler may have run; :exc:`~mqkit.BodyMisfit` for an answer of another type; and as
+        :meth:`publish`.
+        """
+        message = outgoing(exchange, routing_key, body, message_id=message_id, headers=headers)
+        deadline_s = seconds_or_none(deadline, "deadline")
+        answer: ReplyT = await self._entered().call(message, reply, deadline_s)
+        return answer
+
     message = staticmethod(outgoing)
     """The message that :meth:`publish` would publish of the same arguments. Not a method that calls
     :func:`mqkit.outgoing.outgoing`, but that function: a batch begins with a thousand calls."""
@@ -251,9 +281,15 @@ class App:
         """Run until SIGTERM or SIGINT, then drain: for the main thread of a service.
 
         A second signal ends the process without waiting; so it does where a plain function never
-        returns, since its thread can't be stopped. Raises as ``async with``.
+        returns, since its thread can't be stopped. Where ``async with`` raises an error of mqkit's
+        (a refused login, a queue that is not there), this writes a line to stderr that says what to
+        do, and raises ``SystemExit(1)`` from the error; with ``MQKIT_TRACEBACK=1`` in the
+        environment it raises the error.
         """
-        anyio.run(self._serve)
+        try:
+            anyio.run(self._serve)
+        except MqkitError as error:
+            end_program(error)
 
     async def _serve(self) -> None:
         async with self:

@@ -10,10 +10,9 @@ At the end: connect no more, drain consumers and publisher, then close channels 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import anyio
 
@@ -25,13 +24,13 @@ from mqkit.errors import Closed, ConfigurationError
 from mqkit.message import Message
 from mqkit.outcome import Outcome
 from mqkit.pool import ChannelPool, Publisher
+from mqkit.rpc.caller import Caller
 from mqkit.settings import Settings
-from mqkit.supervisor import Supervisor
-from mqkit.supervisor_states import State
-from mqkit.topology import Topology, TopologyCache, compile_topology, name_of
+from mqkit.supervision.supervisor import Supervisor
+from mqkit.supervision.states import State
+from mqkit.topology import Topology, TopologyCache, compile_topology
+from mqkit.topology.refusal_log import RefusalLog
 from mqkit.transport.seam import Connection, Transport
-
-_LOG = logging.getLogger(__name__)
 
 
 class AnyConsumer(Protocol):
@@ -64,6 +63,7 @@ class Client:
             _check_vhost(topology, settings)
             self._cache.add(compile_topology(topology))
         self._declaring = asyncio.Lock()
+        self._refusals = RefusalLog()
         self._supervisor = Supervisor(
             transport,
             settings.endpoints,
@@ -84,6 +84,12 @@ class Client:
             window=settings.publish_window,
             deadline_s=settings.publish_deadline_s,
         )
+        self._caller = Caller(
+            self._supervisor.open_publishing_channel,
+            self._supervisor.describe,
+            max_message_bytes=settings.max_message_bytes,
+        )
+        self._deadline_s = settings.publish_deadline_s
         self._republisher = Republisher(self.publish_many, self._declare_again)
         self._consumers = [make(self._settler(queue, stats), self) for queue, make in consumers]
 
@@ -106,6 +112,11 @@ class Client:
     ) -> list[Outcome]:
         """See :meth:`Publisher.publish_batch`."""
         return await self._publisher.publish_batch(messages, deadline_s=deadline_s)
+
+    async def call(self, message: Message, reply: Any, deadline_s: float | None) -> Any:
+        """See :meth:`Caller.call`."""
+        allowed_s = self._deadline_s if deadline_s is None else deadline_s
+        return await self._caller.call(message, reply, allowed_s)
 
     @asynccontextmanager
     async def running(self, drain_timeout_s: float) -> AsyncIterator[None]:
@@ -149,14 +160,7 @@ class Client:
         """Declare the whole topology. What the broker refuses is logged, and the rest goes on."""
         async with self._declaring:
             declared = await self._cache.declare_all(connection.channel)
-        for refused in declared.quarantined:
-            differences = "; ".join(map(str, refused.differences))
-            _LOG.error(
-                "%s is not declared: %s%s",
-                name_of(refused.declaration),
-                refused.error,
-                f" ({differences})" if differences else "",
-            )
+        self._refusals.tell(declared.quarantined)
 
     # -- its own -----------------------------------------------------------------------------
 
@@ -182,12 +186,13 @@ class Client:
     async def _drain(self, timeout_s: float) -> None:
         with anyio.CancelScope(shield=True):
             self._supervisor.drain()
-            await drain(self._consumers, self._publisher, timeout_s)
+            await drain(self._consumers, [self._caller, self._publisher], timeout_s)
 
     async def _close(self) -> None:
         with anyio.CancelScope(shield=True):
             for consumer in self._consumers:
                 await consumer.close()
+            await self._caller.close()
             await self._publisher.close()
             await self._pool.close()
             await self._supervisor.close()

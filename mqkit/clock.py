@@ -7,6 +7,7 @@ Everything in mqkit that waits takes a :class:`Clock`, so that no test needs to 
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -45,3 +46,9 @@ class SystemClock:
 
 SYSTEM_CLOCK = SystemClock()
 """The clock of everything that was given none."""
+
+
+def wall_ms() -> int:
+    """Milliseconds since 1970 by the machine's clock, which may be set back: for moments that go to
+    another process, and not for waiting."""
+    return time.time_ns() // 1_000_000

@@ -12,6 +12,8 @@
         * :exc:`StaleDelivery` - the delivery's channel is gone; the broker will deliver it again
     * :exc:`DeadlineExceeded` - the caller's time ran out; the message says what was waited for
     * :exc:`PoolExhausted` - every channel is lent and the wait was over; says who holds them
+    * :exc:`RemoteError` - the handler that answered a call raised; says what
+    * :exc:`CallRejected` - the broker refused the question of a call; says why
     * :exc:`Closed` - the object was closed by this program
 
 What a *publish* came to is not an error: see :mod:`mqkit.outcome`.
@@ -21,6 +23,8 @@ What a *handler* wants done with its message is not one either: see :mod:`mqkit.
 from __future__ import annotations
 
 from enum import StrEnum
+
+from mqkit.outcome import Rejected
 
 
 class MqkitError(Exception):
@@ -107,3 +111,29 @@ class PoolExhausted(MqkitError):
 
 class Closed(MqkitError):
     """The object was closed by this program; make a new one."""
+
+
+class RemoteError(MqkitError):
+    """The handler that a call went to has raised: ``error_type`` is the name of the class that it
+    raised, ``text`` what it said. The handler has run, and the question is not retried."""
+
+    def __init__(self, error_type: str, text: str) -> None:
+        super().__init__(f"{error_type}: {text}" if text else error_type)
+        self.error_type = error_type
+        self.text = text
+
+    def __reduce__(self) -> tuple[type[RemoteError], tuple[str, str]]:
+        return type(self), (self.error_type, self.text)
+
+
+class CallRejected(MqkitError):
+    """The broker refused the question of a call: ``rejected`` says why, and whether asking again
+    can help (see :class:`~mqkit.outcome.Rejected`)."""
+
+    def __init__(self, rejected: Rejected) -> None:
+        detail = f": {rejected.detail}" if rejected.detail else ""
+        super().__init__(f"the question was rejected as {rejected.reason}{detail}")
+        self.rejected = rejected
+
+    def __reduce__(self) -> tuple[type[CallRejected], tuple[Rejected]]:
+        return type(self), (self.rejected,)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
-Headers = Mapping[str, Any]
+Headers = Mapping[str, object]
+"""Headers by name. The values are of the types that a field table has: narrow what you read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """State machines as tables: what is not in the table is illegal, raises, and changes nothing.
 
-The tables are :mod:`mqkit.supervisor_states` and :mod:`mqkit.consumer.consumer_states`.
+The tables are :mod:`mqkit.supervision.states` and :mod:`mqkit.consumer.consumer_states`.
 """
 
 from __future__ import annotations

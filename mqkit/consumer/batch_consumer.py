@@ -16,10 +16,11 @@ from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.batch import Batch
 from mqkit.consumer.batch_decisions import Verb, Window, plan_settling
 from mqkit.consumer.batch_handler import BatchHandler
-from mqkit.consumer.handler import BodyMisfit, HandlerTimeout
+from mqkit.consumer.handler import HandlerTimeout
 from mqkit.consumer.settlement import Ack, DeadLetter, Requeue
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import Link
+from mqkit.incoming import BodyMisfit
 
 
 class BatchConsumer(BaseConsumer):
@@ -113,12 +114,8 @@ class BatchConsumer(BaseConsumer):
         self, arrivals: Sequence[Arrival], raised: Sequence[Exception | None]
     ) -> None:
         settler = self._settler
-        settlements = await settler.republish(
-            [
-                settler.decide(arrival.delivery, error)
-                for arrival, error in zip(arrivals, raised, strict=True)
-            ]
-        )
+        deliveries = [arrival.delivery for arrival in arrivals]
+        settlements = await settler.republish(settler.decide_all(deliveries, raised))
         if any(isinstance(settlement, Ack) for settlement in settlements):
             settler.pause.reset()
         finished = [not isinstance(each, (Requeue, DeadLetter)) for each in settlements]

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, get_args, get_origin
 
 from mqkit.consumer.batch import Batch
-from mqkit.consumer.handler import Handler, HandlerFunction, annotations_of, decoder_of
+from mqkit.consumer.handler import Handler, HandlerFunction, annotations_of
 from mqkit.errors import ConfigurationError
+from mqkit.incoming import decoder_of
 from mqkit.message import Delivery
 
 BatchFunction: TypeAlias = Callable[[Batch[Any]], object]
@@ -35,4 +36,4 @@ class BatchHandler(Handler):
                 f"the batch handler {self.name} asks for {annotation!r}; annotate its argument"
                 " Batch[...] with the type of one item"
             )
-        self.decode = decoder_of(item, self.name)
+        self.decode = decoder_of(item, f"the batch handler {self.name}")

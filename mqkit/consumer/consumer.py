@@ -7,10 +7,12 @@ what becomes of the message, :mod:`~mqkit.consumer.settlement_steps` carries tha
 from __future__ import annotations
 
 from mqkit.clock import SYSTEM_CLOCK, Clock
+from mqkit.consumer.answerer import Answerer
 from mqkit.consumer.base_consumer import BaseConsumer
-from mqkit.consumer.handler import BodyMisfit, HandlerTimeout, MessageHandler
+from mqkit.consumer.handler import HandlerTimeout, MessageHandler
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import Link
+from mqkit.incoming import BodyMisfit
 
 
 class Consumer(BaseConsumer):
@@ -32,6 +34,7 @@ class Consumer(BaseConsumer):
     ) -> None:
         super().__init__(queue, settler, link, prefetch=prefetch, workers=concurrency, clock=clock)
         self._handler = handler
+        self._answerer = Answerer(handler, settler)
 
     async def _work(self) -> None:
         while (arrival := await self._inbox.get()) is not None:
@@ -39,6 +42,8 @@ class Consumer(BaseConsumer):
                 self._settler.stats.stale_deliveries += 1
             elif self._stopping:
                 await self._settler.give_back(arrival)
+            elif arrival.delivery.properties.reply_to is not None:
+                await self._answerer.handle(arrival)
             else:
                 await self._settler.settle(arrival, await self._outcome(arrival))
 

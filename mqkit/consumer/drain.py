@@ -23,15 +23,17 @@ class Stoppable(Protocol):
 
 
 class Drainable(Protocol):
-    """The publisher."""
+    """The publisher, or the caller."""
 
     async def drain(self) -> None:
-        """Return when every publish under way has its outcome."""
+        """Return when every publish, or call, that is under way has its outcome."""
         ...
 
 
-async def drain(consumers: Sequence[Stoppable], publisher: Drainable, timeout_s: float) -> bool:
-    """Stop all consumers at once, then wait for publishes under way; ``timeout_s`` for everything.
+async def drain(
+    consumers: Sequence[Stoppable], under_way: Sequence[Drainable], timeout_s: float
+) -> bool:
+    """Stop all consumers at once, then wait for what is ``under_way``; ``timeout_s`` for everything.
 
     False if time ran out: what is not settled by then goes back to its queue when its channel is
     closed, and is delivered again.
@@ -40,7 +42,8 @@ async def drain(consumers: Sequence[Stoppable], publisher: Drainable, timeout_s:
         async with anyio.create_task_group() as tasks:
             for consumer in consumers:
                 tasks.start_soon(consumer.stop)
-        await publisher.drain()
+        for each in under_way:
+            await each.drain()
     if scope.cancelled_caught and timeout_s:
         _LOG.warning("not everything was finished in %g s; the broker delivers it again", timeout_s)
     return not scope.cancelled_caught

@@ -19,24 +19,15 @@ from typing import Any, TypeAlias, get_type_hints
 
 import anyio
 from anyio import CapacityLimiter
-from pydantic import TypeAdapter, ValidationError
-from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from mqkit.errors import ConfigurationError, DeadlineExceeded, MqkitError
+from mqkit.incoming import decoder_of
 from mqkit.message import Delivery
 
 HandlerFunction: TypeAlias = Callable[..., object]
 """``async def``, or a plain function."""
 MessageFunction: TypeAlias = Callable[[Any], object] | Callable[[Any, Delivery], object]
 """A function that handles one message, for type checkers."""
-Decode: TypeAlias = Callable[[Delivery], Any]
-
-_FAULTS_SHOWN = 5
-"""Faults of a body that an error names: the first few tell what is wrong with it."""
-
-
-class BodyMisfit(MqkitError):
-    """A body does not fit its handler's type. Trying again can't help, so it is parked."""
 
 
 class HandlerTimeout(DeadlineExceeded):
@@ -75,24 +66,22 @@ class Handler:
             getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
         )
 
-    async def __call__(self, *arguments: object) -> None:
-        """Call it and wait for its end; raises what it raised.
+    async def __call__(self, *arguments: object) -> object:
+        """Call it and wait for its end; returns what it returned, and raises what it raised.
 
         Raises :exc:`HandlerTimeout` when it was cancelled for its timeout. A plain function can't
         be cancelled: its thread goes on, and keeps its place among the threads.
         """
         if self._timeout_s is None:
-            await self._guarded(arguments)
-            return
-        with anyio.move_on_after(self._timeout_s) as scope:
-            await self._guarded(arguments)
-        if scope.cancelled_caught:
-            raise HandlerTimeout(f"the handler took longer than {self._timeout_s:g} s")
+            return await self._guarded(arguments)
+        with anyio.move_on_after(self._timeout_s):
+            return await self._guarded(arguments)
+        raise HandlerTimeout(f"the handler took longer than {self._timeout_s:g} s")
 
-    async def _guarded(self, arguments: tuple[object, ...]) -> None:
+    async def _guarded(self, arguments: tuple[object, ...]) -> object:
         """Call it; what would be mistaken for the end of this task or program is made an error."""
         try:
-            await self._call(arguments)
+            return await self._call(arguments)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and not task.cancelling():
@@ -101,7 +90,7 @@ class Handler:
         except (SystemExit, KeyboardInterrupt) as error:
             raise HandlerExit from error
 
-    async def _call(self, arguments: tuple[object, ...]) -> None:
+    async def _call(self, arguments: tuple[object, ...]) -> object:
         if self._is_async:
             result = self._function(*arguments)
         else:
@@ -112,8 +101,7 @@ class Handler:
                 abandon_on_cancel=True,
                 limiter=self._limiter,
             )
-        if inspect.isawaitable(result):
-            await result
+        return await result if inspect.isawaitable(result) else result
 
 
 class MessageHandler(Handler):
@@ -133,11 +121,11 @@ class MessageHandler(Handler):
             raise ConfigurationError(
                 f"the second argument of the handler {self.name} must be annotated Delivery"
             )
-        self._decode = decoder_of(annotations[0], self.name)
+        self._decode = decoder_of(annotations[0], f"the handler {self.name}")
         self._wants_delivery = len(annotations) == 2
 
     def arguments(self, delivery: Delivery) -> tuple[object, ...]:
-        """The arguments to call the handler with. Raises :exc:`BodyMisfit`."""
+        """The arguments to call the handler with. Raises :exc:`~mqkit.incoming.BodyMisfit`."""
         content = self._decode(delivery)
         return (content, delivery) if self._wants_delivery else (content,)
 
@@ -179,42 +167,3 @@ def annotations_of(function: HandlerFunction, name: str) -> list[Any]:
                 " a handler is called with positions only"
             )
     return [hints.get(parameter.name, Delivery) for parameter in required]
-
-
-def decoder_of(annotation: Any, name: str) -> Decode:
-    """A decoder from a delivery to a value of the type. The decoder raises :exc:`BodyMisfit`."""
-    if annotation is Delivery:
-        return lambda delivery: delivery
-    if annotation is bytes:
-        return lambda delivery: delivery.body
-    if annotation is str:
-        return _text
-    try:
-        adapter = TypeAdapter(annotation)
-    except (PydanticSchemaGenerationError, PydanticUserError) as error:
-        raise ConfigurationError(
-            f"the handler {name} asks for {annotation!r}, which can't be made from JSON:"
-            f" {str(error).splitlines()[0]}"
-        ) from None
-    return lambda delivery: _validated(adapter, delivery)
-
-
-def _text(delivery: Delivery) -> str:
-    try:
-        return delivery.body.decode()
-    except UnicodeDecodeError as error:
-        raise BodyMisfit(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
-
-
-def _validated(adapter: TypeAdapter[Any], delivery: Delivery) -> Any:
-    try:
-        return adapter.validate_json(delivery.body)
-    except ValidationError as error:
-        # Without the input: this goes into logs, and the body may be nobody's business there.
-        faults = error.errors(include_input=False, include_url=False, include_context=False)
-        shown = "; ".join(
-            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}"
-            for fault in faults[:_FAULTS_SHOWN]
-        )
-        more = f"; and {len(faults) - _FAULTS_SHOWN} more" if len(faults) > _FAULTS_SHOWN else ""
-        raise BodyMisfit(shown + more) from None

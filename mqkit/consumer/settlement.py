@@ -26,8 +26,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
-from mqkit.consumer.handler import BodyMisfit
 from mqkit.errors import ConfigurationError
+from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, Message
 from mqkit.retry import (
     DiscardAction,

@@ -7,11 +7,12 @@ the message again: twice is possible, never is not.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from mqkit.clock import SYSTEM_CLOCK, Clock
+from mqkit.consumer.failure_log import FailureLog
 from mqkit.consumer.pause import Pause
 from mqkit.consumer.republish import PublishMany
 from mqkit.consumer.settlement import (
@@ -28,11 +29,9 @@ from mqkit.consumer.settlement import (
 )
 from mqkit.consumer.stats import Stats
 from mqkit.errors import MqkitError, StaleDelivery
-from mqkit.message import Delivery
-from mqkit.retry.signals import Signal
+from mqkit.message import Delivery, Message
+from mqkit.outcome import Outcome, Unknown
 from mqkit.transport.seam import Channel
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +57,43 @@ class Settler:
         stats: Stats,
         pause: Pause,
         now: Callable[[], datetime] = utc_now,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.stats = stats
         self.pause = pause
         self._rules = rules
         self._publish_many = publish_many
         self._now = now
+        self.failures = FailureLog(rules.queue, clock)
 
     def decide(self, delivery: Delivery, raised: BaseException | None) -> Settlement:
-        """The settlement of ``delivery``; logged where the handler raised."""
+        """The settlement of ``delivery``; told in the log where the handler raised."""
         if raised is None:
             return HANDLED  # what the clock says does not matter
         settlement = settlement_of(self._rules, delivery, raised, self._now())
-        self._log(delivery, raised, settlement)
+        self.failures.tell([delivery], raised, settlement)
         return settlement
+
+    def decide_all(
+        self, deliveries: Sequence[Delivery], raised: Sequence[BaseException | None]
+    ) -> list[Settlement]:
+        """:meth:`decide` for each. What one exception did to many of them is one line of the
+        log."""
+        settlements: list[Settlement] = []
+        together: dict[tuple[int, str], list[int]] = {}
+        for place, (delivery, error) in enumerate(zip(deliveries, raised, strict=True)):
+            if error is None:
+                settlements.append(HANDLED)
+                continue
+            settlement = settlement_of(self._rules, delivery, error, self._now())
+            settlements.append(settlement)
+            kind = settlement.to if isinstance(settlement, Republish) else type(settlement).__name__
+            together.setdefault((id(error), kind), []).append(place)
+        for places in together.values():
+            first, error = places[0], raised[places[0]]
+            assert error is not None
+            self.failures.tell([deliveries[place] for place in places], error, settlements[first])
+        return settlements
 
     async def settle(self, arrival: Arrival, raised: BaseException | None) -> None:
         """Settle one delivery, whose handler raised ``raised`` (``None``: it returned)."""
@@ -108,6 +130,14 @@ class Settler:
             if not outcome:
                 carried[index] = self._not_confirmed(settlement, str(outcome))
         return carried
+
+    async def publish(self, message: Message) -> Outcome:
+        """Publish a message of the handler's own: an answer."""
+        try:
+            (outcome,) = await self._publish_many([message])
+        except MqkitError as error:
+            return Unknown(str(error), message.properties.message_id)
+        return outcome
 
     def count(self, settlement: Settlement, number: int = 1) -> None:
         """Count deliveries that were acked for this settlement."""
@@ -160,36 +190,5 @@ class Settler:
 
     def _not_confirmed(self, settlement: Republish, why: str) -> Requeue:
         self.stats.unconfirmed_republishes += 1
-        _LOG.warning(
-            "message %s did not get from %s into its %s, and is requeued: %s",
-            settlement.message.properties.message_id,
-            self._rules.queue,
-            settlement.to,
-            why,
-        )
+        self.failures.not_confirmed(settlement, why)
         return Requeue(why)
-
-    def _log(self, delivery: Delivery, raised: BaseException, settlement: Settlement) -> None:
-        match settlement:
-            case Republish(to=Destination.TIER):
-                level, fate = logging.INFO, "goes to a retry tier"
-            case Republish():
-                level, fate = logging.WARNING, "goes to the parking lot"
-            case Requeue(reason):
-                level, fate = logging.WARNING, f"is requeued ({reason})"
-            case DeadLetter(reason):
-                level, fate = logging.WARNING, f"is dead-lettered ({reason})"
-            case Discard(reason):
-                level, fate = logging.INFO, f"is dropped ({reason})"
-            case Ack():
-                return
-        _LOG.log(
-            level,
-            "message %s from %s %s after %s: %s",
-            delivery.message_id,
-            self._rules.queue,
-            fate,
-            type(raised).__name__,
-            raised,
-            exc_info=None if isinstance(raised, (Signal, MqkitError)) else raised,
-        )

@@ -10,7 +10,7 @@ class Stats:
     """Counters over all consumers of an app since the app was made; they only ever grow.
 
     Every delivery that a handler got ends in exactly one of ``acked``, ``retried``, ``parked``,
-    ``dropped``, ``dead_lettered``, ``requeued``, ``stale_acks`` - or in none, if its handler was
+    ``dropped``, ``dead_lettered``, ``requeued``, ``failed_questions``, ``stale_acks`` - or in none, if its handler was
     still running when the drain timeout passed (the broker delivers it again).
     """
 
@@ -39,6 +39,12 @@ class Stats:
     """Not handed to a handler, because their channel was gone before its turn came."""
     misfits: int = 0
     """Bodies that did not fit the handler's type."""
+    late_questions: int = 0
+    """Calls that were dropped before their handler began, their caller's deadline being over."""
+    failed_questions: int = 0
+    """Calls whose handler failed: answered with the error, then acked."""
+    lost_answers: int = 0
+    """Answers that the broker did not confirm; their callers' deadlines end the waiting."""
     timeouts: int = 0
     """Handlers that took longer than their timeout."""
     cancelled_by_broker: int = 0

@@ -22,6 +22,7 @@ from mqkit.consumer.settlement_steps import Arrival
 from mqkit.consumer.stats import Stats
 from mqkit.errors import ChannelError, Closed, MqkitError, TransportError
 from mqkit.message import Delivery
+from mqkit.token_bucket import TokenBucket
 from mqkit.transport.seam import Channel, Connection
 
 _LOG = logging.getLogger(__name__)
@@ -29,6 +30,11 @@ _LOG = logging.getLogger(__name__)
 RESUBSCRIBE_FIRST_S = 0.2
 RESUBSCRIBE_MAX_S = 15.0
 """A deleted queue that nobody declares again is asked for about this often."""
+
+
+REPORTS_AT_FIRST = 3
+REPORT_EVERY_S = 60.0
+"""A queue that can't be consumed is told of at the first attempts, and then once a minute."""
 
 
 class Link(Protocol):
@@ -71,6 +77,8 @@ class Subscription:
         self._channel: Channel | None = None
         self._tag = ""
         self._was_consuming = False
+        self._reports = TokenBucket(REPORTS_AT_FIRST, REPORT_EVERY_S, clock)
+        self._is_reported = False
         self._lock = asyncio.Lock()
         self._lost = asyncio.Event()
 
@@ -151,6 +159,9 @@ class Subscription:
             self._fire(Event.SUBSCRIBED)
             self._was_consuming = True
             self._backoff.reset()
+            if self._is_reported:
+                self._is_reported = False
+                _LOG.warning("%s is consumed again", self._queue)
 
     async def _open(self, connection: Connection) -> Channel:
         """The channel that there is, if it still is: deliveries may wait to be settled on it."""
@@ -184,7 +195,9 @@ class Subscription:
             self._lost.set()
 
     def _report(self, error: MqkitError) -> None:
-        _LOG.error("%s can't be consumed, it is tried again: %s", self._queue, error)
+        if self._reports.take():
+            self._is_reported = True
+            _LOG.warning("%s can't be consumed, it is tried again: %s", self._queue, error)
         self._lost.set()
 
     def _fire(self, event: Event) -> None:

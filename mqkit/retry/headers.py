@@ -75,11 +75,21 @@ class Failure:
     def of(cls, error: BaseException, at: datetime) -> Failure:
         """The failure that ``error`` is. Never raises, whatever the exception's ``__str__``
         does."""
-        try:
-            message = str(error)
-        except Exception:  # noqa: BLE001 - a broken __str__ must not keep a message from its retry
-            message = "(this error can't be shown)"
-        return cls(_bounded(type(error).__qualname__, MAX_ERROR_TYPE_BYTES), _bounded(message), at)
+        return cls(error_type(error), error_text(error), at)
+
+
+def error_type(error: BaseException) -> str:
+    """The name of the error's class, bounded."""
+    return _bounded(type(error).__qualname__, MAX_ERROR_TYPE_BYTES)
+
+
+def error_text(error: BaseException) -> str:
+    """The error's text, bounded. Never raises."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - a broken __str__ must not keep a message from its retry
+        text = "(this error can't be shown)"
+    return _bounded(text)
 
 
 def failures_of(headers: Mapping[str, Any], queue: str) -> int:

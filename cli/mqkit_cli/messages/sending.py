@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from mqkit.pool import ChannelPool, Publisher
 from mqkit.settings import Settings
-from mqkit.supervisor import Supervisor
+from mqkit.supervision.supervisor import Supervisor
 from mqkit.transport.seam import Endpoint
 from mqkit_cli.amqp import transport
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from mqkit import Batch, ConfigurationError, Delivery, Properties
 from mqkit.consumer.batch_handler import BatchHandler
-from mqkit.consumer.handler import BodyMisfit
+from mqkit.incoming import BodyMisfit
 
 
 class Item(BaseModel):

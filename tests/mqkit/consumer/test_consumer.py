@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel, field_validator
@@ -139,7 +139,8 @@ async def test_retry_later_takes_the_tier_it_asks_for(scene: Any, inbox: Any) ->
 
     @app.consumer(scene.queue)
     async def handle(delivery: Delivery) -> None:
-        inbox.add([death["queue"] for death in delivery.headers.get("x-death", [])])
+        deaths = cast("list[dict[str, str]]", delivery.headers.get("x-death", []))
+        inbox.add([death["queue"] for death in deaths])
         if len(inbox.items) == 1:
             raise RetryLater(timedelta(milliseconds=21))
 

@@ -36,7 +36,7 @@ class Part:
 
 async def test_consumers_stop_together_and_the_publisher_after_them() -> None:
     one, two, publisher = Part(), Part(), Part()
-    task = asyncio.create_task(drain([one, two], publisher, WAIT_S))
+    task = asyncio.create_task(drain([one, two], [publisher], WAIT_S))
     await one.stopping.wait()
     await two.stopping.wait()
     one.may_end.set()
@@ -48,7 +48,7 @@ async def test_consumers_stop_together_and_the_publisher_after_them() -> None:
 
 
 async def test_time_that_runs_out_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    assert not await drain([Part()], Part(), 0.01)
+    assert not await drain([Part()], [Part()], 0.01)
     assert "delivers it again" in caplog.text
 
 

@@ -13,7 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from mqkit import ConfigurationError, Delivery, Properties
-from mqkit.consumer.handler import BodyMisfit, HandlerTimeout, MessageHandler
+from mqkit.consumer.handler import HandlerTimeout, MessageHandler
+from mqkit.incoming import BodyMisfit
 
 pytestmark = pytest.mark.anyio
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any
 
+import pika
 import pytest
 
+from mqkit import App, Delivery, Settings
 from mqkit.consumer.republish import Republisher
 from mqkit.errors import ConnectionLost
 from mqkit.message import Message
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
+from mqkit.retry.names import parking_lot_name, tier_name
+from mqkit.topology import loads
 
 pytestmark = pytest.mark.anyio
 
@@ -108,3 +114,42 @@ async def test_an_outcome_stays_where_nothing_can_be_declared() -> None:
     broker.fails = True
     outcomes = await broker.republisher().publish_many(messages("lot", "tier"))
     assert outcomes == [Confirmed(), Rejected(RejectReason.UNROUTABLE)]
+
+
+WAIT_S = 20.0
+
+
+def delete(url: str, *queues: str) -> None:
+    """By a client of another make, as an operator would."""
+    with closing(pika.BlockingConnection(pika.URLParameters(url))) as connection:
+        for queue in queues:
+            connection.channel().queue_delete(queue)
+
+
+@pytest.mark.parametrize("transport", ["native", "aio-pika"])
+async def test_a_tier_and_a_lot_deleted_under_a_running_app_are_there_again(
+    broker: Any, unique: Callable[[str], str], transport: str
+) -> None:
+    queue = unique("queue")
+    tier, lot = tier_name(queue, 100), parking_lot_name(queue)
+    topology = loads(f"queues:\n  {queue}: {{retry: {{after: [100ms], then: park}}}}\n")
+    app = App(topology=topology, settings=Settings.load(urls=broker.url, transport=transport))
+    handled: list[str | None] = []
+
+    @app.consumer(queue)
+    async def fail(delivery: Delivery) -> None:
+        handled.append(delivery.message_id)
+        raise ValueError("always")
+
+    async with app:
+        await app.wait_ready(WAIT_S)
+        await asyncio.to_thread(delete, broker.url, tier, lot)
+        assert await app.publish("", queue, b"x", message_id="one")
+        async with asyncio.timeout(WAIT_S):
+            while not app.stats.parked:  # noqa: ASYNC110 - nobody tells it
+                await asyncio.sleep(0)
+        assert handled == ["one", "one"], "no more often than its policy says"
+        stats = app.stats
+        assert (stats.retried, stats.parked, stats.requeued) == (1, 1, 0)
+        assert stats.unconfirmed_republishes == 0
+    await asyncio.to_thread(delete, broker.url, queue, tier, lot)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from mqkit.consumer.handler import BodyMisfit
 from mqkit.consumer.settlement import (
     Ack,
     DeadLetter,
@@ -19,6 +18,7 @@ from mqkit.consumer.settlement import (
     Settlement,
     settlement_of,
 )
+from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, Properties
 from mqkit.retry import Drop, Park, RetryLater, RetryPolicy, Then
 from mqkit.topology import DeadLetter as DeadLetterModel

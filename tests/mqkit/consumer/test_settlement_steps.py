@@ -151,3 +151,21 @@ async def test_the_log_has_no_traceback_for_what_a_handler_asked_for(
     assert failed.exc_info is not None
     assert "goes to the parking lot after Park: bad VAT id" in asked.message
     assert "goes to a retry tier after ValueError: a mistake" in failed.message
+
+
+async def test_one_exception_of_a_batch_is_one_line_for_each_fate(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    wire = Wire()
+    settler, _ = settler_of(wire)
+    error = ValueError("a mistake")
+    deliveries = [arrival(wire, tag).delivery for tag in range(6)]
+    raised = [error, None, Park("bad"), error, Park("bad too"), error]
+    settlements = settler.decide_all(deliveries, raised)
+    assert [type(each).__name__ for each in settlements] == ["Republish", "Ack"] + 4 * ["Republish"]
+    assert [line.split(" after ")[1] for line in caplog.messages] == [
+        "ValueError: a mistake",
+        "Park: bad",
+        "Park: bad too",
+    ]
+    assert caplog.messages[0].startswith("message m and 2 others from q goes to a retry tier")

@@ -186,7 +186,10 @@ async def test_it_goes_on_trying_while_the_queue_is_missing(
         parts.link.problem = None
         await parts.backoff_over()
     assert parts.subscription.state is State.CONSUMING
-    assert "q can't be consumed, it is tried again: 404" in caplog.text
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 4
+    *failed, again = caplog.messages
+    assert all(line.startswith("q can't be consumed, it is tried again: 404") for line in failed)
+    assert again == "q is consumed again"
 
 
 async def test_a_lost_connection_is_left_to_the_supervisor(parts: Parts) -> None:

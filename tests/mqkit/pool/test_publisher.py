@@ -13,8 +13,8 @@ from mqkit.message import Message, Properties
 from mqkit.outcome import Confirmed, Rejected, RejectReason, Unknown
 from mqkit.pool import ChannelPool, Publisher
 from mqkit.settings import Settings
-from mqkit.supervisor import Supervisor
-from mqkit.supervisor_states import State
+from mqkit.supervision.supervisor import Supervisor
+from mqkit.supervision.states import State
 from mqkit.testing.proxy import FaultyProxy
 from mqkit.transport.choice import TRANSPORTS, chosen
 from mqkit.transport.over_aio_pika.adapter import AioPikaTransport

@@ -20,6 +20,12 @@ from mqkit.retry.duration import MAX_DURATION_MS, format_duration, parse_duratio
         ("1d", 86_400_000),
         ("0s", 0),
         (" 3s ", 3_000),
+        ("0.5s", 500),
+        ("1.5h", 5_400_000),
+        ("0.001s", 1),
+        ("1m30s", 90_000),
+        ("1d2h3m4s5ms", 93_784_005),
+        ("1.5m0.5s", 90_500),
     ],
 )
 def test_reads_what_people_write(text: str, duration_ms: int) -> None:
@@ -27,10 +33,16 @@ def test_reads_what_people_write(text: str, duration_ms: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "5", "s", "5 parsecs", "-1s", "1.5s", "1s2m", "５s", "5S", "1e3s", "9" * 40 + "d"]
+    "text", ["", "5", "s", "5 parsecs", "-1s", ".5s", "1.s", "1s2m", "1s1s", "1m 30s", "５s", "5S", "1e3s", "9" * 40 + "d"]
 )
 def test_refuses_the_rest_and_says_what_was_expected(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="expected something like 200ms, 5s, 1m, 2h"):
+    with pytest.raises(ConfigurationError, match="expected something like 200ms, 5s, 0.5s, 1m30s, 2h"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["0.5ms", "0.0001s", "1s0.1ms"])
+def test_refuses_parts_of_a_millisecond(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"'{text}' is not a whole number of milliseconds"):
         parse_duration(text)
 
 

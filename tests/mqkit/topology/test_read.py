@@ -117,7 +117,7 @@ def test_the_smallest_file() -> None:
             "5m]",
             "5 parsecs]",
             "topology.yaml:7: queues.delays.retry.after[3]: '5 parsecs' is not a duration"
-            " (expected something like 200ms, 5s, 1m, 2h)",
+            " (expected something like 200ms, 5s, 0.5s, 1m30s, 2h)",
         ),
         (
             "max_length",

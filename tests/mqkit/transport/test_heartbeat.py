@@ -12,7 +12,7 @@ def test_four_ticks_are_one_interval_and_none_are_wanted_without() -> None:
 
 def test_a_heartbeat_is_sent_after_half_an_interval_in_which_nothing_else_was() -> None:
     heartbeat = Heartbeat(20)
-    beats = []
+    beats: list[Beat] = []
     for tick in range(8):
         heartbeat.heard = True
         heartbeat.spoke = tick in (0, 3) or (tick > 0 and beats[-1] is Beat.SEND)

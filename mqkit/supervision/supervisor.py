@@ -4,7 +4,7 @@ It owns two connections - mqkit never publishes and consumes on the same one, fo
 short of memory stops reading a connection that publishes, and acks would be stuck behind. When
 either is lost, both are replaced: connect with backoff over the hosts, then topology, then
 consumers, then "ready". The states and all moves between them are in
-:mod:`mqkit.supervisor_states`.
+:mod:`mqkit.supervision.states`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from mqkit.backoff import Backoff
@@ -28,7 +27,8 @@ from mqkit.errors import (
     TransportError,
 )
 from mqkit.settings import Settings
-from mqkit.supervisor_states import Event, State, after
+from mqkit.supervision.readiness_log import ReadinessLog
+from mqkit.supervision.states import Change, Event, State, after
 from mqkit.transport.seam import Channel, Connection, Endpoint, Transport
 
 _LOG = logging.getLogger(__name__)
@@ -38,16 +38,6 @@ _REFUSALS = frozenset({402, 403, 530})
 
 ConnectionHook = Callable[[Connection], Awaitable[None]]
 ReadyHook = Callable[[], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One move of the supervisor. ``detail`` says why, where there is something to say."""
-
-    before: State
-    event: Event
-    after: State
-    detail: str = ""
 
 
 Observer = Callable[[Change], None]
@@ -105,6 +95,7 @@ class Supervisor:
         self._on_ready = on_ready
         self._clock = clock
         self._backoff = Backoff(settings.reconnect_first_s, settings.reconnect_max_s, rng)
+        self._readiness_log = ReadinessLog(clock)
         self._state = State.CONNECTING
         self._changed = asyncio.Event()
         self._observers: list[Observer] = []
@@ -113,6 +104,7 @@ class Supervisor:
         self._problem: BaseException | None = None
         self._failure: BaseException | None = None
         self._task: asyncio.Task[None] | None = None
+        self._reminding: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
 
     # -- what its users call -----------------------------------------------------------------
@@ -122,7 +114,9 @@ class Supervisor:
         return self._state
 
     async def __aenter__(self) -> Supervisor:
+        self._readiness_log.begin()
         self._task = asyncio.create_task(self._run())
+        self._reminding = asyncio.create_task(self._remind())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -212,9 +206,10 @@ class Supervisor:
         """Close both connections. Idempotent."""
         if self._state is not State.CLOSED:
             self._fire(Event.CLOSE)
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        tasks = [task for task in (self._task, self._reminding) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         pair, self._pair = self._pair, None
         if pair is not None:
             await pair.close()
@@ -232,7 +227,18 @@ class Supervisor:
                 self._failure = problem
                 self._fire(Event.CLOSE, str(problem))
                 return
+            self._readiness_log.failed(problem)
             await self._clock.sleep(self._backoff.next_s())
+
+    async def _remind(self) -> None:
+        """Have it said now and then that the client is not ready, while it is not."""
+        while self._state is not State.CLOSED:
+            changed = self._changed
+            try:
+                async with self._clock.timeout(self._readiness_log.reminder_s):
+                    await changed.wait()
+            except TimeoutError:
+                self._readiness_log.remind(self.describe())
 
     async def _live_once(self) -> BaseException:
         """Connect, set up, stay until it ends; returns why it ended."""
@@ -341,6 +347,7 @@ class Supervisor:
         change = Change(self._state, event, after(self._state, event), detail)
         self._state = change.after
         _LOG.info("%s -> %s %s", change.before, change.after, detail)
+        self._readiness_log.changed(change)
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
         for observer in tuple(self._observers):

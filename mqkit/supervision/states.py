@@ -11,6 +11,7 @@ that is lost while draining is not replaced: the broker delivers again what was 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from mqkit.transitions import follow
@@ -40,6 +41,16 @@ class Event(StrEnum):
     UNBLOCKED = "unblocked"
     DRAIN = "drain"
     CLOSE = "close"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One move of the supervisor. ``detail`` says why, where there is something to say."""
+
+    before: State
+    event: Event
+    after: State
+    detail: str = ""
 
 
 TRANSITIONS: Mapping[State, Mapping[Event, State]] = {

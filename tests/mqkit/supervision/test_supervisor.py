@@ -19,8 +19,8 @@ from mqkit.errors import (
     Unreachable,
 )
 from mqkit.settings import Settings
-from mqkit.supervisor import Supervisor
-from mqkit.supervisor_states import State
+from mqkit.supervision.supervisor import Supervisor
+from mqkit.supervision.states import State
 from mqkit.testing.clock import FakeClock
 from mqkit.testing.proxy import FaultyProxy
 from mqkit.transport.native import NativeTransport
@@ -260,19 +260,19 @@ async def test_waits_between_attempts_grow_to_the_ceiling_and_start_over_when_re
     transport.problem = Unreachable("down")
     async with Supervisor(transport, HOSTS, SLOW, clock=clock, rng=lambda: 1.0) as supervisor:
         for wait_s in (1.0, 2.0, 4.0, 4.0):
-            await clock.until_waiting(1)
+            await clock.until_waiting(2)
             rounds = len(transport.asked)
             clock.advance(wait_s - 0.01)
             await asyncio.sleep(0)
             assert len(transport.asked) == rounds
             clock.advance(0.01)
-        await clock.until_waiting(1)
+        await clock.until_waiting(2)
         assert transport.asked == ["one", "two"] * 5
         transport.problem = None
         clock.advance(4.0)
         await supervisor.wait_ready()
         transport.connections[0].ends(ConnectionLost("cut"))
-        await clock.until_waiting(1)
+        await clock.until_waiting(2)
         clock.advance(1.0)
         await supervisor.wait_ready()
 
@@ -297,9 +297,9 @@ async def test_a_refusal_is_not_final_once_it_has_worked() -> None:
         transport.problem = ConnectionRefused(403, "ACCESS_REFUSED")
         transport.connections[0].ends(ConnectionLost("cut"))
         for _ in range(3):
-            await clock.until_waiting(1)
+            await clock.until_waiting(2)
             clock.advance(4.0)
-        await clock.until_waiting(1)
+        await clock.until_waiting(2)
         assert "403" in supervisor.describe()
         transport.problem = None
         clock.advance(4.0)
@@ -310,7 +310,7 @@ async def test_a_broker_that_is_starting_is_not_a_refusal() -> None:
     transport, clock = ScriptedTransport(), FakeClock()
     transport.problem = ConnectionRefused(320, "CONNECTION_FORCED")
     async with Supervisor(transport, HOSTS, SLOW, clock=clock) as supervisor:
-        await clock.until_waiting(1)
+        await clock.until_waiting(2)
         transport.problem = None
         clock.advance(4.0)
         await supervisor.wait_ready()
@@ -329,10 +329,10 @@ async def test_a_hook_that_takes_too_long_is_called_again() -> None:
     supervisor = Supervisor(transport, HOSTS, SLOW, on_declare=declare, clock=clock)
     async with supervisor:
         states = States(supervisor)
-        await clock.until_waiting(1)
+        await clock.until_waiting(2)
         clock.advance(SLOW.setup_timeout_s)
         await states.until(State.CONNECTING)
-        await clock.until_waiting(1)
+        await clock.until_waiting(2)
         assert "set up" in supervisor.describe()
         clock.advance(4.0)
         await supervisor.wait_ready()
@@ -355,7 +355,7 @@ async def test_a_hook_that_fails_later_is_logged_and_called_again(
         await supervisor.wait_ready()
         transport.connections[0].ends(ConnectionLost("cut"))
         for _ in range(2):
-            await clock.until_waiting(1)
+            await clock.until_waiting(2)
             clock.advance(4.0)
         await supervisor.wait_ready()
     assert calls == 3
@@ -366,7 +366,7 @@ async def test_draining_without_a_connection_is_the_end() -> None:
     transport, clock = ScriptedTransport(), FakeClock()
     transport.problem = Unreachable("down")
     async with Supervisor(transport, HOSTS, SLOW, clock=clock) as supervisor:
-        await clock.until_waiting(1)
+        await clock.until_waiting(2)
         supervisor.drain()
         assert supervisor.state is State.CLOSED
         with pytest.raises(Closed):
@@ -405,7 +405,7 @@ async def test_a_pair_that_is_lost_under_a_hook_at_the_first_start_starts_over()
         async with asyncio.timeout(WAIT_S):
             while "cut" not in supervisor.describe():  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0)
-        await clock.until_waiting(1)
+        await clock.until_waiting(2)
         clock.advance(4.0)
         await supervisor.wait_ready()
     assert calls == 2

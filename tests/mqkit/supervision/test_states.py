@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqkit.supervisor_states import TRANSITIONS, Event, State, after
+from mqkit.supervision.states import TRANSITIONS, Event, State, after
 from mqkit.transitions import IllegalTransition
 
 

@@ -1,0 +1,137 @@
+"""Questions of an app: one call, one answer, one deadline; never asked twice.
+
+Each exchange has a channel of its own: a broker closes the channel of a message to an exchange that
+is not there or not allowed, and that is to end the calls of that mistake and no others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from mqkit.clock import SYSTEM_CLOCK, Clock, wall_ms
+from mqkit.errors import CallRejected, Closed, DeadlineExceeded
+from mqkit.message import Delivery, Message
+from mqkit.message_ids import new_message_id
+from mqkit.outcome import Rejected, RejectReason
+from mqkit.rpc.answers import reply_decoder, value_of
+from mqkit.rpc.headers import DEADLINE, DIRECT_REPLY_TO
+from mqkit.rpc.reply_channel import OpenChannel, ReplyChannel
+
+CHANNELS_MAX = 16
+"""Channels that are kept; one that nobody waits on makes room for another exchange's."""
+
+
+class Caller:
+    """One for an app. ``describe`` says in words what state the client is in."""
+
+    def __init__(
+        self,
+        open_channel: OpenChannel,
+        describe: Callable[[], str],
+        *,
+        max_message_bytes: int,
+        clock: Clock = SYSTEM_CLOCK,
+        now_ms: Callable[[], int] = wall_ms,
+    ) -> None:
+        self._open_channel = open_channel
+        self._describe = describe
+        self._max_message_bytes = max_message_bytes
+        self._clock = clock
+        self._now_ms = now_ms
+        self._channels: dict[str, ReplyChannel] = {}
+        self._opening = asyncio.Lock()
+        self._under_way = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._is_closed = False
+
+    async def call(self, message: Message, reply: Any, deadline_s: float) -> Any:
+        """Ask ``message``, and return its answer as a ``reply``.
+
+        Raises :exc:`~mqkit.errors.RemoteError` for what the handler raised,
+        :exc:`~mqkit.errors.DeadlineExceeded` after ``deadline_s`` seconds,
+        :exc:`~mqkit.errors.CallRejected` where the broker refuses the question,
+        :exc:`~mqkit.errors.ConnectionLost` when the connection goes (the handler may have run, or
+        may run still), :exc:`~mqkit.errors.Closed`, and :exc:`~mqkit.incoming.BodyMisfit` for an
+        answer of another type; :exc:`~mqkit.errors.ConfigurationError` for a ``reply`` that can't
+        be made from JSON.
+        """
+        decode = reply_decoder(reply)
+        if len(message.body) > self._max_message_bytes:
+            detail = f"{len(message.body)} bytes; the limit is {self._max_message_bytes}"
+            raise CallRejected(Rejected(RejectReason.TOO_LARGE, detail))
+        until_ms = self._now_ms() + int(deadline_s * 1000)
+        properties = replace(
+            message.properties,
+            headers={**message.properties.headers, DEADLINE: until_ms},
+            correlation_id=new_message_id(),
+            reply_to=DIRECT_REPLY_TO,
+            persistent=False,
+        )
+        question = replace(message, properties=properties)
+        self._under_way += 1
+        self._idle.clear()
+        try:
+            async with self._clock.timeout(deadline_s):
+                answer = await self._ask(question)
+        except TimeoutError:
+            raise DeadlineExceeded(
+                f"no answer from {message.exchange!r} {message.routing_key!r} within"
+                f" {deadline_s:g} s (client: {self._describe()})"
+            ) from None
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._idle.set()
+        return value_of(answer, decode)
+
+    async def drain(self) -> None:
+        """Return when every call under way has ended."""
+        await self._idle.wait()
+
+    async def close(self) -> None:
+        """Close the channels; calls under way raise :exc:`~mqkit.errors.Closed`. Idempotent."""
+        self._is_closed = True
+        channels, self._channels = list(self._channels.values()), {}
+        for channel in channels:
+            await channel.close()
+
+    async def _ask(self, question: Message) -> Delivery:
+        channel = self._channels.get(question.exchange)
+        if channel is None or not channel.is_open:
+            channel = await self._channel(question.exchange)
+        answer = channel.ask(question)
+        try:
+            return await answer
+        finally:
+            channel.forget(question)
+            if answer.done() and not answer.cancelled():
+                answer.exception()  # seen, also where the deadline came at the same moment
+
+    async def _channel(self, exchange: str) -> ReplyChannel:
+        async with self._opening:
+            channel = self._channels.get(exchange)
+            if channel is not None and channel.is_open:
+                return channel
+            await self._make_room()
+            channel = await ReplyChannel.open(self._open_channel)
+            if self._is_closed:
+                await channel.close()
+                raise Closed("the client is closed")
+            self._channels[exchange] = channel
+            return channel
+
+    async def _make_room(self) -> None:
+        """Let go of channels that are gone, and of one that is idle where there are many."""
+        for exchange, channel in list(self._channels.items()):
+            if not channel.is_open:
+                del self._channels[exchange]
+        if len(self._channels) >= CHANNELS_MAX:
+            for exchange, channel in list(self._channels.items()):
+                if channel.is_idle:
+                    del self._channels[exchange]
+                    await channel.close()
+                    return

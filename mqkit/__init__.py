@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mqkit.app import App
-    from mqkit.consumer import Batch, Stats
+    from mqkit.consumer import Batch, ManualDelivery, QueueHandle, Stats
     from mqkit.errors import (
         BrokerError,
         CallRejected,
@@ -40,10 +40,13 @@ if TYPE_CHECKING:
     )
     from mqkit.incoming import BodyMisfit
     from mqkit.message import Delivery, Message, Properties
+    from mqkit.publishing.message_options import MessageOptions
     from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
     from mqkit.retry import Drop, Park, RetryLater, RetryPolicy
+    from mqkit.seconds import duration
     from mqkit.settings import Settings
-    from mqkit.topology import Topology
+    from mqkit.publishing.target import Target
+    from mqkit.topology import Temporary, Topology
 
 __all__ = [
     "App",
@@ -60,12 +63,15 @@ __all__ = [
     "DeadlineExceeded",
     "Delivery",
     "Drop",
+    "ManualDelivery",
     "Message",
+    "MessageOptions",
     "MqkitError",
     "Outcome",
     "Park",
     "PoolExhausted",
     "Properties",
+    "QueueHandle",
     "RejectReason",
     "Rejected",
     "RemoteError",
@@ -74,22 +80,28 @@ __all__ = [
     "Settings",
     "StaleDelivery",
     "Stats",
+    "Target",
+    "Temporary",
     "Topology",
     "TopologyError",
     "TransportError",
     "Unknown",
     "Unreachable",
+    "duration",
 ]
 
 _MODULES = {
     "mqkit.app": ("App",),
-    "mqkit.consumer": ("Batch", "Stats"),
+    "mqkit.consumer": ("Batch", "ManualDelivery", "QueueHandle", "Stats"),
     "mqkit.incoming": ("BodyMisfit",),
     "mqkit.message": ("Delivery", "Message", "Properties"),
+    "mqkit.publishing.message_options": ("MessageOptions",),
     "mqkit.outcome": ("Confirmed", "Outcome", "Rejected", "RejectReason", "Unknown"),
     "mqkit.retry": ("Drop", "Park", "RetryLater", "RetryPolicy"),
+    "mqkit.seconds": ("duration",),
     "mqkit.settings": ("Settings",),
-    "mqkit.topology": ("Topology",),
+    "mqkit.publishing.target": ("Target",),
+    "mqkit.topology": ("Temporary", "Topology"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

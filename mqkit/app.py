@@ -18,48 +18,60 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 import anyio
 
-from mqkit.client import Client, MakeConsumer
+from mqkit.client import Client
 from mqkit.consumer import (
     BATCH_SIZE_MAX,
     DRAIN_TIMEOUT_S,
     BatchConsumer,
     BatchFunction,
     BatchHandler,
-    Consumer,
+    ConsumeOptions,
+    MakeConsumer,
     MessageFunction,
     MessageHandler,
+    QueueHandle,
     Stats,
     Window,
 )
+from mqkit.consumer.acks.consumers import CONSUMERS
+from mqkit.consumer.acks.mode import AckMode, check_ack
+from mqkit.consumer.handling_options import (
+    PREFETCH_MAX,
+    HandlingOptions,
+    check_between,
+    time_limit_s,
+)
+from mqkit.delay import delayed
 from mqkit.errors import Closed, ConfigurationError, MqkitError
-from mqkit.supervision.final_error import end_program
 from mqkit.message import Message
+from mqkit.publishing.message_options import MessageOptions
 from mqkit.outcome import Outcome
-from mqkit.outgoing import outgoing
+from mqkit.publishing.outgoing import outgoing, with_body
+from mqkit.pool import WhenBlocked
 from mqkit.seconds import Span, seconds, seconds_or_none
 from mqkit.settings import Settings
+from mqkit.supervision.final_error import end_program
 from mqkit.supervision.states import State
-from mqkit.topology import Topology, load
+from mqkit.publishing.target import Target
+from mqkit.topology import Temporary, Topology, load
 from mqkit.transport.choice import chosen
 from mqkit.transport.seam import Transport
 
 _LOG = logging.getLogger(__name__)
 
-PREFETCH_PER_HANDLER = 10
-"""Enough on its way to keep a fast handler busy; few enough that others get their share."""
-PREFETCH_MAX = 65_535
-"""AMQP counts it in 16 bits."""
-
 ReplyT = TypeVar("ReplyT")
 FunctionT = TypeVar("FunctionT", bound=MessageFunction)
 BatchFunctionT = TypeVar("BatchFunctionT", bound=BatchFunction)
+ValueT = TypeVar("ValueT")
 
 
 class App:
@@ -98,7 +110,7 @@ class App:
         """Counters of settled deliveries, over all consumers of this app."""
         self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")
         self._transport = chosen(self.settings.transport if transport is None else transport)
-        self._consumers: list[tuple[str, MakeConsumer]] = []
+        self._queues: dict[str, QueueHandle] = {}
         self._client: Client | None = None
         self._running: AbstractAsyncContextManager[None] | None = None
 
@@ -106,35 +118,55 @@ class App:
 
     def consumer(
         self,
-        queue: str,
+        queue: str | Temporary,
         *,
         prefetch: int | None = None,
         concurrency: int = 1,
         timeout: Span | None = None,
+        ack: Literal["after", "before", "manual"] = "after",
+        priority: int | None = None,
+        exclusive: bool = False,
+        arguments: Mapping[str, object] | None = None,
     ) -> Callable[[FunctionT], FunctionT]:
         """Register the decorated function for the messages of ``queue``; it stays as it is.
 
-        A message is acked after its handler returned. At most ``concurrency`` handlers run at once
-        (one handles in order); the broker sends up to ``prefetch`` unsettled messages, ten per
-        handler unless said otherwise. A handler that takes longer than ``timeout`` is cancelled
-        and has failed; without it, it may take for ever. What its arguments may be, see
-        :mod:`mqkit.consumer.handler`; what becomes of failures, :mod:`mqkit.consumer.settlement`.
+        At most ``concurrency`` handlers run at once (one handles in order); the broker sends up to
+        ``prefetch`` unsettled messages, ten per handler unless said otherwise. A handler that takes
+        longer than ``timeout`` is cancelled and has failed; without it, it may take for ever. What
+        its arguments may be, see :mod:`mqkit.consumer.handler`.
 
-        Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be served.
+        ``ack="after"``: a message is acked when its handler has returned; what becomes of failures,
+        see :mod:`mqkit.consumer.settlement`. "before": when its handler is about to begin, and a
+        failure is logged and counted, no more. "manual": the handler settles it, by its
+        :class:`~mqkit.ManualDelivery`.
+
+        Consumers of a higher ``priority`` (0 unless said otherwise) get messages while they have
+        room. An ``exclusive`` one has the queue alone, or is refused. ``arguments`` are those of
+        ``basic.consume``.
+
+        In an app that is running the consumer starts at once, and a queue that is not there is
+        waited for. Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be
+        served, and for options that make no sense.
         """
-        _between("concurrency", concurrency, 1, PREFETCH_MAX)
-        if prefetch is None:
-            prefetch = min(PREFETCH_MAX, PREFETCH_PER_HANDLER * concurrency)
-        _between("prefetch", prefetch, concurrency, PREFETCH_MAX)
-        timeout_s = _time_limit(timeout)
-        _queue_name("consumer", queue)
+        handling = HandlingOptions.of(concurrency=concurrency, prefetch=prefetch, timeout=timeout)
+        name = _queue_name("consumer", queue)
+        options = ConsumeOptions.of(
+            handling.prefetch, priority=priority, exclusive=exclusive, arguments=arguments
+        )
+        mode = check_ack(ack, name, self.topology.queue(name) if self.topology else None)
+        new_consumer = CONSUMERS[mode]
 
         def register(function: FunctionT) -> FunctionT:
-            handler = MessageHandler(function, timeout_s=timeout_s, threads=concurrency)
+            handler = MessageHandler(
+                function,
+                timeout_s=handling.timeout_s,
+                threads=concurrency,
+                settles_itself=mode is AckMode.MANUAL,
+            )
             self._register(
                 queue,
-                lambda settler, link: Consumer(
-                    queue, handler, settler, link, prefetch=prefetch, concurrency=concurrency
+                lambda settler, link: new_consumer(
+                    name, handler, settler, link, options=options, concurrency=concurrency
                 ),
             )
             return function
@@ -143,35 +175,86 @@ class App:
 
     def batch_consumer(
         self,
-        queue: str,
+        queue: str | Temporary,
         *,
         size: int,
         within: Span = 1.0,
+        max_bytes: int | None = None,
+        concurrency: int = 1,
         timeout: Span | None = None,
+        priority: int | None = None,
+        exclusive: bool = False,
+        arguments: Mapping[str, object] | None = None,
     ) -> Callable[[BatchFunctionT], BatchFunctionT]:
         """Register the decorated function for batches of ``queue``: up to ``size`` messages, as
-        many as came ``within`` that time after the first.
+        many as came ``within`` that time after the first, and no more than ``max_bytes`` of bodies
+        (a message that is larger comes alone).
 
         It gets a :class:`~mqkit.Batch`; what it does not retry or park there is acked when it
-        returns. If it raises, every message of the batch is retried by itself. One batch is
-        handled at a time.
+        returns. If it raises, every message of the batch is retried by itself. ``concurrency``
+        batches are handled at once: with one, a batch is acked with one frame, with more each
+        message is. ``priority``, ``exclusive`` and ``arguments`` as for :meth:`consumer`.
 
-        Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be served.
+        Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be served, and for
+        options that make no sense.
         """
-        _between("size", size, 1, BATCH_SIZE_MAX)
-        window = Window(size, seconds(within, "within"))
-        timeout_s = _time_limit(timeout)
-        _queue_name("batch_consumer", queue)
+        check_between("size", size, 1, BATCH_SIZE_MAX)
+        check_between("concurrency", concurrency, 1, PREFETCH_MAX // size - 1)
+        if max_bytes is None:
+            max_bytes = sys.maxsize
+        check_between("max_bytes", max_bytes, 1, sys.maxsize)
+        window = Window(size, seconds(within, "within"), max_bytes, concurrency)
+        timeout_s = time_limit_s(timeout)
+        name = _queue_name("batch_consumer", queue)
+        options = ConsumeOptions.of(
+            window.prefetch, priority=priority, exclusive=exclusive, arguments=arguments
+        )
 
         def register(function: BatchFunctionT) -> BatchFunctionT:
-            handler = BatchHandler(function, timeout_s=timeout_s)
+            handler = BatchHandler(function, timeout_s=timeout_s, threads=concurrency)
             self._register(
                 queue,
-                lambda settler, link: BatchConsumer(queue, handler, settler, link, window=window),
+                lambda settler, link: BatchConsumer(
+                    name, handler, settler, link, window=window, options=options
+                ),
             )
             return function
 
         return register
+
+    def queue(
+        self,
+        queue: str | Temporary,
+        *,
+        concurrency: int | None = None,
+        prefetch: int | None = None,
+        timeout: Span | None = None,
+        by: str | None = None,
+    ) -> QueueHandle:
+        """The handle of a queue: its consumers in this app are paused, resumed and removed by it,
+        handlers of one type of message and hooks are registered on it. The same one each time.
+
+        The options are those of the one consumer that :meth:`QueueHandle.on` makes: as for
+        :meth:`consumer`, and ``by`` is the field of the JSON body that has the type's name; without
+        it the ``type`` property does. Give them once, before the first handler.
+        """
+        name = _queue_name("queue", queue)
+        if name not in self._queues:
+            handle = QueueHandle(name, queue if isinstance(queue, Temporary) else None)
+            self._queues[name] = handle
+            if self._client is not None:
+                self._client.adopt(handle)
+        handle = self._queues[name]
+        if (concurrency, prefetch, timeout, by) != (None, None, None, None):
+            handle.handle_by_type(
+                HandlingOptions.of(
+                    concurrency=1 if concurrency is None else concurrency,
+                    prefetch=prefetch,
+                    timeout=timeout,
+                ),
+                by,
+            )
+        return handle
 
     # -- publishing --------------------------------------------------------------------------
 
@@ -184,28 +267,85 @@ class App:
         message_id: str | None = None,
         headers: Mapping[str, Any] | None = None,
         deadline: Span | None = None,
+        resend: bool = True,
+        on_blocked: WhenBlocked | None = None,
+        delay: Span | None = None,
+        **options: Unpack[MessageOptions],
     ) -> Outcome:
         """Publish one message - mandatory, persistent, confirmed - and say what came of it.
 
         ``body``: bytes, str, a pydantic model, or what JSON can carry. The message id is made if
         not given; a lost connection has the message published again under the same id, as long as
         ``deadline`` allows, which is for everything (``settings.publish_deadline_s`` without it).
+        With ``resend=False`` it is ``Unknown`` then. ``on_blocked`` is "wait" or "fail", or as
+        ``settings.on_blocked`` says. The other properties: :class:`~mqkit.MessageOptions`.
+        With ``delay`` it is routed so much later, see :meth:`delayed`.
 
         Raises :exc:`~mqkit.errors.ConfigurationError` if no message can be made of the arguments
-        (see :func:`mqkit.outgoing.outgoing`), :exc:`~mqkit.errors.Closed` outside of
+        (see :func:`mqkit.publishing.outgoing.outgoing`), :exc:`~mqkit.errors.Closed` outside of
         ``async with``, and what ended the first start.
         """
-        message = outgoing(exchange, routing_key, body, message_id=message_id, headers=headers)
-        return await self._entered().publish(message, seconds_or_none(deadline, "deadline"))
+        client = self._entered()
+        fill = None
+        if not client.backlog.is_open:  # the body is made when there is room for it
+            body, fill = b"", partial(with_body, body=body)
+        message = outgoing(
+            exchange, routing_key, body, message_id=message_id, headers=headers, **options
+        )
+        if delay is not None:
+            message = self.delayed(message, delay)
+        deadline_s = seconds_or_none(deadline, "deadline")
+        return await client.publish(message, deadline_s, resend, on_blocked, fill)
+
+    async def send(
+        self,
+        message: Message,
+        *,
+        deadline: Span | None = None,
+        resend: bool = True,
+        on_blocked: WhenBlocked | None = None,
+    ) -> Outcome:
+        """Publish a message that is made already, and say what came of it. As :meth:`publish`."""
+        deadline_s = seconds_or_none(deadline, "deadline")
+        return await self._entered().publish(message, deadline_s, resend, on_blocked)
 
     async def publish_batch(
-        self, messages: Sequence[Message], *, deadline: Span | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        deadline: Span | None = None,
+        resend: bool = True,
+        on_blocked: WhenBlocked | None = None,
     ) -> list[Outcome]:
         """Publish messages in order, pipelined; one outcome each, in order. One deadline for all.
 
         Make them with :meth:`message`. Raises as :meth:`publish`.
         """
-        return await self._entered().publish_many(messages, seconds_or_none(deadline, "deadline"))
+        deadline_s = seconds_or_none(deadline, "deadline")
+        return await self._entered().publish_many(messages, deadline_s, resend, on_blocked)
+
+    @overload
+    def to(self, exchange: str, routing_key: str, *, name: str | None = None) -> Target[object]: ...
+
+    @overload
+    def to(
+        self, exchange: str, routing_key: str, *, model: type[ValueT], name: str | None = None
+    ) -> Target[ValueT]: ...
+
+    def to(
+        self,
+        exchange: str,
+        routing_key: str,
+        *,
+        model: type[Any] | None = None,
+        name: str | None = None,
+    ) -> Target[Any]:
+        """A :class:`~mqkit.Target` for values of ``model``, or for any body without it.
+
+        Its messages have the ``type`` property ``name``, or else the model's name. May be called
+        before and inside of ``async with``. Raises as :class:`~mqkit.Target`.
+        """
+        return Target(self.publish, exchange, routing_key, model, name)
 
     async def call(
         self,
@@ -237,7 +377,17 @@ class App:
 
     message = staticmethod(outgoing)
     """The message that :meth:`publish` would publish of the same arguments. Not a method that calls
-    :func:`mqkit.outgoing.outgoing`, but that function: a batch begins with a thousand calls."""
+    :func:`mqkit.publishing.outgoing.outgoing`, but that function: a batch begins with a thousand calls."""
+
+    def delayed(self, message: Message, delay: Span) -> Message:
+        """The message to publish in place of ``message``, so that it is routed after ``delay``.
+
+        The topology says which delays an exchange has: any, if its type is ``x-delayed-message``,
+        else those of its ``delays:``. Raises :exc:`~mqkit.errors.ConfigurationError`, naming them,
+        for every other delay and exchange. A confirm says that the broker keeps the message
+        waiting, and not that a queue is bound for it: that shows when the time is over.
+        """
+        return delayed(self.topology, message, delay)
 
     # -- running -----------------------------------------------------------------------------
 
@@ -258,7 +408,7 @@ class App:
         if self._client is not None:
             raise ConfigurationError("the app is running already")
         self._client = Client(
-            self.settings, self._transport, self.topology, self._consumers, self.stats
+            self.settings, self._transport, self.topology, self._queues.values(), self.stats
         )
         self._running = self._client.running(self._drain_timeout_s)
         await self._running.__aenter__()
@@ -298,10 +448,8 @@ class App:
                     _LOG.info("%s: draining", signal.Signals(number).name)
                     break
 
-    def _register(self, queue: str, make: MakeConsumer) -> None:
-        if self._client is not None:
-            raise ConfigurationError("register handlers before the app runs")
-        self._consumers.append((queue, make))
+    def _register(self, queue: str | Temporary, make: MakeConsumer) -> None:
+        self.queue(queue).add(make)
 
     def _entered(self) -> Client:
         if self._client is None:
@@ -309,20 +457,12 @@ class App:
         return self._client
 
 
-def _queue_name(decorator: str, queue: object) -> None:
+def _queue_name(method: str, queue: object) -> str:
+    if isinstance(queue, Temporary):
+        return queue.name
     if not isinstance(queue, str) or not queue:
+        at = "" if method == "queue" else "@"
         raise ConfigurationError(
-            f'{decorator} takes the name of a queue, not {queue!r}: @app.{decorator}("name")'
+            f'{method} takes the name of a queue, not {queue!r}: {at}app.{method}("name")'
         )
-
-
-def _time_limit(timeout: Span | None) -> float | None:
-    timeout_s = seconds_or_none(timeout, "timeout")
-    if timeout_s == 0:
-        raise ConfigurationError("timeout=0 would end every handler at once; None is no timeout")
-    return timeout_s
-
-
-def _between(name: str, value: int, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ConfigurationError(f"{name}={value!r}: expected a whole number, {least} to {most}")
+    return queue

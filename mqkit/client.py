@@ -10,40 +10,35 @@ At the end: connect no more, drain consumers and publisher, then close channels 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol, TypeAlias
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
 from mqkit.consumer import Pause, QueueRules, Settler, Stats, drain
 from mqkit.consumer.handler import HandlerExit
+from mqkit.consumer.queue_handle import AnyConsumer, MakeConsumer, QueueHandle
 from mqkit.consumer.republish import Republisher
-from mqkit.consumer.subscription import Link
-from mqkit.errors import Closed, ConfigurationError
+from mqkit.consumer.settlement import warn_of_unknown_errors
+from mqkit.errors import ChannelError, Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Outcome
-from mqkit.pool import ChannelPool, Publisher
+from mqkit.pool import ChannelPool, Fill, Publisher, WhenBlocked
 from mqkit.rpc.caller import Caller
 from mqkit.settings import Settings
-from mqkit.supervision.supervisor import Supervisor
 from mqkit.supervision.states import State
+from mqkit.supervision.supervisor import Supervisor
 from mqkit.topology import Topology, TopologyCache, compile_topology
 from mqkit.topology.refusal_log import RefusalLog
+from mqkit.topology.temporary import Temporary
 from mqkit.transport.seam import Connection, Transport
 
-
-class AnyConsumer(Protocol):
-    """A consumer of either kind."""
-
-    async def run(self) -> None: ...
-    async def subscribe(self, connection: Connection) -> None: ...
-    async def stop(self) -> None: ...
-    async def close(self) -> None: ...
-
-
-MakeConsumer: TypeAlias = Callable[[Settler, Link], AnyConsumer]
-"""Makes a consumer that belongs to one client."""
+_LOG = logging.getLogger(__name__)
 
 
 class Client:
@@ -54,9 +49,10 @@ class Client:
         settings: Settings,
         transport: Transport,
         topology: Topology | None,
-        consumers: Iterable[tuple[str, MakeConsumer]],
+        queues: Iterable[QueueHandle],
         stats: Stats,
     ) -> None:
+        self._stats = stats
         self._topology = topology
         self._cache = TopologyCache()
         if topology is not None:
@@ -83,6 +79,8 @@ class Client:
             lanes=settings.publish_lanes,
             window=settings.publish_window,
             deadline_s=settings.publish_deadline_s,
+            on_blocked=settings.on_blocked,
+            waiting_octets_max=settings.publish_waiting_bytes_max,
         )
         self._caller = Caller(
             self._supervisor.open_publishing_channel,
@@ -90,8 +88,13 @@ class Client:
             max_message_bytes=settings.max_message_bytes,
         )
         self._deadline_s = settings.publish_deadline_s
-        self._republisher = Republisher(self.publish_many, self._declare_again)
-        self._consumers = [make(self._settler(queue, stats), self) for queue, make in consumers]
+        self.backlog = self._publisher.backlog
+        # One that failed would only have its delivery come again, and its handler fail again.
+        republish = partial(self._publisher.publish_batch, on_blocked="wait")
+        self._republisher = Republisher(republish, self._declare_again)
+        self._consumers: list[AnyConsumer] = []
+        self._queues = list(queues)
+        self._tasks: TaskGroup | None = None
 
     # -- what the app calls ------------------------------------------------------------------
 
@@ -103,15 +106,30 @@ class Client:
         """See :meth:`Supervisor.wait_ready`."""
         await self._supervisor.wait_ready(timeout_s)
 
-    def publish(self, message: Message, deadline_s: float | None) -> Awaitable[Outcome]:
+    def publish(
+        self,
+        message: Message,
+        deadline_s: float | None,
+        resend: bool,
+        on_blocked: WhenBlocked | None,
+        fill: Fill | None = None,
+    ) -> Awaitable[Outcome]:
         """See :meth:`Publisher.publish`."""
-        return self._publisher.publish(message, deadline_s=deadline_s)
+        return self._publisher.publish(
+            message, deadline_s=deadline_s, resend=resend, on_blocked=on_blocked, fill=fill
+        )
 
-    async def publish_many(
-        self, messages: Sequence[Message], deadline_s: float | None = None
-    ) -> list[Outcome]:
+    def publish_many(
+        self,
+        messages: Sequence[Message],
+        deadline_s: float | None,
+        resend: bool,
+        on_blocked: WhenBlocked | None,
+    ) -> Awaitable[list[Outcome]]:
         """See :meth:`Publisher.publish_batch`."""
-        return await self._publisher.publish_batch(messages, deadline_s=deadline_s)
+        return self._publisher.publish_batch(
+            messages, deadline_s=deadline_s, resend=resend, on_blocked=on_blocked
+        )
 
     async def call(self, message: Message, reply: Any, deadline_s: float | None) -> Any:
         """See :meth:`Caller.call`."""
@@ -126,12 +144,13 @@ class Client:
         cancelled then. A block that is cancelled, or ended by such an error, does not wait for
         handlers.
         """
-        async with self._supervisor, self._publisher:
+        async with self._attached(), self._supervisor, self._publisher:
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._watch_first_start)
                     for consumer in self._consumers:
                         tasks.start_soon(consumer.run)
+                    self._tasks = tasks
                     graceful = True
                     try:
                         yield
@@ -139,12 +158,52 @@ class Client:
                         graceful = False
                         raise
                     finally:
+                        self._tasks = None
                         await self._drain(drain_timeout_s if graceful else 0.0)
                         tasks.cancel_scope.cancel()
             except BaseExceptionGroup as group:
                 raise _single(group) from None
             finally:
                 await self._close()
+
+    # -- what the handles of queues call -----------------------------------------------------
+
+    def adopt(self, queue: QueueHandle) -> None:
+        """Have the consumers of a queue that is new to the app."""
+        self._queues.append(queue)
+        queue.attach(self)
+
+    def start(self, queue: QueueHandle, make: MakeConsumer) -> AnyConsumer:
+        """Make a consumer, and run it: now if the client runs, else as soon as it does."""
+        if queue.temporary is not None:
+            self._cache.add_server_named(queue.name, queue.temporary.queue)
+            self._cache.add(queue.temporary.bindings)
+        consumer = make(self._settler(queue), self)
+        self._consumers.append(consumer)
+        if self._tasks is not None:
+            consumer.hold()
+            self._tasks.start_soon(consumer.run)
+            self._tasks.start_soon(_begin, queue, consumer)
+        elif queue.is_paused:
+            consumer.hold()
+        return consumer
+
+    async def end(self, consumer: AnyConsumer) -> None:
+        """Stop the consumer: return when its handlers are done, and its channel is closed."""
+        await consumer.stop()
+        await consumer.close()
+        self._consumers.remove(consumer)
+
+    async def forget(self, temporary: Temporary) -> None:
+        """Declare it no more, and delete it: nobody reads it, and it would fill up."""
+        name = self._cache.current_name(temporary.name)
+        self._cache.forget(replace(temporary.queue, name=temporary.name))
+        try:
+            channel = await self._supervisor.consuming_connection().channel()
+            await channel.delete_queue(name)
+            await channel.close()
+        except MqkitError as error:  # its connection is gone, and it is gone with that
+            _LOG.info("%r is not deleted: %s", temporary, error)
 
     # -- what its consumers call -------------------------------------------------------------
 
@@ -153,7 +212,13 @@ class Client:
         return self._supervisor.consuming_connection()
 
     def current_name(self, queue: str) -> str:
-        """The name that the broker has for ``queue`` now."""
+        """The name that the broker has for ``queue`` now.
+
+        Raises :exc:`~mqkit.errors.ChannelError` for a temporary queue that the broker refused to
+        declare or to bind.
+        """
+        if (refused := self._cache.refusal_of(queue)) is not None:
+            raise ChannelError(refused.reply_code, refused.reply_text)
         return self._cache.current_name(queue)
 
     async def declare(self, connection: Connection) -> None:
@@ -164,16 +229,32 @@ class Client:
 
     # -- its own -----------------------------------------------------------------------------
 
-    def _settler(self, queue: str, stats: Stats) -> Settler:
+    @asynccontextmanager
+    async def _attached(self) -> AsyncIterator[None]:
+        """The handles of queues, with their consumers made for this client."""
+        try:
+            for queue in self._queues:
+                queue.attach(self)
+            yield
+        finally:
+            for queue in self._queues:
+                queue.detach()
+
+    def _settler(self, queue: QueueHandle) -> Settler:
+        rules = self._rules(queue.name)
+        warn_of_unknown_errors(rules)
+        publish_many = self._republisher.publish_many
+        return Settler(rules, publish_many, self._stats, Pause(), hooks=queue.hooks)
+
+    def _rules(self, queue: str) -> QueueRules:
         model = self._topology.queue(queue) if self._topology is not None else None
-        rules = QueueRules.of(queue, model)
-        return Settler(rules, self._republisher.publish_many, stats, Pause())
+        return QueueRules.of(queue, model)
 
     async def _declare_again(self) -> None:
         await self.declare(self._supervisor.consuming_connection())
 
     async def _subscribe(self, connection: Connection) -> None:
-        for consumer in self._consumers:
+        for consumer in tuple(self._consumers):
             await consumer.subscribe(connection)
 
     async def _watch_first_start(self) -> None:
@@ -186,16 +267,22 @@ class Client:
     async def _drain(self, timeout_s: float) -> None:
         with anyio.CancelScope(shield=True):
             self._supervisor.drain()
-            await drain(self._consumers, [self._caller, self._publisher], timeout_s)
+            await drain(tuple(self._consumers), [self._caller, self._publisher], timeout_s)
 
     async def _close(self) -> None:
         with anyio.CancelScope(shield=True):
-            for consumer in self._consumers:
+            for consumer in tuple(self._consumers):
                 await consumer.close()
             await self._caller.close()
             await self._publisher.close()
             await self._pool.close()
             await self._supervisor.close()
+
+
+async def _begin(queue: QueueHandle, consumer: AnyConsumer) -> None:
+    """The first subscription of a consumer that is added while the client runs."""
+    if not queue.is_paused:
+        await consumer.resume()
 
 
 def _check_vhost(topology: Topology, settings: Settings) -> None:

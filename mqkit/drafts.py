@@ -18,7 +18,8 @@ from mqkit.outcome import Confirmed
 
 def _draft_of(frozen: type) -> Any:
     """Slots in the same places: that is what Python asks of two classes to let objects change."""
-    return type(f"{frozen.__name__}Draft", (), {"__slots__": frozen.__slots__})  # type: ignore[attr-defined]
+    slots = {"__slots__": frozen.__slots__}  # type: ignore[attr-defined]
+    return type(f"{frozen.__name__}Draft", frozen.__bases__, slots)
 
 
 _PropertiesDraft = _draft_of(Properties)

@@ -1,6 +1,6 @@
 """The body of a delivery as a Python value, of the type that somebody asks for.
 
-Delivery          the delivery itself
+Delivery          the delivery itself, whichever kind of delivery it is
 bytes             as it is
 str               UTF-8
 any other type    what pydantic makes of it as JSON
@@ -34,7 +34,7 @@ def decoder_of(annotation: Any, asker: str) -> Decode:
     Raises :exc:`~mqkit.errors.ConfigurationError`, in which ``asker`` asks for the type, for one
     that JSON has no way to.
     """
-    if annotation is Delivery:
+    if isinstance(annotation, type) and issubclass(annotation, Delivery):
         return lambda delivery: delivery
     if annotation is bytes:
         return lambda delivery: delivery.body

@@ -2,8 +2,9 @@
 
 ``Confirmed`` - the broker has taken responsibility for the message in every queue it was routed to.
 ``Rejected`` - the broker has said no, and why. A nack means "not in every queue": some may have it.
-``Unknown`` - the link failed or the deadline passed first: the broker may have the message. Publish
-again under the same ``message_id`` when a duplicate is better than a loss.
+``Unknown`` - the link failed or the deadline passed first: the broker may have the message, unless
+it was never sent. Publish again under the same ``message_id`` when a duplicate is better than a
+loss.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ class RejectReason(StrEnum):
     """The broker closed the channel for another reason, or AMQP can't carry the message (a name
     over 255 bytes, a header of a type that it has not) and it was not sent; ``detail`` says which.
     """
+    BLOCKED = "blocked"
+    """The broker blocks publishers (``connection.blocked``), and the caller did not want to wait:
+    it was not sent. ``detail`` has the broker's own reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Confirmed:
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """The broker refused the message: sending it again unchanged will be refused again, unless
-    the reason is :attr:`RejectReason.NACKED`, which may pass."""
+    the reason is :attr:`RejectReason.NACKED` or :attr:`RejectReason.BLOCKED`, which may pass."""
 
     reason: RejectReason
     detail: str = ""
@@ -57,6 +61,8 @@ class Unknown:
 
     detail: str
     message_id: str | None = None
+    sent: bool = True
+    """False if no octet of the message was given to any connection: the broker can't have it."""
 
     def __bool__(self) -> bool:
         return False

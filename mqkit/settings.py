@@ -9,7 +9,7 @@ log line, nor the message of an error shows its password.
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -35,6 +35,9 @@ DEFAULT_URL = "amqp://guest:guest@127.0.0.1:5672/"
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 """RabbitMQ's own limit since 4.0 (``max_message_size``); a larger message is refused unsent."""
+
+WAITING_BYTES_MAX = 64 * 1024 * 1024
+"""Four of the largest messages, and of small ones many seconds' worth."""
 
 
 class Settings(BaseSettings):
@@ -85,6 +88,12 @@ class Settings(BaseSettings):
     """Publishes in flight per lane. A confirm costs a disk sync, which this many share."""
     publish_deadline_s: PositiveFloat = 30.0
     """The time for a publish: connecting, confirm and retries together; a call may give another."""
+    publish_waiting_bytes_max: PositiveInt = WAITING_BYTES_MAX
+    """Bodies that wait to be written while the broker is away, or blocks; a call that finds so many
+    waits before it has its message made."""
+    on_blocked: Literal["wait", "fail"] = "wait"
+    """While the broker blocks publishers (``connection.blocked``), a publish waits, or is rejected
+    at once; a call may say otherwise."""
     max_message_bytes: PositiveInt = MESSAGE_BYTES_MAX
 
     @classmethod

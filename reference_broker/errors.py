@@ -12,6 +12,7 @@
         * :exc:`Corrupt` - a record that had been synced can't be read any more
         * :exc:`LaterVersion` - a later version wrote what this one doesn't know
     * :exc:`BadConfiguration` - an option or a config file can't be used
+    * :exc:`AddressUnavailable` - a listener can't have the address that it is configured for
 
 Mistakes of our own code are assertions, never one of these.
 """
@@ -103,3 +104,7 @@ class LaterVersion(StoreError):
 
 class BadConfiguration(ReferenceBrokerError):
     """An option or a config file can't be used; the message says which line and what it wanted."""
+
+
+class AddressUnavailable(ReferenceBrokerError):
+    """A listener can't have its address; the message says which option names another one."""

@@ -59,6 +59,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.live)
 
 
+REFUSING = """import sys
+
+class Refused:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {packages!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Refused())
+"""
+
+
+@pytest.fixture
+def without(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, str]]:
+    """Environments for a Python in which some packages are as good as not installed. No variable of
+    mqkit's own is in them."""
+
+    def environment(*packages: str) -> dict[str, str]:
+        folder = tmp_path_factory.mktemp("without")
+        (folder / "sitecustomize.py").write_text(REFUSING.format(packages=packages))
+        kept = {name: text for name, text in os.environ.items() if not name.startswith("MQKIT_")}
+        paths = (str(folder), os.environ.get("PYTHONPATH", ""))
+        return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+    return environment
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     """aio-pika speaks asyncio, so that is what async tests run on."""

@@ -4,33 +4,51 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+
+from mqkit.extras import advice
+from reference_broker.service.streams import give_up_stderr, open_closed_streams
+
+COMPLETING = "_MQKIT_COMPLETE"
+"""Set by the scripts of ``--install-completion``, on each Tab; typer makes the name of it."""
 
 
 def main() -> None:
     """Run the command line of this process, and exit: 0, 1 for any error, or what the command
     documents."""
-    _open_closed_streams()
+    _run(sys.argv[1:])
+
+
+def rabbitmqctl() -> None:
+    """``mqkit ctl``, for suites that want the path of one executable; exits with rabbitmqctl's
+    code."""
+    _run(["ctl", *sys.argv[1:]])
+
+
+def _run(words: Sequence[str]) -> None:
+    open_closed_streams()
+    if COMPLETING in os.environ:  # somebody is in the middle of typing a line
+        give_up_stderr()
     try:
         from mqkit_cli.errors import run_guarded
 
-        run = _program(sys.argv[1:])
+        run = _program(words)
     except ModuleNotFoundError as missing:
         # The script is there after `pip install mqkit`, what it is made of is not.
-        package = (missing.name or "").partition(".")[0]
-        if package == "mqkit_bench":
+        if missing.name == "mqkit_bench":
             sys.exit(
                 "mqkit: the benchmarks are no part of an installed mqkit; clone its repository, run"
                 " `make install` in it, and then .venv/bin/mqkit bench"
             )
-        if package in {"mqkit", "mqkit_cli", "reference_broker"}:
+        line = advice(missing, "cli")
+        if line is None:
             raise
-        sys.exit(f"mqkit: {missing.name} is not installed; run: pip install 'mqkit[cli]'")
+        sys.exit(f"mqkit: {line}")
     sys.exit(run_guarded(run))
 
 
-def _program(words: list[str]) -> Callable[[], object]:
+def _program(words: Sequence[str]) -> Callable[[], object]:
     """The function that runs ``words``. Suites and scripts start ``ctl`` again and again, so it
     doesn't wait until all that the other commands need is loaded; and a running broker doesn't keep
     that in memory."""
@@ -45,17 +63,10 @@ def _program(words: list[str]) -> Callable[[], object]:
     if words[:2] == ["broker", "run"]:
         from mqkit_cli.broker.run import app_of_its_own
 
-        return partial(app_of_its_own(), prog_name="mqkit", standalone_mode=False)
+        return partial(app_of_its_own(), words, prog_name="mqkit", standalone_mode=False)
     from mqkit_cli.app import app
 
-    return partial(app, prog_name="mqkit", standalone_mode=False)
-
-
-def _open_closed_streams() -> None:
-    """``mqkit ... <&-``: Python has no stream then, and a socket could get its number."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for good
+    return partial(app, words, prog_name="mqkit", standalone_mode=False)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mqkit_cli.broker import command as broker
+from mqkit_cli.completion.parameters import ctl_words
 from mqkit_cli.ctl import main as ctl_main
 from mqkit_cli.demo.command import demo
 from mqkit_cli.messages import consume, dlq, publish
@@ -21,7 +22,6 @@ app = typer.Typer(
     epilog="Exit codes: 0, 1 for any error, 2 where topology plan and diff find a change, and"
     " broker store check finds damage.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -35,16 +35,17 @@ app.command()(demo)
 
 
 @app.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    },
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
     short_help="Do what rabbitmqctl does, over HTTP.",
 )
-def ctl(context: typer.Context) -> None:
+def ctl(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="COMMAND ...", autocompletion=ctl_words, help="rabbitmqctl's."),
+    ] = None,
+) -> None:
     """The commands of rabbitmqctl, over HTTP: `mqkit ctl help` lists them."""
-    raise typer.Exit(ctl_main.run(context.args))
+    raise typer.Exit(ctl_main.run(words or ()))
 
 
 @app.command(

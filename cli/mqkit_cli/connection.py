@@ -59,7 +59,8 @@ class Target:
     is_derived: bool = False
 
     async def snapshot(self, timeout_s: float) -> Snapshot:
-        """The broker's objects, by its management API."""
+        """The broker's objects, by its management API. Raises :exc:`CommandError` where there is
+        none, and what :func:`~mqkit.topology.snapshot.take_snapshot` raises else."""
         # Most commands need no topology, and `mqkit ctl` is started often: it is loaded here.
         from mqkit.topology import take_snapshot
 
@@ -68,9 +69,8 @@ class Target:
                 self.management_url, self.endpoint.vhost, timeout_s=timeout_s
             )
         except Unreachable as error:
-            if not self.is_derived:
-                raise
-            raise CommandError(f"{error} (say where it is with --management-url)") from None
+            what = "say where it is with" if self.is_derived else "check"
+            raise CommandError(f"{error} ({what} --management-url)") from None
 
 
 def endpoints_of(url: str | None) -> tuple[Endpoint, ...]:

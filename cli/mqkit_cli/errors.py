@@ -14,22 +14,31 @@ from collections.abc import Callable
 
 import typer
 
-from mqkit.errors import ConnectionRefused, MqkitError
-from reference_broker.errors import ReferenceBrokerError
-
-EXIT_ERROR = 1
-TRACEBACK_VARIABLE = "MQKIT_TRACEBACK"
+from mqkit.errors import ChannelError, ConnectionRefused, MqkitError, Unreachable
+from reference_broker.service.failure import EXIT_ERROR, TRACEBACK_VARIABLE, in_words
+from reference_broker.service.streams import give_up_stdout
 
 _PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 """The base class of all errors of the command line's parser. Some versions of typer have a click of
 their own and do not give it a public name, but BadParameter is always a UsageError is always
 this."""
 
-_ADVICE = {
+_UNREACHABLE = (
+    "check host and port of --url; `mqkit broker run` starts a broker on this machine, on port 5672"
+)
+"""Advice where no broker answers."""
+
+_REFUSED = {
     403: "check the user name and the password of --url, and that the user may connect from here",
     530: "check the vhost, which is the path of --url; %2F is a slash in its name",
 }
 """Advice for a connection that was refused, by the broker's reply code."""
+
+_CLOSED = {
+    403: "the user of --url lacks a permission; `mqkit ctl set_permissions` gives it",
+    404: "check the name, and the vhost of --url; `mqkit topology apply` declares what a file has",
+}
+"""Advice for a channel that was closed, by the broker's reply code."""
 
 _INTERRUPTED = 130
 """typer's exit code for Ctrl-C."""
@@ -68,17 +77,20 @@ def describe(error: Exception) -> str:
     """The error in words, with what to do where it can be told."""
     if isinstance(error, _PARSER_ERROR):
         return _usage(error)
-    if isinstance(error, ConnectionRefused) and error.reply_code in _ADVICE:
-        return f"{error} ({_ADVICE[error.reply_code]})"
-    if isinstance(error, CommandError | MqkitError | ReferenceBrokerError):
-        return str(error)
-    if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror or error}"
-    return (
-        f"unexpected {type(error).__name__}: {error}"
-        f" (this is a defect of mqkit; {TRACEBACK_VARIABLE}=1 shows where)"
-    )
+    if not isinstance(error, CommandError | MqkitError):
+        return in_words(error, "cli")
+    advice = _advice(error)
+    return f"{error} ({advice})" if advice else str(error)
+
+
+def _advice(error: Exception) -> str | None:
+    """Advice about an error that doesn't know by which option the broker was named."""
+    if isinstance(error, Unreachable):
+        return _UNREACHABLE
+    if isinstance(error, ConnectionRefused):
+        return _REFUSED.get(error.reply_code)
+    closed = error if isinstance(error, ChannelError) else error.__cause__
+    return _CLOSED.get(closed.reply_code) if isinstance(closed, ChannelError) else None
 
 
 def _usage(error: Exception) -> str:
@@ -109,7 +121,6 @@ def _say(message: str) -> int:
 
 
 def _reader_is_gone() -> int:
-    """``mqkit ... | head``: Python would complain once more when it flushes at the end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    """``mqkit ... | head``."""
+    give_up_stdout()
     return EXIT_ERROR

@@ -51,6 +51,24 @@ class ManagementApi:
         """The answer's body."""
         return self._request("GET", path, None).content
 
+    def get_short(self, path: str, size: int) -> bytes:
+        """The answer's body, of which no more than ``size`` octets are taken. Raises
+        :exc:`CommandError` for a longer one, and what httpx raises where there is none."""
+        headers = {"accept-encoding": "identity"}
+        request = {"auth": self._login, "extensions": self._tls.request_extensions()}
+        with (
+            self._client() as client,
+            client.stream("GET", self._base + path, headers=headers, **request) as answer,
+        ):
+            if not answer.is_success:
+                raise CommandError(f"HTTP {answer.status_code}")
+            body = b""
+            for piece in answer.iter_raw():
+                body += piece
+                if len(body) > size:
+                    raise CommandError(f"the answer is longer than {size} octets")
+            return body
+
     def post(self, path: str, body: bytes) -> bytes:
         """Send a JSON document. The answer's body, which may be empty."""
         return self._request("POST", path, body).content
@@ -66,10 +84,8 @@ class ManagementApi:
         """The broker's answer, a refusal too. ``login`` is another user and password. Raises
         :exc:`CommandError` where there is no answer."""
         kind = {} if body is None else {"content-type": "application/json"}
-        # No proxy from the environment: a broker's management port is not on the public web.
-        verify = self._tls.context() if self._scheme == "https" else True
         try:
-            with httpx.Client(timeout=self._timeout_s, trust_env=False, verify=verify) as client:
+            with self._client() as client:
                 return client.request(
                     method,
                     self._base + path,
@@ -92,6 +108,12 @@ class ManagementApi:
                 f"the management API at {self._base} failed: {error!r} (its port is usually"
                 f" {MANAGEMENT_PORT}; it is not the one of AMQP)"
             ) from None
+
+    def _client(self) -> httpx.Client:
+        # No proxy from the environment: a broker's management port is not on the public web.
+        # Without TLS there is nothing to verify, and reading the authorities takes a while.
+        verify = self._tls.context() if self._scheme == "https" else False
+        return httpx.Client(timeout=self._timeout_s, trust_env=False, verify=verify)
 
     def _request(self, method: str, path: str, body: bytes | None) -> httpx.Response:
         answer = self.answer(method, path, body)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.answerer import Answerer
 from mqkit.consumer.base_consumer import BaseConsumer
-from mqkit.consumer.handler import HandlerTimeout, MessageHandler
-from mqkit.consumer.settlement_steps import Arrival, Settler
+from mqkit.consumer.consume_options import ConsumeOptions
+from mqkit.consumer.handler import AnyHandler, HandlerTimeout
+from mqkit.consumer.settlement_steps import Settler
 from mqkit.consumer.subscription import Link
 from mqkit.incoming import BodyMisfit
+from mqkit.message import Delivery, count_attempts_by
 
 
 class Consumer(BaseConsumer):
@@ -24,34 +26,46 @@ class Consumer(BaseConsumer):
     def __init__(
         self,
         queue: str,
-        handler: MessageHandler,
+        handler: AnyHandler,
         settler: Settler,
         link: Link,
         *,
-        prefetch: int,
+        options: ConsumeOptions,
         concurrency: int,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        super().__init__(queue, settler, link, prefetch=prefetch, workers=concurrency, clock=clock)
+        super().__init__(
+            queue,
+            settler,
+            link,
+            options=options,
+            workers=concurrency,
+            handler_timeout_s=handler.timeout_s,
+            clock=clock,
+        )
         self._handler = handler
-        self._answerer = Answerer(handler, settler)
+        # Only who sees the delivery can ask it for its attempt.
+        self._arguments = self._ruled_arguments if handler.takes_delivery else handler.arguments
+        self._answerer = Answerer(handler, self._arguments, settler)
 
-    async def _work(self) -> None:
+    async def _work(self, place: int) -> None:
         while (arrival := await self._inbox.get()) is not None:
             if not arrival.channel.is_open:
                 self._settler.stats.stale_deliveries += 1
             elif self._stopping:
                 await self._settler.give_back(arrival)
-            elif arrival.delivery.properties.reply_to is not None:
-                await self._answerer.handle(arrival)
             else:
-                await self._settler.settle(arrival, await self._outcome(arrival))
+                self._at_hand[place] = arrival
+                await self._settler.settle(arrival, await self._outcome(arrival.delivery))
+                self._at_hand[place] = None
 
-    async def _outcome(self, arrival: Arrival) -> Exception | None:
-        """Run the handler; return the exception that it raised, or ``None``."""
+    async def _outcome(self, delivery: Delivery) -> Exception | None:
+        """Run the handler; return what counts as raised, or ``None``."""
+        if delivery.properties.reply_to is not None:
+            return await self._answerer.outcome(delivery)
         stats = self._settler.stats
         try:
-            await self._handler(*self._handler.arguments(arrival.delivery))
+            await self._handler(*self._arguments(delivery))
         except BodyMisfit as error:
             stats.misfits += 1
             return error
@@ -61,3 +75,7 @@ class Consumer(BaseConsumer):
         except Exception as error:  # noqa: BLE001 - handlers and validators are other people's code
             return error
         return None
+
+    def _ruled_arguments(self, delivery: Delivery) -> tuple[object, ...]:
+        count_attempts_by(self._settler.rules, delivery)
+        return self._handler.arguments(delivery)

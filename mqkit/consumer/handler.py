@@ -6,7 +6,10 @@
 
 A first parameter without annotation, or annotated :class:`~mqkit.message.Delivery`, gets the
 delivery; ``bytes`` the body as it is; ``str`` the body as UTF-8; any other type is what pydantic
-makes of the body as JSON.
+makes of the body as JSON. A handler that settles its messages itself has a ``ManualDelivery`` in
+place of the ``Delivery``.
+
+A method is registered as the bound method of an object: ``app.consumer("orders")(desk.handle)``.
 """
 
 from __future__ import annotations
@@ -15,18 +18,23 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias, get_type_hints
+from typing import Any, Protocol, TypeAlias, get_type_hints
 
 import anyio
 from anyio import CapacityLimiter
 
+from mqkit.consumer.acks.manual_delivery import ManualDelivery
 from mqkit.errors import ConfigurationError, DeadlineExceeded, MqkitError
 from mqkit.incoming import decoder_of
 from mqkit.message import Delivery
 
 HandlerFunction: TypeAlias = Callable[..., object]
 """``async def``, or a plain function."""
-MessageFunction: TypeAlias = Callable[[Any], object] | Callable[[Any, Delivery], object]
+MessageFunction: TypeAlias = (
+    Callable[[Any], object]
+    | Callable[[Any, Delivery], object]
+    | Callable[[Any, ManualDelivery], object]
+)
 """A function that handles one message, for type checkers."""
 
 
@@ -47,6 +55,29 @@ class HandlerExit(BaseException):
     """
 
 
+class AnyHandler(Protocol):
+    """A handler of messages, as a consumer calls it."""
+
+    @property
+    def timeout_s(self) -> float | None:
+        """The time that a call may take."""
+        ...
+
+    @property
+    def takes_delivery(self) -> bool:
+        """True if the function sees the delivery, and not only what is made of its body."""
+        ...
+
+    @property
+    def arguments(self) -> Callable[[Delivery], tuple[Any, ...]]:
+        """Makes the arguments to call it with; raises :exc:`~mqkit.incoming.BodyMisfit`."""
+        ...
+
+    async def __call__(self, *arguments: Any) -> object:
+        """Call it; returns what it returned, and raises what it raised."""
+        ...
+
+
 class Handler:
     """Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be served.
 
@@ -59,7 +90,7 @@ class Handler:
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
         _check_callable(function, self.name)
         self._function = function
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._threads = threads
         self._limiter: CapacityLimiter | None = None
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
@@ -72,11 +103,11 @@ class Handler:
         Raises :exc:`HandlerTimeout` when it was cancelled for its timeout. A plain function can't
         be cancelled: its thread goes on, and keeps its place among the threads.
         """
-        if self._timeout_s is None:
+        if self.timeout_s is None:
             return await self._guarded(arguments)
-        with anyio.move_on_after(self._timeout_s):
+        with anyio.move_on_after(self.timeout_s):
             return await self._guarded(arguments)
-        raise HandlerTimeout(f"the handler took longer than {self._timeout_s:g} s")
+        raise HandlerTimeout(f"the handler took longer than {self.timeout_s:g} s")
 
     async def _guarded(self, arguments: tuple[object, ...]) -> object:
         """Call it; what would be mistaken for the end of this task or program is made an error."""
@@ -105,24 +136,53 @@ class Handler:
 
 
 class MessageHandler(Handler):
-    """A handler of one message at a time."""
+    """A handler of one message at a time. ``settles_itself``: it takes a ``ManualDelivery``."""
 
     def __init__(
-        self, function: HandlerFunction, *, timeout_s: float | None = None, threads: int = 1
+        self,
+        function: HandlerFunction,
+        *,
+        timeout_s: float | None = None,
+        threads: int = 1,
+        settles_itself: bool = False,
     ) -> None:
         super().__init__(function, timeout_s=timeout_s, threads=threads)
-        annotations = annotations_of(function, self.name)
+        kind = ManualDelivery if settles_itself else Delivery
+        annotations = annotations_of(function, self.name, kind)
         if not 1 <= len(annotations) <= 2:
             raise ConfigurationError(
                 f"the handler {self.name} takes {len(annotations)} arguments; a handler takes the"
-                " message, and if it likes the Delivery"
+                f" message, and if it likes the {kind.__name__}"
             )
-        if len(annotations) == 2 and annotations[1] is not Delivery:
+        self._check_manual(annotations, settles_itself)
+        if len(annotations) == 2 and annotations[1] is not kind:
             raise ConfigurationError(
-                f"the second argument of the handler {self.name} must be annotated Delivery"
+                f"the second argument of the handler {self.name} must be annotated {kind.__name__}"
             )
         self._decode = decoder_of(annotations[0], f"the handler {self.name}")
+        self.asks_for = annotations[0]
+        """The type of the first argument."""
         self._wants_delivery = len(annotations) == 2
+        self.takes_delivery = self._wants_delivery or annotations[0] is kind
+        """True if the function sees the delivery, and not only what is made of its body."""
+
+    def _check_manual(self, annotations: list[Any], settles_itself: bool) -> None:
+        if not settles_itself:
+            if ManualDelivery in annotations:
+                raise ConfigurationError(
+                    f"the handler {self.name} takes a ManualDelivery, by which it settles its"
+                    ' message itself: register it with ack="manual"'
+                )
+        elif annotations[-1] is not ManualDelivery:
+            raise ConfigurationError(
+                f'with ack="manual" the handler {self.name} settles its message itself: its last'
+                " argument must be annotated ManualDelivery"
+            )
+        elif not self._is_async:
+            raise ConfigurationError(
+                f'with ack="manual" the handler {self.name} must be an async def: what a'
+                " ManualDelivery does is awaited"
+            )
 
     def arguments(self, delivery: Delivery) -> tuple[object, ...]:
         """The arguments to call the handler with. Raises :exc:`~mqkit.incoming.BodyMisfit`."""
@@ -141,8 +201,11 @@ def _check_callable(function: object, name: str) -> None:
             )
 
 
-def annotations_of(function: HandlerFunction, name: str) -> list[Any]:
-    """The types of the positional parameters that have no default; Delivery where none is said."""
+def annotations_of(
+    function: HandlerFunction, name: str, otherwise: type[Delivery] = Delivery
+) -> list[Any]:
+    """The types of the positional parameters that have no default; ``otherwise`` where none is
+    said."""
     target: Any = function
     if not (inspect.isroutine(target) or isinstance(target, partial)):
         target = target.__call__
@@ -166,4 +229,9 @@ def annotations_of(function: HandlerFunction, name: str) -> list[Any]:
                 f"the handler {name} must be given {parameter.name!r} by keyword, and nobody does:"
                 " a handler is called with positions only"
             )
-    return [hints.get(parameter.name, Delivery) for parameter in required]
+    if inspect.isfunction(target) and required and required[0].name == "self":
+        raise ConfigurationError(
+            f"the handler {name} is a method without its object: register the method of an object,"
+            f' app.consumer("queue")(obj.{target.__name__})'
+        )
+    return [hints.get(parameter.name, otherwise) for parameter in required]

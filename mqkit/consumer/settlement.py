@@ -21,8 +21,10 @@ can't be seen from here.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from datetime import datetime
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -37,9 +39,12 @@ from mqkit.retry import (
     ParkAction,
     RetryAction,
     RetryPolicy,
+    Signal,
     failures_of,
+    first_failure_of,
     to_parking_lot,
     to_tier,
+    unknown_names,
 )
 from mqkit.topology.model import QueueModel
 
@@ -98,11 +103,22 @@ Settlement: TypeAlias = Ack | Discard | Republish | DeadLetter | Requeue
 
 @dataclass(frozen=True, slots=True)
 class QueueRules:
-    """The rules of a queue for failed messages: its retry policy, and its dead-lettering."""
+    """The rules of a queue for failed messages: its retry policy, and its dead-lettering.
+
+    ``rng`` gives numbers from 0 to 1, and draws among tiers where the policy has jitter.
+    """
 
     queue: str
     policy: RetryPolicy | None = None
     dead_letters: bool = False
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """The queue's own arguments, as the topology has them."""
+    rng: Callable[[], float] = field(default=random.random, compare=False, repr=False)
+
+    @property
+    def retries(self) -> int | None:
+        """The retries that the policy gives a message; ``None`` without one."""
+        return None if self.policy is None else len(self.policy.after)
 
     @classmethod
     def of(cls, queue: str, model: QueueModel | None) -> QueueRules:
@@ -111,7 +127,21 @@ class QueueRules:
         if model is None:
             return cls(queue)
         dead_letters = model.dead_letter is not None or "x-dead-letter-exchange" in model.arguments
-        return cls(queue, model.retry, dead_letters)
+        return cls(queue, model.retry, dead_letters, model.arguments)
+
+
+def warn_of_unknown_errors(rules: QueueRules) -> None:
+    """Log a warning for each exception that the retry policy names and that no handler can raise,
+    as far as this program is loaded."""
+    if rules.policy is None or not rules.policy.errors:
+        return
+    for name in unknown_names(rules.policy.errors, unasked=(Signal, BodyMisfit)):
+        _LOG.warning(
+            "the retry rules of %s name %r, and no exception that a handler of this program can"
+            " raise is called so: misspelled, or its module is not imported yet",
+            rules.queue,
+            name,
+        )
 
 
 def settlement_of(
@@ -124,14 +154,24 @@ def settlement_of(
     verdict = Park(SCHEMA) if isinstance(raised, BodyMisfit) else raised
     if rules.policy is None:
         return _without_policy(rules, verdict)
-    return _by_policy(rules.policy, rules.queue, delivery, verdict, Failure.of(raised, at))
+    return _by_policy(rules, rules.policy, delivery, verdict, Failure.of(raised, at))
 
 
 def _by_policy(
-    policy: RetryPolicy, queue: str, delivery: Delivery, raised: BaseException, failure: Failure
+    rules: QueueRules,
+    policy: RetryPolicy,
+    delivery: Delivery,
+    raised: BaseException,
+    failure: Failure,
 ) -> Settlement:
+    queue = rules.queue
     try:
-        action = policy.decide(failures_of(delivery.headers, queue), raised)
+        action = policy.decide(
+            failures_of(delivery.headers, queue),
+            raised,
+            elapsed_ms=_elapsed_ms(delivery, queue, failure.at),
+            rng=rules.rng,
+        )
     except ConfigurationError as error:
         _LOG.error("the handler of %s is wrong: %s", queue, error)
         action = policy.give_up(str(error))
@@ -144,6 +184,12 @@ def _by_policy(
             return Republish(Destination.PARKING_LOT, message)
         case DiscardAction(reason):
             return Discard(reason)
+
+
+def _elapsed_ms(delivery: Delivery, queue: str, now: datetime) -> int:
+    """Since the first failure on ``queue``. Never negative: clocks of two machines may differ."""
+    first = first_failure_of(delivery.headers, queue)
+    return 0 if first is None else max(0, (now - first) // timedelta(milliseconds=1))
 
 
 def _without_policy(rules: QueueRules, raised: BaseException) -> Settlement:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.failure_log import FailureLog
+from mqkit.consumer.hooks import Hooks
 from mqkit.consumer.pause import Pause
 from mqkit.consumer.republish import PublishMany
 from mqkit.consumer.settlement import (
@@ -58,13 +59,20 @@ class Settler:
         pause: Pause,
         now: Callable[[], datetime] = utc_now,
         clock: Clock = SYSTEM_CLOCK,
+        hooks: Hooks | None = None,
     ) -> None:
         self.stats = stats
         self.pause = pause
         self._rules = rules
         self._publish_many = publish_many
         self._now = now
+        self._hooks = hooks
         self.failures = FailureLog(rules.queue, clock)
+
+    @property
+    def rules(self) -> QueueRules:
+        """The rules of the queue."""
+        return self._rules
 
     def decide(self, delivery: Delivery, raised: BaseException | None) -> Settlement:
         """The settlement of ``delivery``; told in the log where the handler raised."""
@@ -73,6 +81,21 @@ class Settler:
         settlement = settlement_of(self._rules, delivery, raised, self._now())
         self.failures.tell([delivery], raised, settlement)
         return settlement
+
+    async def told_of(
+        self,
+        deliveries: Sequence[Delivery],
+        raised: Sequence[BaseException | None],
+        settlements: list[Settlement],
+    ) -> list[Settlement]:
+        """``settlements`` of a batch, of which the queue's hooks have been told."""
+        if self._hooks is not None:
+            for place, error in enumerate(raised):
+                if error is not None:
+                    settlements[place] = await self._hooks.tell(
+                        deliveries[place], error, settlements[place]
+                    )
+        return settlements
 
     def decide_all(
         self, deliveries: Sequence[Delivery], raised: Sequence[BaseException | None]
@@ -95,20 +118,24 @@ class Settler:
             self.failures.tell([deliveries[place] for place in places], error, settlements[first])
         return settlements
 
-    async def settle(self, arrival: Arrival, raised: BaseException | None) -> None:
-        """Settle one delivery, whose handler raised ``raised`` (``None``: it returned)."""
+    async def settle(self, arrival: Arrival, raised: BaseException | None) -> bool:
+        """Settle one delivery, whose handler raised ``raised`` (``None``: it returned). False, and
+        counted, when the channel is gone."""
         settlement = self.decide(arrival.delivery, raised)
+        if raised is not None and self._hooks is not None:
+            settlement = await self._hooks.tell(arrival.delivery, raised, settlement)
         (carried,) = await self.republish([settlement])
         if isinstance(carried, Requeue):
-            await self.requeue([arrival])
-        elif isinstance(carried, DeadLetter):
-            if await self.nack(arrival, requeue=False):
+            return await self.requeue([arrival]) == 1
+        if isinstance(carried, DeadLetter):
+            if is_told := await self.nack(arrival, requeue=False):
                 self.stats.dead_lettered += 1
-        else:
-            if isinstance(carried, Ack):
-                self.pause.reset()
-            if await self.ack(arrival):
-                self.count(carried)
+            return is_told
+        if isinstance(carried, Ack):
+            self.pause.reset()
+        if is_told := await self.ack(arrival):
+            self.count(carried)
+        return is_told
 
     async def republish(self, settlements: Sequence[Settlement]) -> list[Settlement]:
         """Publish those that say so, together. What is not confirmed becomes a requeue."""
@@ -151,13 +178,17 @@ class Settler:
             case Republish(to=Destination.PARKING_LOT):
                 self.stats.parked += number
 
-    async def requeue(self, arrivals: Sequence[Arrival]) -> None:
-        """Pause once, then give them back to the queue."""
+    async def requeue(self, arrivals: Sequence[Arrival]) -> int:
+        """Pause once, then give them back to the queue. Returns how many went: the others' channels
+        were gone."""
         if arrivals:
             await self.pause.wait()
+        given_back = 0
         for arrival in arrivals:
             if await self.nack(arrival, requeue=True):
-                self.stats.requeued += 1
+                given_back += 1
+        self.stats.requeued += given_back
+        return given_back
 
     async def give_back(self, arrival: Arrival) -> None:
         """Give back what no handler has seen."""

@@ -10,14 +10,14 @@ class Stats:
     """Counters over all consumers of an app since the app was made; they only ever grow.
 
     Every delivery that a handler got ends in exactly one of ``acked``, ``retried``, ``parked``,
-    ``dropped``, ``dead_lettered``, ``requeued``, ``failed_questions``, ``stale_acks`` - or in none, if its handler was
+    ``dropped``, ``dead_lettered``, ``requeued``, ``stale_acks`` - or in none, if its handler was
     still running when the drain timeout passed (the broker delivers it again).
     """
 
     delivered: int = 0
     """Deliveries received."""
     acked: int = 0
-    """The handler returned."""
+    """The handler returned; or, where it is not acked after its handler, the ack was sent."""
     retried: int = 0
     """Confirmed in a retry tier, then acked."""
     parked: int = 0
@@ -37,12 +37,16 @@ class Stats:
     follows a confirmed republish, the message is there twice (same id)."""
     stale_deliveries: int = 0
     """Not handed to a handler, because their channel was gone before its turn came."""
+    failed_too_late: int = 0
+    """Handlers that raised when their message was settled already (``ack="before"`` or "manual").
+    The message is counted above as what it was settled as."""
     misfits: int = 0
     """Bodies that did not fit the handler's type."""
     late_questions: int = 0
-    """Calls that were dropped before their handler began, their caller's deadline being over."""
+    """Calls of which the handler did not begin, their caller's deadline being over. They are
+    counted as dropped, too."""
     failed_questions: int = 0
-    """Calls whose handler failed: answered with the error, then acked."""
+    """Calls whose handler failed: answered with the error. They are counted as dropped, too."""
     lost_answers: int = 0
     """Answers that the broker did not confirm; their callers' deadlines end the waiting."""
     timeouts: int = 0

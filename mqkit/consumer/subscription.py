@@ -17,6 +17,7 @@ from typing import Protocol
 
 from mqkit.backoff import Backoff
 from mqkit.clock import SYSTEM_CLOCK, Clock
+from mqkit.consumer.consume_options import ConsumeOptions, in_words
 from mqkit.consumer.consumer_states import Event, State, after
 from mqkit.consumer.settlement_steps import Arrival
 from mqkit.consumer.stats import Stats
@@ -49,7 +50,11 @@ class Link(Protocol):
         ...
 
     def current_name(self, queue: str) -> str:
-        """The name that the broker has for ``queue`` now."""
+        """The name that the broker has for ``queue`` now.
+
+        Raises :exc:`~mqkit.errors.ChannelError` for a queue of this program alone that the broker
+        refused to declare or to bind.
+        """
         ...
 
 
@@ -59,7 +64,7 @@ class Subscription:
     def __init__(
         self,
         queue: str,
-        prefetch: int,
+        options: ConsumeOptions,
         on_arrival: Callable[[Arrival], None],
         link: Link,
         stats: Stats,
@@ -67,7 +72,7 @@ class Subscription:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._queue = queue
-        self._prefetch = prefetch
+        self._options = options
         self._on_arrival = on_arrival
         self._link = link
         self._stats = stats
@@ -76,9 +81,10 @@ class Subscription:
         self._state = State.IDLE
         self._channel: Channel | None = None
         self._tag = ""
-        self._was_consuming = False
         self._reports = TokenBucket(REPORTS_AT_FIRST, REPORT_EVERY_S, clock)
         self._is_reported = False
+        self._is_final = True
+        """True until the queue was consumed once: one that can't be is a mistake till then."""
         self._lock = asyncio.Lock()
         self._lost = asyncio.Event()
 
@@ -95,7 +101,7 @@ class Subscription:
             try:
                 await self._subscribe(connection)
             except ChannelError as error:
-                if not self._was_consuming:
+                if self._is_final:
                     raise
                 self._report(error)
 
@@ -109,15 +115,42 @@ class Subscription:
                 if self._state is State.IDLE:
                     await self._repair()
 
+    def hold(self) -> None:
+        """Not to consume until :meth:`resume`, from the first connect on."""
+        self._fire(Event.PAUSE)
+
+    async def pause(self) -> None:
+        """Take nothing new until :meth:`resume`, through all reconnects. Deliveries that were made
+        can still be settled. Returns when the broker sends no more; idempotent."""
+        async with self._lock:
+            was_consuming = self._state is State.CONSUMING
+            self._fire(Event.PAUSE)
+            if was_consuming:
+                await self._cancel_consumer()
+
+    async def resume(self) -> None:
+        """Consume again: at once if there is a connection, else after the next connect. A queue
+        that can't be consumed is reported and tried again. Idempotent."""
+        async with self._lock:
+            if self._state is State.PAUSED:
+                self._fire(Event.RESUME)
+                self._is_final = False
+                await self._repair()
+
     async def cancel(self) -> None:
         """Take nothing new. Deliveries that were made can still be settled. Idempotent."""
         self._fire(Event.DRAIN)
+        await self._cancel_consumer()
+
+    async def _cancel_consumer(self) -> None:
         if self._channel is None or not self._tag:
             return
         try:
             await self._channel.cancel(self._tag)
         except MqkitError as error:
             _LOG.info("the consumer of %s went by itself: %s", self._queue, error)
+        finally:
+            self._tag = ""
 
     async def close(self) -> None:
         """Close the channel; what was not settled goes back to the queue. Idempotent.
@@ -149,7 +182,12 @@ class Subscription:
                 self._link.current_name(self._queue),
                 partial(self._delivered, channel),
                 on_cancel=partial(self._cancelled, channel),
+                exclusive=self._options.exclusive,
+                arguments=self._options.arguments,
             )
+        except ChannelError as error:
+            self._fire(Event.LOST)
+            raise in_words(error, self._queue, exclusive=self._options.exclusive) from None
         except BaseException:
             self._fire(Event.LOST)
             raise
@@ -157,7 +195,7 @@ class Subscription:
             await channel.cancel(self._tag)
         elif self.state is State.SUBSCRIBING:
             self._fire(Event.SUBSCRIBED)
-            self._was_consuming = True
+            self._is_final = False
             self._backoff.reset()
             if self._is_reported:
                 self._is_reported = False
@@ -170,7 +208,7 @@ class Subscription:
         channel = await connection.channel()
         self._channel = channel
         channel.on_closed(partial(self._channel_closed, channel))
-        await channel.qos(self._prefetch)
+        await channel.qos(self._options.prefetch)
         return channel
 
     def _delivered(self, channel: Channel, delivery: Delivery) -> None:

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from mqkit.pool.channel_pool import ChannelPool, Loan, OpenChannel
 from mqkit.pool.confirms import ConfirmLedger
-from mqkit.pool.publisher import Publisher
+from mqkit.pool.publisher import Fill, Publisher
+from mqkit.pool.terms import WhenBlocked
 
-__all__ = ["ChannelPool", "ConfirmLedger", "Loan", "OpenChannel", "Publisher"]
+__all__ = [
+    "ChannelPool",
+    "ConfirmLedger",
+    "Fill",
+    "Loan",
+    "OpenChannel",
+    "Publisher",
+    "WhenBlocked",
+]

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from mqkit.message import Message
-from mqkit.outcome import Outcome, Unknown
-from mqkit.pool.job import unsettled
+from mqkit.outcome import Outcome
+from mqkit.pool.job import blocked, unsettled
+from mqkit.pool.terms import Terms
 
 
 class BatchRun:
@@ -22,6 +23,11 @@ class BatchRun:
         self.count = stop - start
         self.done = batch.done
         self.alone = False
+
+    @property
+    def terms(self) -> Terms:
+        """The terms of the call."""
+        return self._batch.terms
 
     @property
     def octets(self) -> int:
@@ -42,6 +48,11 @@ class BatchRun:
         """The final outcomes of the messages from ``position`` on."""
         self._batch.settle(self._start + position, outcomes)
 
+    def refuse(self, reason: str) -> None:
+        """The broker blocks, for this reason, and the messages were not written."""
+        messages = self._batch.messages[self._start : self._start + self.count]
+        self.settle(0, [blocked(message, reason) for message in messages])
+
     def fail(self, error: BaseException) -> None:
         """The call as a whole ends with an error: the caller's mistake, not the broker's answer."""
         self._batch.fail(error)
@@ -50,9 +61,10 @@ class BatchRun:
 class Batch:
     """Keeps one outcome for each message, and knows when it has all."""
 
-    __slots__ = ("_outcomes", "body_octets", "done", "messages", "missing", "sent")
+    __slots__ = ("_outcomes", "body_octets", "done", "messages", "missing", "sent", "terms")
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[Message], terms: Terms) -> None:
+        self.terms = terms
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.messages = messages
         self.body_octets = [len(message.body) for message in messages]
@@ -122,9 +134,7 @@ class Batch:
         return [
             outcome
             if outcome is not None
-            else Unknown(
-                unsettled(position < self.sent, why_missing), message.properties.message_id
-            )
+            else unsettled(message, position < self.sent, why_missing)
             for position, (message, outcome) in enumerate(
                 zip(self.messages, self._outcomes, strict=True)
             )

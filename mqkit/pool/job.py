@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from mqkit.message import Message
-from mqkit.outcome import Outcome
+from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
+from mqkit.pool.terms import Terms
 
 
 class Job(Protocol):
@@ -17,6 +18,11 @@ class Job(Protocol):
     """Done when the caller waits no more: then the job needs no publishing."""
     alone: bool
     """To be written with nothing else in flight: the broker may close the channel for it."""
+
+    @property
+    def terms(self) -> Terms:
+        """The terms of the call."""
+        ...
 
     @property
     def count(self) -> int:
@@ -41,12 +47,22 @@ class Job(Protocol):
         comes after the caller has its answer changes nothing."""
         ...
 
+    def refuse(self, reason: str) -> None:
+        """The broker blocks, for this reason: the final outcome of all the messages, none of which
+        was written."""
+        ...
+
     def fail(self, error: BaseException) -> None:
         """The call as a whole ends with an error: the caller's mistake, not the broker's answer."""
         ...
 
 
-def unsettled(was_sent: bool, why: str) -> str:
-    """Why a message has no outcome, in words."""
-    fate = "was sent, but not confirmed" if was_sent else "was never sent"
-    return f"the message {fate} {why}"
+def blocked(message: Message, reason: str) -> Rejected:
+    """The outcome of a message that did not wait for a broker that blocks."""
+    return Rejected(RejectReason.BLOCKED, reason, message.properties.message_id)
+
+
+def unsettled(message: Message, sent: bool, why: str) -> Unknown:
+    """The outcome of a message whose time is over: ``why`` says what was waited for."""
+    fate = "was sent, but not confirmed" if sent else "was never sent"
+    return Unknown(f"the message {fate} {why}", message.properties.message_id, sent)

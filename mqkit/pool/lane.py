@@ -5,7 +5,7 @@ out together with the next. A lane keeps the order of what it is given, but for 
 again after a failure.
 
 What a channel left in doubt is published again on the next one, in its old order, before anything
-new. If it was the broker who closed the channel, one of them may be the reason: they go one by one
+new, unless its caller would rather lose it than have it twice. If it was the broker who closed the channel, one of them may be the reason: they go one by one
 then, each with nothing else in flight, so that the guilty one is found and rejected and the
 others get through.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Protocol
@@ -24,6 +24,7 @@ from mqkit.clock import Clock
 from mqkit.errors import ChannelError, Closed, MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Outcome, Unknown
+from mqkit.pool.backlog import Backlog
 from mqkit.pool.channel_pool import ChannelPool
 from mqkit.pool.job import Job
 from mqkit.pool.run_writer import run_writer
@@ -49,6 +50,16 @@ class Gate(Protocol):
         """True if :meth:`wait_writable` would return at once."""
         ...
 
+    @property
+    def blocked(self) -> str | None:
+        """The broker's reason while it blocks publishers, else ``None``."""
+        ...
+
+    def on_blocked(self, callback: Callable[[str], None]) -> Callable[[], None]:
+        """Call ``callback`` with the reason each time that the broker begins to block, until the
+        returned function is called."""
+        ...
+
     def describe(self) -> str:
         """The thing that publishing waits for, in words."""
         ...
@@ -69,15 +80,17 @@ class Lane:
     """Run :meth:`run` in a task; feed it with :meth:`put`."""
 
     def __init__(
-        self, pool: ChannelPool, gate: Gate, *, window: int, retry_unknown: bool, clock: Clock
+        self, pool: ChannelPool, gate: Gate, backlog: Backlog, *, window: int, clock: Clock
     ) -> None:
         self._pool = pool
         self._gate = gate
+        self._backlog = backlog
+        """Has the octets of ``_queue`` and ``_again``."""
         self._window = window
-        self._retry_unknown = retry_unknown
         self._clock = clock
         self._backoff = Backoff(RETRY_FIRST_S, RETRY_MAX_S)
         self._queue: deque[Job] = deque()
+        """Never written yet."""
         self._again: deque[Job] = deque()
         self.load = 0
         """The number of messages queued or in flight."""
@@ -112,16 +125,30 @@ class Lane:
             single.written = True
             held.direct.publish_now(single.message, partial(self._settled, held, (single,)))
         else:
-            self.put((single,))
+            self.put((single,), len(single.message.body))
 
-    def put(self, jobs: Iterable[Job]) -> None:
-        """Publish these, after what is queued. Each job hears of its outcomes."""
+    def put(self, jobs: Sequence[Job], octets: int) -> None:
+        """Publish these, of so many octets together, after what is queued. Each job hears of its
+        outcomes."""
+        self._backlog.room -= octets
         for job in jobs:
             self._queue.append(job)
             self.load += job.count
         if self._failure is not None:
             self._fail_queued(self._failure)
         self._wake.set()
+
+    def refuse(self, reason: str) -> None:
+        """The broker blocks, for this reason: calls that don't want to wait for it end here, as far
+        as they were not written."""
+        kept: deque[Job] = deque()
+        for job in self._queue:
+            if job.terms.fails_when_blocked:
+                self._drop(job)
+                job.refuse(reason)
+            else:
+                kept.append(job)
+        self._queue = kept
 
     async def run(self) -> None:
         """Publish what is put, until cancelled or until the client is closed for good."""
@@ -172,18 +199,21 @@ class Lane:
                 break
             job = source[0]
             if job.done.done():
-                source.popleft()
-                self.load -= job.count
+                self._drop(source.popleft())
                 continue
             if job.alone:
                 if jobs or self._in_flight:
                     break
                 self._solo, room = True, 1
             if job.count > 1:
-                return jobs or [self._take_part(source, room)]
+                if not jobs:
+                    jobs = [self._take_part(source, room)]
+                    octets = jobs[0].octets
+                break
             source.popleft()
             octets += job.octets
             jobs.append(job)
+        self._backlog.take(octets)
         return jobs
 
     def _take_part(self, source: deque[Job], room: int) -> Job:
@@ -225,19 +255,25 @@ class Lane:
     def _settle_doubtful(
         self, held: _Held, job: Job, position: int, outcomes: Sequence[Outcome]
     ) -> None:
-        """Publish again what is in doubt, as long as somebody waits for it."""
-        for is_doubtful, group in groupby(outcomes, _is_unknown):
+        """Publish again what is in doubt, as long as somebody waits for it, and wants that. What
+        was not sent is in no doubt."""
+        goes_again = _is_unknown if job.terms.resend else _is_unsent
+        for again, group in groupby(outcomes, goes_again):
             alike = list(group)
             stop = position + len(alike)
-            if not is_doubtful or not self._retry_unknown or job.done.done():
+            if not again or job.done.done():
                 self._settle(job, position, alike)
-            elif held.refused:
-                self._again.extend(_each_alone(job, position, stop))
             else:
-                again = job.part(position, stop)
-                again.alone = False
-                self._again.append(again)
+                self._put_again(job.part(position, stop), alone=held.refused)
             position = stop
+
+    def _put_again(self, job: Job, *, alone: bool) -> None:
+        self._backlog.room -= job.octets
+        if alone:
+            self._again.extend(_each_alone(job))
+        else:
+            job.alone = False
+            self._again.append(job)
 
     def _channel_closed(self, held: _Held, error: MqkitError | None) -> None:
         held.refused = isinstance(error, ChannelError)
@@ -254,16 +290,25 @@ class Lane:
         for queue in (self._again, self._queue):
             while queue:
                 job = queue.popleft()
-                self.load -= job.count
+                self._drop(job)
                 job.fail(error)
+
+    def _drop(self, job: Job) -> None:
+        """It was taken out of a queue, and is not going to be written."""
+        self.load -= job.count
+        self._backlog.take(job.octets)
 
 
 def _is_unknown(outcome: Outcome) -> bool:
     return isinstance(outcome, Unknown)
 
 
-def _each_alone(job: Job, start: int, stop: int) -> Iterator[Job]:
-    for position in range(start, stop):
+def _is_unsent(outcome: Outcome) -> bool:
+    return isinstance(outcome, Unknown) and not outcome.sent
+
+
+def _each_alone(job: Job) -> Iterator[Job]:
+    for position in range(job.count):
         each = job.part(position, position + 1)
         each.alone = True
         yield each

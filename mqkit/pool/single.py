@@ -7,19 +7,24 @@ from collections.abc import Sequence
 
 from mqkit.message import Message
 from mqkit.outcome import Outcome
+from mqkit.pool.job import blocked
+from mqkit.pool.terms import Terms
 
 
 class Single:
     """A :class:`mqkit.pool.job.Job` and the call that it belongs to, in one."""
 
-    __slots__ = ("alone", "done", "message", "written")
+    __slots__ = ("alone", "done", "message", "terms", "written")
 
     count = 1
 
-    def __init__(self, message: Message, done: asyncio.Future[Outcome | None]) -> None:
+    def __init__(
+        self, message: Message, done: asyncio.Future[Outcome | None], terms: Terms
+    ) -> None:
         self.message = message
         self.done = done
         """``None`` when the time is over."""
+        self.terms = terms
         self.written = False
         self.alone = False
 
@@ -41,6 +46,10 @@ class Single:
         """The final outcome; what comes after the caller has its answer changes nothing."""
         if not self.done.done():
             self.done.set_result(outcomes[0])
+
+    def refuse(self, reason: str) -> None:
+        """The broker blocks, for this reason, and the message was not written."""
+        self.settle(0, (blocked(self.message, reason),))
 
     def fail(self, error: BaseException) -> None:
         """The call ends with an error: the caller's mistake, not the broker's answer."""

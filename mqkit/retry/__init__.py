@@ -6,7 +6,16 @@ A handler raises :class:`RetryLater`, :class:`Park` or :class:`Drop`, or anythin
 
 from mqkit.retry.compile import compile_parking_lot, compile_policy, compile_tier
 from mqkit.retry.duration import format_duration, parse_duration
-from mqkit.retry.headers import Failure, failures_of, to_parking_lot, to_replay, to_tier
+from mqkit.retry.error_rule import ErrorRule, rule_for, unknown_names
+from mqkit.retry.growth import Growth
+from mqkit.retry.headers import (
+    Failure,
+    failures_of,
+    first_failure_of,
+    to_parking_lot,
+    to_replay,
+    to_tier,
+)
 from mqkit.retry.names import (
     is_parking_lot,
     owner_of_parking_lot,
@@ -22,16 +31,18 @@ from mqkit.retry.policy import (
     ParkAction,
     RetryAction,
     RetryPolicy,
-    Then,
 )
 from mqkit.retry.replay import ReplayReport
 from mqkit.retry.signals import Drop, Park, RetryLater, Signal
+from mqkit.retry.then import Then
 
 __all__ = [
     "Action",
     "DiscardAction",
     "Drop",
+    "ErrorRule",
     "Failure",
+    "Growth",
     "Park",
     "ParkAction",
     "ParkedMessage",
@@ -48,14 +59,17 @@ __all__ = [
     "compile_policy",
     "compile_tier",
     "failures_of",
+    "first_failure_of",
     "format_duration",
     "is_parking_lot",
     "owner_of_parking_lot",
     "owner_of_tier",
     "parking_lot_name",
     "parse_duration",
+    "rule_for",
     "tier_name",
     "to_parking_lot",
     "to_replay",
     "to_tier",
+    "unknown_names",
 ]

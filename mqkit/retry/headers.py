@@ -97,6 +97,21 @@ def failures_of(headers: Mapping[str, Any], queue: str) -> int:
     return count_of(headers, ATTEMPT) if headers.get(QUEUE) == queue else 0
 
 
+def first_failure_of(headers: Mapping[str, Any], queue: str) -> datetime | None:
+    """The time of the first failure on ``queue``, aware.
+
+    ``None`` for a message new there, and for a time that mqkit would not have written.
+    """
+    text = headers.get(FIRST_FAILURE)
+    if not failures_of(headers, queue) or not isinstance(text, str):
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if at.utcoffset() is None else at
+
+
 def to_tier(delivery: Delivery, queue: str, after_ms: int, failure: Failure) -> Message:
     """``delivery``, which failed on ``queue``, as it goes to the tier of ``after_ms``.
 

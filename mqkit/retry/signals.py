@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from mqkit.errors import ConfigurationError
-from mqkit.retry.duration import EXAMPLES, MAX_DURATION_MS, parse_duration
+from mqkit.retry.duration import EXAMPLES, MAX_DURATION_MS, DurationText, parse_duration
 
 
 class Signal(Exception):
@@ -29,7 +29,7 @@ class RetryLater(Signal):
     taken. A ``RetryLater`` uses up one attempt like any other failure.
     """
 
-    def __init__(self, after: str | timedelta | None = None, reason: object = "") -> None:
+    def __init__(self, after: DurationText | timedelta | None = None, reason: object = "") -> None:
         super().__init__(reason or "the handler asked for a retry")
         self.after_ms = None if after is None else _milliseconds(after)
 

@@ -12,14 +12,14 @@ from typing import Any
 from mqkit.errors import RemoteError
 from mqkit.incoming import Decode, decoder_of
 from mqkit.message import Delivery, Message, Properties
-from mqkit.outgoing import TEXT, encode
+from mqkit.publishing.outgoing import TEXT, encode
 from mqkit.retry.headers import error_text, error_type
 from mqkit.rpc.headers import ERROR_TYPE
 
 
 def answer_to(question: Delivery, value: object) -> Message:
     """The answer ``value``. Raises :exc:`~mqkit.errors.ConfigurationError` for a value that can't
-    be published (see :func:`mqkit.outgoing.encode`)."""
+    be published (see :func:`mqkit.publishing.outgoing.encode`)."""
     body, content_type = encode(value)
     return _answer(question, body, content_type, {})
 

@@ -169,6 +169,23 @@ class Supervisor:
             self._raise_if_over(State.CLOSED)
             await self._changed.wait()
 
+    @property
+    def blocked(self) -> str | None:
+        """The broker's reason while it blocks publishers, else ``None``."""
+        if self._pair is None:
+            return None
+        return next(iter(self._pair.blocked.values()), None)
+
+    def on_blocked(self, callback: Callable[[str], None]) -> Callable[[], None]:
+        """Call ``callback`` with the reason each time that the broker begins to block, until the
+        returned function is called. As an observer, it must not block or raise."""
+
+        def tell(change: Change) -> None:
+            if change.event is Event.BLOCKED and (reason := self.blocked) is not None:
+                callback(reason)
+
+        return self.observe(tell)
+
     def publishing_connection(self) -> Connection:
         """The connection for publishing.
 

@@ -23,6 +23,7 @@ from mqkit.topology.plan import Plan, Step, StepAction, Verdict, name_of, plan
 from mqkit.topology.quarantine import Quarantined
 from mqkit.topology.read import check, load, loads
 from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
+from mqkit.topology.temporary import Temporary
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
 from mqkit.topology.validate import validate
 
@@ -48,6 +49,7 @@ __all__ = [
     "StepAction",
     "StepResult",
     "StepState",
+    "Temporary",
     "ThrowAwayChannel",
     "Topology",
     "TopologyCache",

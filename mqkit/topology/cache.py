@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
-from mqkit.errors import ChannelError, ConfigurationError, ConnectionRefused
+from mqkit.errors import BrokerError, ChannelError, ConfigurationError, ConnectionRefused
 from mqkit.topology.diff import Key, differences_between, key_of
 from mqkit.topology.quarantine import DECLARATION_REFUSED, Quarantined
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel
@@ -86,6 +86,18 @@ class TopologyCache:
         """The name that the broker has for ``queue`` now; the same name but for exclusive and
         server-named queues."""
         return self._current_names.get(queue, queue)
+
+    def refusal_of(self, queue: str) -> BrokerError | None:
+        """The broker's refusal of the server-named ``queue``, or of a binding to it, at the last
+        pass. One that exists and is not bound gets nothing, and nobody else can bind it."""
+        if queue not in self._server_named:
+            return None
+        for refused in self._quarantine.values():
+            match refused.declaration:
+                case Queue(name=name) | Binding(destination=name, to_exchange=False):
+                    if name == queue:
+                        return refused.error
+        return None
 
     @property
     def declarations(self) -> tuple[Declaration, ...]:

@@ -1,8 +1,8 @@
 """A topology as ordered declarations: exchanges, then queues, then bindings. Pure.
 
-Within the queues, a parking lot comes before what dead-letters into it, and the tiers come after
-the queue that they go back to: wherever an apply is interrupted, nothing points to what is not
-there.
+What a delay of an exchange adds comes after that exchange. Within the queues, a parking lot comes
+before what dead-letters into it, and the tiers come after the queue that they go back to: wherever
+an apply is interrupted, nothing points to what is not there.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
+from mqkit.delay.compile import compile_delay
 from mqkit.retry.compile import compile_parking_lot, compile_tier
 from mqkit.retry.names import parking_lot_name
 from mqkit.topology.model import (
@@ -27,9 +28,19 @@ def compile_topology(topology: Topology) -> tuple[Declaration, ...]:
 
     Expects a topology that :func:`~mqkit.topology.validate.validate` finds no fault with.
     """
-    exchanges = [compile_exchange(model) for model in topology.exchanges if not model.external]
-    queues = [queue for model in topology.queues for queue in compile_queues(model)]
+    exchanges = [
+        exchange
+        for model in topology.exchanges
+        if not model.external
+        for exchange in (compile_exchange(model), *(part[0] for part in compile_delays(model)))
+    ]
+    delays = [part for model in topology.exchanges for part in compile_delays(model)]
+    queues = [
+        *(queue for _, queue, _ in delays),
+        *(queue for model in topology.queues for queue in compile_queues(model)),
+    ]
     bindings = [
+        *(binding for _, _, binding in delays),
         *(
             _binding(bind, model, to_exchange=True)
             for model in topology.exchanges
@@ -54,6 +65,11 @@ def compile_exchange(model: ExchangeModel) -> Exchange:
         internal=model.internal,
         arguments={**exchange_arguments(model), **model.arguments},
     )
+
+
+def compile_delays(model: ExchangeModel) -> tuple[tuple[Exchange, Queue, Binding], ...]:
+    """The exchange, the queue and the binding of each delay of an exchange, shortest first."""
+    return tuple(compile_delay(model.name, delay_ms) for delay_ms in sorted({*model.delays}))
 
 
 def compile_queues(model: QueueModel) -> tuple[Queue, ...]:

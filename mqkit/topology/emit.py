@@ -7,10 +7,11 @@ quoted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mqkit.retry.duration import format_duration
+from mqkit.retry.duration import MAX_DURATION_MS, format_duration
+from mqkit.retry.policy import RetryPolicy
 from mqkit.topology.document import resolve_plain
 from mqkit.topology.model import Bind, ExchangeModel, QueueModel, Topology
 
@@ -47,6 +48,7 @@ def _exchange(model: ExchangeModel) -> list[str]:
         f"type: {scalar(model.type)}",
         *_flags(model, {"durable": True, "auto_delete": False, "internal": False}),
         *([] if model.alternate is None else [f"alternate: {scalar(model.alternate)}"]),
+        *([f"delays: {flow(_durations(model.delays))}"] if model.delays else []),
         *_binds(model.bind),
         *_arguments(model.arguments),
     ]
@@ -70,9 +72,40 @@ def _queue(model: QueueModel) -> list[str]:
             to["key"] = model.dead_letter.key
         lines.append(f"dead_letter: {flow(to)}")
     if model.retry is not None:
-        after = ", ".join(format_duration(after_ms) for after_ms in model.retry.after)
-        lines.append(f"retry: {{after: [{after}], then: {model.retry.then}}}")
+        lines.append(f"retry: {flow(_retry(model.retry))}")
     return [*lines, *_arguments(model.arguments)]
+
+
+def _retry(policy: RetryPolicy) -> dict[str, Any]:
+    growth = policy.growth
+    said: dict[str, Any] = {}
+    if growth is None:
+        said["after"] = _durations(policy.after)
+    else:
+        said |= {"from": format_duration(growth.from_ms), "factor": _number(growth.factor)}
+        if growth.most_ms != MAX_DURATION_MS:
+            said["most"] = format_duration(growth.most_ms)
+        said["times"] = growth.times
+        if growth.jitter:
+            said["jitter"] = growth.jitter
+    said["then"] = policy.then
+    if policy.errors:
+        said["errors"] = {
+            rule.name: _durations(rule.after) if rule.after else str(rule.response)
+            for rule in policy.errors
+        }
+    if policy.give_up_after_ms is not None:
+        said["give_up_after"] = format_duration(policy.give_up_after_ms)
+    return said
+
+
+def _number(value: float) -> float:
+    """Without a fraction where it has none."""
+    return int(value) if value == int(value) else value
+
+
+def _durations(times: Iterable[int]) -> list[str]:
+    return [format_duration(time_ms) for time_ms in times]
 
 
 def _flags(model: ExchangeModel | QueueModel, defaults: Mapping[str, bool]) -> list[str]:

@@ -1,8 +1,12 @@
 """A live broker as a topology file: text that validates, and that plans as nothing to do. Pure.
 
-Retry tiers and parking lots are folded back into ``retry:`` where the declarations are exactly
-those that the policy compiles to; whatever is not, is written out as plain queues and raw
-arguments. Each candidate is proved by compiling it again.
+Retry tiers and parking lots are folded back into ``retry:``, and what delays add into ``delays:``
+(:mod:`mqkit.topology.delay_fold`), where the declarations are exactly those that the file would
+compile to; whatever is not, is written out as plain queues and raw arguments. Each candidate is
+proved by compiling it again.
+
+A broker knows the tiers of a retry policy, and not its rules: an export says ``after`` with all of
+them, which declares the same, but is no policy to retry by where the file had rules or jitter.
 """
 
 from __future__ import annotations
@@ -15,8 +19,10 @@ from mqkit.declaration import Binding, Exchange, Queue
 from mqkit.errors import ConfigurationError
 from mqkit.retry.duration import MAX_DURATION_MS
 from mqkit.retry.names import owner_of_tier, parking_lot_name
-from mqkit.retry.policy import MAX_TIERS, RetryPolicy, Then
+from mqkit.retry.policy import MAX_TIERS, RetryPolicy
+from mqkit.retry.then import Then
 from mqkit.topology.compile import compile_exchange, compile_queues
+from mqkit.topology.delay_fold import fold_delays
 from mqkit.topology.diff import canonical
 from mqkit.topology.emit import emit
 from mqkit.topology.model import (
@@ -48,6 +54,7 @@ def export(snapshot: Snapshot) -> str:
 
 def to_topology(snapshot: Snapshot) -> Topology:
     """The model that compiles to what ``snapshot`` has."""
+    snapshot, delays = fold_delays(snapshot)
     queues = {
         entry.queue.name: entry.queue for entry in snapshot.queues if not entry.queue.exclusive
     }
@@ -73,7 +80,11 @@ def to_topology(snapshot: Snapshot) -> Topology:
             models[name] = _unfolded(queues[name])
     topology = Topology(
         tuple(
-            replace(_exchange(exchange), bind=_binds(bindings, exchange.name, to_exchange=True))
+            replace(
+                _exchange(exchange),
+                bind=_binds(bindings, exchange.name, to_exchange=True),
+                delays=delays.get(exchange.name, ()),
+            )
             for exchange in snapshot.exchanges
         ),
         tuple(

@@ -51,7 +51,11 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeModel:
-    """An exchange. ``external`` ones are somebody else's: referred to, never declared."""
+    """An exchange. ``external`` ones are somebody else's: referred to, never declared.
+
+    ``delays`` are the times, in milliseconds, that messages for it may wait before they are routed
+    (:mod:`mqkit.delay`).
+    """
 
     name: str
     type: str = "direct"
@@ -60,6 +64,7 @@ class ExchangeModel:
     internal: bool = False
     external: bool = False
     alternate: str | None = None
+    delays: tuple[int, ...] = ()
     bind: tuple[Bind, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
     line: int = field(default=0, compare=False)
@@ -116,6 +121,10 @@ class Topology:
     queues: tuple[QueueModel, ...] = ()
     vhost: str | None = None
     file: str = field(default="topology", compare=False)
+
+    def exchange(self, name: str) -> ExchangeModel | None:
+        """The exchange of that name, if the file has it."""
+        return next((exchange for exchange in self.exchanges if exchange.name == name), None)
 
     def queue(self, name: str) -> QueueModel | None:
         """The queue of that name, if the file has it."""

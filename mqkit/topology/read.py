@@ -6,13 +6,10 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import Path
 
-from mqkit.errors import ConfigurationError
-from mqkit.retry.policy import RetryPolicy, Then
 from mqkit.topology.document import (
     Entry,
     MappingNode,
     ScalarNode,
-    SequenceNode,
     parse_document,
 )
 from mqkit.topology.fault import Fault, topology_error
@@ -25,6 +22,7 @@ from mqkit.topology.model import (
     QueueType,
     Topology,
 )
+from mqkit.topology.retry_section import read_retry
 from mqkit.topology.section import Section
 from mqkit.topology.validate import validate
 
@@ -37,7 +35,8 @@ PLUGIN_PREFIX = "x-"
 
 TOPOLOGY_KEYS = ("vhost", "exchanges", "queues")
 EXCHANGE_KEYS = (
-    *("type", "durable", "auto_delete", "internal", "external", "alternate", "bind", "arguments"),
+    *("type", "durable", "auto_delete", "internal", "external", "alternate", "delays", "bind"),
+    "arguments",
 )
 QUEUE_KEYS = (
     *("type", "durable", "exclusive", "auto_delete", "external", "bind", "max_length"),
@@ -122,6 +121,7 @@ def _exchange(entry: Entry, path: str, faults: list[Fault]) -> ExchangeModel:
         internal=section.flag("internal", default=False),
         external=section.flag("external", default=False),
         alternate=section.text("alternate"),
+        delays=_delays(section),
         bind=_binds(section),
         arguments=section.arguments(),
         line=entry.line,
@@ -134,6 +134,15 @@ def _exchange_type(section: Section) -> str:
     if name is None or name.startswith(PLUGIN_PREFIX):
         return name or "direct"
     return str(section.choice("type", ExchangeType) or ExchangeType.DIRECT)
+
+
+def _delays(section: Section) -> tuple[int, ...]:
+    """Each once, shortest first; those that can't be read are left out."""
+    read = (
+        section.duration_of(node, path, 1)
+        for path, node in section.items("delays", "times like [5m, 1h]")
+    )
+    return tuple(sorted({delay_ms for delay_ms in read if delay_ms is not None}))
 
 
 def _queue(entry: Entry, path: str, faults: list[Fault]) -> QueueModel:
@@ -152,7 +161,7 @@ def _queue(entry: Entry, path: str, faults: list[Fault]) -> QueueModel:
         expires_ms=section.duration("expires", 1),
         max_priority=section.count("max_priority", 1, MAX_PRIORITY),
         dead_letter=_dead_letter(section),
-        retry=_retry(section),
+        retry=read_retry(section),
         bind=_binds(section),
         arguments=section.arguments(),
         line=entry.line,
@@ -197,29 +206,3 @@ def _dead_letter(section: Section) -> DeadLetter | None:
         message = 'exchange is missing (expected a name, or "" for the default exchange)'
         part.faults.append(Fault(node.line, part.path, message))
     return DeadLetter(exchange or "", part.text("key"))
-
-
-def _retry(section: Section) -> RetryPolicy | None:
-    node = section.node("retry")
-    if node is None:
-        return None
-    part = Section(node, section.child("retry"), ("after", "then"), section.faults)
-    then = part.choice("then", Then) or Then.PARK
-    if not part.has("after"):
-        if part.is_mapping:
-            message = "'after' is missing (expected waiting times like [1s, 5s, 30s])"
-            part.faults.append(Fault(node.line, part.path, message))
-        return None
-    after = [
-        part.duration_of(item, path, 1)
-        for path, item in part.items("after", "waiting times like [1s, 5s, 30s]")
-    ]
-    known = tuple(after_ms for after_ms in after if after_ms is not None)
-    if len(known) < len(after):
-        return None
-    try:
-        return RetryPolicy(known, then)
-    except ConfigurationError as error:
-        if isinstance(part.node("after"), SequenceNode):
-            part.faults.append(Fault(part.line_of("after"), part.child("after"), str(error)))
-        return None

@@ -106,6 +106,18 @@ class Section:
         self.fault(node.line, self.child(key), node, f"a whole number from {least} to {most}")
         return None
 
+    def number(self, key: str, least: float, most: float) -> float | None:
+        """A number from ``least`` to ``most``, whole or not."""
+        node = self.node(key)
+        if node is None:
+            return None
+        value = node.value if isinstance(node, ScalarNode) else None
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if is_number and least <= float(value or 0) <= most:
+            return float(value or 0)
+        self.fault(node.line, self.child(key), node, f"a number from {least:g} to {most:g}")
+        return None
+
     def duration(self, key: str, least_ms: int) -> int | None:
         """A duration in milliseconds, not shorter than ``least_ms``."""
         node = self.node(key)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mqkit.delay import DELAYED_TYPE
 from mqkit.retry.names import parking_lot_name, tier_name
-from mqkit.topology.compile import exchange_arguments, queue_arguments
+from mqkit.topology.compile import compile_delays, exchange_arguments, queue_arguments
 from mqkit.topology.cycles import alternate_cycles, binding_cycles, dead_letter_cycles
 from mqkit.topology.fault import Fault, meant
 from mqkit.topology.model import ExchangeModel, Overflow, QueueModel, QueueType, Topology
@@ -23,6 +24,9 @@ PREDECLARED = frozenset(
     ("amq.direct", "amq.fanout", "amq.topic", "amq.headers", "amq.match", "amq.rabbitmq.trace")
 )
 """Exchanges that are on every broker (3.1.3.1-4; the last one is RabbitMQ's own)."""
+
+MAX_DELAYS = 32
+"""Each delay of an exchange is an exchange and a queue on the broker."""
 
 REJECTING = frozenset((str(Overflow.REJECT_PUBLISH), str(Overflow.REJECT_PUBLISH_DLX)))
 
@@ -48,6 +52,42 @@ def _exchange(model: ExchangeModel) -> Iterator[Fault]:
     elif not model.name:
         yield Fault(model.line, path, "the default exchange is always there: do not list it")
     yield from _contradictions(model, exchange_arguments(model), path)
+    if model.delays:
+        yield from _delays(model, path)
+
+
+def _delays(model: ExchangeModel, path: str) -> Iterator[Fault]:
+    """A waiting message goes on to its exchange: the exchange must still be there, and take it."""
+    line, path = model.line_of("delays"), f"{path}.delays"
+    if model.type == DELAYED_TYPE:
+        message = f"delays on an exchange of type {DELAYED_TYPE}, which has any delay: leave it out"
+        yield Fault(line, path, message)
+    leaving = [
+        word
+        for word, found in (
+            ("durable: false", not model.durable),
+            ("auto_delete: true", model.auto_delete),
+        )
+        if found
+    ]
+    if leaving:
+        message = (
+            f"delays on an exchange that can go away ({', '.join(leaving)}): what has waited would"
+            " be lost; delays need a durable exchange that stays"
+        )
+        yield Fault(line, path, message)
+    if model.internal:
+        yield Fault(line, path, "delays on an internal exchange, which nobody publishes to")
+    names = _delay_names(model)
+    if len(names) > MAX_DELAYS:
+        message = f"an exchange has at most {MAX_DELAYS} delays, this one {len(names)}"
+        yield Fault(line, path, message)
+    yield from _too_long(names, line, path)
+
+
+def _delay_names(model: ExchangeModel) -> list[str]:
+    """The names of the exchanges, and of the queues, that the delays add."""
+    return [exchange.name for exchange, _, _ in compile_delays(model)]
 
 
 def _queue(model: QueueModel) -> Iterator[Fault]:
@@ -145,10 +185,14 @@ def _retry(model: QueueModel, path: str) -> Iterator[Fault]:
     if str(kind) == QueueType.STREAM:
         message = "retry on a stream: a stream keeps its messages, nothing has to come back"
         yield Fault(model.line_of("retry"), f"{path}.retry", message)
-    for name in _compiled_names(model):
+    yield from _too_long(_compiled_names(model), model.line_of("retry"), f"{path}.retry")
+
+
+def _too_long(names: list[str], line: int, path: str) -> Iterator[Fault]:
+    for name in names:
         if (length := len(name.encode("utf-8", "surrogatepass"))) > MAX_SHORT_STRING_BYTES:
             message = f"its queue {name[:40]!r}... would have a name of {length} bytes, over 255"
-            yield Fault(model.line_of("retry"), f"{path}.retry", message)
+            yield Fault(line, path, message)
 
 
 def _compiled_names(model: QueueModel) -> list[str]:
@@ -160,7 +204,17 @@ def _compiled_names(model: QueueModel) -> list[str]:
 
 
 def _collisions(topology: Topology) -> Iterator[Fault]:
-    owners = {name: model.name for model in topology.queues for name in _compiled_names(model)}
+    delays = {
+        name: f"a delay of the exchange {model.name!r} makes"
+        for model in topology.exchanges
+        for name in _delay_names(model)
+    }
+    tiers = {
+        name: f"the retry policy of {model.name!r} makes"
+        for model in topology.queues
+        for name in _compiled_names(model)
+    }
+    made = {"exchanges": delays, "queues": {**tiers, **delays}}
     seen: set[str] = set()
     for kind, models in (("exchanges", topology.exchanges), ("queues", topology.queues)):
         seen.clear()
@@ -169,9 +223,13 @@ def _collisions(topology: Topology) -> Iterator[Fault]:
             if model.name in seen:
                 yield Fault(model.line, path, f"{model.name!r} is declared twice")
             seen.add(model.name)
-            if kind == "queues" and model.name in owners:
-                message = f"the retry policy of {owners[model.name]!r} makes a queue of this name"
+            if model.name in made[kind]:
+                message = f"{made[kind][model.name]} {_a(kind)} of this name"
                 yield Fault(model.line, path, message)
+
+
+def _a(kind: str) -> str:
+    return "an exchange" if kind == "exchanges" else "a queue"
 
 
 def _dangling(topology: Topology) -> Iterator[Fault]:

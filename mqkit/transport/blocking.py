@@ -15,7 +15,7 @@ outcomes; what differs is said here:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
@@ -80,8 +80,9 @@ class BlockingChannel(Protocol):
         no_ack: bool = False,
         exclusive: bool = False,
         consumer_tag: str = "",
+        arguments: Mapping[str, object] | None = None,
     ) -> str:
-        """Start a consumer; returns its tag."""
+        """Start a consumer; returns its tag. ``arguments`` are those of ``basic.consume``."""
         ...
 
     def cancel(self, consumer_tag: str) -> None:

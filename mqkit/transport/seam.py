@@ -25,7 +25,7 @@ The blocking adapter has the same verbs without ``await`` (:mod:`mqkit.transport
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 from urllib.parse import quote
@@ -129,7 +129,8 @@ class Channel(Protocol):
         message, or when the channel closed first: ``Rejected`` for the message that the broker
         closed it for, ``Unknown`` for the others. Futures never raise, and do not mind if they
         are cancelled. On a channel without confirms they are ``Unknown`` as soon as written, and
-        on one that is closed at once.
+        on one that is closed at once. ``Unknown.sent`` is false for those of which it
+        is certain that no octet was written.
         It waits while the socket's buffer is full: that is the back-pressure.
 
         A message that can't be encoded (a name over 255 bytes, a header value of a type that AMQP
@@ -150,8 +151,10 @@ class Channel(Protocol):
         no_ack: bool = False,
         exclusive: bool = False,
         consumer_tag: str = "",
+        arguments: Mapping[str, object] | None = None,
     ) -> str:
-        """Start a consumer; returns its tag."""
+        """Start a consumer; returns its tag. ``arguments`` are those of ``basic.consume``:
+        ``x-priority`` and the like."""
         ...
 
     async def cancel(self, consumer_tag: str) -> None:

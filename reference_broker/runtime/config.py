@@ -1,5 +1,5 @@
-"""The configuration of a server: values only. Reading them from a file or from options is the
-command line's business.
+"""The configuration of a server: values only. They are read from a file and from options in
+:mod:`reference_broker.service`.
 
 Secrets are not shown in a repr.
 """

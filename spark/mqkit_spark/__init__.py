@@ -3,12 +3,22 @@
 ``df.write.format("amqp")`` (see :mod:`mqkit_spark.datasource`) or :func:`publish`, which returns
 counts. At least once: a task that Spark runs again publishes its rows again, under the same
 message ids.
+
+Raises :exc:`ImportError` with the command that installs it where PySpark is missing.
 """
 
-from mqkit_spark.datasource import AmqpDataSource, register
-from mqkit_spark.options import MessageIds, OnBadRow, OnUnroutable, SinkOptions
-from mqkit_spark.publish import publish
-from mqkit_spark.report import PublishFailed, PublishReport, TaskReport
+from mqkit.extras import advice as _advice
+
+try:
+    from mqkit_spark.datasource import AmqpDataSource, register
+    from mqkit_spark.options import MessageIds, OnBadRow, OnUnroutable, SinkOptions
+    from mqkit_spark.publish import publish
+    from mqkit_spark.report import PublishFailed, PublishReport, TaskReport
+except ModuleNotFoundError as missing:
+    _words = _advice(missing, "spark")
+    if _words is None:
+        raise
+    raise ImportError(f"mqkit_spark: {_words}", name=missing.name) from None
 
 __all__ = [
     "AmqpDataSource",

@@ -29,11 +29,12 @@ from mqkit.settings import Settings
 from mqkit.topology import loads
 from mqkit.topology.read import EXCHANGE_KEYS, QUEUE_KEYS, TOPOLOGY_KEYS
 from mqkit_cli.app import app
-from mqkit_cli.broker.config import KEYS as BROKER_KEYS
-from mqkit_cli.broker.config import load_config
 from reference_broker.core.base.limits import Limits
 from reference_broker.http import build_app
 from reference_broker.http.request.host import Host
+from reference_broker.service.command_line import parse as parse_options
+from reference_broker.service.config_file import KEYS as BROKER_KEYS
+from reference_broker.service.config_file import load_config
 from reference_broker.store.format.record import RecordType
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +48,7 @@ FILE_NAME = re.compile(r"`([\w.]+)`")
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`]+)`")
 MODULE_PATH = re.compile(r"^[\w/]+/\w+\.py$")
+TEST_NAME = re.compile(r"^([\w/]+\.py)::(test_\w+)$")
 NUMBER = re.compile(r"^(\d[\d,.]*)(?: (KiB|MiB|s|ms))?$")
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20}
 
@@ -122,6 +124,26 @@ def test_every_module_that_is_named_by_its_path_is_there(page: Path) -> None:
     assert gone == []
 
 
+def test_every_test_that_holds_a_promise_is_there() -> None:
+    named = [
+        match.groups()
+        for cells in rows("publishing.md")
+        if (match := TEST_NAME.match(cells[-1].strip("`")))
+    ]
+    assert len(named) >= 10
+    tests = ROOT / "tests" / "mqkit"
+    gone = [(file, name) for file, name in named if f"def {name}(" not in (tests / file).read_text()]
+    assert gone == []
+def test_every_test_that_is_named_is_there() -> None:
+    named = {
+        code for page in PAGES for code in CODE.findall(prose(page)) if code.startswith("test_")
+    }
+    files = (path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    there = {name for text in files for name in re.findall(r"def (test_\w+)\(", text)}
+    assert len(named) > 5
+    assert named - there == set()
+
+
 def anchors(page: Path) -> set[str]:
     """The headings of a page as a web page names them."""
     headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
@@ -190,6 +212,8 @@ def test_every_command_line_parses(block: Block) -> None:
                 parse(words)
             case ["make", target]:
                 assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            case ["python", "-m", "reference_broker", *words]:
+                parse_options(words)
             case ["python", "-m", module, *_]:
                 assert find_spec(f"{module}.__main__")
             case _:

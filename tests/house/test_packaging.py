@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,14 @@ def test_every_dependency_has_an_upper_bound() -> None:
     ]
     loose = [line for line in wanted if "<" not in line and not line.startswith("mqkit[")]
     assert loose == []
+
+
+def test_every_script_leads_to_a_function() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert set(scripts) == {"mqkit", "mqkit-rabbitmqctl"}
+    for place in scripts.values():
+        module, _, name = place.partition(":")
+        assert callable(getattr(import_module(module), name))
 
 
 def test_importing_the_client_imports_neither_the_broker_nor_spark() -> None:

@@ -7,10 +7,12 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, field_serializer
 
 import mqkit
 from mqkit import (
@@ -20,6 +22,7 @@ from mqkit import (
     Confirmed,
     ConnectionRefused,
     DeadlineExceeded,
+    Delivery,
     Rejected,
     RejectReason,
     Settings,
@@ -28,6 +31,7 @@ from mqkit import (
 )
 from mqkit.testing.proxy import FaultyProxy
 from mqkit.topology import Topology, loads
+from mqkit.transport.choice import TRANSPORTS
 
 pytestmark = pytest.mark.anyio
 
@@ -41,6 +45,17 @@ def fast(url: str, **options: Any) -> Settings:
 def own_queue(name: str) -> Topology:
     """A queue that goes away when nobody has used it for a minute."""
     return loads(f"queues:\n  {name}: {{expires: 1m}}\n")
+
+
+def deliveries(app: App, queue: str) -> asyncio.Queue[Delivery]:
+    """All that arrives in ``queue``."""
+    arrived: asyncio.Queue[Delivery] = asyncio.Queue()
+
+    @app.consumer(queue)
+    async def note(delivery: Delivery) -> None:
+        arrived.put_nowait(delivery)
+
+    return arrived
 
 
 # -- publishing ------------------------------------------------------------------------------
@@ -100,6 +115,143 @@ async def test_a_publish_waits_for_the_connection_within_its_deadline(
         await app.wait_ready(WAIT_S)
         proxy.cut()
         assert await app.publish("", queue, b"", deadline=WAIT_S)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_every_property_arrives(
+    broker: Any, unique: Callable[[str], str], transport: str
+) -> None:
+    queue = unique("queue")
+    app = App(topology=own_queue(queue), settings=fast(broker.url), transport=transport)
+    arrived = deliveries(app, queue)
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    async with asyncio.timeout(WAIT_S), app:
+        assert await app.publish(
+            "",
+            queue,
+            "text",
+            message_id="m",
+            headers={"h": 1},
+            priority=7,
+            expiration="10m",
+            correlation_id="c",
+            reply_to="r",
+            type="t",
+            timestamp=moment,
+            app_id="a",
+            persistent=False,
+            idempotency_key="i",
+        )
+        delivery = await arrived.get()
+        assert delivery.idempotency_key == "i"
+        assert delivery.properties == mqkit.Properties(
+            content_type="text/plain; charset=utf-8",
+            headers={"h": 1, "x-mqkit-idempotency-key": "i"},
+            persistent=False,
+            priority=7,
+            correlation_id="c",
+            reply_to="r",
+            expiration_ms=600_000,
+            message_id="m",
+            timestamp=moment,
+            type="t",
+            app_id="a",
+        )
+        nobody_has_to_take_it = await app.publish("", unique("nowhere"), b"", mandatory=False)
+        assert isinstance(nobody_has_to_take_it, Confirmed)
+
+
+async def test_a_message_that_is_made_already_is_sent(
+    broker: Any, unique: Callable[[str], str]
+) -> None:
+    queue = unique("queue")
+    async with App(topology=own_queue(queue), settings=fast(broker.url)) as app:
+        message = app.message("", queue, b"", message_id="m")
+        assert await app.send(message, deadline=WAIT_S) == Confirmed("m")
+        unroutable = await app.send(app.message("", unique("nowhere"), b""), resend=False)
+        assert isinstance(unroutable, Rejected)
+        with pytest.raises(ConfigurationError, match="deadline="):
+            await app.send(message, deadline=-1)
+
+
+async def test_a_target_is_made_before_the_app_runs_or_while_it_does(
+    broker: Any, unique: Callable[[str], str]
+) -> None:
+    queue = unique("queue")
+    app = App(topology=own_queue(queue), settings=fast(broker.url))
+    arrived = deliveries(app, queue)
+    before = app.to("", queue, model=Recorded)
+    with pytest.raises(Closed, match="async with app"):
+        await before.publish(Recorded())
+    async with asyncio.timeout(WAIT_S), app:
+        inside = app.to("", queue)
+        assert await before.publish(Recorded(), message_id="1")
+        assert await inside.publish({"any": "thing"}, message_id="2")
+        assert await app.publish_batch([before.message(Recorded(), message_id="3")])
+        found = [await arrived.get() for _ in range(3)]
+    types = [(each.message_id, each.properties.type) for each in found]
+    assert types == [("1", "Recorded"), ("2", None), ("3", "Recorded")]
+
+
+async def test_while_the_broker_blocks_a_publish_waits_or_fails_as_the_settings_say(
+    broker: Any, unique: Callable[[str], str]
+) -> None:
+    queue = unique("queue")
+    async with FaultyProxy.before(broker.url) as proxy:
+        settings = fast(proxy.url, on_blocked="fail")
+        async with App(topology=own_queue(queue), settings=settings) as app:
+            await app.wait_ready(WAIT_S)
+            proxy.block("low on memory")
+            while app.state != "blocked":
+                await asyncio.sleep(0)
+            message = app.message("", queue, b"", message_id="m")
+            blocked = Rejected(RejectReason.BLOCKED, "low on memory", "m")
+            assert await app.publish("", queue, b"", message_id="m") == blocked
+            assert await app.send(message) == blocked
+            assert await app.publish_batch([message]) == [blocked]
+            waiting = asyncio.create_task(app.send(message, on_blocked="wait"))
+            proxy.unblock()
+            assert await waiting == Confirmed("m")
+            with pytest.raises(ConfigurationError, match="on_blocked='maybe'"):
+                await app.publish("", queue, b"", on_blocked="maybe")  # type: ignore[arg-type]
+
+
+class Recorded(BaseModel):
+    """A body that tells when it is encoded."""
+
+    number: int = 0
+
+    @field_serializer("number")
+    def _encoded(self, number: int) -> int:
+        encoded.append(number)
+        return number
+
+
+encoded: list[int] = []
+
+
+async def test_a_call_that_finds_the_bound_reached_waits_before_its_body_is_encoded(
+    unused_port: int,
+) -> None:
+    encoded.clear()
+    away = fast(f"amqp://127.0.0.1:{unused_port}/", publish_waiting_bytes_max=10)
+    async with App(settings=away, drain_timeout=0) as app:
+        first = asyncio.create_task(app.publish("", "q", b"x" * 10, deadline=WAIT_S))
+        await asyncio.sleep(0)
+        orders = app.to("", "q", model=Recorded)
+        for late in (
+            await orders.publish(Recorded(), deadline=0.05, message_id="m"),
+            await app.publish("", "q", Recorded(), deadline=0.05, message_id="m"),
+        ):
+            assert isinstance(late, Unknown)
+            assert "was never sent within 0.05 s (client: connecting" in late.detail
+            assert (late.message_id, late.sent) == ("m", False)
+        with pytest.raises(ConfigurationError, match="priority=256"):
+            await app.publish("", "q", Recorded(), priority=256)
+        assert encoded == []
+        first.cancel()
+    assert isinstance(orders.message(Recorded(number=7)).body, bytes)
+    assert encoded == [7]
 
 
 # -- starting, and failing to ----------------------------------------------------------------

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from mqkit.consumer.settlement import QueueRules
 from mqkit.drafts import new_confirmed, new_delivery, new_outgoing, new_properties
-from mqkit.message import Delivery, Message, Properties
+from mqkit.message import Delivery, Message, Properties, count_attempts_by
 from mqkit.outcome import Confirmed
+from mqkit.retry import RetryPolicy
 
 EVERYTHING: dict[str, Any] = {
     "content_type": "text/plain",
@@ -65,3 +67,10 @@ def test_confirmations_are_what_the_dataclass_makes() -> None:
     assert all(made)
     with pytest.raises(FrozenInstanceError):
         setattr(made[0], "message_id", "other")  # noqa: B010 - mypy knows that it is frozen
+
+
+def test_a_delivery_counts_its_attempts_by_the_rules_that_it_is_given() -> None:
+    made = new_delivery("x", "k", b"", Properties(), 1, False, "tag")
+    assert (made.attempt, made.attempts_left) == (1, None)
+    count_attempts_by(QueueRules("q", RetryPolicy.of("1s")), made)
+    assert (made.attempt, made.attempts_left) == (1, 1)

@@ -79,6 +79,19 @@ def test_a_bad_value_is_refused_by_name() -> None:
         Settings.load(connect_timeout_s=-1)
 
 
+def test_what_a_publish_does_while_the_broker_blocks_can_be_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert Settings.load().on_blocked == "wait"
+    monkeypatch.setenv("MQKIT_ON_BLOCKED", "fail")
+    monkeypatch.setenv("MQKIT_PUBLISH_WAITING_BYTES_MAX", "1000")
+    settings = Settings.load()
+    assert (settings.on_blocked, settings.publish_waiting_bytes_max) == ("fail", 1000)
+    for wrong in ({"on_blocked": "drop"}, {"publish_waiting_bytes_max": 0}):
+        with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+            Settings.load(**wrong)
+
+
 def test_more_lanes_than_channels_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="channels_max"):
         Settings.load(publish_lanes=9, channels_max=8)

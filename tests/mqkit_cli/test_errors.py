@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import typer
 
-from mqkit.errors import ConnectionRefused, Unreachable
+from mqkit.errors import ChannelError, ConfigurationError, ConnectionRefused, Unreachable
 from mqkit_cli.errors import CommandError, describe, mask, run_guarded
 from reference_broker.errors import DataDirectoryLocked
 
@@ -90,3 +90,23 @@ def test_an_unexpected_error_says_that_it_is_a_defect() -> None:
 def test_a_refused_connection_comes_with_what_to_do(code: int, advice: str) -> None:
     assert advice in describe(ConnectionRefused(code, "REFUSED"))
     assert describe(ConnectionRefused(320, "CONNECTION_FORCED")) == "320 CONNECTION_FORCED"
+
+
+def test_a_broker_that_does_not_answer_comes_with_what_to_do() -> None:
+    assert describe(Unreachable("nobody")).startswith("nobody (check host and port of --url; ")
+
+
+@pytest.mark.parametrize(("code", "advice"), [(403, "set_permissions"), (404, "topology apply")])
+def test_a_closed_channel_comes_with_what_to_do(code: int, advice: str) -> None:
+    closed = ChannelError(code, "CLOSED")
+    assert advice in describe(closed)
+    told = ConfigurationError("there is no queue 'q'")
+    told.__cause__ = closed
+    assert describe(told).startswith("there is no queue 'q' (")
+    assert advice in describe(told)
+    assert describe(ChannelError(406, "PRECONDITION_FAILED")) == "406 PRECONDITION_FAILED"
+
+
+def test_a_package_that_is_not_there_is_named_with_its_extra() -> None:
+    missing = ModuleNotFoundError("No module named 'h11'", name="h11")
+    assert describe(missing) == "h11 is not installed; run: pip install 'mqkit[broker]'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,19 +29,20 @@ def test_exit_codes_of_the_process(command: list[str], clean_environment: dict[s
     assert answer.stderr.count("\n") == 1
 
 
-HEAVY = {"aio_pika", "pika", "pydantic", "ruamel", "starlette", "uvicorn", "mqkit.topology"}
+HEAVY = {
+    *("aio_pika", "pika", "pydantic", "ruamel", "starlette", "uvicorn", "mqkit.topology"),
+    "reference_broker.runtime.server",
+}
 
 
-@pytest.mark.parametrize(
-    ("module", "words"), [("mqkit_cli.__main__", "ctl help"), ("mqkit_cli.ctl.main", "help")]
-)
+@pytest.mark.parametrize(("program", "words"), [("main", "ctl help"), ("rabbitmqctl", "help")])
 def test_ctl_loads_nothing_that_it_does_not_need(
-    module: str, words: str, clean_environment: dict[str, str]
+    program: str, words: str, clean_environment: dict[str, str]
 ) -> None:
     """Other people's suites start it hundreds of times."""
     code = (
-        f"import sys\nfrom {module} import main\nsys.argv[1:] = {words.split()}\n"
-        "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)\n"
+        f"import sys\nfrom mqkit_cli.__main__ import {program}\nsys.argv[1:] = {words.split()}\n"
+        f"try:\n    {program}()\nfinally:\n    print(*sys.modules, file=sys.stderr)\n"
     )
     answer = subprocess.run(
         [sys.executable, "-c", code],
@@ -59,6 +61,7 @@ def test_ctl_loads_nothing_that_it_does_not_need(
 NOT_A_BROKERS = {
     *("aio_pika", "pika", "httpx", "rich", "ruamel", "tenacity"),
     *("cryptography", "mqkit.topology", "mqkit.app", "mqkit_cli.app", "mqkit_cli.store.command"),
+    *("reference_broker.service.command_line", "argparse"),
 }
 
 
@@ -103,20 +106,52 @@ def test_broker_run_says_the_same_as_in_the_whole_tree(clean_environment: dict[s
     assert helps[0].startswith("Usage: mqkit broker run [OPTIONS]")
 
 
+CLI = "run: pip install 'mqkit[cli]'"
+BROKER = "run: pip install 'mqkit[broker]'"
+
+
 @pytest.mark.parametrize(
-    ("missing", "words", "line"),
+    ("missing", "program", "words", "line"),
     [
-        # `pip install mqkit` brings the script, but neither typer nor the broker's web server.
-        ("typer", [], "mqkit: typer is not installed; run: pip install 'mqkit[cli]'"),
+        # `pip install mqkit` brings the scripts, but neither typer nor the broker's web server.
+        ("typer", "main", [], f"mqkit: typer is not installed; {CLI}"),
+        ("typer", "main", ["broker", "run"], f"mqkit: typer is not installed; {CLI}"),
+        ("rich", "main", ["dlq", "ls"], f"mqkit: rich is not installed; {CLI}"),
+        ("typer", "rabbitmqctl", ["status"], f"mqkit: typer is not installed; {CLI}"),
+        ("uvicorn", "main", ["broker", "run"], f"mqkit: uvicorn is not installed; {BROKER}"),
+        ("uvicorn", "main", ["publish"], f"mqkit: uvicorn is not installed; {BROKER}"),
         # The wheel has no benchmarks.
-        ("mqkit_bench", ["bench"], "mqkit: the benchmarks are no part of an installed mqkit; "),
+        ("mqkit_bench", "main", ["bench"], "mqkit: the benchmarks are no part of an installed mq"),
     ],
 )
 def test_what_is_not_installed_is_said_in_a_line(
-    missing: str, words: list[str], line: str, clean_environment: dict[str, str]
+    missing: str,
+    program: str,
+    words: list[str],
+    line: str,
+    without: Callable[..., dict[str, str]],
 ) -> None:
+    code = f"import sys; sys.argv[1:] = {words}; import mqkit_cli.__main__ as m; m.{program}()"
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=without(missing),
+        timeout=60,
+        check=False,
+    )
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr.startswith(line)
+    assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("module", ["mqkit_cli.app", "reference_broker.errors", "mqkit_bench.main"])
+def test_a_missing_module_of_ours_is_a_defect(
+    module: str, clean_environment: dict[str, str]
+) -> None:
+    words = ["bench"] if "bench" in module else ["version"]
     code = (
-        f"import sys; sys.modules[{missing!r}] = None; sys.argv[1:] = {words};"
+        f"import sys; sys.modules[{module!r}] = None; sys.argv[1:] = {words};"
         "import mqkit_cli.__main__ as m; m.main()"
     )
     answer = subprocess.run(
@@ -127,9 +162,9 @@ def test_what_is_not_installed_is_said_in_a_line(
         timeout=60,
         check=False,
     )
-    assert (answer.returncode, answer.stdout) == (1, "")
-    assert answer.stderr.startswith(line)
-    assert answer.stderr.count("\n") == 1
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("Traceback")
+    assert "pip install" not in answer.stderr
 
 
 def test_a_reader_that_has_seen_enough(tmp_path: Path, clean_environment: dict[str, str]) -> None:

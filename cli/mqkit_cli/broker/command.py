@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from mqkit_cli.broker.run import run
+from mqkit_cli.broker.run import add_to
 from mqkit_cli.definitions.command import export_definitions, import_definitions
 
 app = typer.Typer(
@@ -12,6 +12,6 @@ app = typer.Typer(
     short_help="The reference broker.",
     no_args_is_help=True,
 )
-app.command()(run)
+add_to(app)
 app.command("export-definitions")(export_definitions)
 app.command("import-definitions")(import_definitions)

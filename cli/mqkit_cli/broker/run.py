@@ -6,77 +6,44 @@ the whole tree, :func:`app_of_its_own` the branch that leads here, with the same
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-from typing import Annotated
+from inspect import Parameter, Signature
+from typing import Annotated, Any
 
 import typer
 
-from mqkit_cli.broker import options as options
-from mqkit_cli.broker.service import serve
-from reference_broker.runtime.config import ServerConfig
+from reference_broker.service import process
+from reference_broker.service.options import DESCRIPTION, TABLE, BrokerOptions, Option
+
+PROGRAM = "mqkit"
 
 
-def run(
-    listen: options.Listen = None,
-    http: options.Http = None,
-    prometheus: options.Prometheus = None,
-    data_dir: options.DataDir = None,
-    disk_free_limit: options.DiskFreeLimit = None,
-    message_size_max: options.MessageSizeMax = None,
-    tls_listen: options.TlsListen = None,
-    https: options.Https = None,
-    tls_cert: options.TlsCert = None,
-    tls_key: options.TlsKey = None,
-    tls_ca: options.TlsCa = None,
-    tls_verify: options.TlsVerify = None,
-    auth_mechanisms: options.AuthMechanisms = None,
-    cert_login_from: options.CertLoginFrom = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A YAML file with listen, http, prometheus, data_dir, users, limits, tls and"
-            " auth_mechanisms; options win over it.",
-        ),
-    ] = None,
-) -> None:
-    """Run the reference broker until SIGTERM or Ctrl-C.
-
-    Prints one line when it accepts connections: "ready amqp=localhost:5672 http=127.0.0.1:15672".
-    Port 0 takes a free one. The default user is guest, password guest, from this machine only.
-    """
-    settings = ServerConfig() if config is None else _loaded(config)
-    settings = options.with_addresses(settings, listen, http, prometheus)
-    settings = options.with_limits(settings, disk_free_limit, message_size_max)
-    settings = options.with_tls(
-        settings,
-        listen=tls_listen,
-        https=https,
-        certificate=tls_cert,
-        key=tls_key,
-        authority=tls_ca,
-        verify=tls_verify,
-        login_from=cert_login_from,
-        mechanisms=auth_mechanisms,
-    )
-    if data_dir is not None:
-        settings = replace(settings, data_dir=options.folder(data_dir))
-    if settings.data_dir is None:
-        typer.echo("mqkit: no --data-dir: messages are kept in memory only", err=True)
-    serve(settings)
+def run(**given: Any) -> None:
+    """The command, by typer's names of its options."""
+    process.run(BrokerOptions(**given), PROGRAM)
 
 
-def _loaded(file: Path) -> ServerConfig:
-    from mqkit_cli.broker.config import load_config  # YAML, which most brokers run without
+def _parameter(option: Option) -> Parameter:
+    """An option as typer reads it from a function."""
+    shown = typer.Option(option.flag, metavar=option.metavar, help=option.help)
+    hint = Annotated[option.kind | None, shown]
+    return Parameter(option.name, Parameter.KEYWORD_ONLY, default=None, annotation=hint)
 
-    return load_config(file)
+
+# typer takes a command's options from its signature, and here the table has them.
+_PARAMETERS = [_parameter(option) for option in TABLE]
+run.__signature__ = Signature(_PARAMETERS)  # type: ignore[attr-defined]
+run.__annotations__ = {each.name: each.annotation for each in _PARAMETERS}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make ``run`` a command of ``app``."""
+    app.command("run", help=DESCRIPTION)(run)
 
 
 def app_of_its_own() -> typer.Typer:
     """``mqkit``, as far as ``broker run`` goes."""
     branch = typer.Typer()
-    branch.command()(run)
+    add_to(branch)
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.add_typer(branch, name="broker")
     return app

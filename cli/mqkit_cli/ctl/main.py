@@ -1,4 +1,4 @@
-"""``mqkit ctl``, and ``mqkit-rabbitmqctl`` for suites that want the path of one executable.
+"""``mqkit ctl``, which is also the executable ``mqkit-rabbitmqctl``.
 
 Where the broker is, is said by the environment (``MQKIT_MANAGEMENT_URL`` or ``MQKIT_URL``): the
 command line is rabbitmqctl's. By default it is the one on this machine, as guest.
@@ -23,7 +23,6 @@ from mqkit_cli.ctl.arguments import Line, parse
 from mqkit_cli.ctl.command import Call, Command
 from mqkit_cli.ctl.exits import USAGE, CtlError, UsageError
 from mqkit_cli.ctl.output import Output
-from mqkit_cli.errors import run_guarded
 from mqkit_cli.management import ManagementApi
 
 COMMANDS: dict[str, Command] = {
@@ -91,8 +90,3 @@ def _help(name: str) -> None:
 
 def _write(text: str) -> None:
     sys.stdout.write(text + "\n")
-
-
-def main() -> None:
-    """The executable: exits with rabbitmqctl's code."""
-    sys.exit(run_guarded(lambda: run(sys.argv[1:])))

@@ -12,6 +12,7 @@ import typer
 from mqkit.message import Delivery
 from mqkit.transport.seam import Endpoint
 from mqkit_cli.amqp import transport
+from mqkit_cli.completion.parameters import queue_names
 from mqkit_cli.connection import TIMEOUT_S, JsonOption, UrlOption, endpoints_of
 from mqkit_cli.errors import CommandError
 from mqkit_cli.messages.receiving import HELD_MAX, Arrivals, Reading, read
@@ -21,7 +22,9 @@ NO_ID = "-"
 
 
 def consume(
-    queue: Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")],
+    queue: Annotated[
+        str, typer.Argument(metavar="QUEUE", autocompletion=queue_names, help="The queue.")
+    ],
     count: Annotated[
         int | None,
         typer.Option(

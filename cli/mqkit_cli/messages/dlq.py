@@ -12,6 +12,7 @@ from mqkit.retry.parked import ParkedMessage, Selection
 from mqkit.retry.parking_lot import MAX_PEEK, ParkingLot, ParkingLotTools
 from mqkit.retry.replay import ReplayReport
 from mqkit_cli.amqp import transport
+from mqkit_cli.completion.parameters import parking_lot_names, queue_names
 from mqkit_cli.connection import (
     TIMEOUT_S,
     JsonOption,
@@ -36,7 +37,12 @@ app = typer.Typer(
 )
 
 LotArgument = Annotated[
-    str, typer.Argument(metavar="LOT", help="The parking lot's queue, such as delays.parked.")
+    str,
+    typer.Argument(
+        metavar="LOT",
+        autocompletion=parking_lot_names,
+        help="The parking lot's queue, such as delays.parked.",
+    ),
 ]
 
 
@@ -85,7 +91,11 @@ def replay(
     lot: LotArgument,
     to: Annotated[
         str | None,
-        typer.Option(metavar="QUEUE", help="Where to. [default: the queue that they failed on]"),
+        typer.Option(
+            metavar="QUEUE",
+            autocompletion=queue_names,
+            help="Where to. [default: the queue that they failed on]",
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Send at most so many.")

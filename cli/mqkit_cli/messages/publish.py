@@ -13,6 +13,7 @@ import typer
 
 from mqkit.message import Message, Properties
 from mqkit.transport.seam import Endpoint
+from mqkit_cli.completion.parameters import exchange_names, routing_keys
 from mqkit_cli.connection import TIMEOUT_S, JsonOption, TimeoutOption, UrlOption, endpoints_of
 from mqkit_cli.errors import CommandError
 from mqkit_cli.messages.feed import LineFeed
@@ -63,12 +64,19 @@ DeadlineOption = Annotated[
 
 def publish(
     exchange: Annotated[
-        str, typer.Argument(metavar="EXCHANGE", help='The exchange; "" is the default exchange.')
+        str,
+        typer.Argument(
+            metavar="EXCHANGE",
+            autocompletion=exchange_names,
+            help='The exchange; "" is the default exchange.',
+        ),
     ],
     routing_key: Annotated[
         str,
         typer.Argument(
-            metavar="ROUTING_KEY", help="The routing key; a queue's name for the default exchange."
+            metavar="ROUTING_KEY",
+            autocompletion=routing_keys,
+            help="The routing key; a queue's name for the default exchange.",
         ),
     ],
     body: BodyArgument = None,

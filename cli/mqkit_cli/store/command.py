@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mqkit_cli.completion import parameters as completion
 from mqkit_cli.connection import JsonOption
 from mqkit_cli.errors import CommandError
 from mqkit_cli.render import note, plural, write_json
@@ -63,7 +64,11 @@ def dump(
     folder: FolderArgument,
     queue: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only this queue; or its id, where its name is lost."),
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completion.queue_names,
+            help="Only this queue; or its id, where its name is lost.",
+        ),
     ] = None,
     records: Annotated[
         bool,

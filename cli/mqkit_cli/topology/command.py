@@ -77,7 +77,7 @@ def validate(file: FileOption = FILE, as_json: JsonOption = False) -> None:
         if faults:
             raise typer.Exit(1)
         return
-    declarations = compile_topology(load(file))
+    declarations = compile_topology(_load(file))
     line(f"{file}: valid, declares {view.counted(declarations)}")
 
 
@@ -93,7 +93,7 @@ def plan_command(
 
     Exits with 0 if nothing would change, and with 2 if something would.
     """
-    topology = load(file)
+    topology = _load(file)
     found = asyncio.run(_plan(topology, Place(url, management_url, topology.vhost), timeout_s))
     if as_json:
         write_json(found.to_dict())
@@ -115,7 +115,7 @@ def diff_command(
 
     Exits with 0 if everything of the file is there as it says, and with 2 if not.
     """
-    topology = load(file)
+    topology = _load(file)
     place = Place(url, management_url, topology.vhost)
     vhost, changes = asyncio.run(_diff(topology, place, timeout_s))
     if as_json:
@@ -139,7 +139,7 @@ def apply(
     What is there with other properties is refused, with the reason; the rest goes on, and the
     exit code is 1. A second apply finds everything done.
     """
-    topology = load(file)
+    topology = _load(file)
     if management_url and not url:
         raise CommandError("an apply declares over AMQP: give --url too")
     place = Place(url, management_url, topology.vhost)
@@ -220,8 +220,23 @@ async def _apply(topology: Topology, place: Place, timeout_s: float) -> Applied:
             )
 
 
+def _load(file: Path) -> Topology:
+    """The file's topology. Raises :exc:`CommandError` where there is no file, and
+    :exc:`~mqkit.errors.TopologyError` for what is wrong in it."""
+    _must_be_there(file)
+    return load(file)
+
+
+def _must_be_there(file: Path) -> None:
+    if file.is_dir():
+        raise CommandError(f"{file} is a directory: name the topology's file with --file FILE")
+    if not file.exists():
+        raise CommandError(f"there is no file {file}: name the topology with --file FILE")
+
+
 def _faults(file: Path) -> list[Fault]:
     """Every fault of the file's text; a file that can't be read at all is an error."""
+    _must_be_there(file)
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):

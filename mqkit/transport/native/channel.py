@@ -140,7 +140,7 @@ class NativeChannel:
         """
         if self.state is not ChannelState.OPEN:
             detail = f"not sent: {self.error}"
-            on_settled(start, [_doubt(detail, message) for message in messages[start:]])
+            on_settled(start, [_not_sent(detail, message) for message in messages[start:]])
             return len(messages)
         parts: list[bytes] = []
         stop, octets, refused = append_publishes(
@@ -411,6 +411,10 @@ class NativeChannel:
 
 def _doubt(detail: str, message: Message) -> Outcome:
     return Unknown(detail, message.properties.message_id)
+
+
+def _not_sent(detail: str, message: Message) -> Outcome:
+    return Unknown(detail, message.properties.message_id, sent=False)
 
 
 def _not_encodable(message: Message, error: EncodeError) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple, TypeAlias
 
@@ -149,8 +149,8 @@ class AioPikaChannel:
                 await frames.enqueue(b"".join(contents[start:end]))
         await frames.drained()
         if not self._confirms:
-            _settle_all(writable, "written without publisher confirms")
-        _settle_all(writable[written:], f"not sent: {frames.error}")
+            _settle_all(writable[:written], "written without publisher confirms", sent=True)
+        _settle_all(writable[written:], f"not sent: {frames.error}", sent=False)
         return futures
 
     def _encoded(
@@ -190,6 +190,7 @@ class AioPikaChannel:
         no_ack: bool = False,
         exclusive: bool = False,
         consumer_tag: str = "",
+        arguments: Mapping[str, object] | None = None,
     ) -> str:
         # The tag is chosen here: a delivery may arrive right behind consume-ok, before this
         # coroutine has had its turn to read the broker's choice.
@@ -200,7 +201,11 @@ class AioPikaChannel:
         try:
             await self._rpc(
                 methods.BasicConsume(
-                    queue=queue, consumer_tag=tag, no_ack=no_ack, exclusive=exclusive
+                    queue=queue,
+                    consumer_tag=tag,
+                    no_ack=no_ack,
+                    exclusive=exclusive,
+                    arguments=dict(arguments or {}),
                 )
             )
         except BaseException:
@@ -326,10 +331,10 @@ def _pieces(contents: Sequence[bytes]) -> Iterator[tuple[int, int]]:
         yield start, len(contents)
 
 
-def _settle_all(writable: Sequence[_Writable], detail: str) -> None:
+def _settle_all(writable: Sequence[_Writable], detail: str, *, sent: bool) -> None:
     for message, future in writable:
         if not future.done():
-            future.set_result(Unknown(detail, message.properties.message_id))
+            future.set_result(Unknown(detail, message.properties.message_id, sent))
 
 
 def _delivery(content: Assembly) -> Delivery:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from pika import data, spec
 from pika import exceptions as pika_errors
-from pika import spec
 
 from mqkit.declaration import Binding, Exchange, Queue, QueueState
 from mqkit.errors import ChannelError, Closed, ConfigurationError, MqkitError, StaleDelivery
@@ -22,7 +22,7 @@ from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome
 from mqkit.transport.over_pika.errors import closing_error
 from mqkit.transport.over_pika.loop import LoopThread
-from mqkit.transport.over_pika.properties import from_pika
+from mqkit.transport.over_pika.properties import from_pika, plain
 from mqkit.transport.over_pika.publisher import PikaPublisher
 from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery
 from mqkit.transport.window_size import WindowSize
@@ -172,8 +172,10 @@ class PikaChannel:
         no_ack: bool = False,
         exclusive: bool = False,
         consumer_tag: str = "",
+        arguments: Mapping[str, object] | None = None,
     ) -> str:
-        """Start a consumer; returns its tag."""
+        """Start a consumer; returns its tag. ``arguments`` are those of ``basic.consume``."""
+        table = _table(arguments)
 
         def start(reply: Reply) -> None:
             tag = self._raw.basic_consume(
@@ -184,6 +186,7 @@ class PikaChannel:
                 auto_ack=no_ack,
                 exclusive=exclusive,
                 consumer_tag=consumer_tag or None,
+                arguments=table,
                 callback=lambda frame: reply(frame.method.consumer_tag),
             )
             if on_cancel is not None:
@@ -374,6 +377,17 @@ def _start_error(what: str, error: pika_errors.AMQPError) -> MqkitError:
     ):
         return Closed("the channel is closed")
     return ConfigurationError(f"{what}: {error!r}")
+
+
+def _table(arguments: Mapping[str, object] | None) -> dict[str, Any]:
+    """Consume arguments as pika takes them. Encoded once before pika does it, which would remember
+    a consumer that it could not start."""
+    table: dict[str, Any] = plain(arguments or {})
+    try:
+        data.encode_table([], table)
+    except Exception as error:  # noqa: BLE001 - struct.error, AttributeError ...: pika checks little
+        raise ConfigurationError(f"AMQP can't carry this: {error!r}") from None
+    return table
 
 
 def _delivery(method: Any, properties: Any, body: bytes, consumer_tag: str) -> Delivery:

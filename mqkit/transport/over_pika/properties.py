@@ -25,7 +25,7 @@ def to_pika(properties: Properties) -> BasicProperties:
     return BasicProperties(
         content_type=properties.content_type,
         content_encoding=properties.content_encoding,
-        headers=_plain(properties.headers) if properties.headers else None,
+        headers=plain(properties.headers) if properties.headers else None,
         delivery_mode=PERSISTENT if properties.persistent else TRANSIENT,
         priority=properties.priority,
         correlation_id=properties.correlation_id,
@@ -59,12 +59,12 @@ def from_pika(properties: BasicProperties) -> Properties:
     )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """pika knows ``dict`` and ``list`` only, not every mapping and tuple."""
     if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value
 
 

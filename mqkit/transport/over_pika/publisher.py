@@ -221,4 +221,4 @@ class PikaPublisher:
             why = "the time ran out while the window was full"
         else:
             why = str(self._reason or Closed("the channel was closed by this program"))
-        return Unknown(f"not sent: {why}", message.properties.message_id)
+        return Unknown(f"not sent: {why}", message.properties.message_id, sent=False)

@@ -64,6 +64,13 @@ class Scene:
         await channel.close()
         return state.message_count
 
+    async def consumers(self) -> int:
+        """The number of consumers that the queue has."""
+        channel = await self.outside.channel()
+        state = await channel.declare_queue(Queue(self.queue), passive=True)
+        await channel.close()
+        return state.consumer_count
+
     async def until_ready(self, count: int) -> None:
         """Return when so many messages lie ready. Each look is a round trip to the broker."""
         async with asyncio.timeout(WAIT_S):

@@ -61,12 +61,14 @@ class Broker:
     ) -> Stats:
         rules = QueueRules("q", RetryPolicy.of("1s"))
         settler = Settler(rules, self.publish_many, Stats(), Pause(clock=FakeClock()))
-        answerer = Answerer(MessageHandler(function), settler, lambda: NOW_MS)
+        handler = MessageHandler(function)
+        answerer = Answerer(handler, handler.arguments, settler, lambda: NOW_MS)
         properties = Properties(
             message_id="m", correlation_id="c", reply_to=ADDRESS, headers=headers or {}
         )
         delivery = Delivery("", "q", body, properties, 7, False)
-        await answerer.handle(Arrival(cast(Channel, self), delivery))
+        arrival = Arrival(cast(Channel, self), delivery)
+        await settler.settle(arrival, await answerer.outcome(delivery))
         return settler.stats
 
 
@@ -91,7 +93,7 @@ async def test_a_value_is_answered_and_then_acked() -> None:
 @pytest.mark.parametrize(
     ("error", "said", "stats"),
     [
-        (KeyError("no"), [f"publish {ADDRESS}", "ack"], Stats(failed_questions=1)),
+        (KeyError("no"), [f"publish {ADDRESS}", "ack"], Stats(dropped=1, failed_questions=1)),
         (RetryLater("1s"), ["publish q.retry.1s", "ack"], Stats(retried=1)),
         (Park("bad"), [f"publish {ADDRESS}", "publish q.parked", "ack"], Stats(parked=1)),
         (Drop("old"), [f"publish {ADDRESS}", "ack"], Stats(dropped=1)),
@@ -110,7 +112,7 @@ async def test_an_error_is_the_answer_and_a_signal_is_obeyed(
 async def test_a_body_that_does_not_fit_is_answered_and_not_parked() -> None:
     broker = Broker()
     stats = await broker.handle(double, b'{"number": "secret"}')
-    assert stats == Stats(failed_questions=1, misfits=1)
+    assert stats == Stats(dropped=1, failed_questions=1, misfits=1)
     (answer,) = broker.published
     assert answer.properties.headers == {ERROR_TYPE: "BodyMisfit"}
     assert b"secret" not in answer.body
@@ -119,7 +121,7 @@ async def test_a_body_that_does_not_fit_is_answered_and_not_parked() -> None:
 async def test_a_late_question_is_acked_and_its_handler_does_not_begin() -> None:
     broker = Broker()
     begun: list[Ask] = []
-    assert await broker.handle(begun.append, headers={DEADLINE: NOW_MS}) == Stats(late_questions=1)
+    assert await broker.handle(begun.append, headers={DEADLINE: NOW_MS}) == Stats(dropped=1, late_questions=1)
     assert (begun, broker.said) == ([], ["ack"])
     await broker.handle(double, headers={DEADLINE: NOW_MS + 1})
     assert broker.said[1:] == [f"publish {ADDRESS}", "ack"]
@@ -128,7 +130,7 @@ async def test_a_late_question_is_acked_and_its_handler_does_not_begin() -> None
 async def test_a_value_that_json_has_not_is_an_error_of_the_handler() -> None:
     broker = Broker()
     stats = await broker.handle(lambda ask: object())
-    assert stats == Stats(failed_questions=1)
+    assert stats == Stats(dropped=1, failed_questions=1)
     assert broker.published[0].properties.headers == {ERROR_TYPE: "ConfigurationError"}
 
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from mqkit.consumer.base_consumer import BaseConsumer
+from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.pause import Pause
 from mqkit.consumer.settlement import QueueRules
 from mqkit.consumer.settlement_steps import Arrival, Settler
@@ -43,7 +44,9 @@ class Wire:
     async def qos(self, prefetch_count: int) -> None:
         self.said.append(f"qos {prefetch_count}")
 
-    async def consume(self, queue: str, on_delivery: OnDelivery, *, on_cancel: OnCancel) -> str:
+    async def consume(
+        self, queue: str, on_delivery: OnDelivery, *, on_cancel: OnCancel, **options: Any
+    ) -> str:
         self.deliver = on_delivery
         return "tag"
 
@@ -70,11 +73,13 @@ class Worker(BaseConsumer):
         settler = Settler(
             QueueRules("q"), nothing_is_published, Stats(), Pause(clock=clock, rng=lambda: 1.0)
         )
-        super().__init__("q", settler, wire, prefetch=5, workers=WORKERS, clock=clock)
+        super().__init__(
+            "q", settler, wire, options=ConsumeOptions(5), workers=WORKERS, clock=clock
+        )
         self._wire = wire
         self.go_on = asyncio.Event()
 
-    async def _work(self) -> None:
+    async def _work(self, place: int) -> None:
         while (arrival := await self._inbox.get()) is not None:
             await self._handle(arrival)
         self._wire.said.append("a worker ends")
@@ -147,3 +152,42 @@ async def test_a_consumer_that_is_broken_off_is_stopped_for_those_who_wait() -> 
     async with asyncio.timeout(10):
         await stopping
     assert "end 1" not in wire.said
+
+
+async def test_a_pause_gives_back_what_is_not_begun_and_waits_for_nobody() -> None:
+    wire = Wire()
+    worker, running = await started(wire, 1, 2, 3, 4)
+    wire.said.clear()
+    async with asyncio.timeout(10):
+        await worker.pause()
+    assert wire.said == ["cancel", "nack 3 requeue", "nack 4 requeue"]
+    async with asyncio.timeout(10):
+        await worker.resume()
+    wire.deliver(Delivery("", "q", b"", Properties(), 5, False))
+    worker.go_on.set()
+    await pass_by()
+    assert wire.said[3:].count("begin 5") == 1
+    async with asyncio.timeout(10):
+        await worker.stop()
+        await running
+
+
+async def test_a_drain_that_begins_in_a_pause_still_ends_the_workers() -> None:
+    """The pause must not take the end of the inbox for a message."""
+    wire = Wire()
+    worker, running = await started(wire, 1, 2, 3)
+    worker.go_on.set()
+    async with asyncio.timeout(10):
+        await asyncio.gather(worker.pause(), worker.stop())
+        await running
+    assert wire.said.count("a worker ends") == WORKERS
+
+
+async def test_a_consumer_that_is_held_does_not_subscribe() -> None:
+    wire = Wire()
+    worker = Worker(wire)
+    worker.hold()
+    await worker.subscribe(wire.consuming_connection())
+    assert wire.said == []
+    await worker.resume()
+    assert wire.said == ["qos 5"]

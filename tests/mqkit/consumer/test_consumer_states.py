@@ -28,6 +28,25 @@ def test_the_way_up_and_back() -> None:
         assert state is expected
 
 
+@pytest.mark.parametrize("state", [State.IDLE, State.SUBSCRIBING, State.CONSUMING, State.PAUSED])
+def test_a_pause_holds_whatever_happens_until_it_is_resumed(state: State) -> None:
+    paused = after(state, Event.PAUSE)
+    assert paused is State.PAUSED
+    for event in (Event.PAUSE, Event.LOST, Event.SUBSCRIBED):
+        assert after(paused, event) is State.PAUSED
+    assert after(paused, Event.RESUME) is State.IDLE
+
+
+@pytest.mark.parametrize("state", [state for state in State if state is not State.PAUSED])
+def test_what_is_not_paused_is_resumed_already(state: State) -> None:
+    assert after(state, Event.RESUME) is state
+
+
+@pytest.mark.parametrize("state", [State.DRAINING, State.STOPPED])
+def test_what_ends_is_not_paused(state: State) -> None:
+    assert after(state, Event.PAUSE) is state
+
+
 @pytest.mark.parametrize("state", State)
 def test_everything_can_be_drained_stopped_and_lost(state: State) -> None:
     ended = State.STOPPED if state is State.STOPPED else State.DRAINING
@@ -43,6 +62,7 @@ def test_everything_can_be_drained_stopped_and_lost(state: State) -> None:
         (State.SUBSCRIBING, Event.SUBSCRIBE),
         (State.CONSUMING, Event.SUBSCRIBE),
         (State.CONSUMING, Event.SUBSCRIBED),
+        (State.PAUSED, Event.SUBSCRIBE),
         (State.DRAINING, Event.SUBSCRIBE),
         (State.STOPPED, Event.SUBSCRIBE),
     ],

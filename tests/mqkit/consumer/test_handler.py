@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from mqkit import ConfigurationError, Delivery, Properties
+from mqkit import App, ConfigurationError, Delivery, ManualDelivery, Properties
 from mqkit.consumer.handler import HandlerTimeout, MessageHandler
 from mqkit.incoming import BodyMisfit
 
@@ -186,3 +186,103 @@ async def test_being_cancelled_from_outside_is_no_failure() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+# -- methods -------------------------------------------------------------------------------------
+
+
+class Desk:
+    """An object whose methods are handlers."""
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+
+    async def handle(self, item: Item, delivery: Delivery) -> None:
+        self.seen.append((item.number, delivery.body))
+
+    def handle_plainly(self, body: bytes) -> None:
+        self.seen.append(body)
+
+    async def settle(self, item: Item, delivery: ManualDelivery) -> None: ...
+
+    @classmethod
+    async def of_the_class(cls, body: str) -> None: ...
+
+    @staticmethod
+    async def of_nobody(body: str) -> None: ...
+
+
+async def test_the_methods_of_an_object_are_handlers() -> None:
+    desk, app = Desk(), App("amqp://127.0.0.1/")
+    for method in (desk.handle, desk.handle_plainly):
+        handler = MessageHandler(method)
+        await handler(*handler.arguments(delivery(b'{"number": 3}')))
+    assert desk.seen == [(3, b'{"number": 3}'), b'{"number": 3}']
+    app.consumer("q")(desk.handle)
+    app.consumer("q", concurrency=2)(desk.handle_plainly)
+    app.consumer("q", ack="manual")(desk.settle)
+    app.consumer("q")(Desk.of_the_class)
+    app.consumer("q")(Desk.of_nobody)
+
+
+@pytest.mark.parametrize("function", [Desk.handle, Desk.handle_plainly, Desk.settle])
+def test_a_method_without_its_object_is_refused_and_says_what_to_do(function: Any) -> None:
+    name = function.__name__
+    with pytest.raises(ConfigurationError, match=rf"without its object: .*\(obj\.{name}\)"):
+        MessageHandler(function)
+
+
+# -- handlers that settle their messages themselves ----------------------------------------------
+
+
+async def takes_manual(delivery: ManualDelivery) -> None: ...
+async def takes_item_and_manual(item: Item, delivery: ManualDelivery) -> None: ...
+def takes_manual_plainly(delivery: ManualDelivery) -> None: ...
+
+
+def test_a_handler_that_settles_takes_a_manual_delivery() -> None:
+    async def settle(raised: Exception | None) -> bool:
+        raise AssertionError(raised)
+
+    manual = ManualDelivery.of(delivery(b'{"number": 1}'), settle)
+    for function, expected in (
+        (takes_manual, (manual,)),
+        (takes_anything, (manual,)),
+        (takes_item_and_manual, (Item(number=1), manual)),
+    ):
+        handler = MessageHandler(function, settles_itself=True)
+        assert handler.arguments(manual) == expected
+        assert handler.takes_delivery
+
+
+@pytest.mark.parametrize(
+    ("function", "settles_itself", "words"),
+    [
+        (takes_manual, False, 'register it with ack="manual"'),
+        (takes_item_and_manual, False, 'register it with ack="manual"'),
+        (takes_item, True, "last argument must be annotated ManualDelivery"),
+        (takes_delivery, True, "last argument must be annotated ManualDelivery"),
+        (takes_item_and_delivery, True, "last argument must be annotated ManualDelivery"),
+        (takes_manual_plainly, True, "must be an async def"),
+        (three, True, "takes 3 arguments"),
+    ],
+)
+def test_a_signature_that_does_not_go_with_its_mode_is_refused(
+    function: Any, settles_itself: bool, words: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        MessageHandler(function, settles_itself=settles_itself)
+
+
+@pytest.mark.parametrize(
+    ("function", "takes_it"),
+    [
+        (takes_item, False),
+        (takes_bytes, False),
+        (takes_delivery, True),
+        (takes_anything, True),
+        (takes_item_and_delivery, True),
+    ],
+)
+def test_who_sees_the_delivery_is_known(function: Any, takes_it: bool) -> None:
+    assert MessageHandler(function).takes_delivery is takes_it

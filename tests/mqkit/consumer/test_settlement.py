@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from mqkit.consumer.settlement import (
     Requeue,
     Settlement,
     settlement_of,
+    warn_of_unknown_errors,
 )
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, Properties
@@ -126,3 +128,66 @@ def test_the_rules_are_what_the_topology_says() -> None:
     assert QueueRules.of("q", lettering) == LETTERING
     raw = QueueModel("q", arguments={"x-dead-letter-exchange": "dlx"})
     assert QueueRules.of("q", raw) == LETTERING
+
+
+def test_a_queue_has_as_many_retries_as_its_policy() -> None:
+    assert RETRYING.retries == 2
+    assert PLAIN.retries is None
+# -- rules by exception, jitter, giving up -----------------------------------------------------
+
+
+def routing_key(settlement: Settlement) -> str:
+    assert isinstance(settlement, Republish)
+    return settlement.message.routing_key
+
+
+def test_a_rule_of_the_policy_chooses_the_tier() -> None:
+    rules = QueueRules("q", RetryPolicy.of("1s", "5s", errors={KeyError: ["3s"], OSError: "park"}))
+    assert routing_key(settle(rules, KeyError())) == "q.retry.3s"
+    assert routing_key(settle(rules, KeyError(), 1)) == "q.parked"
+    assert routing_key(settle(rules, ValueError(), 1)) == "q.retry.5s"
+    assert routing_key(settle(rules, TimeoutError())) == "q.parked"
+
+
+def test_a_misfit_is_parked_whatever_the_rules_say() -> None:
+    rules = QueueRules("q", RetryPolicy.of("1s", errors={"Exception": ["3s"]}))
+    assert routing_key(settle(rules, BodyMisfit("number: missing"))) == "q.parked"
+
+
+@pytest.mark.parametrize(("drawn", "tier"), [(0.0, "500ms"), (0.5, "1s"), (0.9, "1500ms")])
+def test_the_rules_have_the_numbers_that_draw_for_jitter(drawn: float, tier: str) -> None:
+    policy = RetryPolicy.growing("1s", times=1, jitter=0.5)
+    rules = QueueRules("q", policy, rng=lambda: drawn)
+    assert routing_key(settle(rules, ValueError())) == f"q.retry.{tier}"
+
+
+@pytest.mark.parametrize(
+    ("first_failed", "key"),
+    [(AT - timedelta(seconds=5), "q.retry.5s"), (AT - timedelta(seconds=6), "q.parked"),
+     (AT + timedelta(hours=1), "q.retry.5s")],
+)  # fmt: skip
+def test_giving_up_counts_from_the_first_failure_in_the_headers(
+    first_failed: datetime, key: str
+) -> None:
+    rules = QueueRules("q", RetryPolicy.of("1s", "5s", give_up_after="10s"))
+    once = delivery(1)
+    headers = {**once.headers, "x-mqkit-first-failure": first_failed.isoformat()}
+    failed = replace(once, properties=replace(once.properties, headers=headers))
+    settlement = settlement_of(rules, failed, ValueError(), AT)
+    assert routing_key(settlement) == key
+    assert isinstance(settlement, Republish)
+    reason = str(settlement.message.properties.headers.get("x-mqkit-parked-reason", ""))
+    assert reason.startswith("given up after 10s") is (key == "q.parked")
+
+
+def test_a_name_that_no_exception_of_a_handler_has_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    errors = {"KeyErorr": "park", "KeyError": "park", "BodyMisfit": "park", "Park": "drop"}
+    warn_of_unknown_errors(QueueRules("q", RetryPolicy.of("1s", errors=errors)))
+    told = [record.args[1] for record in caplog.records if isinstance(record.args, tuple)]
+    assert told == ["KeyErorr", "BodyMisfit", "Park"]
+    caplog.clear()
+    warn_of_unknown_errors(RETRYING)
+    warn_of_unknown_errors(PLAIN)
+    assert caplog.records == []

@@ -113,7 +113,7 @@ async def test_each_settlement_is_carried_out_and_counted(
 ) -> None:
     wire = Wire()
     settler, _ = settler_of(wire, rules)
-    await settler.settle(arrival(wire), raised)
+    assert await settler.settle(arrival(wire), raised)
     assert wire.said == said
     assert settler.stats == stats
 
@@ -123,7 +123,7 @@ async def test_settling_on_a_channel_that_is_gone_is_counted_and_nothing_else(ra
     wire = Wire()
     wire.is_stale = True
     settler, _ = settler_of(wire)
-    await settler.settle(arrival(wire), raised)
+    assert not await settler.settle(arrival(wire), raised)
     assert settler.stats == Stats(stale_acks=1)
 
 

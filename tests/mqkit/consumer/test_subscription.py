@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer_states import State
 from mqkit.consumer.settlement_steps import Arrival
 from mqkit.consumer.stats import Stats
@@ -20,6 +21,7 @@ from mqkit.transport.seam import Connection, OnCancel, OnClosed, OnDelivery
 
 pytestmark = pytest.mark.anyio
 
+OPTIONS = ConsumeOptions(5, exclusive=True, arguments={"x-priority": 3})
 MISSING = ChannelError(404, "NOT_FOUND - no queue 'q' in vhost '/'", 60, 20)
 
 
@@ -29,6 +31,7 @@ class ScriptedChannel:
     def __init__(self, problem: MqkitError | None) -> None:
         self.is_open = True
         self.said: list[str] = []
+        self.options: dict[str, Any] = {}
         self.deliver: OnDelivery
         self.cancelled_by_broker: OnCancel
         self._problem = problem
@@ -37,12 +40,15 @@ class ScriptedChannel:
     async def qos(self, prefetch_count: int) -> None:
         self.said.append(f"qos {prefetch_count}")
 
-    async def consume(self, queue: str, on_delivery: OnDelivery, *, on_cancel: OnCancel) -> str:
+    async def consume(
+        self, queue: str, on_delivery: OnDelivery, *, on_cancel: OnCancel, **options: Any
+    ) -> str:
         await asyncio.sleep(0)
         if self._problem is not None:
             self.breaks(self._problem)
             raise self._problem
         self.said.append(f"consume {queue}")
+        self.options = options
         self.deliver, self.cancelled_by_broker = on_delivery, on_cancel
         return "tag"
 
@@ -94,7 +100,7 @@ class Parts:
         self.link, self.stats, self.clock = ScriptedLink(), Stats(), FakeClock()
         self.arrivals: list[Arrival] = []
         self.subscription = Subscription(
-            "q", 5, self.arrivals.append, self.link, self.stats, clock=self.clock
+            "q", OPTIONS, self.arrivals.append, self.link, self.stats, clock=self.clock
         )
 
     async def subscribe(self) -> None:
@@ -132,6 +138,7 @@ async def test_it_consumes_the_queue_by_its_name_of_the_moment(parts: Parts) -> 
     assert [each.delivery for each in parts.arrivals] == [delivery]
     assert cast(Any, parts.arrivals[0].channel) is channel
     assert parts.stats.delivered == 1
+    assert channel.options == {"exclusive": True, "arguments": {"x-priority": 3}}
 
 
 async def test_subscribing_twice_is_once(parts: Parts) -> None:
@@ -234,3 +241,89 @@ async def test_after_the_end_nothing_is_subscribed(parts: Parts) -> None:
     await parts.subscription.close()
     await parts.subscribe()
     assert parts.link.channels == []
+
+
+# -- pausing -------------------------------------------------------------------------------------
+
+
+async def test_a_pause_cancels_the_consumer_and_resuming_starts_it_on_the_same_channel(
+    parts: Parts,
+) -> None:
+    await parts.subscribe()
+    (channel,) = parts.link.channels
+    for _ in range(2):
+        await parts.subscription.pause()
+        assert parts.subscription.state is State.PAUSED
+    for _ in range(2):
+        await parts.subscription.resume()
+        assert parts.subscription.state is State.CONSUMING
+    assert channel.said == ["qos 5", "consume q-now", "cancel tag", "consume q-now"]
+
+
+async def test_a_paused_one_is_not_subscribed_after_a_connect_or_a_loss(parts: Parts) -> None:
+    await parts.subscribe()
+    await parts.subscription.pause()
+    async with parts.running():
+        parts.link.channels[0].breaks(ConnectionLost("cut"))
+        await parts.subscribe()
+        assert parts.subscription.state is State.PAUSED
+        await parts.subscription.resume()
+    assert parts.subscription.state is State.CONSUMING
+    assert [channel.said[-1] for channel in parts.link.channels] == ["cancel tag", "consume q-now"]
+
+
+async def test_one_that_is_held_from_the_beginning_waits_to_be_resumed(parts: Parts) -> None:
+    parts.subscription.hold()
+    await parts.subscribe()
+    assert parts.link.channels == []
+    await parts.subscription.resume()
+    assert parts.subscription.state is State.CONSUMING
+
+
+async def test_resuming_without_a_connection_leaves_it_to_the_supervisor(parts: Parts) -> None:
+    await parts.subscribe()
+    await parts.subscription.pause()
+    parts.link.channels[0].breaks(ConnectionLost("cut"))
+    parts.link.lost = ConnectionLost("cut")
+    await parts.subscription.resume()
+    assert parts.subscription.state is State.IDLE
+    parts.link.lost = None
+    await parts.subscribe()
+    assert parts.subscription.state is State.CONSUMING
+
+
+async def test_a_queue_that_is_missing_when_it_is_resumed_is_waited_for(parts: Parts) -> None:
+    """Also where it was never consumed: the app runs, and one queue must not end it."""
+    parts.subscription.hold()
+    parts.link.problem = MISSING
+    async with parts.running():
+        await parts.subscription.resume()
+        await parts.subscribe()  # the supervisor's hook: it must not raise
+        assert parts.subscription.state is State.IDLE
+        parts.link.problem = None
+        await parts.backoff_over()
+    assert parts.subscription.state is State.CONSUMING
+
+
+async def test_a_drain_ends_a_pause_for_good(parts: Parts) -> None:
+    await parts.subscribe()
+    await parts.subscription.pause()
+    await parts.subscription.cancel()
+    await parts.subscription.resume()
+    assert parts.subscription.state is State.DRAINING
+    assert parts.link.channels[0].said.count("cancel tag") == 1
+
+
+async def test_a_pause_waits_for_a_subscribe_under_way_and_undoes_it(parts: Parts) -> None:
+    subscribing = asyncio.create_task(parts.subscribe())
+    await asyncio.sleep(0)
+    await parts.subscription.pause()
+    await subscribing
+    assert parts.subscription.state is State.PAUSED
+    assert parts.link.channels[0].said[-2:] == ["consume q-now", "cancel tag"]
+
+
+async def test_a_queue_in_exclusive_use_is_told_in_words(parts: Parts) -> None:
+    parts.link.problem = ChannelError(403, "ACCESS_REFUSED - queue 'q' in exclusive use", 60, 20)
+    with pytest.raises(ChannelError, match="must be the only one"):
+        await parts.subscribe()

@@ -1,4 +1,5 @@
-"""A channel that does what the test says, for the parts whose decisions don't need a broker."""
+"""Channels that do what the test says, and a publisher over them, for the parts whose decisions
+don't need a broker."""
 
 from __future__ import annotations
 
@@ -6,12 +7,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import pytest
 
 from mqkit.errors import MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Outcome, Unknown
+from mqkit.pool.channel_pool import ChannelPool
+from mqkit.pool.publisher import Publisher
+from mqkit.testing.clock import FakeClock
 from mqkit.transport.seam import OnClosed, OnSettled
 
 
@@ -111,6 +116,72 @@ class RunChannel(ScriptedChannel):
         self.answer(*(Unknown("closed") for _ in self._publishes))
 
 
+class Stage:
+    """A publisher with one lane, the channels that it opens, and a gate to hold it back."""
+
+    def __init__(self, new_channel: Callable[[], Any]) -> None:
+        self._new_channel = new_channel
+        self.channels: list[Any] = []
+        self.clock = FakeClock()
+        self.writable = asyncio.Event()
+        self.writable.set()
+        self.over: Exception | None = None
+        self.blocked: str | None = None
+        self._on_blocked: list[Callable[[str], None]] = []
+        self._news = asyncio.Event()
+
+    async def open_channel(self) -> Any:
+        self.channels.append(self._new_channel())
+        self.channels[-1].on_write = self._news.set
+        return self.channels[-1]
+
+    @property
+    def is_writable(self) -> bool:
+        return self.writable.is_set() and self.over is None
+
+    async def wait_writable(self) -> None:
+        await self.writable.wait()
+        if self.over is not None:
+            raise self.over
+
+    def describe(self) -> str:
+        return "as the test says"
+
+    def on_blocked(self, callback: Callable[[str], None]) -> Callable[[], None]:
+        self._on_blocked.append(callback)
+        return lambda: self._on_blocked.remove(callback)
+
+    @property
+    def listeners(self) -> int:
+        """The number of those who want to hear of blocks."""
+        return len(self._on_blocked)
+
+    def block(self, reason: str) -> None:
+        """``connection.blocked``."""
+        self.writable.clear()
+        self.blocked = reason
+        for callback in tuple(self._on_blocked):
+            callback(reason)
+
+    def unblock(self) -> None:
+        """``connection.unblocked``."""
+        self.blocked = None
+        self.writable.set()
+
+    async def written(self, channel: int, count: int) -> list[str]:
+        """The bodies that the channel was given, once they are ``count``."""
+        async with asyncio.timeout(10):
+            while len(self.channels) <= channel or len(self.channels[channel].written) < count:
+                self._news.clear()
+                await self._news.wait()
+        return [written.body.decode() for written in self.channels[channel].written]
+
+    def publisher(self, **options: Any) -> Publisher:
+        pool = ChannelPool(self.open_channel, channels_max=1, clock=self.clock)
+        options = {"window": 3, "max_message_bytes": 100, **options}
+        return Publisher(pool, self, lanes=1, clock=self.clock, **options)
+
+
 @pytest.fixture
 def new_channel() -> Callable[[], ScriptedChannel]:
     return ScriptedChannel
@@ -125,3 +196,13 @@ def new_run_channel() -> Callable[[], RunChannel]:
 def new_channel_of_either_kind(request: pytest.FixtureRequest) -> Callable[[], ScriptedChannel]:
     kind: type[ScriptedChannel] = request.param
     return kind
+
+
+@pytest.fixture
+def new_stage() -> Callable[[Callable[[], Any]], Stage]:
+    return Stage
+
+
+@pytest.fixture
+def stage(new_channel_of_either_kind: Callable[[], Any]) -> Stage:
+    return Stage(new_channel_of_either_kind)

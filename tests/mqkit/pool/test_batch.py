@@ -8,6 +8,7 @@ import pytest
 from mqkit.message import Message
 from mqkit.outcome import Confirmed, Rejected, RejectReason, Unknown
 from mqkit.pool.batch import Batch, BatchRun
+from mqkit.pool.terms import Terms
 
 pytestmark = pytest.mark.anyio
 
@@ -16,7 +17,7 @@ REFUSED = Rejected(RejectReason.TOO_LARGE)
 
 
 def batch_of(*bodies: bytes) -> Batch:
-    return Batch([Message("x", "k", body) for body in bodies])
+    return Batch([Message("x", "k", body) for body in bodies], Terms())
 
 
 def bodies(*runs: BatchRun) -> list[list[bytes]]:
@@ -24,7 +25,7 @@ def bodies(*runs: BatchRun) -> list[list[bytes]]:
 
 
 async def test_it_is_over_when_all_have_an_outcome() -> None:
-    batch = Batch(MESSAGES)
+    batch = Batch(MESSAGES, Terms())
     batch.settle(1, (Confirmed("2"),))
     assert not batch.done.done()
     assert batch.missing == 1
@@ -43,6 +44,17 @@ async def test_a_run_settles_its_own_part() -> None:
     run.settle(0, [Confirmed("1"), Confirmed("2")])
     run.settle(3, [Confirmed("4")])
     assert [outcome.message_id for outcome in batch.outcomes("")] == ["1", "2", "3", "4"]
+
+
+async def test_a_broker_that_blocks_refuses_a_run_and_no_other() -> None:
+    batch = batch_of(b"1", b"2", b"3")
+    [run] = batch.runs(1000)
+    assert run.terms is batch.terms
+    run.part(1, 3).refuse("low on memory")
+    run.settle(0, [Confirmed("1")])
+    assert batch.done.done()
+    blocked = Rejected(RejectReason.BLOCKED, "low on memory")
+    assert batch.outcomes("") == [Confirmed("1"), blocked, blocked]
 
 
 async def test_what_has_an_outcome_already_is_in_no_run() -> None:
@@ -67,7 +79,7 @@ async def test_a_run_ends_with_the_message_that_fills_it() -> None:
 
 
 async def test_nothing_is_no_run_and_over() -> None:
-    batch = Batch([])
+    batch = Batch([], Terms())
     assert batch.runs(1000) == []
     assert batch.larger_than(0) == []
     assert batch.done.done()
@@ -75,24 +87,24 @@ async def test_nothing_is_no_run_and_over() -> None:
 
 
 async def test_expired_it_says_what_was_sent_and_what_was_not() -> None:
-    batch = Batch(MESSAGES)
+    batch = Batch(MESSAGES, Terms())
     [run] = batch.runs(1000)
     run.part(0, 1).to_write()
     batch.expire()
     assert batch.outcomes("in time") == [
         Unknown("the message was sent, but not confirmed in time"),
-        Unknown("the message was never sent in time"),
+        Unknown("the message was never sent in time", sent=False),
     ]
 
 
 async def test_what_was_given_out_does_not_change_any_more() -> None:
-    batch = Batch(MESSAGES)
+    batch = Batch(MESSAGES, Terms())
     batch.settle(0, (Confirmed("1"),))
     batch.expire()
     given = batch.outcomes("in time")
     batch.abandon()
     batch.settle(1, (Confirmed("late"),))
-    assert given[1] == Unknown("the message was never sent in time")
+    assert given[1] == Unknown("the message was never sent in time", sent=False)
 
 
 async def test_abandoned_it_goes_without_the_garbage_collector() -> None:
@@ -101,7 +113,7 @@ async def test_abandoned_it_goes_without_the_garbage_collector() -> None:
 
     gc.disable()
     try:
-        batch = Kept(MESSAGES)
+        batch = Kept(MESSAGES, Terms())
         gone = weakref.ref(batch)
         runs = batch.runs(1000)
         batch.abandon()

@@ -1,10 +1,20 @@
-"""Messages without an outcome, in words."""
+"""Outcomes of messages that no channel has answered for."""
 
 from __future__ import annotations
 
-from mqkit.pool.job import unsettled
+from mqkit.message import Message, Properties
+from mqkit.outcome import Rejected, RejectReason, Unknown
+from mqkit.pool.job import blocked, unsettled
+
+MESSAGE = Message("x", "k", b"", Properties(message_id="m"))
 
 
 def test_a_message_that_was_sent_may_be_with_the_broker_and_another_is_not() -> None:
-    assert unsettled(False, "in time") == "the message was never sent in time"
-    assert unsettled(True, "in time") == "the message was sent, but not confirmed in time"
+    never = "the message was never sent in time"
+    assert unsettled(MESSAGE, False, "in time") == Unknown(never, "m", sent=False)
+    sent = "the message was sent, but not confirmed in time"
+    assert unsettled(MESSAGE, True, "in time") == Unknown(sent, "m", sent=True)
+
+
+def test_a_message_that_did_not_wait_for_the_broker_has_its_reason() -> None:
+    assert blocked(MESSAGE, "low on disk") == Rejected(RejectReason.BLOCKED, "low on disk", "m")

@@ -24,56 +24,8 @@ def message(text: str) -> Message:
     return Message("x", "k", text.encode(), Properties(message_id=text))
 
 
-class Stage:
-    """A publisher with one lane, the channels that it opens, and a gate to hold it back."""
-
-    def __init__(self, new_channel: Callable[[], Any]) -> None:
-        self._new_channel = new_channel
-        self.channels: list[Any] = []
-        self.clock = FakeClock()
-        self.writable = asyncio.Event()
-        self.writable.set()
-        self.over: Exception | None = None
-        self._news = asyncio.Event()
-
-    async def open_channel(self) -> Any:
-        self.channels.append(self._new_channel())
-        self.channels[-1].on_write = self._news.set
-        return self.channels[-1]
-
-    @property
-    def is_writable(self) -> bool:
-        return self.writable.is_set() and self.over is None
-
-    async def wait_writable(self) -> None:
-        await self.writable.wait()
-        if self.over is not None:
-            raise self.over
-
-    def describe(self) -> str:
-        return "as the test says"
-
-    async def written(self, channel: int, count: int) -> list[str]:
-        """The bodies that the channel was given, once they are ``count``."""
-        async with asyncio.timeout(10):
-            while len(self.channels) <= channel or len(self.channels[channel].written) < count:
-                self._news.clear()
-                await self._news.wait()
-        return [written.body.decode() for written in self.channels[channel].written]
-
-    def publisher(self, **options: Any) -> Publisher:
-        pool = ChannelPool(self.open_channel, channels_max=1, clock=self.clock)
-        options = {"window": 3, "max_message_bytes": 100, **options}
-        return Publisher(pool, self, lanes=1, clock=self.clock, **options)
-
-
 @pytest.fixture
-def stage(new_channel_of_either_kind: Callable[[], Any]) -> Stage:
-    return Stage(new_channel_of_either_kind)
-
-
-@pytest.fixture
-async def publisher(stage: Stage) -> AsyncIterator[Publisher]:
+async def publisher(stage: Any) -> AsyncIterator[Publisher]:
     async with stage.publisher() as publisher:
         yield publisher
 
@@ -82,7 +34,7 @@ def start(publisher: Publisher, *texts: str) -> asyncio.Task[list[Outcome]]:
     return asyncio.create_task(publisher.publish_batch([message(text) for text in texts]))
 
 
-async def test_no_more_than_a_window_is_in_flight(stage: Stage, publisher: Publisher) -> None:
+async def test_no_more_than_a_window_is_in_flight(stage: Any, publisher: Publisher) -> None:
     publishing = start(publisher, "1", "2", "3", "4", "5")
     assert await stage.written(0, 3) == ["1", "2", "3"]
     stage.channels[0].answer(Confirmed("1"))
@@ -94,7 +46,7 @@ async def test_no_more_than_a_window_is_in_flight(stage: Stage, publisher: Publi
 
 
 async def test_what_a_lost_connection_left_in_doubt_is_published_again_first_and_in_order(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     publishing = start(publisher, "1", "2", "3", "4", "new")
     await stage.written(0, 3)
@@ -109,7 +61,7 @@ async def test_what_a_lost_connection_left_in_doubt_is_published_again_first_and
 
 
 async def test_after_a_refusal_the_doubtful_go_one_by_one_until_the_guilty_is_found(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     publishing = start(publisher, "good", "bad", "late")
     await stage.written(0, 3)
@@ -125,7 +77,7 @@ async def test_after_a_refusal_the_doubtful_go_one_by_one_until_the_guilty_is_fo
 
 
 async def test_of_what_was_answered_together_only_the_doubtful_are_published_again(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     publishing = start(publisher, "1", "2", "3", "4")
     await stage.written(0, 3)
@@ -137,7 +89,7 @@ async def test_of_what_was_answered_together_only_the_doubtful_are_published_aga
 
 
 async def test_what_is_in_doubt_and_larger_than_the_room_goes_in_parts(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     publishing = start(publisher, "1", "2", "3")
     other = start(publisher, "other")
@@ -155,7 +107,7 @@ async def test_what_is_in_doubt_and_larger_than_the_room_goes_in_parts(
 
 
 async def test_batches_and_single_messages_keep_their_order(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     stage.writable.clear()
     calls = [start(publisher, "1", "2")]
@@ -175,7 +127,7 @@ async def test_batches_and_single_messages_keep_their_order(
 
 
 async def test_a_batch_that_is_given_up_halfway_is_not_written_further(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     given_up = start(publisher, "1", "2", "3", "4", "5")
     await stage.written(0, 3)
@@ -191,7 +143,7 @@ async def test_a_batch_that_is_given_up_halfway_is_not_written_further(
 
 
 async def test_one_message_twice_in_a_batch_has_two_outcomes(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     same = message("same")
     publishing = asyncio.create_task(publisher.publish_batch([same, same]))
@@ -202,7 +154,7 @@ async def test_one_message_twice_in_a_batch_has_two_outcomes(
 
 
 async def test_a_lane_is_as_busy_as_it_has_messages_without_an_outcome(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     [lane] = publisher._lanes
     publishing = start(publisher, "1", "x" * 101, "2", "3", "4", "5")
@@ -221,17 +173,40 @@ async def test_a_lane_is_as_busy_as_it_has_messages_without_an_outcome(
     assert lane.load == 0
 
 
-async def test_without_retries_the_doubt_is_the_outcome(stage: Stage) -> None:
-    async with stage.publisher(retry_unknown=False) as publisher:
-        publishing = start(publisher, "1")
-        await stage.written(0, 1)
-        stage.channels[0].breaks(ConnectionLost("cut"))
-        assert await publishing == [Unknown("closed")]
-    assert len(stage.channels) == 1
+async def test_who_does_not_want_it_sent_twice_has_the_doubt_at_once(
+    stage: Any, publisher: Publisher
+) -> None:
+    messages = [message(text) for text in ("1", "2", "3", "new")]
+    publishing = asyncio.create_task(publisher.publish_batch(messages, resend=False))
+    single = asyncio.create_task(publisher.publish(message("single"), resend=False))
+    other = start(publisher, "other")
+    await stage.written(0, 3)
+    stage.channels[0].answer(Confirmed("1"))
+    stage.channels[0].breaks(ConnectionLost("cut"))
+    assert await stage.written(1, 3) == ["new", "single", "other"]  # they were not written before
+    stage.channels[1].answer(Confirmed("new"))
+    assert await publishing == [Confirmed("1"), *[Unknown("closed")] * 2, Confirmed("new")]
+    stage.channels[1].breaks(REFUSED)
+    assert await single == Unknown("closed")
+    assert await stage.written(2, 1) == ["other"]
+    stage.channels[2].answer(Confirmed("other"))
+    assert await other == [Confirmed("other")]
+
+
+async def test_a_message_that_a_channel_did_not_send_is_in_no_doubt(
+    stage: Any, publisher: Publisher
+) -> None:
+    messages = [message("1"), message("2")]
+    publishing = asyncio.create_task(publisher.publish_batch(messages, resend=False))
+    await stage.written(0, 2)
+    stage.channels[0].answer(Unknown("closed", "1"), Unknown("not sent", "2", sent=False))
+    assert await stage.written(0, 3) == ["1", "2", "2"]
+    stage.channels[0].answer(Confirmed("2"))
+    assert await publishing == [Unknown("closed", "1"), Confirmed("2")]
 
 
 async def test_a_deadline_says_whether_the_message_was_sent(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     publishing = start(publisher, "1", "2", "3", "4")
     await stage.written(0, 3)
@@ -244,11 +219,13 @@ async def test_a_deadline_says_whether_the_message_was_sent(
     assert first == Confirmed("1")
     assert isinstance(second, Unknown)
     assert "was sent, but not confirmed within 30 s" in second.detail
+    assert second.sent
     assert isinstance(fourth, Unknown)
+    assert not fourth.sent
     assert "was never sent within 30 s (client: as the test says)" in fourth.detail
 
 
-async def test_blocked_publishes_wait_and_then_go(stage: Stage, publisher: Publisher) -> None:
+async def test_blocked_publishes_wait_and_then_go(stage: Any, publisher: Publisher) -> None:
     stage.writable.clear()
     publishing = start(publisher, "1")
     await stage.clock.until_waiting(1)
@@ -260,7 +237,7 @@ async def test_blocked_publishes_wait_and_then_go(stage: Stage, publisher: Publi
 
 
 async def test_what_nobody_waits_for_any_more_is_not_published(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     stage.writable.clear()
     given_up = start(publisher, "given up")
@@ -276,7 +253,7 @@ async def test_what_nobody_waits_for_any_more_is_not_published(
 
 
 async def test_a_client_that_never_can_publish_says_so_to_every_caller(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     stage.over = Closed("the client is closed")
     with pytest.raises(Closed):
@@ -285,7 +262,7 @@ async def test_a_client_that_never_can_publish_says_so_to_every_caller(
         await start(publisher, "2")
 
 
-async def test_closing_ends_calls_under_way(stage: Stage) -> None:
+async def test_closing_ends_calls_under_way(stage: Any) -> None:
     async with stage.publisher() as publisher:
         publishing = start(publisher, "1")
         await stage.written(0, 1)
@@ -295,7 +272,7 @@ async def test_closing_ends_calls_under_way(stage: Stage) -> None:
         await start(publisher, "2")
 
 
-async def test_draining_waits_for_calls_under_way(stage: Stage, publisher: Publisher) -> None:
+async def test_draining_waits_for_calls_under_way(stage: Any, publisher: Publisher) -> None:
     await publisher.drain()
     publishing = start(publisher, "1")
     await stage.written(0, 1)
@@ -309,7 +286,7 @@ async def test_draining_waits_for_calls_under_way(stage: Stage, publisher: Publi
 
 
 async def test_too_large_is_rejected_unsent_and_the_rest_goes(
-    stage: Stage, publisher: Publisher
+    stage: Any, publisher: Publisher
 ) -> None:
     publishing = start(publisher, "x" * 100, "x" * 101)
     assert await stage.written(0, 1) == ["x" * 100]
@@ -327,12 +304,12 @@ async def test_nothing_to_publish_has_no_outcomes(publisher: Publisher) -> None:
     assert await publisher.publish_batch([]) == []
 
 
-def at_once(stage: Stage) -> list[str]:
+def at_once(stage: Any) -> list[str]:
     """The bodies that were written without waiting for the event loop to go round."""
     return [each.body.decode() for channel in stage.channels for each in channel.at_once]
 
 
-async def confirmed_alone(stage: Stage, publisher: Publisher, text: str, count: int) -> None:
+async def confirmed_alone(stage: Any, publisher: Publisher, text: str, count: int) -> None:
     """Publish one message, with nobody else about: the ``count``-th on the channel."""
     publishing = asyncio.create_task(publisher.publish(message(text)))
     await stage.written(0, count)
@@ -341,9 +318,11 @@ async def confirmed_alone(stage: Stage, publisher: Publisher, text: str, count: 
 
 
 @pytest.fixture
-async def alone(new_run_channel: Callable[[], Any]) -> AsyncIterator[tuple[Stage, Publisher]]:
+async def alone(
+    new_stage: Callable[[Any], Any], new_run_channel: Callable[[], Any]
+) -> AsyncIterator[tuple[Any, Publisher]]:
     """A publisher whose only caller has published before, and channels that write at once."""
-    stage = Stage(new_run_channel)
+    stage = new_stage(new_run_channel)
     async with stage.publisher() as publisher:
         await confirmed_alone(stage, publisher, "first", 1)
         await asyncio.sleep(0)
@@ -351,7 +330,7 @@ async def alone(new_run_channel: Callable[[], Any]) -> AsyncIterator[tuple[Stage
 
 
 async def test_who_publishes_alone_has_the_next_message_written_at_once(
-    alone: tuple[Stage, Publisher],
+    alone: tuple[Any, Publisher],
 ) -> None:
     stage, publisher = alone
     for number, text in enumerate("abc"):
@@ -360,7 +339,7 @@ async def test_who_publishes_alone_has_the_next_message_written_at_once(
 
 
 async def test_callers_who_come_together_share_a_write_each_time(
-    alone: tuple[Stage, Publisher],
+    alone: tuple[Any, Publisher],
 ) -> None:
     stage, publisher = alone
     for turn in range(1, 4):
@@ -373,7 +352,7 @@ async def test_callers_who_come_together_share_a_write_each_time(
 
 
 async def test_with_something_in_flight_a_message_waits_for_the_end_of_the_turn(
-    alone: tuple[Stage, Publisher],
+    alone: tuple[Any, Publisher],
 ) -> None:
     stage, publisher = alone
     calls = [asyncio.create_task(publisher.publish(message("1")))]
@@ -386,7 +365,7 @@ async def test_with_something_in_flight_a_message_waits_for_the_end_of_the_turn(
 
 
 async def test_callers_whose_confirms_come_together_share_their_next_write(
-    alone: tuple[Stage, Publisher],
+    alone: tuple[Any, Publisher],
 ) -> None:
     stage, publisher = alone
 
@@ -405,7 +384,7 @@ async def test_callers_whose_confirms_come_together_share_their_next_write(
 
 
 async def test_a_window_full_of_what_was_given_up_lets_nobody_through(
-    alone: tuple[Stage, Publisher],
+    alone: tuple[Any, Publisher],
 ) -> None:
     stage, publisher = alone
     for number, text in enumerate("123"):
@@ -424,7 +403,7 @@ async def test_a_window_full_of_what_was_given_up_lets_nobody_through(
     assert await publishing == Confirmed("4")
 
 
-async def test_a_batch_in_flight_is_not_nobody(alone: tuple[Stage, Publisher]) -> None:
+async def test_a_batch_in_flight_is_not_nobody(alone: tuple[Any, Publisher]) -> None:
     stage, publisher = alone
     batch = start(publisher, "1")
     await stage.written(0, 2)
@@ -437,7 +416,7 @@ async def test_a_batch_in_flight_is_not_nobody(alone: tuple[Stage, Publisher]) -
 
 
 async def test_a_lone_message_waits_while_the_broker_blocks(
-    alone: tuple[Stage, Publisher],
+    alone: tuple[Any, Publisher],
 ) -> None:
     stage, publisher = alone
     stage.writable.clear()
@@ -454,7 +433,7 @@ async def test_a_lone_message_waits_while_the_broker_blocks(
 
 
 async def test_a_lone_message_waits_while_the_socket_is_full(
-    alone: tuple[Stage, Publisher],
+    alone: tuple[Any, Publisher],
 ) -> None:
     stage, publisher = alone
     stage.channels[0].has_room = False
@@ -463,7 +442,7 @@ async def test_a_lone_message_waits_while_the_socket_is_full(
 
 
 async def test_a_lone_message_after_the_channel_is_gone_goes_on_the_next(
-    alone: tuple[Stage, Publisher],
+    alone: tuple[Any, Publisher],
 ) -> None:
     stage, publisher = alone
     stage.channels[0].breaks(ConnectionLost("cut"))
@@ -475,9 +454,9 @@ async def test_a_lone_message_after_the_channel_is_gone_goes_on_the_next(
 
 @pytest.mark.parametrize("kind", ["plain", "at once"])
 async def test_written_at_once_or_not_a_message_has_the_same_outcomes(
-    new_run_channel: Callable[[], Any], kind: str
+    new_stage: Callable[[Any], Any], new_run_channel: Callable[[], Any], kind: str
 ) -> None:
-    stage = Stage(new_run_channel)
+    stage = new_stage(new_run_channel)
     nacked = Rejected(RejectReason.NACKED, "", "nacked")
     async with stage.publisher() as publisher:
         await confirmed_alone(stage, publisher, "first", 1)

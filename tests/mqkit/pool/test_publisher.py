@@ -197,6 +197,45 @@ async def test_while_the_broker_blocks_nothing_is_sent_and_then_it_is(
     assert await bodies(direct, client.queue) == [b"y"]
 
 
+async def test_who_does_not_wait_for_a_broker_that_blocks_has_its_reason(
+    client: Client, proxy: FaultyProxy, direct: Channel
+) -> None:
+    publisher, supervisor, queue = client.publisher, client.supervisor, client.queue
+    told: asyncio.Queue[str] = asyncio.Queue()
+    supervisor.on_blocked(told.put_nowait)
+    assert supervisor.blocked is None
+    proxy.stall()
+    written = asyncio.create_task(
+        publisher.publish(Message("", queue, b"written"), on_blocked="fail")
+    )
+    while not any(lane._in_flight for lane in publisher._lanes):
+        await asyncio.sleep(0)
+    proxy.block("low on memory")
+    assert await told.get() == supervisor.blocked == "low on memory"
+    one = await publisher.publish(Message("", queue, b"late"), on_blocked="fail")
+    [two] = await publisher.publish_batch([Message("", queue, b"late")], on_blocked="fail")
+    for outcome in (one, two):
+        assert isinstance(outcome, Rejected)
+        assert (outcome.reason, outcome.detail) == (RejectReason.BLOCKED, "low on memory")
+    proxy.unblock()
+    proxy.resume()
+    assert await written
+    assert await bodies(direct, queue) == [b"written"]
+
+
+async def test_who_does_not_want_a_message_twice_may_lose_it(
+    client: Client, proxy: FaultyProxy, direct: Channel
+) -> None:
+    proxy.cut_before_confirm()
+    outcome = await client.publisher.publish(
+        Message("", client.queue, b"once", Properties(message_id="the-id")), resend=False
+    )
+    assert isinstance(outcome, Unknown)
+    assert (outcome.message_id, outcome.sent) == ("the-id", True)
+    assert await client.publisher.publish(Message("", client.queue, b"next"), resend=False)
+    assert await bodies(direct, client.queue) == [b"once", b"next"]
+
+
 async def test_nothing_is_lost_through_many_cuts(
     client: Client, proxy: FaultyProxy, direct: Channel
 ) -> None:

@@ -5,17 +5,17 @@ import asyncio
 import pytest
 
 from mqkit.errors import Closed
-from mqkit.message import Message
-from mqkit.outcome import Confirmed, Outcome, Unknown
-from mqkit.pool.job import unsettled
+from mqkit.message import Message, Properties
+from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
 from mqkit.pool.single import Single
+from mqkit.pool.terms import Terms
 
 pytestmark = pytest.mark.anyio
 
 
 def single() -> Single:
     done: asyncio.Future[Outcome | None] = asyncio.get_running_loop().create_future()
-    return Single(Message("x", "k", b"body"), done)
+    return Single(Message("x", "k", b"body", Properties(message_id="m")), done, Terms())
 
 
 async def test_the_first_that_is_said_of_it_counts() -> None:
@@ -36,6 +36,15 @@ async def test_the_first_that_is_said_of_it_counts() -> None:
 async def test_it_counts_as_sent_when_it_is_taken_to_be_written() -> None:
     job = single()
     assert (job.count, job.octets, job.part(0, 1)) == (1, 4, job)
-    assert unsettled(job.written, "in time") == "the message was never sent in time"
+    assert not job.written
     assert job.to_write() == (job.message,)
-    assert unsettled(job.written, "in time") == "the message was sent, but not confirmed in time"
+    assert job.written
+
+
+async def test_a_broker_that_blocks_is_an_outcome_like_any_other() -> None:
+    refused, expired = single(), single()
+    expired.expire()
+    for job in (refused, expired):
+        job.refuse("low on memory")
+    assert await refused.done == Rejected(RejectReason.BLOCKED, "low on memory", "m")
+    assert await expired.done is None

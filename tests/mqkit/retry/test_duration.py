@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.errors import ConfigurationError
-from mqkit.retry.duration import MAX_DURATION_MS, format_duration, parse_duration
+from mqkit.retry.duration import MAX_DURATION_MS, DurationText, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,9 @@ def test_formats_with_the_largest_unit_that_divides() -> None:
 @given(st.integers(0, MAX_DURATION_MS))
 def test_what_is_formatted_reads_back(duration_ms: int) -> None:
     assert parse_duration(format_duration(duration_ms)) == duration_ms
+
+
+def test_every_text_that_type_checkers_take_is_a_duration() -> None:
+    texts = get_args(DurationText)
+    assert len(texts) == len(set(texts))
+    assert all(isinstance(parse_duration(text), int) for text in texts)

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from mqkit.message import Delivery, Message, Properties
 from mqkit.retry import headers as h
-from mqkit.retry.headers import Failure, failures_of, to_parking_lot, to_replay, to_tier
+from mqkit.retry.headers import (
+    Failure,
+    failures_of,
+    first_failure_of,
+    to_parking_lot,
+    to_replay,
+    to_tier,
+)
 
 EARLY = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
 LATE = datetime(2025, 1, 2, 3, 9, 5, tzinfo=UTC)
@@ -46,6 +53,23 @@ def test_the_first_failure_is_recorded_in_full() -> None:
         "x-mqkit-original-exchange": "flights",
         "x-mqkit-original-routing-key": "SFO.late",
     }
+
+
+def test_the_time_of_the_first_failure_is_read_back_until_a_replay() -> None:
+    once = arrived(to_tier(delivery(), "delays", 1_000, failure()))
+    twice = arrived(to_tier(once, "delays", 5_000, failure(LATE)))
+    assert first_failure_of(delivery().headers, "delays") is None
+    assert first_failure_of(once.headers, "delays") == EARLY
+    assert first_failure_of(twice.headers, "delays") == EARLY
+    assert first_failure_of(twice.headers, "elsewhere") is None
+    parked = arrived(to_parking_lot(twice, "delays", "enough", failure(LATE)))
+    assert first_failure_of(to_replay(parked, "delays").properties.headers, "delays") is None
+
+
+@pytest.mark.parametrize("time", ["", "yesterday", "2025-01-02T03:04:05", 5, None])
+def test_a_time_that_mqkit_would_not_have_written_is_none(time: object) -> None:
+    headers = {h.QUEUE: "delays", h.ATTEMPT: 1, h.FIRST_FAILURE: time}
+    assert first_failure_of(headers, "delays") is None
 
 
 def test_the_second_failure_counts_on_and_keeps_where_it_came_from() -> None:

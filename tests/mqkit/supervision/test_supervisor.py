@@ -277,6 +277,20 @@ async def test_waits_between_attempts_grow_to_the_ceiling_and_start_over_when_re
         await supervisor.wait_ready()
 
 
+async def test_a_broker_that_is_down_is_told_at_first_and_then_once_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    transport, clock = ScriptedTransport(), FakeClock()
+    transport.problem = Unreachable("down")
+    async with Supervisor(transport, HOSTS, SLOW, clock=clock, rng=lambda: 1.0):
+        for _ in range(100):
+            await clock.until_waiting(2)  # the next attempt, and the next reminder
+            clock.advance(4.0)
+    attempts, minutes = caplog.messages[:3], caplog.messages[3:]
+    assert attempts == ["can't connect, trying again: down"] * 3
+    assert minutes == [f"not ready for {n} min; connecting: down" for n in range(1, 7)]
+
+
 async def test_losing_one_connection_closes_the_other() -> None:
     transport, clock = ScriptedTransport(), FakeClock()
     async with Supervisor(transport, HOSTS, SLOW, clock=clock) as supervisor:
@@ -438,3 +452,29 @@ async def test_what_one_host_said_is_told_while_the_next_is_tried() -> None:
     async with Supervisor(transport, HOSTS, SLOW, clock=clock) as supervisor:
         await asyncio.sleep(0)
         assert "one is down" in supervisor.describe()
+
+
+async def test_a_block_is_told_with_its_reason_also_during_set_up(proxy: FaultyProxy) -> None:
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    async def declare(_: Connection) -> None:
+        proxy.block("low on disk")
+        assert await told.get() == supervisor.blocked == "low on disk"
+
+    supervisor = Supervisor(*fast(proxy.url), on_declare=declare)
+    assert supervisor.blocked is None
+    stop_telling = supervisor.on_blocked(told.put_nowait)
+    states = States(supervisor)
+    async with supervisor:
+        await states.until(State.BLOCKED)
+        proxy.unblock()
+        await states.until(State.READY, 2)
+        assert supervisor.blocked is None
+        stop_telling()
+        while not told.empty():
+            told.get_nowait()
+        proxy.block("low on memory")
+        await states.until(State.BLOCKED, 2)
+        assert supervisor.blocked == "low on memory"
+        assert told.empty()
+    assert supervisor.blocked is None

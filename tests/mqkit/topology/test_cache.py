@@ -148,3 +148,22 @@ async def test_on_the_same_connection_an_exclusive_queue_is_kept(bench: Any) -> 
         await (await open_channel()).delete_queue(mine)
         await cache.declare_all(open_channel)
         assert cache.current_name(mine) != mine
+
+
+async def test_the_refusal_of_a_server_named_queue_or_of_its_binding_is_known(bench: Any) -> None:
+    nowhere, other = f"{bench.prefix}.nowhere", f"{bench.prefix}.q"
+    cache = TopologyCache()
+    cache.add_server_named("mine", Queue("", durable=False, exclusive=True))
+    cache.add_server_named("fine", Queue("", durable=False, exclusive=True))
+    cache.add([Queue(other), Binding(nowhere, "mine", "k"), Binding(nowhere, other, "k")])
+    assert cache.refusal_of("mine") is None
+    await cache.declare_all(bench.open_channel)
+    refused = cache.refusal_of("mine")
+    assert refused is not None
+    assert (refused.reply_code, nowhere in refused.reply_text) == (404, True)
+    assert cache.refusal_of("fine") is None
+    assert cache.refusal_of(other) is None  # it is there, and somebody may have bound it otherwise
+    channel = await bench.open_channel()
+    await channel.declare_exchange(Exchange(nowhere))
+    await cache.declare_all(bench.open_channel)
+    assert cache.refusal_of("mine") is None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from mqkit.declaration import Binding, Exchange, Queue
 from mqkit.topology.compile import compile_topology
-from mqkit.topology.read import loads
+from mqkit.topology.read import load, loads
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "flights" / "topology.yaml"
 
 LOT = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "q.parked"}
 
@@ -38,6 +42,73 @@ exchanges:
         ),
         Binding("a", "b", to_exchange=True, arguments={"x": 1}),
         Binding("b", "q", "k"),
+    )
+
+
+def test_the_delays_of_an_exchange_come_after_it_and_before_what_it_routes_to() -> None:
+    topology = loads(
+        """
+exchanges:
+  a: {type: topic, delays: [1h, 5m]}
+  b: {bind: [{from: a}]}
+queues:
+  q: {bind: [{from: a}]}
+"""
+    )
+
+    def waiting(name: str, ttl_ms: int) -> Queue:
+        return Queue(name, arguments={"x-message-ttl": ttl_ms, "x-dead-letter-exchange": "a"})
+
+    assert compile_topology(topology) == (
+        Exchange("a", type="topic"),
+        Exchange("a.delay.5m", type="fanout"),
+        Exchange("a.delay.1h", type="fanout"),
+        Exchange("b"),
+        waiting("a.delay.5m", 300_000),
+        waiting("a.delay.1h", 3_600_000),
+        Queue("q"),
+        Binding("a.delay.5m", "a.delay.5m"),
+        Binding("a.delay.1h", "a.delay.1h"),
+        Binding("a", "b", to_exchange=True),
+        Binding("a", "q"),
+    )
+
+
+def test_the_tiers_of_all_rules_are_queues_each_once_shortest_first() -> None:
+    queues = compile_topology(
+        loads("queues: {q: {retry: {after: [5s, 1m], errors: {KeyError: [1s, 1m]}}}}")
+    )
+    names = ["q.parked", "q", "q.retry.1s", "q.retry.5s", "q.retry.1m"]
+    assert [getattr(queue, "name", "") for queue in queues] == names
+    grown = compile_topology(
+        loads("queues: {q: {retry: {from: 1s, times: 2, jitter: 0.5, then: drop}}}")
+    )
+    tiers = [f"q.retry.{ms}" for ms in ("500ms", "1s", "1500ms", "2s", "3s")]
+    assert [getattr(queue, "name", "") for queue in grown] == ["q", *tiers]
+
+
+def test_the_topology_of_the_examples_compiles_to_what_it_always_did() -> None:
+    """What runs must not see new queues beside its old ones."""
+
+    def queue(name: str) -> tuple[Queue, ...]:
+        lot = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": f"{name}.parked"}
+        back = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": name}
+        limits = {"x-max-length": 100_000, "x-overflow": "drop-head"}
+        return (
+            Queue(f"{name}.parked"),
+            Queue(name, arguments={**limits, **lot}),
+            Queue(f"{name}.retry.200ms", arguments={"x-message-ttl": 200, **back}),
+            Queue(f"{name}.retry.1s", arguments={"x-message-ttl": 1_000, **back}),
+            Queue(f"{name}.retry.3s", arguments={"x-message-ttl": 3_000, **back}),
+        )
+
+    assert compile_topology(load(EXAMPLE)) == (
+        Exchange("flights", type="topic"),
+        *queue("delays"),
+        *queue("punctual"),
+        Queue("warehouse"),
+        Binding("flights", "delays", "*.late"),
+        Binding("flights", "punctual", "*.ontime"),
     )
 
 

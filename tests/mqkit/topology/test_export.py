@@ -43,6 +43,22 @@ def test_a_file_comes_back_as_it_was_written(text: str) -> None:
     assert export(live(text)) == text
 
 
+@pytest.mark.parametrize(
+    "retry",
+    [
+        "{after: [1s, 1s, 5s], errors: {KeyError: [2s], ValueError: park}, give_up_after: 1h}",
+        "{from: 1s, factor: 2, most: 5m, times: 8, jitter: 0.2}",
+        "{after: [5s], then: drop, errors: {KeyError: park}}",
+    ],
+)
+def test_of_a_policy_the_tiers_come_back_and_plan_as_nothing_to_do(retry: str) -> None:
+    snapshot = live(f"vhost: /\nqueues:\n  q:\n    retry: {retry}\n")
+    text = export(snapshot)
+    assert "  q:\n    retry: {after: [" in text
+    assert "then: park}" in text
+    assert set(map(repr, live(text).declarations)) == set(map(repr, snapshot.declarations))
+
+
 def test_a_tier_that_differs_is_written_out_raw() -> None:
     snapshot = live(FLIGHTS)
     changed = tuple(

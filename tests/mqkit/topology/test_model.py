@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mqkit.retry.policy import RetryPolicy, Then
+from mqkit.retry.policy import RetryPolicy
+from mqkit.retry.then import Then
 from mqkit.topology.model import ExchangeModel, QueueModel, Topology
 
 
@@ -27,6 +28,7 @@ def test_lines_make_no_difference_between_two_models() -> None:
         (None, False),
         (RetryPolicy((1000,), Then.DROP), False),
         (RetryPolicy((1000,), Then.PARK), True),
+        (RetryPolicy.of("1s", then=Then.DROP, errors={"KeyError": "park"}), True),
     ],
 )
 def test_only_a_policy_that_parks_needs_a_parking_lot(
@@ -39,6 +41,13 @@ def test_a_length_limit_is_one_of_the_models_keys_and_may_be_zero() -> None:
     assert QueueModel("q", max_length=0).is_limited
     assert QueueModel("q", max_length_bytes=1).is_limited
     assert not QueueModel("q", arguments={"x-max-length": 1}).is_limited
+
+
+def test_an_exchange_is_found_by_its_name() -> None:
+    wanted = ExchangeModel("b")
+    topology = Topology(exchanges=(ExchangeModel("a"), wanted), queues=(QueueModel("c"),))
+    assert topology.exchange("b") is wanted
+    assert topology.exchange("c") is None
 
 
 def test_a_queue_is_found_by_its_name() -> None:

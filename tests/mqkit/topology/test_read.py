@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.errors import TopologyError
-from mqkit.retry.policy import RetryPolicy, Then
+from mqkit.retry.policy import RetryPolicy
+from mqkit.retry.then import Then
 from mqkit.topology.fault import MAX_FAULTS_SHOWN
 from mqkit.topology.model import (
     Bind,
@@ -61,6 +62,7 @@ exchanges:
   lost: {type: fanout, bind: [{from: in, arguments: {x-match: any, tenant: 7}}]}
   other: {external: true}
   later: {type: x-delayed-message, arguments: {x-delayed-type: direct}}
+  orders: {type: topic, delays: [1h, 5m, 300s]}
 queues:
   all:
     type: quorum
@@ -79,7 +81,7 @@ queues:
 """
     )
     assert topology.vhost == "/shop"
-    in_, lost, other, later = topology.exchanges
+    in_, lost, other, later, orders = topology.exchanges
     assert (in_.type, in_.durable, in_.auto_delete, in_.internal) == ("headers", False, True, True)
     assert in_.alternate == "lost"
     assert lost.bind == (Bind("in", "", {"x-match": "any", "tenant": 7}),)
@@ -87,6 +89,7 @@ queues:
     assert later == ExchangeModel(
         "later", type="x-delayed-message", arguments={"x-delayed-type": "direct"}
     )
+    assert orders.delays == (300_000, 3_600_000)  # each once, shortest first
     all_, rest, plain, retried = topology.queues
     assert all_ == QueueModel(
         "all",
@@ -181,7 +184,7 @@ def test_the_smallest_file() -> None:
             "after: [1s, 5s, 30s, 5m], ",
             "",
             "topology.yaml:7: queues.delays.retry: 'after' is missing"
-            " (expected waiting times like [1s, 5s, 30s])",
+            " (expected waiting times like [1s, 5s, 30s], or 'from' and 'times')",
         ),
         (
             "from: flights, ",
@@ -232,6 +235,20 @@ def test_a_value_of_the_wrong_kind_is_one_fault(text: str) -> None:
 def test_wrong_values_of_queue_keys(key: str) -> None:
     (fault,) = said(f"queues:\n  a: {{}}\n  b:\n    {key}\n")
     assert fault.startswith("topology.yaml:4: queues.b")
+
+
+@pytest.mark.parametrize(
+    ("delays", "said_of_it"),
+    [
+        ("5m", "exchanges.a.delays: '5m' is not a list of times like [5m, 1h]"),
+        ("[soon]", "exchanges.a.delays[0]: 'soon' is not a duration"),
+        ("[5m, 0s]", "exchanges.a.delays[1]: '0s' is too short (expected at least 1ms)"),
+        ("[5]", "exchanges.a.delays[0]: 5 is not a duration"),
+    ],
+)
+def test_wrong_delays(delays: str, said_of_it: str) -> None:
+    (fault,) = said(f"exchanges:\n  a:\n    delays: {delays}\n")
+    assert fault.startswith(f"topology.yaml:3: {said_of_it}")
 
 
 def test_an_external_object_has_no_properties() -> None:
@@ -291,7 +308,7 @@ yaml_values = st.recursive(
                 [
                     *("vhost", "exchanges", "queues", "bind", "from", "key", "type", "retry"),
                     *("after", "then", "max_length", "dead_letter", "exchange", "arguments"),
-                    *("external", "q"),
+                    *("external", "q", "errors", "times", "jitter", "delays"),
                 ]
             ),
             inner,

@@ -39,6 +39,40 @@ def said(text: str) -> list[str]:
             2,
             "ring of alternate exchanges",
         ),
+        (
+            "exchanges:\n  a:\n    type: x-delayed-message\n    delays: [5m]",
+            4,
+            "which has any delay: leave it out",
+        ),
+        ("exchanges:\n  a:\n    durable: false\n    delays: [5m]", 4, "(durable: false)"),
+        ("exchanges:\n  a:\n    auto_delete: true\n    delays: [5m]", 4, "(auto_delete: true)"),
+        ("exchanges:\n  a:\n    internal: true\n    delays: [5m]", 4, "nobody publishes to"),
+        (
+            "exchanges:\n  a:\n    delays: [" + ", ".join(f"{n}s" for n in range(1, 34)) + "]",
+            3,
+            "at most 32 delays, this one 33",
+        ),
+        (f"exchanges:\n  {'x' * 247}:\n    delays: [5m]", 3, "name of 256 bytes"),
+        (
+            "exchanges:\n  a: {delays: [5m]}\n  a.delay.5m: {}",
+            3,
+            "a delay of the exchange 'a' makes an exchange of this name",
+        ),
+        (
+            "exchanges:\n  a: {delays: [5m]}\nqueues:\n  a.delay.5m: {}",
+            4,
+            "a delay of the exchange 'a' makes a queue of this name",
+        ),
+        (
+            "exchanges:\n  a: {delays: [5m]}\nqueues:\n  b: {bind: [{from: a.delay.5m}]}",
+            4,
+            "no exchange 'a.delay.5m'",
+        ),
+        (
+            "queues:\n  a: {retry: {after: [1s], errors: {KeyError: [5s]}}}\n  a.retry.5s:",
+            3,
+            "the retry policy of 'a' makes a queue of this name",
+        ),
         ("exchanges:\n  amq.mine:", 2, "reserved"),
         ("queues:\n  amq.mine:", 2, "reserved"),
         ("queues:\n  '':", 2, "empty name"),
@@ -121,6 +155,8 @@ def test_faults_of_meaning_have_the_line_and_the_reason(text: str, line: int, wo
         "queues: {a: {external: true}, b: {dead_letter: {exchange: '', key: a}}}",
         # A queue that the retry policy makes may be referred to.
         "queues: {a: {retry: {after: [1s]}}, b: {dead_letter: {exchange: '', key: a.parked}}}",
+        # As many delays as there may be; the same one twice is one.
+        "exchanges: {a: {delays: [1s, 1000ms, " + ", ".join(f"{n}s" for n in range(2, 33)) + "]}}",
         # Overflow is decided, or nothing is lost by it.
         "queues: {a: {max_length: 5, overflow: drop-head}}",
         "queues: {a: {max_length: 5, overflow: reject-publish}}",

@@ -7,7 +7,7 @@ call it in worker threads and bring its callbacks back to the event loop; so one
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -99,6 +99,7 @@ class _AsyncChannel:
         no_ack: bool = False,
         exclusive: bool = False,
         consumer_tag: str = "",
+        arguments: Mapping[str, object] | None = None,
     ) -> str:
         return await asyncio.to_thread(
             self._channel.consume,
@@ -108,6 +109,7 @@ class _AsyncChannel:
             no_ack=no_ack,
             exclusive=exclusive,
             consumer_tag=consumer_tag,
+            arguments=arguments,
         )
 
     async def cancel(self, consumer_tag: str) -> None:

@@ -14,7 +14,12 @@ from typing import Any, TypeAlias
 import httpx
 import pika
 import pytest
+import typer.main
 from pika.exceptions import AMQPConnectionError, ChannelClosedByBroker
+
+from mqkit_cli.app import app
+from reference_broker.service.command_line import parse, parser
+from reference_broker.service.options import BrokerOptions
 
 pytestmark = pytest.mark.slow
 """Each starts processes and waits for their ends."""
@@ -58,6 +63,23 @@ def connected(port: int, user: str = "guest", password: str = "guest") -> pika.B
     return pika.BlockingConnection(
         pika.ConnectionParameters("127.0.0.1", port, credentials=login, heartbeat=0)
     )
+
+
+def test_both_command_lines_have_the_same_options() -> None:
+    """This one, which is typer's, and that of `python -m reference_broker`, which is argparse's."""
+    tree: Any = typer.main.get_command(app)
+    command = tree.commands["broker"].commands["run"]
+    shown = [each for each in command.params if each.name != "help"]
+    other: list[Any] = [each for each in parser()._actions if each.dest != "help"]
+    assert [each.name for each in shown] == [each.dest for each in other]
+    for mine, others in zip(shown, other, strict=True):
+        assert mine.opts == others.option_strings
+        assert (mine.help, mine.metavar) == (others.help.replace("%%", "%"), others.metavar)
+        assert (mine.default, mine.required) == (others.default, others.required)
+        words = [mine.opts[0], (others.choices or ["7"])[-1]]
+        typed = BrokerOptions(**command.make_context("run", list(words)).params)
+        assert typed == parse(words) != BrokerOptions()
+        assert type(getattr(typed, mine.name)) is type(getattr(parse(words), mine.name))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

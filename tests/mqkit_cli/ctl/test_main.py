@@ -286,7 +286,7 @@ def test_the_command_and_the_executable(broker: Any) -> None:
     environment = {**os.environ, "MQKIT_MANAGEMENT_URL": broker.management_url}
     for command in (
         ["-m", "mqkit_cli", "ctl"],
-        ["-c", "from mqkit_cli.ctl.main import main; main()"],
+        ["-c", "from mqkit_cli.__main__ import rabbitmqctl; rabbitmqctl()"],
     ):
         for words, code in ((["-q", "ping"], 0), (["frobnicate"], 64)):
             ended = subprocess.run(

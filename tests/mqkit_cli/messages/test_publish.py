@@ -63,7 +63,7 @@ def test_a_file_and_stdin_are_a_message_a_line(
         "total": 2_500,
         "confirmed": 2_500,
         "rejected": dict.fromkeys(
-            ("unroutable", "nacked", "too_large", "no_exchange", "refused"), 0
+            ("unroutable", "nacked", "too_large", "no_exchange", "refused", "blocked"), 0
         ),
         "unknown": 0,
         "failures": [],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +13,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+def run(code: str, environment: Mapping[str, str] | None = None) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -30,6 +33,20 @@ def test_the_shim_does_not_raise_where_nothing_else_can_be_imported() -> None:
         "import pyspark_mqkit; print(hasattr(pyspark_mqkit, 'DefaultSource'))"
     )
     assert run(code) == "False"
+
+
+def test_the_shim_tells_why_it_has_no_data_source(
+    without: Callable[..., dict[str, str]],
+) -> None:
+    code = (
+        "import pyspark_mqkit; print(hasattr(pyspark_mqkit, 'DefaultSource'))\n"
+        "try:\n    pyspark_mqkit.DefaultSource\nexcept AttributeError as error: print(error)"
+    )
+    assert run(code, without("pyspark")).splitlines() == [
+        "False",
+        "module 'pyspark_mqkit' has no attribute 'DefaultSource' (mqkit_spark: pyspark is not"
+        " installed; run: pip install 'mqkit[spark]')",
+    ]
 
 
 def test_importing_opens_nothing_and_needs_neither_cli_nor_broker() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
@@ -141,10 +141,15 @@ class NativeAsyncChannel:
         no_ack: bool = False,
         exclusive: bool = False,
         consumer_tag: str = "",
+        arguments: Mapping[str, object] | None = None,
     ) -> str:
         tag = consumer_tag or f"mqkit.{self._channel.number}.{next(self._tags)}"
         request = methods.BasicConsume(
-            queue=queue, consumer_tag=tag, no_ack=no_ack, exclusive=exclusive
+            queue=queue,
+            consumer_tag=tag,
+            no_ack=no_ack,
+            exclusive=exclusive,
+            arguments=dict(arguments or {}),
         )
         promise = self._promise()
         self._channel.consume(request, Consumer(on_delivery, on_cancel, no_ack), promise)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from itertools import count
 from typing import Any
@@ -108,10 +108,15 @@ class NativeBlockingChannel:
         no_ack: bool = False,
         exclusive: bool = False,
         consumer_tag: str = "",
+        arguments: Mapping[str, object] | None = None,
     ) -> str:
         tag = consumer_tag or f"mqkit.{self._channel.number}.{next(self._tags)}"
         request = methods.BasicConsume(
-            queue=queue, consumer_tag=tag, no_ack=no_ack, exclusive=exclusive
+            queue=queue,
+            consumer_tag=tag,
+            no_ack=no_ack,
+            exclusive=exclusive,
+            arguments=dict(arguments or {}),
         )
         later, told = self._driver.later, guarded(on_delivery)
         cancelled = None if on_cancel is None else guarded(on_cancel)

@@ -162,4 +162,4 @@ def _resolve(settled: tuple[Sequence[_Slot], Sequence[Outcome]]) -> None:
 def _give_up(messages: Sequence[Message], futures: Sequence[Future[Outcome]]) -> None:
     detail = "not sent: the time ran out while the window was full"
     for message, future in zip(messages, futures, strict=True):
-        future.set_result(Unknown(detail, message.properties.message_id))
+        future.set_result(Unknown(detail, message.properties.message_id, sent=False))

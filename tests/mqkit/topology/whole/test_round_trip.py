@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mqkit.declaration import Binding, Exchange, Queue
-from mqkit.retry.policy import RetryPolicy, Then
+from mqkit.retry import ErrorRule, Growth, RetryPolicy, Then
 from mqkit.topology import (
     Bind,
     ChangeKind,
@@ -32,7 +32,7 @@ from mqkit.topology import (
 from mqkit.topology.emit import emit
 
 letters = st.characters(codec="utf-8", exclude_categories=["Cs"])
-names = st.sampled_from(["a", "b", "c", "d.retry.5s", "d"]) | st.text(
+names = st.sampled_from(["a", "b", "c", "d.retry.5s", "d", "a.delay.5s"]) | st.text(
     letters, min_size=1, max_size=6
 )
 scalars = (
@@ -56,6 +56,29 @@ binds = st.lists(
     st.builds(Bind, names, st.text(letters, max_size=8), few_tables), max_size=2, unique_by=repr
 ).map(tuple)
 durations = st.integers(1, 10**9)
+waits = st.lists(durations, min_size=1, max_size=3).map(lambda after: tuple(sorted(after)))
+ends = st.sampled_from(Then)
+rules = st.lists(
+    st.builds(ErrorRule, st.sampled_from(["KeyError", "shop.Gone", "null"]), waits | ends),
+    max_size=2,
+    unique_by=lambda rule: rule.name,
+).map(tuple)
+growths = st.builds(
+    Growth,
+    st.integers(1, 10**6),
+    st.integers(1, 8),
+    st.floats(1, 1_000),
+    st.integers(10**6, 10**9),
+    st.sampled_from([0, 0.2, 1e-5]),
+)
+grown = st.builds(
+    lambda growth, end, given_up: RetryPolicy(
+        growth.after, end, growth=growth, give_up_after_ms=given_up
+    ),
+    growths,
+    ends,
+    st.none() | st.integers(10**6, 10**9),
+)
 exchanges = st.builds(
     ExchangeModel,
     name=names,
@@ -64,6 +87,8 @@ exchanges = st.builds(
     auto_delete=st.booleans(),
     internal=st.booleans(),
     alternate=st.none() | names,
+    delays=st.just(())
+    | st.lists(durations, max_size=3, unique=True).map(lambda them: tuple(sorted(them))),
     bind=binds,
     arguments=few_tables,
 )
@@ -80,12 +105,7 @@ queues = st.builds(
     expires_ms=st.none() | durations,
     max_priority=st.none() | st.integers(1, 255),
     dead_letter=st.none() | st.builds(DeadLetter, names | st.just(""), st.none() | names),
-    retry=st.none()
-    | st.builds(
-        RetryPolicy,
-        st.lists(durations, min_size=1, max_size=3).map(lambda after: tuple(sorted(after))),
-        st.sampled_from(Then),
-    ),
+    retry=st.none() | st.builds(RetryPolicy, waits, ends, rules) | grown,
     bind=binds,
     arguments=few_tables,
 )
@@ -156,7 +176,10 @@ live_arguments = st.dictionaries(
     scalars | st.sampled_from(["", "a", "b", "drop-head", "quorum", "classic"]),
 )
 live_names = st.sampled_from(
-    ["a", "b", "a.parked", "a.retry.1s", "a.retry.60s", "a.retry.1s.parked", "b.retry.5s"]
+    [
+        *("a", "b", "a.parked", "a.retry.1s", "a.retry.60s", "a.retry.1s.parked", "b.retry.5s"),
+        *("a.delay.5s", "a.delay.5s.delay.1s"),
+    ]
 )
 
 

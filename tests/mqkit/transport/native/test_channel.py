@@ -241,6 +241,7 @@ def test_the_guilty_publish_is_rejected_and_the_others_are_in_doubt(
     [unsent] = publish(channel, "c").outcomes
     assert isinstance(unsent, Unknown)
     assert "not sent" in unsent.detail
+    assert (doubt.sent, unsent.sent) == (True, False)
 
 
 def test_quiescence_comes_with_the_last_confirm(played: Any, answer: ANSWER) -> None:

@@ -130,8 +130,11 @@ async def test_a_full_socket_that_dies_leaves_everything_unknown(
     async with asyncio.timeout(30):
         outcomes = await asyncio.gather(*await publishing)
     assert [type(outcome) for outcome in outcomes] == [Unknown] * len(messages)
+    assert isinstance(outcomes[0], Unknown)
     assert isinstance(outcomes[-1], Unknown)
     assert "not sent" in outcomes[-1].detail
+    assert not outcomes[-1].sent
+    assert outcomes[0].sent
 
 
 async def test_a_cancelled_publish_does_not_shift_the_confirms_of_later_ones(

@@ -154,6 +154,7 @@ def test_a_missing_exchange_is_told_from_those_that_are_in_doubt(
     after = results(channel.publish_many([Message("", queue_name, b"")]))
     assert isinstance(after[0], Unknown)
     assert "not sent" in after[0].detail
+    assert not after[0].sent
     with pytest.raises(ChannelError, match="404"):
         channel.qos(1)
     with pytest.raises(StaleDelivery):
@@ -469,7 +470,7 @@ def test_a_full_window_waits_and_gives_up_in_time_without_sending(make: Make, pe
     channel = connection.channel(confirms=True)
     futures = channel.publish_many([Message("", "x", b"")] * 8, timeout_s=0.05)
     late = results(futures[5:])
-    assert all(isinstance(o, Unknown) and "not sent" in o.detail for o in late)
+    assert all(isinstance(o, Unknown) and "not sent" in o.detail and not o.sent for o in late)
     peer.wait_for_publishes(5)
     assert not wait(futures[:5], 0).done
     peer.send(commands.Basic.Ack(5, multiple=True), 1)

@@ -236,3 +236,17 @@ async def test_what_a_read_has_left_over_outlives_the_next_read(stage: Stage) ->
     for start in range(0, len(octets), 10):
         stage.receive(octets[start : start + 10])
     assert [outcome.message_id for outcome in stage.outcomes] == ["00000", "00001", "00002"]
+
+
+async def test_the_options_of_a_consumer_are_on_the_wire(stage: Stage) -> None:
+    arguments = {"x-priority": 5, "x-cancel-on-ha-failover": True}
+    starting = asyncio.create_task(
+        stage.channel.consume(
+            "q", lambda _: None, consumer_tag="c", exclusive=True, arguments=arguments
+        )
+    )
+    await stage.end_of_turn()
+    asked = methods.BasicConsume(queue="q", consumer_tag="c", exclusive=True, arguments=arguments)
+    assert stage.socket.writes == [method_frame(1, asked)]
+    stage.receive(method_frame(1, methods.BasicConsumeOk("c")))
+    assert await starting == "c"

@@ -449,6 +449,7 @@ def test_what_waited_for_the_unblocking_is_not_sent_when_the_connection_ends(
     for outcome in results(futures):
         assert isinstance(outcome, Unknown)
         assert "not sent" in outcome.detail
+        assert not outcome.sent
     assert connection.blocked_s == connection.blocked_s, "the clock stands when it is closed"
 
 

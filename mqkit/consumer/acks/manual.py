@@ -1,0 +1,54 @@
+"""Consuming with handlers that settle their messages themselves."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mqkit.consumer.acks.manual_delivery import ManualDelivery, abandon, is_settled, settle_as
+from mqkit.consumer.acks.too_late import failed_too_late
+from mqkit.consumer.consumer import Consumer
+from mqkit.consumer.settlement_steps import Arrival
+from mqkit.errors import MqkitError, StaleDelivery
+
+
+class NotSettled(MqkitError):
+    """A handler returned without having settled its message. Counts as a failure like any other."""
+
+
+class ManualConsumer(Consumer):
+    """A consumer whose handlers take a :class:`~mqkit.ManualDelivery`."""
+
+    async def _work(self, place: int) -> None:
+        while (arrival := await self._inbox.get()) is not None:
+            if not arrival.channel.is_open:
+                self._settler.stats.stale_deliveries += 1
+            elif self._stopping:
+                await self._settler.give_back(arrival)
+            else:
+                self._at_hand[place] = arrival
+                await self._handle(arrival)
+                self._at_hand[place] = None
+
+    async def _handle(self, arrival: Arrival) -> None:
+        settler = self._settler
+        delivery = ManualDelivery.of(arrival.delivery, partial(self._settle, arrival))
+        try:
+            raised = await self._outcome(delivery)
+            if not await is_settled(delivery):
+                await settle_as(
+                    delivery,
+                    raised or NotSettled("the handler returned, and had not settled its message"),
+                )
+            elif raised is not None:
+                failed_too_late(settler.rules.queue, delivery, raised, settler.stats)
+        except StaleDelivery:
+            return  # counted where it was found out
+        except BaseException:
+            abandon(delivery)
+            raise
+
+    async def _settle(self, arrival: Arrival, raised: Exception | None) -> bool:
+        if not arrival.channel.is_open:  # known before anything is published for it
+            self._settler.stats.stale_acks += 1
+            return False
+        return await self._settler.settle(arrival, raised)

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     )
     from mqkit.incoming import BodyMisfit
     from mqkit.message import Delivery, Message, Properties
-    from mqkit.publishing.message_options import MessageOptions
     from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
+    from mqkit.publishing.message_options import MessageOptions
+    from mqkit.publishing.target import Target
     from mqkit.retry import Drop, Park, RetryLater, RetryPolicy
     from mqkit.seconds import duration
     from mqkit.settings import Settings
-    from mqkit.publishing.target import Target
     from mqkit.topology import Temporary, Topology
 
 __all__ = [

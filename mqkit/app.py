@@ -53,15 +53,15 @@ from mqkit.consumer.handling_options import (
 from mqkit.delay import delayed
 from mqkit.errors import Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
-from mqkit.publishing.message_options import MessageOptions
 from mqkit.outcome import Outcome
-from mqkit.publishing.outgoing import outgoing, with_body
 from mqkit.pool import WhenBlocked
+from mqkit.publishing.message_options import MessageOptions, with_options
+from mqkit.publishing.outgoing import outgoing, with_body
+from mqkit.publishing.target import Target
 from mqkit.seconds import Span, seconds, seconds_or_none
 from mqkit.settings import Settings
 from mqkit.supervision.final_error import end_program
 from mqkit.supervision.states import State
-from mqkit.publishing.target import Target
 from mqkit.topology import Temporary, Topology, load
 from mqkit.transport.choice import chosen
 from mqkit.transport.seam import Transport
@@ -285,16 +285,16 @@ class App:
         (see :func:`mqkit.publishing.outgoing.outgoing`), :exc:`~mqkit.errors.Closed` outside of
         ``async with``, and what ended the first start.
         """
-        client = self._entered()
+        client = self._client or self._entered()
         fill = None
-        if not client.backlog.is_open:  # the body is made when there is room for it
+        if client.backlog.room <= 0 or client.backlog.line:  # the body is made in its turn
             body, fill = b"", partial(with_body, body=body)
-        message = outgoing(
-            exchange, routing_key, body, message_id=message_id, headers=headers, **options
-        )
+        message = outgoing(exchange, routing_key, body, message_id=message_id, headers=headers)
+        if options:
+            message = with_options(message, **options)
         if delay is not None:
             message = self.delayed(message, delay)
-        deadline_s = seconds_or_none(deadline, "deadline")
+        deadline_s = None if deadline is None else seconds(deadline, "deadline")
         return await client.publish(message, deadline_s, resend, on_blocked, fill)
 
     async def send(
@@ -376,8 +376,9 @@ class App:
         return answer
 
     message = staticmethod(outgoing)
-    """The message that :meth:`publish` would publish of the same arguments. Not a method that calls
-    :func:`mqkit.publishing.outgoing.outgoing`, but that function: a batch begins with a thousand calls."""
+    """The message that :meth:`publish` would publish of the same arguments. It is the function
+    :func:`mqkit.publishing.outgoing.outgoing` itself, and no method that calls it: a batch begins
+    with a thousand calls."""
 
     def delayed(self, message: Message, delay: Span) -> Message:
         """The message to publish in place of ``message``, so that it is routed after ``delay``.

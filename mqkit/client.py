@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -27,14 +27,13 @@ from mqkit.consumer.republish import Republisher
 from mqkit.consumer.settlement import warn_of_unknown_errors
 from mqkit.errors import ChannelError, Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
-from mqkit.outcome import Outcome
-from mqkit.pool import ChannelPool, Fill, Publisher, WhenBlocked
+from mqkit.pool import ChannelPool, Publisher
 from mqkit.rpc.caller import Caller
 from mqkit.settings import Settings
+from mqkit.supervision.refusal_log import RefusalLog
 from mqkit.supervision.states import State
 from mqkit.supervision.supervisor import Supervisor
 from mqkit.topology import Topology, TopologyCache, compile_topology
-from mqkit.topology.refusal_log import RefusalLog
 from mqkit.topology.temporary import Temporary
 from mqkit.transport.seam import Connection, Transport
 
@@ -89,11 +88,16 @@ class Client:
         )
         self._deadline_s = settings.publish_deadline_s
         self.backlog = self._publisher.backlog
+        # Not methods that call the publisher's: on the way of a lone message each call counts.
+        self.publish = self._publisher.publish
+        self.publish_many = self._publisher.publish_batch
         # One that failed would only have its delivery come again, and its handler fail again.
         republish = partial(self._publisher.publish_batch, on_blocked="wait")
         self._republisher = Republisher(republish, self._declare_again)
         self._consumers: list[AnyConsumer] = []
         self._queues = list(queues)
+        self._checked: set[str] = set()
+        """Queues whose retry rules have been looked at."""
         self._tasks: TaskGroup | None = None
 
     # -- what the app calls ------------------------------------------------------------------
@@ -105,31 +109,6 @@ class Client:
     async def wait_ready(self, timeout_s: float | None) -> None:
         """See :meth:`Supervisor.wait_ready`."""
         await self._supervisor.wait_ready(timeout_s)
-
-    def publish(
-        self,
-        message: Message,
-        deadline_s: float | None,
-        resend: bool,
-        on_blocked: WhenBlocked | None,
-        fill: Fill | None = None,
-    ) -> Awaitable[Outcome]:
-        """See :meth:`Publisher.publish`."""
-        return self._publisher.publish(
-            message, deadline_s=deadline_s, resend=resend, on_blocked=on_blocked, fill=fill
-        )
-
-    def publish_many(
-        self,
-        messages: Sequence[Message],
-        deadline_s: float | None,
-        resend: bool,
-        on_blocked: WhenBlocked | None,
-    ) -> Awaitable[list[Outcome]]:
-        """See :meth:`Publisher.publish_batch`."""
-        return self._publisher.publish_batch(
-            messages, deadline_s=deadline_s, resend=resend, on_blocked=on_blocked
-        )
 
     async def call(self, message: Message, reply: Any, deadline_s: float | None) -> Any:
         """See :meth:`Caller.call`."""
@@ -242,7 +221,9 @@ class Client:
 
     def _settler(self, queue: QueueHandle) -> Settler:
         rules = self._rules(queue.name)
-        warn_of_unknown_errors(rules)
+        if queue.name not in self._checked:
+            self._checked.add(queue.name)
+            warn_of_unknown_errors(rules)
         publish_many = self._republisher.publish_many
         return Settler(rules, publish_many, self._stats, Pause(), hooks=queue.hooks)
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from mqkit.errors import ConfigurationError
-from mqkit.retry.duration import EXAMPLES, MAX_DURATION_MS, parse_duration
+from mqkit.retry.duration import EXAMPLES, MAX_DURATION_MS, DurationText, parse_duration
 
 Span: TypeAlias = float | timedelta | DurationText
 """Seconds as a number, text like ``"5s"``, or a ``timedelta``."""

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 import typer
 
-from mqkit.errors import Unreachable
+from mqkit.errors import ConfigurationError, DeadlineExceeded, Unreachable
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse
 from mqkit_cli.errors import CommandError
@@ -59,8 +59,8 @@ class Target:
     is_derived: bool = False
 
     async def snapshot(self, timeout_s: float) -> Snapshot:
-        """The broker's objects, by its management API. Raises :exc:`CommandError` where there is
-        none, and what :func:`~mqkit.topology.snapshot.take_snapshot` raises else."""
+        """The broker's objects, by its management API. Raises :exc:`CommandError` where it
+        does not answer with them."""
         # Most commands need no topology, and `mqkit ctl` is started often: it is loaded here.
         from mqkit.topology import take_snapshot
 
@@ -68,9 +68,12 @@ class Target:
             return await take_snapshot(
                 self.management_url, self.endpoint.vhost, timeout_s=timeout_s
             )
-        except Unreachable as error:
+        except (Unreachable, DeadlineExceeded) as error:
             what = "say where it is with" if self.is_derived else "check"
             raise CommandError(f"{error} ({what} --management-url)") from None
+        except ConfigurationError as error:  # another server, a refused login, no such vhost
+            advice = "check --management-url and its login, and the vhost of --url"
+            raise CommandError(f"{error} ({advice})") from None
 
 
 def endpoints_of(url: str | None) -> tuple[Endpoint, ...]:

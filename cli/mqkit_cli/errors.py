@@ -14,8 +14,15 @@ from collections.abc import Callable
 
 import typer
 
-from mqkit.errors import ChannelError, ConnectionRefused, MqkitError, Unreachable
-from reference_broker.service.failure import EXIT_ERROR, TRACEBACK_VARIABLE, in_words
+from mqkit.errors import (
+    ChannelError,
+    ConnectionRefused,
+    DeadlineExceeded,
+    MqkitError,
+    Unreachable,
+)
+from reference_broker.service.failure import EXIT_ERROR as EXIT_ERROR
+from reference_broker.service.failure import TRACEBACK_VARIABLE, in_words
 from reference_broker.service.streams import give_up_stdout
 
 _PARSER_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
@@ -27,6 +34,12 @@ _UNREACHABLE = (
     "check host and port of --url; `mqkit broker run` starts a broker on this machine, on port 5672"
 )
 """Advice where no broker answers."""
+
+_LATE = (
+    "check host and port of --url: a server of another kind may never answer; AMQP is usually on"
+    " port 5672"
+)
+"""Advice where a server took the connection, and then said nothing."""
 
 _REFUSED = {
     403: "check the user name and the password of --url, and that the user may connect from here",
@@ -87,6 +100,8 @@ def _advice(error: Exception) -> str | None:
     """Advice about an error that doesn't know by which option the broker was named."""
     if isinstance(error, Unreachable):
         return _UNREACHABLE
+    if isinstance(error, DeadlineExceeded):
+        return _LATE
     if isinstance(error, ConnectionRefused):
         return _REFUSED.get(error.reply_code)
     closed = error if isinstance(error, ChannelError) else error.__cause__

@@ -13,7 +13,7 @@ import httpx
 
 from mqkit.tls import query_parameters, tls_options
 from mqkit.url import redact
-from mqkit_cli.connection import MANAGEMENT_PORT, Target
+from mqkit_cli.connection import MANAGEMENT_PORT, MANAGEMENT_URL_VARIABLE, Target
 from mqkit_cli.errors import CommandError
 
 _REASON_CHARACTERS = 4_000
@@ -45,7 +45,8 @@ class ManagementApi:
         ).geturl()
         self._login = (unquote(parts.username or "guest"), unquote(parts.password or "guest"))
         self._timeout_s = timeout_s
-        self._advice = " (say where it is with --management-url)" if target.is_derived else ""
+        what = "say where it is with" if target.is_derived else "check"
+        self._advice = f" ({what} --management-url, or {MANAGEMENT_URL_VARIABLE})"
 
     def get(self, path: str) -> bytes:
         """The answer's body."""
@@ -54,11 +55,15 @@ class ManagementApi:
     def get_short(self, path: str, size: int) -> bytes:
         """The answer's body, of which no more than ``size`` octets are taken. Raises
         :exc:`CommandError` for a longer one, and what httpx raises where there is none."""
-        headers = {"accept-encoding": "identity"}
-        request = {"auth": self._login, "extensions": self._tls.request_extensions()}
         with (
             self._client() as client,
-            client.stream("GET", self._base + path, headers=headers, **request) as answer,
+            client.stream(
+                "GET",
+                self._base + path,
+                headers={"accept-encoding": "identity"},
+                auth=self._login,
+                extensions=self._tls.request_extensions(),
+            ) as answer,
         ):
             if not answer.is_success:
                 raise CommandError(f"HTTP {answer.status_code}")

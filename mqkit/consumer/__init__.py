@@ -9,7 +9,6 @@ from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.drain import DRAIN_TIMEOUT_S, drain
 from mqkit.consumer.handler import (
-    BodyMisfit,
     HandlerCancelled,
     HandlerFunction,
     HandlerTimeout,
@@ -29,7 +28,6 @@ __all__ = [
     "BatchConsumer",
     "BatchFunction",
     "BatchHandler",
-    "BodyMisfit",
     "ConsumeOptions",
     "Consumer",
     "HandlerCancelled",

@@ -33,7 +33,7 @@ class Drainable(Protocol):
 async def drain(
     consumers: Sequence[Stoppable], under_way: Sequence[Drainable], timeout_s: float
 ) -> bool:
-    """Stop all consumers at once, then wait for what is ``under_way``; ``timeout_s`` for everything.
+    """Stop all consumers at once, then wait for what is ``under_way``; ``timeout_s`` for all of it.
 
     False if time ran out: what is not settled by then goes back to its queue when its channel is
     closed, and is delivered again.

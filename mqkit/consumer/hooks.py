@@ -32,7 +32,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Fate(StrEnum):
-    """What becomes of a message that failed, as hooks are told of it."""
+    """The fate of a message that failed, as hooks are told of it."""
 
     RETRY = "on_retry"
     """It is delivered again: out of a retry tier, or out of its queue, which has no policy."""

@@ -32,7 +32,6 @@ from mqkit.message import Delivery
 from mqkit.topology.temporary import Temporary
 from mqkit.transport.seam import Connection
 
-
 ModelT = TypeVar("ModelT")
 ResultT = TypeVar("ResultT")
 HookT = TypeVar("HookT", bound=HookFunction)
@@ -182,8 +181,8 @@ class QueueHandle:
         return hook
 
     def on_park(self, hook: HookT) -> HookT:
-        """Register ``hook(delivery, error)``: awaited before a message is parked, or rejected to the
-        queue's own dead-letter exchange. As :meth:`on_retry`."""
+        """Register ``hook(delivery, error)``: awaited before a message is parked, or rejected to
+        the queue's own dead-letter exchange. As :meth:`on_retry`."""
         self.hooks.set(Fate.PARK, hook)
         return hook
 

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mqkit.errors import ConfigurationError
 from mqkit.incoming import BodyMisfit
@@ -111,7 +111,7 @@ class QueueRules:
     queue: str
     policy: RetryPolicy | None = None
     dead_letters: bool = False
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """The queue's own arguments, as the topology has them."""
     rng: Callable[[], float] = field(default=random.random, compare=False, repr=False)
 

@@ -28,8 +28,8 @@ from mqkit.retry.waiting_times import shown
 from mqkit.seconds import Span, seconds
 
 DELAYED_TYPE = "x-delayed-message"
-"""The exchange type of RabbitMQ's plugin rabbitmq_delayed_message_exchange; the reference broker has
-it built in."""
+"""The exchange type of RabbitMQ's plugin rabbitmq_delayed_message_exchange; the reference broker
+has it built in."""
 
 DELAY_HEADER = "x-delay"
 """In milliseconds."""

@@ -1,8 +1,8 @@
 """The names of what a delay of an exchange adds, and how to know them again.
 
 ``orders``            the exchange that the application publishes to
-``orders.delay.5m``   a fanout exchange, and the queue behind it: waits five minutes, then goes on to
-                      ``orders``
+``orders.delay.5m``   a fanout exchange, and the queue behind it: waits five minutes, then goes on
+                      to ``orders``
 """
 
 from __future__ import annotations

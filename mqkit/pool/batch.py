@@ -15,12 +15,14 @@ from mqkit.pool.terms import Terms
 class BatchRun:
     """Messages of a batch that follow each other: a :class:`mqkit.pool.job.Job`."""
 
-    __slots__ = ("_batch", "_start", "alone", "count", "done")
+    __slots__ = ("_batch", "_start", "alone", "count", "done", "octets")
 
-    def __init__(self, batch: Batch, start: int, stop: int) -> None:
+    def __init__(self, batch: Batch, start: int, stop: int, octets: int) -> None:
         self._batch = batch
         self._start = start
         self.count = stop - start
+        self.octets = octets
+        """The size of the bodies together."""
         self.done = batch.done
         self.alone = False
 
@@ -28,11 +30,6 @@ class BatchRun:
     def terms(self) -> Terms:
         """The terms of the call."""
         return self._batch.terms
-
-    @property
-    def octets(self) -> int:
-        """The size of the bodies together."""
-        return sum(self._batch.body_octets[self._start : self._start + self.count])
 
     def to_write(self) -> Sequence[Message]:
         """The messages, which count as sent now."""
@@ -42,7 +39,8 @@ class BatchRun:
 
     def part(self, start: int, stop: int) -> BatchRun:
         """The messages from ``start`` up to, without, ``stop``."""
-        return BatchRun(self._batch, self._start + start, self._start + stop)
+        start, stop = self._start + start, self._start + stop
+        return BatchRun(self._batch, start, stop, sum(self._batch.body_octets[start:stop]))
 
     def settle(self, position: int, outcomes: Sequence[Outcome]) -> None:
         """The final outcomes of the messages from ``position`` on."""
@@ -86,23 +84,24 @@ class Batch:
     def runs(self, octets_max: int) -> list[BatchRun]:
         """The messages without an outcome, in runs: with the last one of a run left out, bodies of
         less than so many octets in each."""
-        if self.missing == len(self.messages) and sum(self.body_octets) < octets_max:
-            return [BatchRun(self, 0, self.missing)] if self.missing else []
+        if self.missing == len(self.messages) and (octets := sum(self.body_octets)) < octets_max:
+            return [BatchRun(self, 0, self.missing, octets)] if self.missing else []
         return [BatchRun(self, *bounds) for bounds in self._bounds(octets_max)]
 
-    def _bounds(self, octets_max: int) -> Iterator[tuple[int, int]]:
+    def _bounds(self, octets_max: int) -> Iterator[tuple[int, int, int]]:
+        """The start of each run, the end (exclusive), and its octets."""
         start, octets = 0, 0
         for position, outcome in enumerate(self._outcomes):
             if outcome is not None or octets >= octets_max:
                 if start < position:
-                    yield start, position
+                    yield start, position, octets
                 start, octets = position, 0
             if outcome is None:
                 octets += self.body_octets[position]
             else:
                 start = position + 1
         if start < len(self.messages):
-            yield start, len(self.messages)
+            yield start, len(self.messages), octets
 
     def settle(self, position: int, outcomes: Sequence[Outcome]) -> None:
         """The final outcomes of the messages from ``position`` on: once for each message."""

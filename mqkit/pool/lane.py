@@ -5,9 +5,9 @@ out together with the next. A lane keeps the order of what it is given, but for 
 again after a failure.
 
 What a channel left in doubt is published again on the next one, in its old order, before anything
-new, unless its caller would rather lose it than have it twice. If it was the broker who closed the channel, one of them may be the reason: they go one by one
-then, each with nothing else in flight, so that the guilty one is found and rejected and the
-others get through.
+new, unless its caller would rather lose it than have it twice. If it was the broker who closed the
+channel, one of them may be the reason: they go one by one then, each with nothing else in flight,
+so that the guilty one is found and rejected and the others get through.
 """
 
 from __future__ import annotations
@@ -125,15 +125,19 @@ class Lane:
             single.written = True
             held.direct.publish_now(single.message, partial(self._settled, held, (single,)))
         else:
-            self.put((single,), len(single.message.body))
+            self._queue.append(single)
+            self._put(1, len(single.message.body))
 
     def put(self, jobs: Sequence[Job], octets: int) -> None:
         """Publish these, of so many octets together, after what is queued. Each job hears of its
         outcomes."""
+        self._queue.extend(jobs)
+        self._put(sum(job.count for job in jobs), octets)
+
+    def _put(self, count: int, octets: int) -> None:
+        """So much is new in the queue."""
+        self.load += count
         self._backlog.room -= octets
-        for job in jobs:
-            self._queue.append(job)
-            self.load += job.count
         if self._failure is not None:
             self._fail_queued(self._failure)
         self._wake.set()

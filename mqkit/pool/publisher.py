@@ -18,7 +18,6 @@ from typing import TypeAlias
 from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.errors import Closed
 from mqkit.message import Message
-from mqkit.publishing.message_ids import new_message_id
 from mqkit.outcome import Outcome, Rejected, RejectReason
 from mqkit.pool.backlog import UNKNOWN_SIZE, WAITING_OCTETS_MAX, Backlog, Place
 from mqkit.pool.batch import Batch, BatchRun
@@ -28,6 +27,7 @@ from mqkit.pool.job import blocked, unsettled
 from mqkit.pool.lane import WRITE_BYTES_MAX, Gate, Lane
 from mqkit.pool.single import Single
 from mqkit.pool.terms import Terms, WhenBlocked
+from mqkit.publishing.message_ids import new_message_id
 
 DEADLINE_S = 30.0
 LANES = 2
@@ -44,8 +44,8 @@ class Publisher:
 
     A message whose confirm was lost with the connection is published again, under the same
     ``message_id``, as long as the deadline allows: the broker may get it twice then, and a consumer
-    can tell by the id. A call that says ``resend=False`` has ``Unknown`` instead. A message that has
-    no ``message_id`` is given one.
+    can tell by the id. A call that says ``resend=False`` has ``Unknown`` instead. A message that
+    has no ``message_id`` is given one.
 
     While the broker blocks publishers, calls wait; with ``on_blocked="fail"``, and in a call that
     says so, what was not written yet is rejected at once. Bodies of at most
@@ -94,7 +94,6 @@ class Publisher:
     async def publish(
         self,
         message: Message,
-        *,
         deadline_s: float | None = None,
         resend: bool = True,
         on_blocked: WhenBlocked | None = None,
@@ -143,7 +142,6 @@ class Publisher:
     async def publish_batch(
         self,
         messages: Sequence[Message],
-        *,
         deadline_s: float | None = None,
         resend: bool = True,
         on_blocked: WhenBlocked | None = None,

@@ -1,4 +1,4 @@
-"""The options of a message to publish: properties as keyword arguments, checked where they are given.
+"""The options of a message to publish: properties as keyword arguments, checked at the call.
 
     await app.publish("orders", "order.paid", order, priority=5, expiration="10m")
 

@@ -44,7 +44,10 @@ def outgoing(
     headers that are no mapping or hold a float that is no number, and for an option with a value
     that AMQP has no place for.
     """
-    octets, content_type = (body, OCTETS) if type(body) is bytes else encode(body)
+    if type(body) is bytes:  # makes no pair, as an expression would
+        octets, content_type = body, OCTETS
+    else:
+        octets, content_type = encode(body)
     message = new_outgoing(
         exchange,
         routing_key,

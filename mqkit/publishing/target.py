@@ -1,4 +1,4 @@
-"""A target: an exchange and a routing key with a name in the program, and the type of what goes there.
+"""A target: an exchange and a routing key, and the type of what a program sends there.
 
     orders = app.to("orders", "order.paid", model=OrderPaid)
 
@@ -15,10 +15,10 @@ from typing import Any, Generic, Protocol, TypeVar, Unpack
 
 from mqkit.errors import ConfigurationError
 from mqkit.message import Message
-from mqkit.publishing.message_options import MessageOptions, short_string
 from mqkit.outcome import Outcome
-from mqkit.publishing.outgoing import outgoing
 from mqkit.pool import WhenBlocked
+from mqkit.publishing.message_options import MessageOptions, short_string
+from mqkit.publishing.outgoing import outgoing
 from mqkit.seconds import Span
 
 ValueT = TypeVar("ValueT", contravariant=True)

@@ -21,8 +21,8 @@ MAX_DURATION_MS = 2**32 - 1
 EXAMPLES = "200ms, 5s, 0.5s, 1m30s, 2h"
 
 DurationText: TypeAlias = Literal[
-    "0s", "1ms", "2ms", "5ms", "10ms", "15ms", "20ms", "25ms", "30ms", "40ms", "50ms", "60ms",
-    "75ms", "80ms", "100ms", "150ms", "200ms", "250ms", "300ms", "400ms", "500ms", "600ms",
+    "0s", "1ms", "2ms", "3ms", "5ms", "10ms", "15ms", "20ms", "25ms", "30ms", "40ms", "50ms",
+    "60ms", "75ms", "80ms", "100ms", "150ms", "200ms", "250ms", "300ms", "400ms", "500ms", "600ms",
     "700ms", "750ms", "800ms", "900ms", "1500ms",
     "0.1s", "0.2s", "0.3s", "0.4s", "0.5s", "0.6s", "0.7s", "0.8s", "0.9s", "0.25s", "0.75s",
     "1.5s", "2.5s", "1s", "2s", "3s", "4s", "5s", "6s", "7s", "8s", "9s", "10s", "11s", "12s",
@@ -44,8 +44,8 @@ DurationText: TypeAlias = Literal[
     "13d", "14d", "15d", "16d", "17d", "18d", "19d", "20d", "21d", "22d", "23d", "24d", "25d",
     "26d", "27d", "28d", "29d", "30d", "31d",
 ]  # fmt: skip
-"""The durations that type checkers take as text. When the program runs, any that
-:func:`parse_duration` reads is taken."""
+"""The durations that type checkers take as text: those that people write, so that others are errors
+in the editor. When the program runs, any that :func:`parse_duration` reads is taken."""
 
 _NUMBER = r"([0-9]{1,12}(?:\.[0-9]{1,12})?)"
 _FORM = re.compile("".join(f"(?:{_NUMBER}{unit})?" for unit in UNITS_MS), re.ASCII)

@@ -1,8 +1,8 @@
 """Waiting times that grow: the first one, and each a factor longer than the one before. Pure.
 
-They are fixed when the policy is made, since a TTL belongs to a queue. So is jitter: it gives each
-waiting time a shorter and a longer neighbour, with tiers of their own, and one of the three is drawn
-at each failure.
+They are fixed when the policy is made, since a TTL belongs to a queue. Jitter gives each of them a
+shorter and a longer neighbour, fixed too and with tiers of their own; one of the three is drawn at
+each failure.
 """
 
 from __future__ import annotations

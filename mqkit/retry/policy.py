@@ -12,10 +12,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from mqkit.errors import ConfigurationError
-from mqkit.retry.duration import MAX_DURATION_MS, DurationText, format_duration, parse_duration
+from mqkit.retry.duration import MAX_DURATION_MS, format_duration, parse_duration
 from mqkit.retry.error_rule import ErrorRule, rule_for
 from mqkit.retry.growth import Growth
 from mqkit.retry.signals import Drop, Park, RetryLater, Signal
@@ -25,7 +25,7 @@ from mqkit.retry.waiting_times import checked, parsed, shown
 MAX_TIERS = 32
 """Each tier is a queue on the broker."""
 
-Errors: TypeAlias = Mapping[Any, Literal["park", "drop"] | Sequence[DurationText]]
+Errors: TypeAlias = Mapping[Any, str | Sequence[str]]
 """Rules by exception class or its name: ``{TimeoutError: ["1s", "5s"], "InvalidAddress":
 "park"}``."""
 
@@ -91,10 +91,10 @@ class RetryPolicy:
     @classmethod
     def of(
         cls,
-        *after: DurationText,
+        *after: str,
         then: Then = Then.PARK,
         errors: Errors | None = None,
-        give_up_after: DurationText | None = None,
+        give_up_after: str | None = None,
     ) -> RetryPolicy:
         """``RetryPolicy.of("1s", "5s")``: the waiting times as text.
 
@@ -106,15 +106,15 @@ class RetryPolicy:
     @classmethod
     def growing(
         cls,
-        first: DurationText,
+        first: str,
         *,
         times: int,
         factor: float = 2,
-        most: DurationText | None = None,
+        most: str | None = None,
         jitter: float = 0,
         then: Then = Then.PARK,
         errors: Errors | None = None,
-        give_up_after: DurationText | None = None,
+        give_up_after: str | None = None,
     ) -> RetryPolicy:
         """``RetryPolicy.growing("1s", times=8, most="5m")``: see :class:`Growth`."""
         most_ms = MAX_DURATION_MS if most is None else parse_duration(most)
@@ -195,9 +195,7 @@ class RetryPolicy:
         """The end of a message that has used up its retries."""
         return _end(self.then, reason)
 
-    def _retry(
-        self, choices: tuple[int, ...], elapsed_ms: int, rng: Callable[[], float]
-    ) -> Action:
+    def _retry(self, choices: tuple[int, ...], elapsed_ms: int, rng: Callable[[], float]) -> Action:
         """One of ``choices`` that ends in time."""
         limit_ms = self.give_up_after_ms
         if limit_ms is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from mqkit.errors import ConfigurationError
 from mqkit.retry.duration import MAX_DURATION_MS, format_duration, parse_duration
@@ -22,7 +23,7 @@ def checked(after: tuple[int, ...]) -> tuple[int, ...]:
         )
     if after[0] < 1:
         raise ConfigurationError("a retry waits at least 1ms")
-    for earlier, later in zip(after, after[1:], strict=False):
+    for earlier, later in pairwise(after):
         if later < earlier:
             raise ConfigurationError(
                 f"waiting times must not fall: {format_duration(later)} comes after"

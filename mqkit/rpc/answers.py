@@ -26,7 +26,7 @@ def answer_to(question: Delivery, value: object) -> Message:
 
 def failure_answer(question: Delivery, error: BaseException) -> Message:
     """The answer that ``error`` was raised: its type and text, at most 1 KiB, no traceback."""
-    headers = {ERROR_TYPE: error_type(error)}
+    headers: dict[str, object] = {ERROR_TYPE: error_type(error)}
     return _answer(question, error_text(error).encode(), TEXT, headers)
 
 

@@ -14,8 +14,8 @@ from typing import Any
 from mqkit.clock import SYSTEM_CLOCK, Clock, wall_ms
 from mqkit.errors import CallRejected, Closed, DeadlineExceeded
 from mqkit.message import Delivery, Message
-from mqkit.publishing.message_ids import new_message_id
 from mqkit.outcome import Rejected, RejectReason
+from mqkit.publishing.message_ids import new_message_id
 from mqkit.rpc.answers import reply_decoder, value_of
 from mqkit.rpc.headers import DEADLINE, DIRECT_REPLY_TO
 from mqkit.rpc.reply_channel import OpenChannel, ReplyChannel

@@ -125,8 +125,10 @@ class ReplyChannel:
             # Closed by this program, but not here: its twin was lost.
             self._end = error or ConnectionLost("the connection of this call is gone")
         if isinstance(error, ChannelError):
-            # The question that it was closed for gets the broker's reason with its outcome.
-            asyncio.get_running_loop().call_soon(self._fail_all)
+            # The question that it was closed for gets the broker's reason with its outcome, which
+            # is set after this, and heard of a turn of the loop later.
+            soon = asyncio.get_running_loop().call_soon
+            soon(soon, self._fail_all)
         else:
             self._fail_all()
 

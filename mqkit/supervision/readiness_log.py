@@ -27,7 +27,7 @@ _FAILED = {
     State.CONNECTING: "can't connect",
     State.DECLARING: "connected, but topology and consumers are not set up",
 }
-"""What an attempt came to, by the state that it ended in."""
+"""Words for a failed attempt, by the state that it ended in."""
 
 
 class ReadinessLog:

@@ -1,8 +1,8 @@
 """The delays of a live broker's exchanges, taken out of its snapshot. Pure.
 
-A delay is folded back into ``delays:`` only where its exchange, its queue and its binding are exactly
-those that it compiles to, and nothing else of the broker speaks of them; whatever is not, stays in the
-snapshot as plain objects.
+A delay is folded back into ``delays:`` only where its exchange, its queue and its binding are
+exactly those that it compiles to, and nothing else of the broker speaks of them; what is not, stays
+in the snapshot as plain objects.
 """
 
 from __future__ import annotations
@@ -63,9 +63,7 @@ def _may_delay(owner: Declaration | None) -> bool:
 
 def _same(made: Declaration, live: Declaration | None) -> bool:
     return (
-        live is not None
-        and made == live
-        and canonical(made.arguments) == canonical(live.arguments)
+        live is not None and made == live and canonical(made.arguments) == canonical(live.arguments)
     )
 
 

@@ -127,9 +127,7 @@ def _errors(part: Section) -> tuple[ErrorRule, ...]:
     return tuple(rules)
 
 
-def _response(
-    part: Section, node: Node, path: str, place: _Place
-) -> tuple[int, ...] | Then | None:
+def _response(part: Section, node: Node, path: str, place: _Place) -> tuple[int, ...] | Then | None:
     """The value of a rule: ``park``, ``drop``, or a list of waiting times."""
     if isinstance(node, SequenceNode):
         return _times(part, node, path, place)

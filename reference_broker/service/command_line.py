@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from reference_broker.errors import BadConfiguration
 from reference_broker.service.options import DESCRIPTION, TABLE, BrokerOptions, Option
@@ -39,5 +39,5 @@ def parse(words: Sequence[str]) -> BrokerOptions:
     return BrokerOptions(**{option.name: _value(option, found[option.name]) for option in TABLE})
 
 
-def _value(option: Option, text: str | None) -> object:
+def _value(option: Option, text: str | None) -> Any:
     return None if text is None else option.kind(text)

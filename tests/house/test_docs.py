@@ -132,8 +132,12 @@ def test_every_test_that_holds_a_promise_is_there() -> None:
     ]
     assert len(named) >= 10
     tests = ROOT / "tests" / "mqkit"
-    gone = [(file, name) for file, name in named if f"def {name}(" not in (tests / file).read_text()]
+    gone = [
+        (file, name) for file, name in named if f"def {name}(" not in (tests / file).read_text()
+    ]
     assert gone == []
+
+
 def test_every_test_that_is_named_is_there() -> None:
     named = {
         code for page in PAGES for code in CODE.findall(prose(page)) if code.startswith("test_")

@@ -202,11 +202,11 @@ async def test_while_the_broker_blocks_a_publish_waits_or_fails_as_the_settings_
         async with App(topology=own_queue(queue), settings=settings) as app:
             await app.wait_ready(WAIT_S)
             proxy.block("low on memory")
-            while app.state != "blocked":
-                await asyncio.sleep(0)
             message = app.message("", queue, b"", message_id="m")
+            while outcome := await app.publish("", queue, b"", message_id="m"):
+                pass
             blocked = Rejected(RejectReason.BLOCKED, "low on memory", "m")
-            assert await app.publish("", queue, b"", message_id="m") == blocked
+            assert outcome == blocked
             assert await app.send(message) == blocked
             assert await app.publish_batch([message]) == [blocked]
             waiting = asyncio.create_task(app.send(message, on_blocked="wait"))
@@ -214,6 +214,37 @@ async def test_while_the_broker_blocks_a_publish_waits_or_fails_as_the_settings_
             assert await waiting == Confirmed("m")
             with pytest.raises(ConfigurationError, match="on_blocked='maybe'"):
                 await app.publish("", queue, b"", on_blocked="maybe")  # type: ignore[arg-type]
+
+
+async def test_a_retry_waits_for_a_broker_that_blocks_whatever_the_settings_say(
+    broker: Any, unique: Callable[[str], str]
+) -> None:
+    queue, failed, again = unique("queue"), asyncio.Event(), asyncio.Event()
+    retry = f"queues: {{{queue}: {{retry: {{after: [20ms], then: drop}}}}}}\n"
+    unique("queue.retry.20ms")
+    async with FaultyProxy.before(broker.url) as proxy:
+        app = App(topology=loads(retry), settings=fast(proxy.url, on_blocked="fail"))
+
+        @app.consumer(queue)
+        async def handle(delivery: Delivery) -> None:
+            if failed.is_set():
+                again.set()
+                return
+            proxy.block("low on memory")
+            while await app.publish("", "nowhere", b"", mandatory=False):
+                pass
+            failed.set()
+            raise ValueError("not yet")
+
+        async with asyncio.timeout(WAIT_S), app:
+            assert await app.publish("", queue, b"")
+            await failed.wait()
+            for _ in range(100):
+                await asyncio.sleep(0)  # every chance to publish it all the same
+            assert not again.is_set()
+            proxy.unblock()
+            await again.wait()
+        assert (app.stats.unconfirmed_republishes, app.stats.retried) == (0, 1)
 
 
 class Recorded(BaseModel):

@@ -1,4 +1,4 @@
-"""The idempotency key of a delivery, and that a retry, a parking lot and a replay leave it alone."""
+"""The idempotency key of a delivery: a retry, a parking lot and a replay leave it alone."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_without_pyspark_one_line_names_the_extra(
             check=False,
         )
         assert done.returncode == 1
-        assert done.stderr.count("Error") == 1  # no error before it
+        assert done.stderr.count("Traceback") == 1  # no error before it
         assert done.stderr.splitlines()[-1] == LINE
 
 

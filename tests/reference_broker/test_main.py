@@ -39,7 +39,7 @@ def start(without: Without) -> Iterator[Start]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=without("typer", "rich", "click", "mqkit_cli", "aio_pika", "pika"),
+            env=without("typer", "rich", "mqkit_cli", "aio_pika", "pika"),
         )
         processes.append(process)
         assert process.stdout is not None

@@ -25,7 +25,8 @@ def run(**given: Any) -> None:
 def _parameter(option: Option) -> Parameter:
     """An option as typer reads it from a function."""
     shown = typer.Option(option.flag, metavar=option.metavar, help=option.help)
-    hint = Annotated[option.kind | None, shown]
+    annotated: Any = Annotated  # mypy takes types here that stand in the source
+    hint = annotated[option.kind | None, shown]
     return Parameter(option.name, Parameter.KEYWORD_ONLY, default=None, annotation=hint)
 
 

@@ -44,6 +44,14 @@ LotArgument = Annotated[
         help="The parking lot's queue, such as delays.parked.",
     ),
 ]
+ToOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="QUEUE",
+        autocompletion=queue_names,
+        help="Where to. [default: the queue that they failed on]",
+    ),
+]
 
 
 @app.command()
@@ -89,14 +97,7 @@ def peek(
 @app.command()
 def replay(
     lot: LotArgument,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="QUEUE",
-            autocompletion=queue_names,
-            help="Where to. [default: the queue that they failed on]",
-        ),
-    ] = None,
+    to: ToOption = None,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Send at most so many.")
     ] = None,

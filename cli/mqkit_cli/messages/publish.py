@@ -112,7 +112,8 @@ def publish(
     for failure in tally.failures:
         note(failure)
     if tally.failed:
-        raise CommandError(f"{tally.failed} of {plural(tally.total, 'message')} not confirmed")
+        count = f"{tally.failed} of {plural(tally.total, 'message')} not confirmed"
+        raise CommandError(f"{count} ({tally.advice})" if tally.advice else count)
 
 
 def _check(body: str | None, file: Path | None, message_id: str | None) -> None:

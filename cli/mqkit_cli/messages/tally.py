@@ -11,6 +11,15 @@ from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
 SHOWN_FAILURES = 5
 """The first few say what is wrong; thousands more would say the same."""
 
+ADVICE = {
+    RejectReason.NO_EXCHANGE: "check the exchange's name, and the vhost of --url; `mqkit topology"
+    " apply` declares what a file has",
+    RejectReason.UNROUTABLE: "no queue is bound for the routing key: check it, or bind one with"
+    " `mqkit topology apply`",
+    RejectReason.NACKED: "a queue is full, or the broker's disk failed: try again later",
+}
+"""Advice for a message that was rejected; other reasons have theirs in the detail."""
+
 
 class Tally:
     """Counts outcomes in the order of the input."""
@@ -40,6 +49,11 @@ class Tally:
     def failed(self) -> int:
         """The number of messages that are not known to be safe with the broker."""
         return self.total - self.confirmed
+
+    @property
+    def advice(self) -> str | None:
+        """Advice about the first kind of rejection for which there is any."""
+        return next((ADVICE[reason] for reason in self.rejected if reason in ADVICE), None)
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as plain values, for ``--json``; the names in it are stable."""

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from mqkit.errors import ConfigurationError, StaleDelivery
 from mqkit.message import Delivery
+from mqkit.retry.duration import DurationText
 from mqkit.retry.signals import Drop, Park, RetryLater
 
 Settle: TypeAlias = Callable[[Exception | None], Coroutine[Any, Any, bool]]
@@ -55,7 +56,9 @@ class ManualDelivery(Delivery):
         """It is handled: the broker may forget it."""
         await settle_as(self, None)
 
-    async def retry(self, after: str | timedelta | None = None, reason: object = "") -> None:
+    async def retry(
+        self, after: DurationText | timedelta | None = None, reason: object = ""
+    ) -> None:
         """Have it delivered again, as ``raise RetryLater(after, reason)`` would."""
         await settle_as(self, RetryLater(after, reason))
 

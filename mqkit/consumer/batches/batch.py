@@ -1,8 +1,8 @@
 """``Batch``, the argument of a batch handler: items, and an outcome for some of them.
 
-    for entry in rows.entries:
-        if not entry.value.is_valid:
-            entry.park("no VAT id")
+for entry in rows.entries:
+    if not entry.value.is_valid:
+        entry.park("no VAT id")
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Batch(Sequence[ItemT], Generic[ItemT]):
 
     @property
     def raised(self) -> tuple[Exception | None, ...]:
-        """What counts as raised for each message, in order; ``None`` means ack."""
+        """The exception that counts as raised for each message, in order; ``None`` means ack."""
         return tuple(self._raised)
 
     @overload

@@ -114,8 +114,8 @@ class BatchConsumer(BaseConsumer):
                 raised[index] = error
         if items:
             batch = self._batch(list(items.values()), [arrivals[index].delivery for index in items])
-            for index, error in zip(items, await self._raised(batch), strict=True):
-                raised[index] = error
+            for index, each in zip(items, await self._raised(batch), strict=True):
+                raised[index] = each
         await self._settle(arrivals, raised)
 
     def _batch(self, items: list[Any], deliveries: list[Delivery]) -> Batch[Any]:
@@ -126,7 +126,7 @@ class BatchConsumer(BaseConsumer):
         return Batch(items, deliveries, rules)
 
     async def _raised(self, batch: Batch[Any]) -> Sequence[Exception | None]:
-        """What counts as raised for each item; an exception of the handler's own is for all."""
+        """The exception that counts as raised for each item; one of the handler's own is for all."""
         try:
             await self._handler(batch)
         except HandlerTimeout as error:

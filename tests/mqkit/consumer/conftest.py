@@ -92,6 +92,14 @@ class Scene:
         await channel.delete_queue(queue or self.queue)
         await channel.close()
 
+    async def refuse(self, queue: str) -> None:
+        """Have another queue of that name, which takes nothing."""
+        await self.delete(queue)
+        channel = await self.outside.channel()
+        refusing = {"x-max-length": 0, "x-overflow": "reject-publish"}
+        await channel.declare_queue(Queue(queue, arguments=refusing))
+        await channel.close()
+
     async def clean(self) -> None:
         for queue in self._queues:
             await self.delete(queue)

@@ -121,7 +121,9 @@ async def test_a_body_that_does_not_fit_is_answered_and_not_parked() -> None:
 async def test_a_late_question_is_acked_and_its_handler_does_not_begin() -> None:
     broker = Broker()
     begun: list[Ask] = []
-    assert await broker.handle(begun.append, headers={DEADLINE: NOW_MS}) == Stats(dropped=1, late_questions=1)
+    assert await broker.handle(begun.append, headers={DEADLINE: NOW_MS}) == Stats(
+        dropped=1, late_questions=1
+    )
     assert (begun, broker.said) == ([], ["ack"])
     await broker.handle(double, headers={DEADLINE: NOW_MS + 1})
     assert broker.said[1:] == [f"publish {ADDRESS}", "ack"]

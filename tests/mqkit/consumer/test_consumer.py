@@ -405,7 +405,7 @@ async def test_a_republish_that_is_not_confirmed_leaves_the_message_in_its_queue
     async def handle(delivery: Delivery) -> None:
         inbox.add(delivery.redelivered)
         if len(inbox.items) == 1:
-            await scene.delete(f"{scene.queue}.retry.20ms")
+            await scene.refuse(f"{scene.queue}.retry.20ms")
             raise ValueError("nowhere to go")
 
     async with app:

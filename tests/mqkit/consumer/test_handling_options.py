@@ -1,4 +1,4 @@
-"""How many messages are handled at once, and for how long."""
+"""The options of handling: concurrency, prefetch, time."""
 
 from __future__ import annotations
 

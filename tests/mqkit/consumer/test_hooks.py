@@ -39,7 +39,7 @@ async def test_each_fate_has_its_hook(settlement: Settlement, fate: Fate | None)
     told: list[tuple[Fate, Delivery, BaseException]] = []
     hooks = Hooks()
     for each in Fate:
-        hooks.set(each, lambda *about, each=each: told.append((each, *about)))  # type: ignore[misc]
+        hooks.set(each, lambda *about, each=each: told.append((each, *about)))
     assert await hooks.tell(DELIVERY, ERROR, settlement) is settlement
     assert told == ([] if fate is None else [(fate, DELIVERY, ERROR)])
 

@@ -281,11 +281,11 @@ async def test_what_was_removed_stays_away_after_a_reconnect(scene: Any, inbox: 
             proxy.cut()
             assert await app.publish("", scene.queue, b"1")
             assert await scene.consumers() == 0
-    assert inbox.items == []
-    await orders.remove()
-    async with app:  # nobody is registered
-        await app.wait_ready(WAIT_S)
-        assert await scene.consumers() == 0
+        assert inbox.items == []
+        await orders.remove()
+        async with app:  # nobody is registered
+            await app.wait_ready(WAIT_S)
+            assert await scene.consumers() == 0
 
 
 def test_a_handle_has_one_client() -> None:

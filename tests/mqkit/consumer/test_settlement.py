@@ -133,6 +133,8 @@ def test_the_rules_are_what_the_topology_says() -> None:
 def test_a_queue_has_as_many_retries_as_its_policy() -> None:
     assert RETRYING.retries == 2
     assert PLAIN.retries is None
+
+
 # -- rules by exception, jitter, giving up -----------------------------------------------------
 
 

@@ -103,6 +103,10 @@ class Parts:
             "q", OPTIONS, self.arrivals.append, self.link, self.stats, clock=self.clock
         )
 
+    def state(self) -> State:
+        """A call, for a type checker takes an attribute to stay as it was."""
+        return self.subscription.state
+
     async def subscribe(self) -> None:
         await self.subscription.subscribe(cast(Connection, self.link))
 
@@ -253,10 +257,10 @@ async def test_a_pause_cancels_the_consumer_and_resuming_starts_it_on_the_same_c
     (channel,) = parts.link.channels
     for _ in range(2):
         await parts.subscription.pause()
-        assert parts.subscription.state is State.PAUSED
+        assert parts.state() is State.PAUSED
     for _ in range(2):
         await parts.subscription.resume()
-        assert parts.subscription.state is State.CONSUMING
+        assert parts.state() is State.CONSUMING
     assert channel.said == ["qos 5", "consume q-now", "cancel tag", "consume q-now"]
 
 
@@ -266,9 +270,9 @@ async def test_a_paused_one_is_not_subscribed_after_a_connect_or_a_loss(parts: P
     async with parts.running():
         parts.link.channels[0].breaks(ConnectionLost("cut"))
         await parts.subscribe()
-        assert parts.subscription.state is State.PAUSED
+        assert parts.state() is State.PAUSED
         await parts.subscription.resume()
-    assert parts.subscription.state is State.CONSUMING
+    assert parts.state() is State.CONSUMING
     assert [channel.said[-1] for channel in parts.link.channels] == ["cancel tag", "consume q-now"]
 
 
@@ -277,7 +281,7 @@ async def test_one_that_is_held_from_the_beginning_waits_to_be_resumed(parts: Pa
     await parts.subscribe()
     assert parts.link.channels == []
     await parts.subscription.resume()
-    assert parts.subscription.state is State.CONSUMING
+    assert parts.state() is State.CONSUMING
 
 
 async def test_resuming_without_a_connection_leaves_it_to_the_supervisor(parts: Parts) -> None:
@@ -286,10 +290,10 @@ async def test_resuming_without_a_connection_leaves_it_to_the_supervisor(parts: 
     parts.link.channels[0].breaks(ConnectionLost("cut"))
     parts.link.lost = ConnectionLost("cut")
     await parts.subscription.resume()
-    assert parts.subscription.state is State.IDLE
+    assert parts.state() is State.IDLE
     parts.link.lost = None
     await parts.subscribe()
-    assert parts.subscription.state is State.CONSUMING
+    assert parts.state() is State.CONSUMING
 
 
 async def test_a_queue_that_is_missing_when_it_is_resumed_is_waited_for(parts: Parts) -> None:
@@ -299,10 +303,10 @@ async def test_a_queue_that_is_missing_when_it_is_resumed_is_waited_for(parts: P
     async with parts.running():
         await parts.subscription.resume()
         await parts.subscribe()  # the supervisor's hook: it must not raise
-        assert parts.subscription.state is State.IDLE
+        assert parts.state() is State.IDLE
         parts.link.problem = None
         await parts.backoff_over()
-    assert parts.subscription.state is State.CONSUMING
+    assert parts.state() is State.CONSUMING
 
 
 async def test_a_drain_ends_a_pause_for_good(parts: Parts) -> None:
@@ -310,7 +314,7 @@ async def test_a_drain_ends_a_pause_for_good(parts: Parts) -> None:
     await parts.subscription.pause()
     await parts.subscription.cancel()
     await parts.subscription.resume()
-    assert parts.subscription.state is State.DRAINING
+    assert parts.state() is State.DRAINING
     assert parts.link.channels[0].said.count("cancel tag") == 1
 
 
@@ -319,7 +323,7 @@ async def test_a_pause_waits_for_a_subscribe_under_way_and_undoes_it(parts: Part
     await asyncio.sleep(0)
     await parts.subscription.pause()
     await subscribing
-    assert parts.subscription.state is State.PAUSED
+    assert parts.state() is State.PAUSED
     assert parts.link.channels[0].said[-2:] == ["consume q-now", "cancel tag"]
 
 

@@ -8,13 +8,14 @@ from mqkit.message import Message
 from mqkit.outcome import Confirmed, Unknown
 from mqkit.pool.batch import Batch
 from mqkit.pool.calls import Calls
+from mqkit.pool.terms import Terms
 from mqkit.testing.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
 
 
 def batch() -> Batch:
-    return Batch([Message("x", "k", b"")])
+    return Batch([Message("x", "k", b"")], Terms())
 
 
 async def expired(*batches: Batch) -> list[bool]:
@@ -49,7 +50,7 @@ async def test_no_time_at_all_is_over_at_once() -> None:
     calls.begin(none := batch(), 0.0)
     assert await expired(none) == [True]
     [outcome] = none.outcomes("in no time")
-    assert outcome == Unknown("the message was never sent in no time", None)
+    assert outcome == Unknown("the message was never sent in no time", sent=False)
 
 
 async def test_what_has_ended_is_not_under_way_and_keeps_its_outcome() -> None:

@@ -11,9 +11,7 @@ import pytest
 from mqkit.errors import ChannelError, Closed, ConnectionLost
 from mqkit.message import Message, Properties
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
-from mqkit.pool.channel_pool import ChannelPool
 from mqkit.pool.publisher import Publisher
-from mqkit.testing.clock import FakeClock
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""A target: its type, checked when it runs and by the type checker, and the property that says so."""
+"""A target: its type, checked when it runs and by the type checker, and sent as a property."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypedDict
 import pytest
 from pydantic import BaseModel
 
-from mqkit import App, Confirmed, ConfigurationError, Outcome, Target
+from mqkit import App, ConfigurationError, Confirmed, Outcome, Target
 from mqkit.publishing.outgoing import outgoing
 
 pytestmark = pytest.mark.anyio
@@ -120,7 +120,7 @@ def test_the_type_property_is_the_models_name_or_its_own(
 
 @pytest.mark.parametrize("model", [list[int], int | str, Row, Named, "OrderPaid", OrderPaid(id=7)])
 def test_a_model_is_a_class_whose_instances_can_be_told(model: Any) -> None:
-    with pytest.raises(ConfigurationError, match="model=.*expected a class"):
+    with pytest.raises(ConfigurationError, match=r"model=.*expected a class"):
         target(model)
 
 

@@ -35,10 +35,28 @@ def test_reads_what_people_write(text: str, duration_ms: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "5", "s", "5 parsecs", "-1s", ".5s", "1.s", "1s2m", "1s1s", "1m 30s", "５s", "5S", "1e3s", "9" * 40 + "d"]
+    "text",
+    [
+        "",
+        "5",
+        "s",
+        "5 parsecs",
+        "-1s",
+        ".5s",
+        "1.s",
+        "1s2m",
+        "1s1s",
+        "1m 30s",
+        "５s",
+        "5S",
+        "1e3s",
+        "9" * 40 + "d",
+    ],
 )
 def test_refuses_the_rest_and_says_what_was_expected(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="expected something like 200ms, 5s, 0.5s, 1m30s, 2h"):
+    with pytest.raises(
+        ConfigurationError, match=r"expected something like 200ms, 5s, 0\.5s, 1m30s, 2h"
+    ):
         parse_duration(text)
 
 

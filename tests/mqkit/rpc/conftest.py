@@ -69,7 +69,7 @@ class Wire:
         self._deliver(Delivery("", "address", body, answer, 1, False))
 
     def settles(self, place: int, outcome: Outcome | None = None) -> None:
-        self.confirms[place].set_result(outcome or Confirmed())
+        self.confirms[place].set_result(Confirmed() if outcome is None else outcome)
 
     def ends(self, error: MqkitError | None) -> None:
         if self.is_open:

@@ -74,7 +74,7 @@ def test_a_type_that_json_has_not_is_refused() -> None:
     class Plain:
         pass
 
-    with pytest.raises(ConfigurationError, match="the call asks for .*Plain"):
+    with pytest.raises(ConfigurationError, match=r"the call asks for .*Plain"):
         reply_decoder(Plain)
 
 

@@ -19,8 +19,8 @@ from mqkit.errors import (
     Unreachable,
 )
 from mqkit.settings import Settings
-from mqkit.supervision.supervisor import Supervisor
 from mqkit.supervision.states import State
+from mqkit.supervision.supervisor import Supervisor
 from mqkit.testing.clock import FakeClock
 from mqkit.testing.proxy import FaultyProxy
 from mqkit.transport.native import NativeTransport

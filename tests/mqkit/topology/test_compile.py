@@ -88,7 +88,7 @@ def test_the_tiers_of_all_rules_are_queues_each_once_shortest_first() -> None:
 
 
 def test_the_topology_of_the_examples_compiles_to_what_it_always_did() -> None:
-    """What runs must not see new queues beside its old ones."""
+    """A topology that is in use must not get new queues beside its old ones."""
 
     def queue(name: str) -> tuple[Queue, ...]:
         lot = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": f"{name}.parked"}

@@ -17,7 +17,7 @@ from mqkit_cli.completion.asking import Names, names, within
 from mqkit_cli.completion.names import ANSWER_BYTES_MAX, EXCHANGES, PARKING_LOTS, QUEUES, VHOSTS
 
 LONG_S = 60.0
-"""Where an answer is to come, however busy the machine is."""
+"""For an answer that is to come, however busy the machine is."""
 
 SHORT_S = 0.05
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"

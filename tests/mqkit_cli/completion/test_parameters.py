@@ -48,7 +48,7 @@ def api() -> Iterator[Api]:
 
 @pytest.fixture
 def offered(
-    mqkit: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    mqkit: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Offered:
     """The words that bash would be given for the last word of a line, which may be empty."""
     monkeypatch.setattr("mqkit_cli.completion.parameters.ANSWER_S", 60.0)
@@ -61,7 +61,7 @@ def offered(
                 COMP_CWORD=str(len(line.split(" ")) - 1),
                 **variables,
             )
-        out, err = capfd.readouterr()
+        out, err = capsys.readouterr()
         assert err == ""
         return [word for word in out.splitlines() if word]
 

@@ -117,7 +117,7 @@ def test_a_bad_file_is_found_before_anything_is_sent(mqkit: Any, tmp_path: Path)
     )  # fmt: skip
     answer = mqkit("broker", "import-definitions", "nothing.json", *nowhere)
     assert (answer.returncode, answer.stderr) == (
-        1, "mqkit: nothing.json: No such file or directory\n",
+        1, "mqkit: nothing.json: No such file or directory (check the path)\n",
     )  # fmt: skip
 
 

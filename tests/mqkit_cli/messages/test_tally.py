@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqkit.outcome import Confirmed, Rejected, RejectReason, Unknown
-from mqkit_cli.messages.tally import SHOWN_FAILURES, Tally
+from mqkit_cli.messages.tally import ADVICE, SHOWN_FAILURES, Tally
 
 
 def test_counts_and_first_failures() -> None:
@@ -32,3 +32,12 @@ def test_failures_are_bounded() -> None:
 def test_nothing() -> None:
     assert str(Tally()) == "0 of 0 confirmed"
     assert Tally().failed == 0
+    assert Tally().advice is None
+
+
+def test_advice_is_for_the_first_rejection_that_has_some() -> None:
+    tally = Tally()
+    tally.add([Unknown("lost"), Rejected(RejectReason.TOO_LARGE)])
+    assert tally.advice is None
+    tally.add([Rejected(RejectReason.UNROUTABLE), Rejected(RejectReason.NO_EXCHANGE)])
+    assert tally.advice == ADVICE[RejectReason.UNROUTABLE]

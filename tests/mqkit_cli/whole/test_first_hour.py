@@ -67,8 +67,11 @@ WRONG_PORT = [
     ("topology plan --url {url} --management-url {no_management}", "--management-url"),
     ("topology apply --url {nobody} --management-url {management}", "check host and port of --url"),
     ("topology export --management-url {no_management}", "--management-url"),
-    ("consume orders --url {http_for_amqp} --timeout 5", "does not speak AMQP"),
-    ("publish flights key body --url {http_for_amqp}", "does not speak AMQP"),
+    (
+        "publish flights key body --url {http_for_amqp} --timeout 0.1",
+        "usually on port 5672",
+    ),
+    ("dlq peek orders.parked --url {http_for_amqp} --timeout 0.1", "usually on port 5672"),
     ("topology plan --url {url} --management-url {amqp_for_http}", "15672"),
     ("broker export-definitions --management-url {no_management}", "--management-url"),
 ]
@@ -87,14 +90,17 @@ WRONG_VHOST = [
     ("consume orders --url {wrong_vhost}", "check the vhost, which is the path of --url"),
     ("publish flights key body --url {wrong_vhost}", "check the vhost"),
     ("dlq replay orders.parked --url {wrong_vhost}", "check the vhost"),
-    ("dlq ls --url {wrong_vhost} --management-url {management}", "no vhost 'shop'"),
-    ("topology plan --url {wrong_vhost} --management-url {management}", "no vhost 'shop'"),
+    ("dlq ls --url {wrong_vhost} --management-url {management}", "the vhost of --url"),
+    ("topology plan --url {wrong_vhost} --management-url {management}", "the vhost of --url"),
 ]
 
 NOT_THERE = [
     ("consume nowhere --url {url}", "check the name, and the vhost of --url"),
-    ("publish nowhere key body --url {url}", "check the name, and the vhost of --url"),
-    ("publish amq.topic nowhere body --url {url}", "no queue is bound"),
+    ("publish nowhere key body --url {url}", "check the exchange's name, and the vhost of --url"),
+    (
+        "publish amq.topic nowhere body --url {url}",
+        "no queue is bound for the routing key",
+    ),
     ("dlq peek nowhere.parked --url {url}", "check the name, and the vhost of --url"),
     ("dlq replay nowhere.parked --url {url}", "check the name, and the vhost of --url"),
     ("dlq purge nowhere.parked --yes --url {url}", "check the name, and the vhost of --url"),

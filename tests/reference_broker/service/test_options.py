@@ -40,7 +40,7 @@ def test_every_option_makes_its_part() -> None:
             prometheus="127.0.0.1:3",
             data_dir="data",
             disk_free_limit="1kB",
-            message_size_max="2KiB",
+            message_size_max="2kiB",
             tls_listen="[::]:5671",
             https="127.0.0.1:4",
             tls_ca=Path("authority.pem"),

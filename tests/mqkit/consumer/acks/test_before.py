@@ -149,7 +149,7 @@ async def test_a_message_that_ends_its_process_does_not_end_the_next_one(
     await channel.close()
 
 
-def test_a_queue_that_retries_is_refused_at_the_call(scene: Any) -> None:
+async def test_a_queue_that_retries_is_refused_at_the_call(scene: Any) -> None:
     app: App = scene.app("{retry: {after: [1s], then: park}}")
     with pytest.raises(ConfigurationError, match="would never be used"):
         app.consumer(scene.queue, ack="before")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import fields
+from typing import Any, cast
 
 import pytest
 
@@ -52,13 +53,10 @@ async def test_it_is_the_delivery_and_more() -> None:
 
 async def test_each_word_settles_as_its_signal_would() -> None:
     settling = Settling()
-    for settle in (
-        lambda manual: manual.ack(),
-        lambda manual: manual.retry("5s", "busy"),
-        lambda manual: manual.park("bad"),
-        lambda manual: manual.drop(),
-    ):
-        await settle(ManualDelivery.of(ARRIVED, settling))
+    await ManualDelivery.of(ARRIVED, settling).ack()
+    await ManualDelivery.of(ARRIVED, settling).retry("5s", "busy")
+    await ManualDelivery.of(ARRIVED, settling).park("bad")
+    await ManualDelivery.of(ARRIVED, settling).drop()
     acked, retried, parked, dropped = settling.asked
     assert acked is None
     assert isinstance(retried, RetryLater)
@@ -93,7 +91,7 @@ async def test_a_time_that_is_no_time_leaves_it_unsettled() -> None:
     settling = Settling()
     manual = ManualDelivery.of(ARRIVED, settling)
     with pytest.raises(ConfigurationError):
-        await manual.retry("soon")
+        await manual.retry(cast(Any, "soon"))
     assert not await is_settled(manual)
     await manual.retry("1s")
     assert await is_settled(manual)

@@ -109,6 +109,8 @@ def test_an_error_about_an_item_does_not_show_it() -> None:
     with pytest.raises(ConfigurationError) as refused:
         batch.park("secret")
     assert "secret" not in str(refused.value)
+
+
 def test_its_deliveries_count_their_attempts_by_the_rules_of_their_queue() -> None:
     rules = QueueRules("q", RetryPolicy.of("1s", "5s"))
     batch = Batch(["a"], [delivery(1)], rules)

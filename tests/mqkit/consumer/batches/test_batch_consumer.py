@@ -15,7 +15,7 @@ from mqkit.testing.proxy import FaultyProxy
 pytestmark = pytest.mark.anyio
 
 RETRY = "{retry: {after: [20ms, 60ms], then: park}}"
-LONG = "10m"
+LONG = 600.0
 WAIT_S = 20.0
 
 
@@ -116,7 +116,7 @@ async def test_what_is_not_confirmed_in_its_tier_goes_back_and_the_rest_is_acked
         for each in batch:
             inbox.add((each.message_id, each.redelivered))
             if each.message_id == "m1" and not each.redelivered:
-                await scene.delete(f"{scene.queue}.retry.20ms")
+                await scene.refuse(f"{scene.queue}.retry.20ms")
                 batch.retry(each)
 
     await scene.put(b"", b"", b"")
@@ -148,9 +148,7 @@ async def test_a_batch_does_not_survive_its_channel(scene: Any, inbox: Any) -> N
     assert app.stats.stale_acks == 20
 
 
-async def test_a_batch_ends_before_its_bodies_are_too_many_octets(
-    scene: Any, inbox: Any
-) -> None:
+async def test_a_batch_ends_before_its_bodies_are_too_many_octets(scene: Any, inbox: Any) -> None:
     app: App = scene.app()
     sizes = (40, 40, 40, 200, 10, 90, 1)
     await scene.put(*(b"x" * size for size in sizes))

@@ -1,4 +1,4 @@
-"""What a handler sees of its attempts, on a broker."""
+"""Attempts as a handler sees them, on a broker."""
 
 from __future__ import annotations
 

@@ -32,7 +32,9 @@ async def test_each_exception_waits_in_the_tiers_of_its_own_rule(
     scene: Any, inbox: Any, transport: str
 ) -> None:
     rules = "{Busy: [10ms, 30ms], KeyError: park}"
-    app: App = scene.app(f"{{retry: {{after: [20ms, 40ms], errors: {rules}}}}}", transport=transport)
+    app: App = scene.app(
+        f"{{retry: {{after: [20ms, 40ms], errors: {rules}}}}}", transport=transport
+    )
     raised: list[Exception] = [StockBusy(), ValueError(), Busy()]
 
     @app.consumer(scene.queue)

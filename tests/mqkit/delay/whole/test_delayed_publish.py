@@ -12,6 +12,7 @@ from mqkit import App, ConfigurationError, Delivery, Settings
 from mqkit.declaration import Queue
 from mqkit.topology import Topology, compile_topology, loads
 from mqkit.transport.native import NativeTransport
+from mqkit.transport.seam import Connection
 from mqkit.url import parse
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +69,7 @@ class Shop:
         finally:
             await connection.close()
 
-    async def _connection(self) -> Any:
+    async def _connection(self) -> Connection:
         return await NativeTransport().connect(
             parse(self.broker.url), name="beside the test", timeout_s=WAIT_S
         )
@@ -119,9 +120,7 @@ async def test_a_short_delay_does_not_wait_for_a_long_one_before_it(
         assert await shop.waiting("1h") == 1
 
 
-async def test_a_batch_may_have_delays_of_each_kind(
-    broker: Any, open_shop: OpenShop
-) -> None:
+async def test_a_batch_may_have_delays_of_each_kind(broker: Any, open_shop: OpenShop) -> None:
     shop = open_shop(broker, "{type: topic, delays: [30ms, 60ms]}")
     async with shop.app() as app:
         plain = app.message(shop.exchange, "order.paid", b"now")
@@ -139,7 +138,7 @@ async def test_what_can_not_be_delayed_is_refused_before_anything_is_sent(
     shop = open_shop(broker, "{type: topic, delays: [30ms]}")
     async with shop.app() as app:
         with pytest.raises(ConfigurationError, match="its delays are 30ms"):
-            await app.publish(shop.exchange, "order.paid", b"never", delay="31ms")
+            await app.publish(shop.exchange, "order.paid", b"never", delay=0.031)
         with pytest.raises(ConfigurationError, match="is not in topology"):
             await app.publish(f"{shop.exchange}.gone", "order.paid", b"never", delay="30ms")
         assert await app.publish(shop.exchange, "order.paid", b"after")

@@ -34,9 +34,7 @@ class Caller:
     def __init__(self, publisher: Publisher, text: str, **options: Any) -> None:
         self.text = text
         self.made = False
-        publishing = publisher.publish(
-            replace(message(text), body=b""), fill=self._fill, **options
-        )
+        publishing = publisher.publish(replace(message(text), body=b""), fill=self._fill, **options)
         self.task: asyncio.Task[Outcome] = asyncio.create_task(publishing)
 
     def _fill(self, draft: Message) -> Message:

@@ -224,4 +224,4 @@ def w40_a_binding_without_key() -> None:
 
 
 def when(moment: datetime) -> None:
-    """What a program may do with the types by name."""
+    """Types that programs name."""

@@ -291,4 +291,4 @@ def p40_settings() -> None:
 
 
 def publish_all(messages: Sequence[mqkit.Message]) -> None:
-    """What a program may do with the types by name."""
+    """Types that programs name."""

@@ -29,7 +29,7 @@ from mqkit.topology import Topology, loads
 pytestmark = pytest.mark.anyio
 
 WAIT_S = 20.0
-LONG = "20s"
+LONG = WAIT_S
 UNDER_WAY = 50
 
 
@@ -212,21 +212,24 @@ async def test_the_end_of_the_app_ends_its_calls(prices: Prices) -> None:
 async def test_a_caller_of_another_make_is_answered(prices: Prices) -> None:
     def ask() -> tuple[bytes, str | None]:
         with closing(
-            pika.BlockingConnection(
-                pika.URLParameters(prices.settings.urls[0].get_secret_value())
-            )
+            pika.BlockingConnection(pika.URLParameters(prices.settings.urls[0].get_secret_value()))
         ) as connection:
             channel = connection.channel()
-            answers = channel.consume("amq.rabbitmq.reply-to", auto_ack=True, inactivity_timeout=20)
-            next_answer = iter(answers)
+            answers: list[tuple[bytes, str | None]] = []
+
+            def answered(_: Any, method: Any, properties: Any, body: bytes) -> None:
+                answers.append((body, properties.correlation_id))
+
+            channel.basic_consume("amq.rabbitmq.reply-to", answered, auto_ack=True)
             channel.basic_publish(
                 "",
                 prices.queue,
                 b'{"number": 4}',
                 pika.BasicProperties(reply_to="amq.rabbitmq.reply-to", correlation_id="c"),
             )
-            _, properties, body = next(next_answer)
-            return body, properties.correlation_id
+            while not answers:
+                connection.process_data_events(time_limit=WAIT_S)
+            return answers[0]
 
     assert await asyncio.to_thread(ask) == (b'{"number":4,"double":8}', "c")
 
@@ -237,9 +240,7 @@ async def test_a_server_of_another_make_answers(prices: Prices, unique: Any) -> 
 
     def serve(loop: asyncio.AbstractEventLoop) -> None:
         with closing(
-            pika.BlockingConnection(
-                pika.URLParameters(prices.settings.urls[0].get_secret_value())
-            )
+            pika.BlockingConnection(pika.URLParameters(prices.settings.urls[0].get_secret_value()))
         ) as connection:
             channel = connection.channel()
             channel.queue_declare(queue)

@@ -8,9 +8,9 @@ import pytest
 
 from mqkit.declaration import Queue
 from mqkit.errors import ChannelError
+from mqkit.supervision.refusal_log import OBJECTS_TOLD, RefusalLog
 from mqkit.testing.clock import FakeClock
 from mqkit.topology.quarantine import Quarantined
-from mqkit.topology.refusal_log import OBJECTS_TOLD, RefusalLog
 
 REPLY = (
     "PRECONDITION_FAILED - inequivalent arg 'x-expires' for queue 'q0' in vhost '/':"

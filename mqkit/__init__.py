@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     )
     from mqkit.incoming import BodyMisfit
     from mqkit.message import Delivery, Message, Properties
+    from mqkit.middleware import HandleMiddleware, HandleNext, PublishMiddleware, PublishNext
     from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
     from mqkit.publishing.message_options import MessageOptions
     from mqkit.publishing.target import Target
-    from mqkit.retry import Drop, Park, RetryLater, RetryPolicy
+    from mqkit.resources import depends
+    from mqkit.retry import Drop, Park, RetryLater, RetryPolicy, Unavailable
     from mqkit.seconds import duration
     from mqkit.settings import Settings
     from mqkit.topology import Temporary, Topology
@@ -63,6 +65,8 @@ __all__ = [
     "DeadlineExceeded",
     "Delivery",
     "Drop",
+    "HandleMiddleware",
+    "HandleNext",
     "ManualDelivery",
     "Message",
     "MessageOptions",
@@ -71,6 +75,8 @@ __all__ = [
     "Park",
     "PoolExhausted",
     "Properties",
+    "PublishMiddleware",
+    "PublishNext",
     "QueueHandle",
     "RejectReason",
     "Rejected",
@@ -85,8 +91,10 @@ __all__ = [
     "Topology",
     "TopologyError",
     "TransportError",
+    "Unavailable",
     "Unknown",
     "Unreachable",
+    "depends",
     "duration",
 ]
 
@@ -95,9 +103,11 @@ _MODULES = {
     "mqkit.consumer": ("Batch", "ManualDelivery", "QueueHandle", "Stats"),
     "mqkit.incoming": ("BodyMisfit",),
     "mqkit.message": ("Delivery", "Message", "Properties"),
+    "mqkit.middleware": ("HandleMiddleware", "HandleNext", "PublishMiddleware", "PublishNext"),
     "mqkit.publishing.message_options": ("MessageOptions",),
     "mqkit.outcome": ("Confirmed", "Outcome", "Rejected", "RejectReason", "Unknown"),
-    "mqkit.retry": ("Drop", "Park", "RetryLater", "RetryPolicy"),
+    "mqkit.resources": ("depends",),
+    "mqkit.retry": ("Drop", "Park", "RetryLater", "RetryPolicy", "Unavailable"),
     "mqkit.seconds": ("duration",),
     "mqkit.settings": ("Settings",),
     "mqkit.publishing.target": ("Target",),

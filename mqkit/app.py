@@ -42,7 +42,7 @@ from mqkit.consumer import (
     Stats,
     Window,
 )
-from mqkit.consumer.acks.consumers import CONSUMERS
+from mqkit.consumer.acks.consumers import consumer_of
 from mqkit.consumer.acks.mode import AckMode, check_ack
 from mqkit.consumer.handling_options import (
     PREFETCH_MAX,
@@ -50,19 +50,23 @@ from mqkit.consumer.handling_options import (
     check_between,
     time_limit_s,
 )
+from mqkit.consumer.partitions.key import PartitionBy
 from mqkit.delay import delayed
 from mqkit.errors import Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
+from mqkit.middleware import HandleMiddleware, Middleware, PublishMiddleware
 from mqkit.outcome import Outcome
 from mqkit.pool import WhenBlocked
 from mqkit.publishing.message_options import MessageOptions, with_options
 from mqkit.publishing.outgoing import outgoing, with_body
 from mqkit.publishing.target import Target
+from mqkit.resources import AppResources
 from mqkit.seconds import Span, seconds, seconds_or_none
 from mqkit.settings import Settings
 from mqkit.supervision.final_error import end_program
 from mqkit.supervision.states import State
 from mqkit.topology import Temporary, Topology, load
+from mqkit.topology.model import QueueModel
 from mqkit.transport.choice import chosen
 from mqkit.transport.seam import Transport
 
@@ -72,6 +76,8 @@ ReplyT = TypeVar("ReplyT")
 FunctionT = TypeVar("FunctionT", bound=MessageFunction)
 BatchFunctionT = TypeVar("BatchFunctionT", bound=BatchFunction)
 ValueT = TypeVar("ValueT")
+PublishMiddlewareT = TypeVar("PublishMiddlewareT", bound=PublishMiddleware)
+HandleMiddlewareT = TypeVar("HandleMiddlewareT", bound=HandleMiddleware)
 
 
 class App:
@@ -111,6 +117,8 @@ class App:
         self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")
         self._transport = chosen(self.settings.transport if transport is None else transport)
         self._queues: dict[str, QueueHandle] = {}
+        self._middleware = Middleware()
+        self._resources = AppResources()
         self._client: Client | None = None
         self._running: AbstractAsyncContextManager[None] | None = None
 
@@ -123,10 +131,11 @@ class App:
         prefetch: int | None = None,
         concurrency: int = 1,
         timeout: Span | None = None,
-        ack: Literal["after", "before", "manual"] = "after",
+        ack: Literal["after", "before", "manual", "none"] = "after",
         priority: int | None = None,
         exclusive: bool = False,
         arguments: Mapping[str, object] | None = None,
+        partition_by: PartitionBy | None = None,
     ) -> Callable[[FunctionT], FunctionT]:
         """Register the decorated function for the messages of ``queue``; it stays as it is.
 
@@ -138,7 +147,10 @@ class App:
         ``ack="after"``: a message is acked when its handler has returned; what becomes of failures,
         see :mod:`mqkit.consumer.settlement`. "before": when its handler is about to begin, and a
         failure is logged and counted, no more. "manual": the handler settles it, by its
-        :class:`~mqkit.ManualDelivery`.
+        :class:`~mqkit.ManualDelivery`. "none": when the broker has sent it, over a connection of
+        its own, and a lost connection loses what was on its way; there is no ``prefetch``.
+        ``partition_by``, a field of the JSON body or a function of the delivery: messages of one
+        key are handled one at a time, in order, retries included (docs/order.md).
 
         Consumers of a higher ``priority`` (0 unless said otherwise) get messages while they have
         room. An ``exclusive`` one has the queue alone, or is refused. ``arguments`` are those of
@@ -148,13 +160,15 @@ class App:
         waited for. Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be
         served, and for options that make no sense.
         """
-        handling = HandlingOptions.of(concurrency=concurrency, prefetch=prefetch, timeout=timeout)
+        handling = HandlingOptions.of(
+            concurrency=concurrency, prefetch=prefetch, timeout=timeout, partition_by=partition_by
+        )
         name = _queue_name("consumer", queue)
         options = ConsumeOptions.of(
             handling.prefetch, priority=priority, exclusive=exclusive, arguments=arguments
         )
-        mode = check_ack(ack, name, self.topology.queue(name) if self.topology else None)
-        new_consumer = CONSUMERS[mode]
+        mode = check_ack(ack, name, self._model(name), prefetch)
+        new_consumer = consumer_of(mode, partition_by)
 
         def register(function: FunctionT) -> FunctionT:
             handler = MessageHandler(
@@ -162,13 +176,10 @@ class App:
                 timeout_s=handling.timeout_s,
                 threads=concurrency,
                 settles_itself=mode is AckMode.MANUAL,
+                resources=self._resources,
             )
-            self._register(
-                queue,
-                lambda settler, link: new_consumer(
-                    name, handler, settler, link, options=options, concurrency=concurrency
-                ),
-            )
+            make = partial(new_consumer, name, handler, options=options, concurrency=concurrency)
+            self._register(queue, make)
             return function
 
         return register
@@ -211,7 +222,9 @@ class App:
         )
 
         def register(function: BatchFunctionT) -> BatchFunctionT:
-            handler = BatchHandler(function, timeout_s=timeout_s, threads=concurrency)
+            handler = BatchHandler(
+                function, timeout_s=timeout_s, threads=concurrency, resources=self._resources
+            )
             self._register(
                 queue,
                 lambda settler, link: BatchConsumer(
@@ -230,6 +243,8 @@ class App:
         prefetch: int | None = None,
         timeout: Span | None = None,
         by: str | None = None,
+        partition_by: PartitionBy | None = None,
+        rate: str | None = None,
     ) -> QueueHandle:
         """The handle of a queue: its consumers in this app are paused, resumed and removed by it,
         handlers of one type of message and hooks are registered on it. The same one each time.
@@ -237,24 +252,47 @@ class App:
         The options are those of the one consumer that :meth:`QueueHandle.on` makes: as for
         :meth:`consumer`, and ``by`` is the field of the JSON body that has the type's name; without
         it the ``type`` property does. Give them once, before the first handler.
+
+        ``rate`` ("100/s", "30/m", "2/10s") is of all consumers of the queue in this app: they begin
+        no more handlers than that, a batch counting as one. Give it before they run.
         """
         name = _queue_name("queue", queue)
         if name not in self._queues:
-            handle = QueueHandle(name, queue if isinstance(queue, Temporary) else None)
+            temporary = queue if isinstance(queue, Temporary) else None
+            handle = QueueHandle(name, temporary, self._resources)
             self._queues[name] = handle
             if self._client is not None:
                 self._client.adopt(handle)
         handle = self._queues[name]
-        if (concurrency, prefetch, timeout, by) != (None, None, None, None):
+        if rate is not None:
+            handle.limit(rate)
+        if any(option is not None for option in (concurrency, prefetch, timeout, by, partition_by)):
             handle.handle_by_type(
                 HandlingOptions.of(
                     concurrency=1 if concurrency is None else concurrency,
                     prefetch=prefetch,
                     timeout=timeout,
+                    partition_by=partition_by,
                 ),
                 by,
             )
         return handle
+
+    def around_publish(self, middleware: PublishMiddlewareT) -> PublishMiddlewareT:
+        """Register middleware for every publish of this app, of its targets and batches; the first
+        one is the outermost. See :class:`~mqkit.PublishMiddleware`.
+
+        Raises :exc:`~mqkit.errors.ConfigurationError` for what is not async, and in an app that is
+        running, which has taken what there was.
+        """
+        self._middleware.add_publish(middleware)
+        return middleware
+
+    def around_handle(self, middleware: HandleMiddlewareT) -> HandleMiddlewareT:
+        """Register middleware for every handler of single messages. See
+        :class:`~mqkit.HandleMiddleware`. As :meth:`around_publish`."""
+        self._middleware.add_handle(middleware)
+        return middleware
 
     # -- publishing --------------------------------------------------------------------------
 
@@ -409,7 +447,13 @@ class App:
         if self._client is not None:
             raise ConfigurationError("the app is running already")
         self._client = Client(
-            self.settings, self._transport, self.topology, self._queues.values(), self.stats
+            self.settings,
+            self._transport,
+            self.topology,
+            self._queues.values(),
+            self.stats,
+            self._middleware,
+            self._resources,
         )
         self._running = self._client.running(self._drain_timeout_s)
         await self._running.__aenter__()
@@ -448,6 +492,9 @@ class App:
                 async for number in signals:
                     _LOG.info("%s: draining", signal.Signals(number).name)
                     break
+
+    def _model(self, queue: str) -> QueueModel | None:
+        return self.topology.queue(queue) if self.topology else None
 
     def _register(self, queue: str | Temporary, make: MakeConsumer) -> None:
         self.queue(queue).add(make)

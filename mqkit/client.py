@@ -27,7 +27,9 @@ from mqkit.consumer.republish import Republisher
 from mqkit.consumer.settlement import warn_of_unknown_errors
 from mqkit.errors import ChannelError, Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
+from mqkit.middleware import Middleware
 from mqkit.pool import ChannelPool, Publisher
+from mqkit.resources import AppResources
 from mqkit.rpc.caller import Caller
 from mqkit.settings import Settings
 from mqkit.supervision.refusal_log import RefusalLog
@@ -50,6 +52,8 @@ class Client:
         topology: Topology | None,
         queues: Iterable[QueueHandle],
         stats: Stats,
+        middleware: Middleware | None = None,
+        resources: AppResources | None = None,
     ) -> None:
         self._stats = stats
         self._topology = topology
@@ -71,16 +75,10 @@ class Client:
             channels_max=settings.channels_max,
             borrow_timeout_s=settings.borrow_timeout_s,
         )
-        self._publisher = Publisher(
-            self._pool,
-            self._supervisor,
-            max_message_bytes=settings.max_message_bytes,
-            lanes=settings.publish_lanes,
-            window=settings.publish_window,
-            deadline_s=settings.publish_deadline_s,
-            on_blocked=settings.on_blocked,
-            waiting_octets_max=settings.publish_waiting_bytes_max,
-        )
+        self._publisher = _publisher(self._pool, self._supervisor, settings)
+        self._resources = resources or AppResources()
+        self._middleware = middleware or Middleware()
+        self._wrap = self._middleware.around_handler
         self._caller = Caller(
             self._supervisor.open_publishing_channel,
             self._supervisor.describe,
@@ -89,8 +87,9 @@ class Client:
         self._deadline_s = settings.publish_deadline_s
         self.backlog = self._publisher.backlog
         # Not methods that call the publisher's: on the way of a lone message each call counts.
-        self.publish = self._publisher.publish
-        self.publish_many = self._publisher.publish_batch
+        publisher = self._middleware.around_publisher(self._publisher)
+        self.publish = publisher.publish
+        self.publish_many = publisher.publish_batch
         # One that failed would only have its delivery come again, and its handler fail again.
         republish = partial(self._publisher.publish_batch, on_blocked="wait")
         self._republisher = Republisher(republish, self._declare_again)
@@ -123,7 +122,7 @@ class Client:
         cancelled then. A block that is cancelled, or ended by such an error, does not wait for
         handlers.
         """
-        async with self._attached(), self._supervisor, self._publisher:
+        async with self._attached(), self._resources, self._supervisor, self._publisher:
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._watch_first_start)
@@ -158,6 +157,10 @@ class Client:
             self._cache.add_server_named(queue.name, queue.temporary.queue)
             self._cache.add(queue.temporary.bindings)
         consumer = make(self._settler(queue), self)
+        if queue.pace is not None:
+            consumer.limit(queue.pace)
+        if self._wrap is not None:
+            consumer.surround(self._wrap)
         self._consumers.append(consumer)
         if self._tasks is not None:
             consumer.hold()
@@ -190,6 +193,10 @@ class Client:
         """Raises :exc:`~mqkit.errors.ConnectionLost` while there is none."""
         return self._supervisor.consuming_connection()
 
+    async def open_connection(self, role: str) -> Connection:
+        """See :meth:`Supervisor.open_another`."""
+        return await self._supervisor.open_another(role)
+
     def current_name(self, queue: str) -> str:
         """The name that the broker has for ``queue`` now.
 
@@ -211,11 +218,13 @@ class Client:
     @asynccontextmanager
     async def _attached(self) -> AsyncIterator[None]:
         """The handles of queues, with their consumers made for this client."""
+        self._middleware.is_taken = True
         try:
             for queue in self._queues:
                 queue.attach(self)
             yield
         finally:
+            self._middleware.is_taken = False
             for queue in self._queues:
                 queue.detach()
 
@@ -258,6 +267,19 @@ class Client:
             await self._publisher.close()
             await self._pool.close()
             await self._supervisor.close()
+
+
+def _publisher(pool: ChannelPool, supervisor: Supervisor, settings: Settings) -> Publisher:
+    return Publisher(
+        pool,
+        supervisor,
+        max_message_bytes=settings.max_message_bytes,
+        lanes=settings.publish_lanes,
+        window=settings.publish_window,
+        deadline_s=settings.publish_deadline_s,
+        on_blocked=settings.on_blocked,
+        waiting_octets_max=settings.publish_waiting_bytes_max,
+    )
 
 
 async def _begin(queue: QueueHandle, consumer: AnyConsumer) -> None:

@@ -6,7 +6,7 @@ No type of a protocol library shows here: adapters translate at the seam.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -53,6 +53,11 @@ class Message:
     body: bytes
     properties: Properties = field(default_factory=Properties)
     mandatory: bool = True
+
+    def with_headers(self, headers: Headers) -> Message:
+        """This message with more headers; one of the same name is replaced."""
+        merged = {**self.properties.headers, **headers}
+        return replace(self, properties=replace(self.properties, headers=merged))
 
 
 class AttemptRules(Protocol):

@@ -29,3 +29,8 @@ class TokenBucket:
             return False
         self._tokens -= 1
         return True
+
+    @property
+    def wait_s(self) -> float:
+        """Seconds from the last :meth:`take` until there is a token; 0 if one is left."""
+        return max(0.0, 1 - self._tokens) * self._interval_s

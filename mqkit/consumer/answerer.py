@@ -7,7 +7,7 @@ returned a value               answered with it (``None`` is JSON's null); it wa
 raised ``RetryLater``          not answered yet: the retry answers, if it is in time
 raised ``Park`` or ``Drop``    answered with that, then parked or dropped
 raised anything else, or the   answered with the error, then dropped: the caller knows, and may ask
-body does not fit              again
+body does not fit              again (``Unavailable``, too: nothing is gained by waiting)
 was not called                 dropped: the caller's deadline was over
 =============================  =====================================================================
 
@@ -28,7 +28,7 @@ from mqkit.errors import MqkitError
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Rejected, RejectReason
-from mqkit.retry.signals import Drop, RetryLater, Signal
+from mqkit.retry.signals import Drop, RetryLater, Signal, Unavailable
 from mqkit.rpc.answers import answer_to, failure_answer
 from mqkit.rpc.headers import is_late
 
@@ -76,7 +76,7 @@ class Answerer:
         if isinstance(error, RetryLater):
             return error
         await self._send(question, failure_answer(question, error))
-        if isinstance(error, Signal):
+        if isinstance(error, Signal) and not isinstance(error, Unavailable):
             return error
         self.settler.stats.failed_questions += 1
         self.settler.failures.answered(question, error)

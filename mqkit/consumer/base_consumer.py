@@ -9,20 +9,30 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import anyio
 
 from mqkit.clock import Clock
+from mqkit.consumer.breaker.breaker import Breaker
+from mqkit.consumer.breaker.circuit import Circuit, probes_for
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer_states import State
+from mqkit.consumer.handler import WrapHandler
+from mqkit.consumer.rate.pace import Pace
+from mqkit.consumer.rate.paced_inbox import PacedInbox
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.slow_handlers import SlowHandlers, consumer_timeout_s, warn_of_timeout
 from mqkit.consumer.subscription import Link, Subscription
+from mqkit.retry.signals import Unavailable
 from mqkit.transport.seam import Connection
 
 
 class BaseConsumer(ABC):
     """Run :meth:`run` in a task; call :meth:`subscribe` after each connect."""
+
+    keeps_unavailable = True
+    """See :class:`Breakable`."""
 
     def __init__(
         self,
@@ -45,17 +55,35 @@ class BaseConsumer(ABC):
         self._slow = SlowHandlers(queue, self._at_hand, self._broker_timeout_s, clock)
         # Bounded by the prefetch: the broker sends no more than that unsettled.
         self._inbox: asyncio.Queue[Arrival | None] = asyncio.Queue()
+        self._take: Callable[[Arrival], None] = self._inbox.put_nowait
         self._subscription = Subscription(
-            queue, options, self._inbox.put_nowait, link, settler.stats, clock=clock
+            queue, options, self._take, link, settler.stats, clock=clock
         )
+        self._prefetch = options.prefetch
+        self._breaker = Breaker(
+            queue,
+            self,
+            settler,
+            Circuit(probes_for(options.prefetch)),
+            hold_s=self._broker_timeout_s / 2,
+            clock=clock,
+        )
+        self._is_paused = False
+        self._is_halted = False
+        """True while the breaker wants nothing consumed."""
+        self._gives_back = False
         self._stopping = False
         self._done = anyio.Event()
 
     @abstractmethod
     async def _work(self, place: int) -> None:
         """Handle what the inbox gives, until it gives ``None``: each worker gets one, and says in
-        its ``place`` of ``_at_hand`` what it is at. What comes while ``_stopping`` is to be given
-        back."""
+        its ``place`` of ``_at_hand`` what it is at. What comes while it ``_gives_back`` is to be
+        given back, and a handler that says ``Unavailable`` is to trip the breaker."""
+
+    @abstractmethod
+    async def attempt(self, arrival: Arrival) -> Unavailable | None:
+        """Handle and settle one message: see :class:`Breakable`."""
 
     async def run(self) -> None:
         """Keep subscribed and work, until stopped."""
@@ -71,33 +99,91 @@ class BaseConsumer(ABC):
         finally:
             self._done.set()
 
+    def limit(self, pace: Pace) -> None:
+        """Begin messages at that pace. Call it before :meth:`run`."""
+        self._inbox = PacedInbox(pace)
+        self._breaker.probe_from(PacedInbox(pace))
+        self._take_by(self._inbox.put_nowait)
+
+    def _take_by(self, take: Callable[[Arrival], None]) -> None:
+        """Have ``take`` called for each message, on the event loop."""
+        self._take = take
+        self._subscription.deliver_to(take, self._prefetch)
+
+    def surround(self, wrap: WrapHandler) -> None:  # noqa: B027 - others have nothing to do
+        """Call what ``wrap`` makes of the handler, where that is one of single messages. Call it
+        before :meth:`run`."""
+
     async def subscribe(self, connection: Connection) -> None:
         """The supervisor's hook; see :meth:`Subscription.subscribe`."""
         await self._subscription.subscribe(connection)
 
+    @property
+    def is_paused(self) -> bool:
+        """True from :meth:`pause`, or :meth:`hold`, to :meth:`resume`."""
+        return self._is_paused
+
     def hold(self) -> None:
         """Not to consume until :meth:`resume`. Call it before :meth:`run`."""
+        self._is_paused = True
         self._subscription.hold()
 
     async def pause(self) -> None:
         """Stop consuming, and give back what no handler has begun; handlers that run go on.
         Idempotent."""
-        await self._subscription.pause()
-        # A drain that begins meanwhile gives back the rest, and ends the inbox.
-        while self._subscription.state is State.PAUSED and not self._inbox.empty():
-            if (arrival := self._inbox.get_nowait()) is not None:
-                await self._settler.give_back(arrival)
+        self._is_paused = True
+        await self._stop_consuming()
 
     async def resume(self) -> None:
         """Consume again. Idempotent."""
-        await self._subscription.resume()
+        self._is_paused = False
+        if not self._is_halted:
+            await self._subscription.resume()
+
+    async def halt(self) -> None:
+        """Stop consuming until :meth:`trickle` or :meth:`restore`: see :class:`Breakable`."""
+        self._is_halted = self._gives_back = True
+        await self._stop_consuming()
+
+    async def trickle(self, probes: asyncio.Queue[Arrival | None]) -> None:
+        """Consume one message at a time into ``probes``: see :class:`Breakable`."""
+        await self._consume(probes.put_nowait, 1)
+
+    async def restore(self) -> None:
+        """Consume as before: see :class:`Breakable`."""
+        self._gives_back = self._stopping
+        await self._consume(self._take, self._prefetch)
+
+    async def _consume(self, take: Callable[[Arrival], None], prefetch: int) -> None:
+        self._subscription.deliver_to(take, prefetch)
+        self._is_halted = False
+        if not self._is_paused:
+            await self._subscription.resume()
+
+    async def _stop_consuming(self) -> None:
+        await self._subscription.pause()
+        # A drain that begins meanwhile gives back the rest, and ends the inbox.
+        while self._subscription.state is State.PAUSED:
+            if (arrival := self._next_unbegun()) is None:
+                break
+            await self._settler.give_back(arrival)
+
+    def _next_unbegun(self) -> Arrival | None:
+        """Take out one message that no handler has begun; ``None`` when there is none."""
+        while not self._inbox.empty():
+            if (arrival := self._inbox.get_nowait()) is not None:
+                return arrival
+        return None
 
     async def stop(self) -> None:
         """Take nothing new, give back what is not begun, return when the workers are done."""
-        self._stopping = True
+        self._stopping = self._gives_back = True
+        self._breaker.end()
         self._settler.pause.end()
         await self._subscription.cancel()
-        await self._settler.give_back_all(self._inbox)
+        while (arrival := self._next_unbegun()) is not None:
+            await self._settler.give_back(arrival)
+        await self._breaker.stop()
         for _ in range(self._workers):
             self._inbox.put_nowait(None)
         await self._done.wait()

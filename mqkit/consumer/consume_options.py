@@ -21,11 +21,13 @@ _IN_EXCLUSIVE_USE = "in exclusive use"
 @dataclass(frozen=True, slots=True)
 class ConsumeOptions:
     """The options of one consumer. ``prefetch`` is the number of messages that it may have
-    unsettled; ``exclusive`` refuses all other consumers of the queue."""
+    unsettled; ``exclusive`` refuses all other consumers of the queue; with ``no_ack`` messages are
+    settled when they are sent."""
 
     prefetch: int
     exclusive: bool = False
     arguments: Mapping[str, object] = field(default_factory=dict)
+    no_ack: bool = False
 
     @classmethod
     def of(

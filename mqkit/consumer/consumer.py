@@ -10,11 +10,12 @@ from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.answerer import Answerer
 from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.consume_options import ConsumeOptions
-from mqkit.consumer.handler import AnyHandler, HandlerTimeout
-from mqkit.consumer.settlement_steps import Settler
+from mqkit.consumer.handler import AnyHandler, HandlerTimeout, WrapHandler
+from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import Link
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, count_attempts_by
+from mqkit.retry.signals import Unavailable
 
 
 class Consumer(BaseConsumer):
@@ -43,21 +44,39 @@ class Consumer(BaseConsumer):
             handler_timeout_s=handler.timeout_s,
             clock=clock,
         )
+        self._use(handler)
+
+    def _use(self, handler: AnyHandler) -> None:
         self._handler = handler
         # Only who sees the delivery can ask it for its attempt.
         self._arguments = self._ruled_arguments if handler.takes_delivery else handler.arguments
-        self._answerer = Answerer(handler, self._arguments, settler)
+        self._answerer = Answerer(handler, self._arguments, self._settler)
+
+    def surround(self, wrap: WrapHandler) -> None:
+        self._use(wrap(self._handler))
 
     async def _work(self, place: int) -> None:
         while (arrival := await self._inbox.get()) is not None:
             if not arrival.channel.is_open:
                 self._settler.stats.stale_deliveries += 1
-            elif self._stopping:
+            elif self._gives_back:
                 await self._settler.give_back(arrival)
             else:
                 self._at_hand[place] = arrival
-                await self._settler.settle(arrival, await self._outcome(arrival.delivery))
-                self._at_hand[place] = None
+                raised = await self._outcome(arrival.delivery)
+                if raised is not None and isinstance(raised, Unavailable):
+                    self._at_hand[place] = None
+                    await self._breaker.trip(arrival, raised)
+                else:
+                    await self._settler.settle(arrival, raised)
+                    self._at_hand[place] = None
+
+    async def attempt(self, arrival: Arrival) -> Unavailable | None:
+        raised = await self._outcome(arrival.delivery)
+        if isinstance(raised, Unavailable):
+            return raised
+        await self._settler.settle(arrival, raised)
+        return None
 
     async def _outcome(self, delivery: Delivery) -> Exception | None:
         """Run the handler; return what counts as raised, or ``None``."""

@@ -17,6 +17,7 @@ from mqkit.consumer.settlement import (
     DeadLetter,
     Destination,
     Discard,
+    Hold,
     Republish,
     Requeue,
     Settlement,
@@ -121,6 +122,8 @@ def _fate(settlement: Settlement) -> str | None:
             return "goes to a retry tier"
         case Republish():
             return "goes to the parking lot"
+        case Hold(after_s):
+            return f"is tried again here in {after_s:g} s"
         case Requeue(reason):
             return f"is requeued ({reason})"
         case DeadLetter(reason):

@@ -7,7 +7,8 @@
 A first parameter without annotation, or annotated :class:`~mqkit.message.Delivery`, gets the
 delivery; ``bytes`` the body as it is; ``str`` the body as UTF-8; any other type is what pydantic
 makes of the body as JSON. A handler that settles its messages itself has a ``ManualDelivery`` in
-place of the ``Delivery``.
+place of the ``Delivery``. Arguments whose default is :func:`mqkit.depends` get resources; others
+with a default are left alone.
 
 A method is registered as the bound method of an object: ``app.consumer("orders")(desk.handle)``.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Protocol, TypeAlias, get_type_hints
 
@@ -27,6 +28,7 @@ from mqkit.consumer.acks.manual_delivery import ManualDelivery
 from mqkit.errors import ConfigurationError, DeadlineExceeded, MqkitError
 from mqkit.incoming import decoder_of
 from mqkit.message import Delivery
+from mqkit.resources import AppResources, CallResources, Plan
 
 HandlerFunction: TypeAlias = Callable[..., object]
 """``async def``, or a plain function."""
@@ -78,14 +80,26 @@ class AnyHandler(Protocol):
         ...
 
 
+WrapHandler: TypeAlias = Callable[[AnyHandler], AnyHandler]
+"""Makes a handler that calls another one."""
+
+
 class Handler:
     """Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be served.
 
-    ``threads`` is how many calls of a plain function may run at once.
+    ``threads`` is how many calls of a plain function may run at once; ``resources`` are those of
+    the app, for a function with arguments by :func:`~mqkit.depends`.
     """
 
+    is_of_one_message = False
+
     def __init__(
-        self, function: HandlerFunction, *, timeout_s: float | None = None, threads: int = 1
+        self,
+        function: HandlerFunction,
+        *,
+        timeout_s: float | None = None,
+        threads: int = 1,
+        resources: AppResources | None = None,
     ) -> None:
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
         _check_callable(function, self.name)
@@ -96,6 +110,16 @@ class Handler:
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
         )
+        self._run: Callable[[tuple[object, ...]], Awaitable[object]] = self._call
+        self._resources: CallResources | None = None
+        plan = Plan.read(function, self.name, has_delivery=self.is_of_one_message)
+        if not plan.is_empty:
+            if resources is None:
+                raise ConfigurationError(
+                    f"{self.name} has arguments by depends(): handlers can, and this can't"
+                )
+            self._resources = CallResources(plan, resources)
+            self._run = self._call_with_resources
 
     async def __call__(self, *arguments: object) -> object:
         """Call it and wait for its end; returns what it returned, and raises what it raised.
@@ -112,7 +136,7 @@ class Handler:
     async def _guarded(self, arguments: tuple[object, ...]) -> object:
         """Call it; what would be mistaken for the end of this task or program is made an error."""
         try:
-            return await self._call(arguments)
+            return await self._run(arguments)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and not task.cancelling():
@@ -125,18 +149,34 @@ class Handler:
         if self._is_async:
             result = self._function(*arguments)
         else:
-            if self._limiter is None:
-                self._limiter = CapacityLimiter(self._threads)
-            result = await anyio.to_thread.run_sync(
-                partial(self._function, *arguments),
-                abandon_on_cancel=True,
-                limiter=self._limiter,
-            )
+            result = await self._in_thread(partial(self._function, *arguments))
         return await result if inspect.isawaitable(result) else result
+
+    async def _call_with_resources(self, arguments: tuple[object, ...]) -> object:
+        assert self._resources is not None
+        own, delivery = self._split(arguments)
+
+        async def call(resources: dict[str, Any]) -> object:
+            bound = partial(self._function, *own, **resources)
+            result = bound() if self._is_async else await self._in_thread(bound)
+            return await result if inspect.isawaitable(result) else result
+
+        return await self._resources.around(call, delivery)
+
+    def _split(self, arguments: tuple[object, ...]) -> tuple[tuple[object, ...], Delivery | None]:
+        """The function's arguments, and the delivery that its resources may take."""
+        return arguments, None
+
+    async def _in_thread(self, call: Callable[[], object]) -> object:
+        if self._limiter is None:
+            self._limiter = CapacityLimiter(self._threads)
+        return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
 
 
 class MessageHandler(Handler):
     """A handler of one message at a time. ``settles_itself``: it takes a ``ManualDelivery``."""
+
+    is_of_one_message = True
 
     def __init__(
         self,
@@ -145,8 +185,9 @@ class MessageHandler(Handler):
         timeout_s: float | None = None,
         threads: int = 1,
         settles_itself: bool = False,
+        resources: AppResources | None = None,
     ) -> None:
-        super().__init__(function, timeout_s=timeout_s, threads=threads)
+        super().__init__(function, timeout_s=timeout_s, threads=threads, resources=resources)
         kind = ManualDelivery if settles_itself else Delivery
         annotations = annotations_of(function, self.name, kind)
         if not 1 <= len(annotations) <= 2:
@@ -162,7 +203,9 @@ class MessageHandler(Handler):
         self._decode = decoder_of(annotations[0], f"the handler {self.name}")
         self.asks_for = annotations[0]
         """The type of the first argument."""
-        self._wants_delivery = len(annotations) == 2
+        self._has_delivery = len(annotations) == 2
+        # Resources may take the delivery, also where the function does not.
+        self._wants_delivery = self._has_delivery or self._resources is not None
         self.takes_delivery = self._wants_delivery or annotations[0] is kind
         """True if the function sees the delivery, and not only what is made of its body."""
 
@@ -188,6 +231,11 @@ class MessageHandler(Handler):
         """The arguments to call the handler with. Raises :exc:`~mqkit.incoming.BodyMisfit`."""
         content = self._decode(delivery)
         return (content, delivery) if self._wants_delivery else (content,)
+
+    def _split(self, arguments: tuple[object, ...]) -> tuple[tuple[object, ...], Delivery | None]:
+        content, delivery = arguments
+        assert isinstance(delivery, Delivery)
+        return (arguments if self._has_delivery else (content,)), delivery
 
 
 def _check_callable(function: object, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mqkit.consumer.partitions.key import PartitionBy, key_of
 from mqkit.errors import ConfigurationError
 from mqkit.seconds import Span, seconds_or_none
 
@@ -16,15 +17,21 @@ PREFETCH_MAX = 65_535
 @dataclass(frozen=True, slots=True)
 class HandlingOptions:
     """``concurrency`` handlers at once, each for ``timeout_s`` seconds at most, and up to
-    ``prefetch`` messages at hand."""
+    ``prefetch`` messages at hand; with ``partition_by`` those of one key in order."""
 
     concurrency: int = 1
     prefetch: int = PREFETCH_PER_HANDLER
     timeout_s: float | None = None
+    partition_by: PartitionBy | None = None
 
     @classmethod
     def of(
-        cls, *, concurrency: int = 1, prefetch: int | None = None, timeout: Span | None = None
+        cls,
+        *,
+        concurrency: int = 1,
+        prefetch: int | None = None,
+        timeout: Span | None = None,
+        partition_by: PartitionBy | None = None,
     ) -> HandlingOptions:
         """The options that a program asks for; the prefetch is ten per handler unless said
         otherwise. Raises :exc:`~mqkit.errors.ConfigurationError` for what can't be."""
@@ -32,7 +39,9 @@ class HandlingOptions:
         if prefetch is None:
             prefetch = min(PREFETCH_MAX, PREFETCH_PER_HANDLER * concurrency)
         check_between("prefetch", prefetch, concurrency, PREFETCH_MAX)
-        return cls(concurrency, prefetch, time_limit_s(timeout))
+        if partition_by is not None:
+            key_of(partition_by)
+        return cls(concurrency, prefetch, time_limit_s(timeout), partition_by)
 
 
 def time_limit_s(timeout: Span | None) -> float | None:

@@ -18,6 +18,7 @@ from mqkit.consumer.settlement import (
     DeadLetter,
     Destination,
     Discard,
+    Hold,
     Republish,
     Requeue,
     Settlement,
@@ -45,7 +46,7 @@ class Fate(StrEnum):
 def fate_of(settlement: Settlement) -> Fate | None:
     """The fate that ``settlement`` is; ``None`` for a message that was handled."""
     match settlement:
-        case Republish(to=Destination.TIER) | Requeue():
+        case Republish(to=Destination.TIER) | Requeue() | Hold():
             return Fate.RETRY
         case Republish() | DeadLetter():
             return Fate.PARK

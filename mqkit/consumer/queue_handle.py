@@ -19,16 +19,20 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload
 
+from mqkit.consumer.acks.consumers import consumer_of
+from mqkit.consumer.acks.mode import AckMode
 from mqkit.consumer.by_type import HandlersByType
 from mqkit.consumer.consume_options import ConsumeOptions
-from mqkit.consumer.consumer import Consumer
-from mqkit.consumer.handler import HandlerFunction, MessageHandler
+from mqkit.consumer.handler import HandlerFunction, MessageHandler, WrapHandler
 from mqkit.consumer.handling_options import HandlingOptions
 from mqkit.consumer.hooks import Fate, HookFunction, Hooks
+from mqkit.consumer.rate.pace import Pace
+from mqkit.consumer.rate.rate import Rate
 from mqkit.consumer.settlement_steps import Settler
 from mqkit.consumer.subscription import Link
 from mqkit.errors import ConfigurationError
 from mqkit.message import Delivery
+from mqkit.resources import AppResources
 from mqkit.topology.temporary import Temporary
 from mqkit.transport.seam import Connection
 
@@ -53,6 +57,8 @@ class AnyConsumer(Protocol):
     """A consumer of either kind."""
 
     async def run(self) -> None: ...
+    def limit(self, pace: Pace) -> None: ...
+    def surround(self, wrap: WrapHandler) -> None: ...
     async def subscribe(self, connection: Connection) -> None: ...
     def hold(self) -> None: ...
     async def pause(self) -> None: ...
@@ -84,13 +90,22 @@ class Host(Protocol):
 class QueueHandle:
     """The consumers of one queue, in one app. ``app.queue(name)`` gives the same handle everywhere.
 
-    ``temporary`` is the queue itself where it is one for this process alone.
+    ``temporary`` is the queue itself where it is one for this process alone; ``resources`` are the
+    app's.
     """
 
-    def __init__(self, name: str, temporary: Temporary | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        temporary: Temporary | None = None,
+        resources: AppResources | None = None,
+    ) -> None:
         self.name = name
         self.temporary = temporary
         self.hooks = Hooks()
+        self.pace: Pace | None = None
+        """The pace at which all its consumers together begin handlers; ``None`` is any."""
+        self._resources = resources
         self._handling = HandlingOptions()
         self._field: str | None = None
         self._by_type: HandlersByType | None = None
@@ -159,7 +174,10 @@ class QueueHandle:
         def register(function: HandlerFunction) -> Any:
             options = self._handling
             handler = MessageHandler(
-                function, timeout_s=options.timeout_s, threads=options.concurrency
+                function,
+                timeout_s=options.timeout_s,
+                threads=options.concurrency,
+                resources=self._resources,
             )
             if handler.asks_for is not model:
                 raise ConfigurationError(
@@ -192,6 +210,23 @@ class QueueHandle:
         self.hooks.set(Fate.DROP, hook)
         return hook
 
+    def limit(self, rate: str) -> None:
+        """Begin handlers at this rate: see :meth:`mqkit.App.queue`. Raises
+        :exc:`~mqkit.errors.ConfigurationError` for text that is no rate, for another rate than
+        before, and once consumers run."""
+        wanted = Rate.parse(rate)
+        if self.pace is not None:
+            if self.pace.rate != wanted:
+                raise ConfigurationError(
+                    f"rate={rate!r}: the rate of {self.name} is {self.pace.rate} already"
+                )
+        elif self._consumers:
+            raise ConfigurationError(
+                f"rate={rate!r}: the consumers of {self.name} run already; give the rate before"
+            )
+        else:
+            self.pace = Pace(wanted)
+
     def handle_by_type(self, options: HandlingOptions, field: str | None) -> None:
         """Have the handlers of types called by these options: see :meth:`mqkit.App.queue`. Raises
         :exc:`~mqkit.errors.ConfigurationError` once there is such a handler."""
@@ -221,8 +256,9 @@ class QueueHandle:
         options = self._handling
         handlers = HandlersByType(self.name, self._field, options.timeout_s)
         self._by_type = handlers
+        new_consumer = consumer_of(AckMode.AFTER, options.partition_by)
         self._add(
-            lambda settler, link: Consumer(
+            lambda settler, link: new_consumer(
                 self.name,
                 handlers,
                 settler,

@@ -14,6 +14,9 @@ or body misfit         into the queue's own        handler asks for what the que
 raised anything else   requeue after a pause       requeue after a pause
 =====================  ==========================  =========================================
 
+``Unavailable`` does not come here (:mod:`mqkit.consumer.breaker.breaker`), except for one entry of
+a batch, which is requeued with or without a policy.
+
 Only what the topology file says of the queue counts as dead-lettering; a policy set on the broker
 can't be seen from here.
 """
@@ -40,6 +43,7 @@ from mqkit.retry import (
     RetryAction,
     RetryPolicy,
     Signal,
+    Unavailable,
     failures_of,
     first_failure_of,
     to_parking_lot,
@@ -79,6 +83,8 @@ class Republish:
 
     to: Destination
     message: Message
+    after_ms: int = 0
+    """The time that it waits there, in a tier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +101,18 @@ class Requeue:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Keep it, unsettled, and call the handler again after ``after_s`` seconds: where the order of
+    its key matters."""
+
+    after_s: float
+
+
 HANDLED = Ack()
 """One object for all handled deliveries, for they are the most."""
 
-Settlement: TypeAlias = Ack | Discard | Republish | DeadLetter | Requeue
+Settlement: TypeAlias = Ack | Discard | Republish | DeadLetter | Requeue | Hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +164,8 @@ def settlement_of(
     """The settlement of ``delivery``, whose handler raised ``raised`` (``None``: it returned)."""
     if raised is None:
         return HANDLED
+    if isinstance(raised, Unavailable):
+        return Requeue(raised.reason)  # of one entry of a batch: no attempt is used up
     # A misfit is parked as if the handler had asked for it; the headers keep the true error.
     verdict = Park(SCHEMA) if isinstance(raised, BodyMisfit) else raised
     if rules.policy is None:
@@ -178,7 +194,7 @@ def _by_policy(
     match action:
         case RetryAction(after_ms):
             message = to_tier(delivery, queue, after_ms, failure)
-            return Republish(Destination.TIER, message)
+            return Republish(Destination.TIER, message, after_ms)
         case ParkAction(reason):
             message = to_parking_lot(delivery, queue, reason, failure)
             return Republish(Destination.PARKING_LOT, message)

@@ -22,6 +22,7 @@ from mqkit.consumer.settlement import (
     DeadLetter,
     Destination,
     Discard,
+    Hold,
     QueueRules,
     Republish,
     Requeue,
@@ -78,9 +79,21 @@ class Settler:
         """The settlement of ``delivery``; told in the log where the handler raised."""
         if raised is None:
             return HANDLED  # what the clock says does not matter
-        settlement = settlement_of(self._rules, delivery, raised, self._now())
+        settlement = self.settlement_of(delivery, raised)
         self.failures.tell([delivery], raised, settlement)
         return settlement
+
+    def settlement_of(self, delivery: Delivery, raised: BaseException | None) -> Settlement:
+        """:meth:`decide`, and nobody is told."""
+        return settlement_of(self._rules, delivery, raised, self._now())
+
+    async def told_to_hold(self, delivery: Delivery, raised: Exception, hold: Hold) -> Settlement:
+        """``hold``, of which the log and the queue's hooks have been told; something else where a
+        hook raised."""
+        self.failures.tell([delivery], raised, hold)
+        if self._hooks is None:
+            return hold
+        return await self._hooks.tell(delivery, raised, hold)
 
     async def told_of(
         self,

@@ -31,7 +31,8 @@ class Stats:
     unconfirmed_republishes: int = 0
     """Retries and parkings that the broker did not confirm; each was requeued."""
     returned: int = 0
-    """Given back unhandled while draining."""
+    """Given back unhandled: while draining, by a pause, or because a handler said
+    ``Unavailable``."""
     stale_acks: int = 0
     """Settled after the channel was gone: nothing was sent, the broker delivers again. Where it
     follows a confirmed republish, the message is there twice (same id)."""
@@ -49,7 +50,19 @@ class Stats:
     """Calls whose handler failed: answered with the error. They are counted as dropped, too."""
     lost_answers: int = 0
     """Answers that the broker did not confirm; their callers' deadlines end the waiting."""
+    unavailable: int = 0
+    """Handlers that raised ``Unavailable``, probes too. Their messages are handled later, or given
+    back."""
+    circuits_opened: int = 0
+    """Times that a consumer stopped for an ``Unavailable``."""
+    circuits_closed: int = 0
+    """Times that one went on again: so many fewer than opened are open now, or were at their
+    end."""
     timeouts: int = 0
     """Handlers that took longer than their timeout."""
+    held: int = 0
+    """Retries that wait in this process, unsettled, for the order of their key."""
+    keys_given_up: int = 0
+    """Keys whose messages were parked, or given back, because one could not be waited for."""
     cancelled_by_broker: int = 0
     """Consumers that the broker cancelled, because their queue went away."""

@@ -57,6 +57,11 @@ class Link(Protocol):
         """
         ...
 
+    async def open_connection(self, role: str) -> Connection:
+        """One more connection to the broker, for a consumer that keeps and closes it itself. Raises
+        as :meth:`consuming_connection`, and as connecting does."""
+        ...
+
 
 class Subscription:
     """Calls ``on_arrival`` for each delivery, on the event loop."""
@@ -80,6 +85,9 @@ class Subscription:
         self._backoff = Backoff(RESUBSCRIBE_FIRST_S, RESUBSCRIBE_MAX_S)
         self._state = State.IDLE
         self._channel: Channel | None = None
+        self._prefetch = options.prefetch
+        self._qos: tuple[Channel, int] | None = None
+        """The prefetch that was asked for, and on which channel."""
         self._tag = ""
         self._reports = TokenBucket(REPORTS_AT_FIRST, REPORT_EVERY_S, clock)
         self._is_reported = False
@@ -137,6 +145,12 @@ class Subscription:
                 self._is_final = False
                 await self._repair()
 
+    def deliver_to(self, on_arrival: Callable[[Arrival], None], prefetch: int) -> None:
+        """Call ``on_arrival`` from now on; take up to ``prefetch`` messages unsettled from when it
+        consumes next."""
+        self._on_arrival = on_arrival
+        self._prefetch = prefetch
+
     async def cancel(self) -> None:
         """Take nothing new. Deliveries that were made can still be settled. Idempotent."""
         self._fire(Event.DRAIN)
@@ -182,6 +196,7 @@ class Subscription:
                 self._link.current_name(self._queue),
                 partial(self._delivered, channel),
                 on_cancel=partial(self._cancelled, channel),
+                no_ack=self._options.no_ack,
                 exclusive=self._options.exclusive,
                 arguments=self._options.arguments,
             )
@@ -203,12 +218,14 @@ class Subscription:
 
     async def _open(self, connection: Connection) -> Channel:
         """The channel that there is, if it still is: deliveries may wait to be settled on it."""
-        if self._channel is not None and self._channel.is_open:
-            return self._channel
-        channel = await connection.channel()
-        self._channel = channel
-        channel.on_closed(partial(self._channel_closed, channel))
-        await channel.qos(self._options.prefetch)
+        channel = self._channel
+        if channel is None or not channel.is_open:
+            channel = await connection.channel()
+            self._channel = channel
+            channel.on_closed(partial(self._channel_closed, channel))
+        if self._qos != (channel, self._prefetch):
+            await channel.qos(self._prefetch)
+            self._qos = channel, self._prefetch
         return channel
 
     def _delivered(self, channel: Channel, delivery: Delivery) -> None:

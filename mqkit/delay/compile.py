@@ -13,7 +13,7 @@ from mqkit.delay.names import delay_name
 
 
 def compile_delay(exchange: str, delay_ms: int) -> tuple[Exchange, Queue, Binding]:
-    """The objects in which a message for ``exchange`` waits for ``delay_ms`` milliseconds."""
+    """The objects in which a message for ``exchange`` waits ``delay_ms`` milliseconds."""
     name = delay_name(exchange, delay_ms)
     waits: dict[str, object] = {"x-message-ttl": delay_ms, "x-dead-letter-exchange": exchange}
     return Exchange(name, type="fanout"), Queue(name, arguments=waits), Binding(name, name)

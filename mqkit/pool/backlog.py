@@ -89,7 +89,7 @@ class Backlog:
     def take(self, octets: int) -> None:
         """So many octets wait no more: they go to a channel, or nobody wants them any more."""
         self.room += octets
-        if self.line:
+        if self.line:  # a call less where nobody waits
             self._call_first()
 
     def join(self, place: Place) -> None:
@@ -97,11 +97,10 @@ class Backlog:
         self.line[place] = None
 
     def leave(self, place: Place) -> None:
-        """It is the next one's turn, once the caller has put his message: in this turn of the
-        event loop, or not at all."""
+        """It is the next one's turn. Who leaves to put his message does it at once, with no
+        ``await`` between: the next one wakes after that."""
         del self.line[place]
-        if self.line:
-            asyncio.get_running_loop().call_soon(self._call_first)
+        self._call_first()
 
     async def turn(self, place: Place) -> bool:
         """Return when ``place`` is the first and its octets fit; false if it has ended before.

@@ -33,7 +33,7 @@ from mqkit.retry.policy import (
     RetryPolicy,
 )
 from mqkit.retry.replay import ReplayReport
-from mqkit.retry.signals import Drop, Park, RetryLater, Signal
+from mqkit.retry.signals import Drop, Park, RetryLater, Signal, Unavailable
 from mqkit.retry.then import Then
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "Selection",
     "Signal",
     "Then",
+    "Unavailable",
     "compile_parking_lot",
     "compile_policy",
     "compile_tier",

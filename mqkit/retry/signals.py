@@ -1,4 +1,4 @@
-"""Exceptions by which a handler asks for a settlement: retry later, park, drop.
+"""Exceptions by which a handler asks for a settlement: retry later, park, drop; or for a stop.
 
 These are not errors: they never leave the consumer. Any *other* exception of a handler means "try
 again by the queue's retry policy".
@@ -13,7 +13,7 @@ from mqkit.retry.duration import EXAMPLES, MAX_DURATION_MS, DurationText, parse_
 
 
 class Signal(Exception):
-    """The base of the three. ``reason`` ends in the message's headers, or in the log; an exception
+    """The base of the four. ``reason`` ends in the message's headers, or in the log; an exception
     will do, and any other object: its text is taken."""
 
     def __init__(self, reason: object = "") -> None:
@@ -40,6 +40,18 @@ class Park(Signal):
 
 class Drop(Signal):
     """Do not try again, and keep nothing: the message is acked and gone."""
+
+
+class Unavailable(Signal):
+    """Stop consuming for now: something that every message needs is not there (a database, another
+    service), and its own failure says nothing about this message.
+
+    The consumer stops, keeps this message, and tries it again after a while, and again after longer
+    whiles. When it is handled, consuming goes on. No attempt is used up.
+    """
+
+    def __init__(self, reason: object = "") -> None:
+        super().__init__(reason or "what the handler needs is not there")
 
 
 def _milliseconds(after: str | timedelta) -> int:

@@ -47,7 +47,8 @@ Observer = Callable[[Change], None]
 class _Pair:
     """The two connections, and what became of the first of them to go."""
 
-    def __init__(self, publishing: Connection, consuming: Connection) -> None:
+    def __init__(self, endpoint: Endpoint, publishing: Connection, consuming: Connection) -> None:
+        self.endpoint = endpoint
         self.publishing = publishing
         self.consuming = consuming
         self.lost: asyncio.Future[MqkitError] = asyncio.get_running_loop().create_future()
@@ -212,6 +213,11 @@ class Supervisor:
             self._raise_if_over(State.CLOSED)
             raise ConnectionLost(str(error)) from error
 
+    async def open_another(self, role: str) -> Connection:
+        """Open one more connection to the broker that the two lead to. It is the caller's to keep
+        and to close. Raises as :meth:`publishing_connection`, and as connecting does."""
+        return await self._open(self._connected().endpoint, role)
+
     def drain(self) -> None:
         """Connect no more; an open pair of connections stays until :meth:`close`. Idempotent."""
         if self._state is not State.CLOSED:
@@ -302,7 +308,7 @@ class Supervisor:
     async def _connect_to(self, endpoint: Endpoint) -> _Pair:
         publishing = await self._open(endpoint, "publishing")
         try:
-            return _Pair(publishing, await self._open(endpoint, "consuming"))
+            return _Pair(endpoint, publishing, await self._open(endpoint, "consuming"))
         except BaseException:
             await publishing.close()
             raise

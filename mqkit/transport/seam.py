@@ -224,6 +224,24 @@ class Connection(Protocol):
         ...
 
 
+@runtime_checkable
+class PausesReading(Protocol):
+    """A connection that can leave what arrives in the socket. Those of the asyncio adapters can."""
+
+    @property
+    def is_open(self) -> bool: ...
+
+    def pause_reading(self) -> None:
+        """Read no more, so that a broker with much to send has to wait. What was read already
+        still arrives, the broker's heartbeats are not missed, and answers wait with the rest.
+        Idempotent."""
+        ...
+
+    def resume_reading(self) -> None:
+        """Read again. Idempotent."""
+        ...
+
+
 class Transport(Protocol):
     """Opens connections. Has no state of its own."""
 

@@ -14,26 +14,31 @@ from mqkit.consumer.answerer import AnsweredWithError, LateQuestion
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.settlement import HANDLED
 from mqkit.consumer.settlement_steps import Arrival
+from mqkit.retry.signals import Unavailable
 
 
 class AckBeforeConsumer(Consumer):
     """A consumer whose messages are acked when their handlers are about to begin."""
 
+    keeps_unavailable = False
+
     async def _work(self, place: int) -> None:
         while (arrival := await self._inbox.get()) is not None:
             if not arrival.channel.is_open:
                 self._settler.stats.stale_deliveries += 1
-            elif self._stopping:
+            elif self._gives_back:
                 await self._settler.give_back(arrival)
             else:
                 self._at_hand[place] = arrival
-                await self._handle(arrival)
+                said = await self.attempt(arrival)
                 self._at_hand[place] = None
+                if said is not None:
+                    await self._breaker.trip(arrival, said)
 
-    async def _handle(self, arrival: Arrival) -> None:
+    async def attempt(self, arrival: Arrival) -> Unavailable | None:
         settler = self._settler
         if not await settler.ack(arrival):
-            return  # it will be delivered again, and nothing has been done for it yet
+            return None  # it will be delivered again, and nothing has been done for it yet
         settler.count(HANDLED)
         # The ack leaves at the end of this turn of the event loop. A handler that ends the process
         # must not take it along: its message would come again, and end the next process.
@@ -41,3 +46,4 @@ class AckBeforeConsumer(Consumer):
         raised = await self._outcome(arrival.delivery)
         if raised is not None and not isinstance(raised, (LateQuestion, AnsweredWithError)):
             failed_too_late(settler.rules.queue, arrival.delivery, raised, settler.stats)
+        return raised if isinstance(raised, Unavailable) else None

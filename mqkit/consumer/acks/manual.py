@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from mqkit.consumer.acks.manual_delivery import ManualDelivery, abandon, is_settled, settle_as
+from mqkit.consumer.acks.manual_delivery import (
+    ManualDelivery,
+    abandon,
+    is_settled,
+    settle_as,
+    withdraw,
+)
 from mqkit.consumer.acks.too_late import failed_too_late
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.settlement_steps import Arrival
 from mqkit.errors import MqkitError, StaleDelivery
+from mqkit.retry.signals import Unavailable
 
 
 class NotSettled(MqkitError):
@@ -22,19 +29,24 @@ class ManualConsumer(Consumer):
         while (arrival := await self._inbox.get()) is not None:
             if not arrival.channel.is_open:
                 self._settler.stats.stale_deliveries += 1
-            elif self._stopping:
+            elif self._gives_back:
                 await self._settler.give_back(arrival)
             else:
                 self._at_hand[place] = arrival
-                await self._handle(arrival)
+                said = await self.attempt(arrival)
                 self._at_hand[place] = None
+                if said is not None:
+                    await self._breaker.trip(arrival, said)
 
-    async def _handle(self, arrival: Arrival) -> None:
+    async def attempt(self, arrival: Arrival) -> Unavailable | None:
         settler = self._settler
         delivery = ManualDelivery.of(arrival.delivery, partial(self._settle, arrival))
         try:
             raised = await self._outcome(delivery)
             if not await is_settled(delivery):
+                if isinstance(raised, Unavailable):
+                    withdraw(delivery)
+                    return raised
                 await settle_as(
                     delivery,
                     raised or NotSettled("the handler returned, and had not settled its message"),
@@ -42,10 +54,11 @@ class ManualConsumer(Consumer):
             elif raised is not None:
                 failed_too_late(settler.rules.queue, delivery, raised, settler.stats)
         except StaleDelivery:
-            return  # counted where it was found out
+            return None  # counted where it was found out
         except BaseException:
             abandon(delivery)
             raise
+        return None
 
     async def _settle(self, arrival: Arrival, raised: Exception | None) -> bool:
         if not arrival.channel.is_open:  # known before anything is published for it

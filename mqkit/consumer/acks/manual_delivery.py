@@ -96,6 +96,13 @@ async def is_settled(delivery: ManualDelivery) -> bool:
     return True
 
 
+def withdraw(delivery: ManualDelivery) -> None:
+    """Its handler has ended without a word: whoever keeps it can't settle it any more."""
+    withdrawn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    withdrawn.set_result(True)
+    object.__setattr__(delivery, "_settling", withdrawn)
+
+
 def abandon(delivery: ManualDelivery) -> None:
     """Break off a settling that is under way: the program ends without waiting for it."""
     if delivery._settling is not None:

@@ -7,6 +7,7 @@ multiple ack covers this batch and nothing else. Where several are, each message
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -18,11 +19,13 @@ from mqkit.consumer.batches.batch_decisions import Verb, Window, plan_settling
 from mqkit.consumer.batches.batch_handler import BatchHandler
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.handler import HandlerTimeout
+from mqkit.consumer.rate.pace import Pace
 from mqkit.consumer.settlement import Ack, DeadLetter, Requeue
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import Link
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, count_attempts_by
+from mqkit.retry.signals import Unavailable
 
 
 class BatchConsumer(BaseConsumer):
@@ -51,21 +54,43 @@ class BatchConsumer(BaseConsumer):
         self._handler = handler
         self._window = window
         self._clock = clock
+        self._pace: Pace | None = None
+        self._ended = asyncio.Event()
 
     async def _work(self, place: int) -> None:
         held: Arrival | None = None
         more = True
         while more:
             arrivals, held, more = await self._collect(held)
+            if self._pace is not None and arrivals:
+                await self._pace.turn(self._ended)
             live = [arrival for arrival in arrivals if arrival.channel.is_open]
             self._settler.stats.stale_deliveries += len(arrivals) - len(live)
-            if self._stopping:
+            if self._gives_back:
                 for arrival in live:
                     await self._settler.give_back(arrival)
             elif live:
                 self._at_hand[place] = live[0]
-                await self._handle(live)
+                said = await self._handle(live)
                 self._at_hand[place] = None
+                if said is not None:
+                    # None but the probe may be unsettled: a probe is acked with all before it.
+                    rest, held = [*live[1:], held], None
+                    for other in rest:
+                        if other is not None:
+                            await self._settler.give_back(other)
+                    await self._breaker.trip(live[0], said)
+
+    async def attempt(self, arrival: Arrival) -> Unavailable | None:
+        return await self._handle([arrival])
+
+    def limit(self, pace: Pace) -> None:
+        """Batches begin at that pace, each as one."""
+        self._pace = pace
+
+    async def stop(self) -> None:
+        self._ended.set()
+        await super().stop()
 
     async def _collect(self, held: Arrival | None) -> tuple[list[Arrival], Arrival | None, bool]:
         """Collect one batch, which begins with ``held`` if there is one. Gives the message that did
@@ -100,8 +125,9 @@ class BatchConsumer(BaseConsumer):
                 return arrivals, arrival, True
             arrivals.append(arrival)
 
-    async def _handle(self, arrivals: Sequence[Arrival]) -> None:
-        """Decode, call the handler, and settle each message."""
+    async def _handle(self, arrivals: Sequence[Arrival]) -> Unavailable | None:
+        """Decode, call the handler, and settle each message; or none, where the handler said
+        ``Unavailable``, which is returned."""
         raised: list[Exception | None] = [None] * len(arrivals)
         items: dict[int, Any] = {}
         for index, arrival in enumerate(arrivals):
@@ -114,9 +140,14 @@ class BatchConsumer(BaseConsumer):
                 raised[index] = error
         if items:
             batch = self._batch(list(items.values()), [arrivals[index].delivery for index in items])
-            for index, each in zip(items, await self._raised(batch), strict=True):
-                raised[index] = each
+            try:
+                of_each = await self._raised(batch)
+            except Unavailable as said:
+                return said
+            for index, failure in zip(items, of_each, strict=True):
+                raised[index] = failure
         await self._settle(arrivals, raised)
+        return None
 
     def _batch(self, items: list[Any], deliveries: list[Delivery]) -> Batch[Any]:
         rules = self._settler.rules
@@ -126,9 +157,12 @@ class BatchConsumer(BaseConsumer):
         return Batch(items, deliveries, rules)
 
     async def _raised(self, batch: Batch[Any]) -> Sequence[Exception | None]:
-        """The exception that counts as raised for each item; one of the handler's own is for all."""
+        """The exception that counts as raised for each item; the handler's own is for all. Raises
+        ``Unavailable`` if the handler does."""
         try:
             await self._handler(batch)
+        except Unavailable:
+            raise
         except HandlerTimeout as error:
             self._settler.stats.timeouts += 1
             return [error] * len(batch)

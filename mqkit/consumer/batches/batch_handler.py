@@ -11,6 +11,7 @@ from mqkit.consumer.handler import Handler, HandlerFunction, annotations_of
 from mqkit.errors import ConfigurationError
 from mqkit.incoming import decoder_of
 from mqkit.message import Delivery
+from mqkit.resources import AppResources
 
 BatchFunction: TypeAlias = Callable[[Batch[Any]], object]
 """A function that handles a batch, for type checkers."""
@@ -20,9 +21,14 @@ class BatchHandler(Handler):
     """Takes one argument, annotated ``Batch[...]``, ``Batch`` or nothing."""
 
     def __init__(
-        self, function: HandlerFunction, *, timeout_s: float | None = None, threads: int = 1
+        self,
+        function: HandlerFunction,
+        *,
+        timeout_s: float | None = None,
+        threads: int = 1,
+        resources: AppResources | None = None,
     ) -> None:
-        super().__init__(function, timeout_s=timeout_s, threads=threads)
+        super().__init__(function, timeout_s=timeout_s, threads=threads, resources=resources)
         annotations = annotations_of(function, self.name)
         if len(annotations) != 1:
             raise ConfigurationError(

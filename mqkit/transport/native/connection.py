@@ -141,8 +141,11 @@ class NativeConnection:
         if channel not in self._unflushed:
             self._unflushed.append(channel)
 
-    def tick(self) -> None:
-        """A quarter of a heartbeat interval has passed."""
+    def tick(self, *, is_reading: bool = True) -> None:
+        """A quarter of a heartbeat interval has passed. Who does not read hears no heartbeats, and
+        misses none."""
+        if not is_reading:
+            self._heartbeat.heard = True
         match self._heartbeat.tick():
             case Beat.SEND:
                 self.write(HEARTBEAT_FRAME)

@@ -34,6 +34,7 @@ class AioPikaConnection:
         self._outer = connection
         self._inner: AbstractConnection = connection.transport.connection
         self._tap = tap
+        self._heartbeat_s = heartbeat_s
         self._channels: list[AioPikaChannel] = []
         self._open = True
         self._closed_here = False
@@ -75,6 +76,17 @@ class AioPikaConnection:
             if self._tap is not None:
                 self._tap.abort()
         self._end(None)
+
+    def pause_reading(self) -> None:
+        """See :class:`mqkit.transport.seam.PausesReading`. One frame in each heartbeat interval is
+        read all the same, for aiormq gives up a connection that says nothing."""
+        if self._tap is not None:
+            self._tap.pause_reading(self._heartbeat_s)
+
+    def resume_reading(self) -> None:
+        """See :class:`mqkit.transport.seam.PausesReading`."""
+        if self._tap is not None:
+            self._tap.resume_reading()
 
     def on_blocked(self, callback: OnBlocked) -> None:
         self._on_blocked.append(callback)

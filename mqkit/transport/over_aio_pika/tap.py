@@ -51,6 +51,9 @@ class TappedReader(asyncio.StreamReader):
         """True if the peer does not speak AMQP."""
         self.heard = False
         """Set to True at each read."""
+        self._resumed: asyncio.Event | None = None
+        """There while reading is paused."""
+        self._frame_every_s: float | None = None
 
     def at_eof(self) -> bool:
         return self._inner.at_eof()
@@ -58,7 +61,32 @@ class TappedReader(asyncio.StreamReader):
     async def read(self, n: int = -1) -> bytes:
         return await self._inner.read(n)
 
+    def pause(self, frame_every_s: float | None) -> None:
+        """Begin no frame until :meth:`resume`, but for one in each such time."""
+        if self._resumed is None:
+            self._resumed = asyncio.Event()
+            self._frame_every_s = frame_every_s
+
+    def resume(self) -> None:
+        """Read as before. Idempotent."""
+        resumed, self._resumed = self._resumed, None
+        if resumed is not None:
+            resumed.set()
+
+    @property
+    def is_paused(self) -> bool:
+        return self._resumed is not None
+
+    async def _turn(self, resumed: asyncio.Event) -> None:
+        try:
+            async with asyncio.timeout(self._frame_every_s):
+                await resumed.wait()
+        except TimeoutError:
+            return
+
     async def readexactly(self, n: int) -> bytes:
+        if n == 1 and self._resumed is not None and not self._header:
+            await self._turn(self._resumed)
         data = await self._inner.readexactly(n)
         self.heard = True
         if n == 1:
@@ -139,6 +167,8 @@ class TappedTransportFactory(TransportFactory):
     def take_heard(self) -> bool:
         """True if anything was read since the last call."""
         reader = self._reader
+        if reader is not None and reader.is_paused:
+            return True  # nobody listens
         if reader is None or not reader.heard:
             return False
         reader.heard = False
@@ -147,6 +177,16 @@ class TappedTransportFactory(TransportFactory):
     def listen(self, listener: OnControlFrame) -> None:
         """Call ``listener`` with each control frame from now on."""
         self._listeners.append(listener)
+
+    def pause_reading(self, heartbeat_s: int) -> None:
+        """Leave what arrives in the socket, but for a frame in each heartbeat interval."""
+        if self._reader is not None:
+            self._reader.pause(heartbeat_s or None)
+
+    def resume_reading(self) -> None:
+        """Read as before. Idempotent."""
+        if self._reader is not None:
+            self._reader.resume()
 
     def abort(self) -> None:
         """Drop the socket without a word."""

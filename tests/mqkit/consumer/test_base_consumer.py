@@ -9,6 +9,7 @@ import pytest
 
 from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.consume_options import ConsumeOptions
+from mqkit.consumer.consumer_states import State
 from mqkit.consumer.pause import Pause
 from mqkit.consumer.settlement import QueueRules
 from mqkit.consumer.settlement_steps import Arrival, Settler
@@ -31,6 +32,9 @@ class Wire:
         self.deliver: OnDelivery
 
     def consuming_connection(self) -> Connection:
+        return cast(Connection, self)
+
+    async def open_connection(self, role: str) -> Connection:
         return cast(Connection, self)
 
     async def declare(self, connection: Connection) -> None: ...
@@ -83,6 +87,9 @@ class Worker(BaseConsumer):
         while (arrival := await self._inbox.get()) is not None:
             await self._handle(arrival)
         self._wire.said.append("a worker ends")
+
+    async def attempt(self, arrival: Arrival) -> None:
+        raise AssertionError("no circuit opens here")
 
     async def _handle(self, arrival: Arrival) -> None:
         tag = arrival.delivery.delivery_tag
@@ -183,6 +190,38 @@ async def test_a_drain_that_begins_in_a_pause_still_ends_the_workers() -> None:
     assert wire.said.count("a worker ends") == WORKERS
 
 
+class SlowWire(Wire):
+    """A channel on which each word takes a turn of the event loop, or more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_cancelled = asyncio.Event()
+
+    async def cancel(self, consumer_tag: str) -> None:
+        await self.is_cancelled.wait()
+        await super().cancel(consumer_tag)
+
+    async def nack(self, delivery_tag: int, *, multiple: bool = False, requeue: bool) -> None:
+        await asyncio.sleep(0)
+        await super().nack(delivery_tag, multiple=multiple, requeue=requeue)
+
+
+async def test_a_pause_does_not_take_the_end_of_the_inbox_for_a_message() -> None:
+    """It gives back a message when the drain, behind it, tells the workers to end."""
+    wire = SlowWire()
+    worker, running = await started(wire, 1, 2, 3)
+    worker.go_on.set()
+    await pass_by()
+    pausing = asyncio.create_task(worker.pause())
+    await pass_by()
+    wire.deliver(Delivery("", "q", b"", Properties(), 4, False))
+    stopping = asyncio.create_task(worker.stop())
+    wire.is_cancelled.set()
+    async with asyncio.timeout(10):
+        await asyncio.gather(pausing, stopping, running)
+    assert wire.said.count("a worker ends") == WORKERS
+
+
 async def test_a_consumer_that_is_held_does_not_subscribe() -> None:
     wire = Wire()
     worker = Worker(wire)
@@ -191,3 +230,26 @@ async def test_a_consumer_that_is_held_does_not_subscribe() -> None:
     assert wire.said == []
     await worker.resume()
     assert wire.said == ["qos 5"]
+
+
+async def test_a_program_that_resumes_does_not_go_before_its_breaker() -> None:
+    wire = Wire()
+    worker, running = await started(wire)
+    await worker.halt()
+    await worker.pause()
+    wire.said.clear()
+    await worker.resume()
+    assert worker._subscription.state is State.PAUSED
+    probes: asyncio.Queue[Arrival | None] = asyncio.Queue()
+    await worker.trickle(probes)
+    assert wire.said == ["qos 1"]
+    wire.deliver(Delivery("", "q", b"", Properties(), 7, False))
+    assert probes.qsize() == 1
+    await worker.pause()
+    await worker.restore()
+    assert worker._subscription.state is State.PAUSED
+    await worker.resume()
+    assert wire.said == ["qos 1", "cancel", "qos 5"]
+    async with asyncio.timeout(10):
+        await worker.stop()
+        await running

@@ -86,6 +86,9 @@ class ScriptedLink:
         self.channels.append(ScriptedChannel(self.problem))
         return self.channels[-1]
 
+    async def open_connection(self, role: str) -> Connection:
+        return cast(Connection, self)
+
     async def declare(self, connection: Connection) -> None:
         self.declared += 1
 
@@ -142,7 +145,11 @@ async def test_it_consumes_the_queue_by_its_name_of_the_moment(parts: Parts) -> 
     assert [each.delivery for each in parts.arrivals] == [delivery]
     assert cast(Any, parts.arrivals[0].channel) is channel
     assert parts.stats.delivered == 1
-    assert channel.options == {"exclusive": True, "arguments": {"x-priority": 3}}
+    assert channel.options == {
+        "no_ack": False,
+        "exclusive": True,
+        "arguments": {"x-priority": 3},
+    }
 
 
 async def test_subscribing_twice_is_once(parts: Parts) -> None:
@@ -331,3 +338,20 @@ async def test_a_queue_in_exclusive_use_is_told_in_words(parts: Parts) -> None:
     parts.link.problem = ChannelError(403, "ACCESS_REFUSED - queue 'q' in exclusive use", 60, 20)
     with pytest.raises(ChannelError, match="must be the only one"):
         await parts.subscribe()
+
+
+async def test_another_prefetch_holds_from_the_next_consumer_on(parts: Parts) -> None:
+    await parts.subscribe()
+    (channel,) = parts.link.channels
+    others: list[Arrival] = []
+    for prefetch in (1, 1, 5):
+        await parts.subscription.pause()
+        parts.subscription.deliver_to(others.append, prefetch)
+        await parts.subscription.resume()
+    again = ["cancel tag", "consume q-now"]
+    assert channel.said == [
+        *("qos 5", "consume q-now", "cancel tag", "qos 1", "consume q-now"),
+        *(*again, "cancel tag", "qos 5", "consume q-now"),
+    ]
+    channel.deliver(Delivery("", "q", b"", Properties(), 1, False))
+    assert (len(parts.arrivals), len(others)) == (0, 1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from mqkit.declaration import Binding, Exchange, Queue
-from mqkit.topology.compile import compile_topology
+from mqkit.topology.compile import compile_delays, compile_topology
+from mqkit.topology.model import ExchangeModel
 from mqkit.topology.read import load, loads
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "flights" / "topology.yaml"
@@ -74,6 +75,11 @@ queues:
     )
 
 
+def test_a_delay_that_a_model_made_in_code_has_twice_is_one() -> None:
+    delays = compile_delays(ExchangeModel("a", delays=(5_000, 1_000, 5_000)))
+    assert [queue.name for _, queue, _ in delays] == ["a.delay.1s", "a.delay.5s"]
+
+
 def test_the_tiers_of_all_rules_are_queues_each_once_shortest_first() -> None:
     queues = compile_topology(
         loads("queues: {q: {retry: {after: [5s, 1m], errors: {KeyError: [1s, 1m]}}}}")
@@ -88,7 +94,7 @@ def test_the_tiers_of_all_rules_are_queues_each_once_shortest_first() -> None:
 
 
 def test_the_topology_of_the_examples_compiles_to_what_it_always_did() -> None:
-    """A topology that is in use must not get new queues beside its old ones."""
+    """An application that runs must not see new queues beside its old ones."""
 
     def queue(name: str) -> tuple[Queue, ...]:
         lot = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": f"{name}.parked"}

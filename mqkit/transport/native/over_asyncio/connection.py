@@ -45,6 +45,14 @@ class NativeAsyncConnection:
         if not closed.done():
             self._protocol.abort()
 
+    def pause_reading(self) -> None:
+        """See :class:`mqkit.transport.seam.PausesReading`."""
+        self._protocol.pause_reading()
+
+    def resume_reading(self) -> None:
+        """See :class:`mqkit.transport.seam.PausesReading`."""
+        self._protocol.resume_reading()
+
     def on_blocked(self, callback: OnBlocked) -> None:
         self._connection.on_blocked(callback)
 

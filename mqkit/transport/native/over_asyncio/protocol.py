@@ -36,6 +36,7 @@ class NativeProtocol(asyncio.BufferedProtocol):
         self._room: asyncio.Future[None] | None = None
         """There while the socket's buffer is full; done when it has room again."""
         self._flushing = False
+        self._is_reading = True
         self._ticking: asyncio.TimerHandle | None = None
         self.opened.add_done_callback(self._begin_ticking)
 
@@ -67,6 +68,19 @@ class NativeProtocol(asyncio.BufferedProtocol):
             transport.close()
             if transport.get_write_buffer_size():
                 self._loop.call_later(LINGER_S, transport.abort)
+
+    def pause_reading(self) -> None:
+        """Leave what arrives in the socket. Idempotent."""
+        if self._is_reading and self._transport is not None and not self._transport.is_closing():
+            self._is_reading = False
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read again. Idempotent."""
+        if not self._is_reading and self._transport is not None:
+            self._is_reading = True
+            if not self._transport.is_closing():
+                self._transport.resume_reading()
 
     def abort(self) -> None:
         """Drop the socket without waiting for anything."""
@@ -121,7 +135,7 @@ class NativeProtocol(asyncio.BufferedProtocol):
             self._ticking = self._loop.call_later(tick_s, self._tick)
 
     def _tick(self) -> None:
-        self.connection.tick()
+        self.connection.tick(is_reading=self._is_reading)
         self._tick_later()
 
     def _stop_ticking(self) -> None:

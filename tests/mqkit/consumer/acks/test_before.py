@@ -6,12 +6,23 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel
 
-from mqkit import App, ConfigurationError, Park, Stats
+from mqkit import (
+    App,
+    ConfigurationError,
+    Delivery,
+    Park,
+    Properties,
+    StaleDelivery,
+    Stats,
+)
+from mqkit.consumer import ConsumeOptions, MessageHandler, Pause, QueueRules, Settler
+from mqkit.consumer.acks.before import AckBeforeConsumer
+from mqkit.consumer.settlement_steps import Arrival
 from mqkit.testing.proxy import FaultyProxy
 
 pytestmark = pytest.mark.anyio
@@ -113,6 +124,33 @@ async def test_what_is_handled_when_a_connection_is_cut_does_not_come_again(
             await inbox.until(3)
     assert inbox.items == [b"0", b"1", b"2"]
     assert app.stats.acked == 3
+
+
+async def test_what_can_not_be_acked_is_not_begun() -> None:
+    """Its channel went when the ack was on its way: the broker delivers it again."""
+
+    class Gone:
+        is_open = True
+
+        async def ack(self, delivery_tag: int, *, multiple: bool = False) -> None:
+            raise StaleDelivery("the channel is gone")
+
+    async def handle(body: bytes) -> None:
+        raise AssertionError("the handler must not see it")
+
+    stats = Stats()
+    settler = Settler(QueueRules("q"), cast(Any, None), stats, Pause())
+    consumer = AckBeforeConsumer(
+        "q",
+        MessageHandler(handle),
+        settler,
+        cast(Any, None),
+        options=ConsumeOptions(5),
+        concurrency=1,
+    )
+    delivery = Delivery("", "q", b"", Properties(), 1, False)
+    await consumer.attempt(Arrival(cast(Any, Gone()), delivery))
+    assert stats == Stats(stale_acks=1)
 
 
 PROGRAM = """

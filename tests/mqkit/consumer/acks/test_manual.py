@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel
 
-from mqkit import App, ConfigurationError, Delivery, ManualDelivery, StaleDelivery, Stats
+from mqkit import (
+    App,
+    ConfigurationError,
+    Delivery,
+    ManualDelivery,
+    Properties,
+    RetryPolicy,
+    StaleDelivery,
+    Stats,
+)
+from mqkit.consumer import ConsumeOptions, MessageHandler, Pause, QueueRules, Settler
+from mqkit.consumer.acks.manual import ManualConsumer
+from mqkit.consumer.settlement_steps import Arrival
 from mqkit.testing.proxy import FaultyProxy
 
 pytestmark = pytest.mark.anyio
@@ -207,6 +219,39 @@ async def test_settling_on_a_channel_that_is_gone_raises_and_the_message_comes_a
     assert inbox.items == [False, True, "stale"]
     assert (app.stats.stale_acks, app.stats.acked, app.stats.parked) == (1, 1, 0)
     assert await scene.ready(scene.parked) == 0
+
+
+async def test_a_worker_that_is_cancelled_takes_its_settling_along() -> None:
+    """The program ends, and nobody is left to wait for the settling."""
+    publishing = asyncio.Event()
+
+    async def never_confirms(messages: Any) -> Any:
+        publishing.set()
+        await asyncio.Event().wait()
+
+    async def handle(delivery: ManualDelivery) -> None:
+        await delivery.park()
+
+    class Open:
+        is_open = True
+
+    consumer = ManualConsumer(
+        "q",
+        MessageHandler(handle, settles_itself=True),
+        Settler(QueueRules("q", RetryPolicy.of("1s")), never_confirms, Stats(), Pause()),
+        cast(Any, None),
+        options=ConsumeOptions(5),
+        concurrency=1,
+    )
+    delivery = Delivery("", "q", b"", Properties(), 1, False)
+    before = asyncio.all_tasks()
+    worker = asyncio.create_task(consumer.attempt(Arrival(cast(Any, Open()), delivery)))
+    async with asyncio.timeout(WAIT_S):
+        await publishing.wait()
+        worker.cancel()
+        await asyncio.gather(worker, return_exceptions=True)
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
 
 
 async def test_being_cancelled_in_the_middle_of_settling_leaves_nothing_behind(

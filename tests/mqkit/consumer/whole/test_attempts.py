@@ -60,11 +60,21 @@ async def test_the_deliveries_of_a_batch_know_it_too(scene: Any, inbox: Any) -> 
         inbox.add([delivery.attempts_left for delivery in batch.deliveries])
         raise ValueError("never works")
 
-    @app.batch_consumer(scene.parked, size=2, within="5ms")
-    async def look(batch: Batch[Delivery]) -> None:
+    await scene.put(b"x")
+    async with app:
+        await inbox.until(3)
+    assert inbox.items == [[2], [1], [0]]
+
+
+async def test_the_items_of_a_batch_of_deliveries_know_it_too(scene: Any, inbox: Any) -> None:
+    app: App = scene.app(RETRY)
+
+    @app.batch_consumer(scene.queue, size=2, within="5ms")
+    async def handle(batch: Batch[Delivery]) -> None:
         inbox.add([delivery.attempts_left for delivery in batch])
+        raise ValueError("never works")
 
     await scene.put(b"x")
     async with app:
-        await inbox.until(4)
-    assert inbox.items == [[2], [1], [0], [None]]
+        await inbox.until(3)
+    assert inbox.items == [[2], [1], [0]]

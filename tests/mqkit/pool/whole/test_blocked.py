@@ -43,9 +43,10 @@ async def test_a_call_that_does_not_wait_is_rejected_with_the_brokers_reason_and
     stage: Any, publisher: Publisher
 ) -> None:
     stage.block("low on memory")
-    assert await publisher.publish(message("1"), on_blocked="fail") == rejected("1")
     many = [message("2"), message("x" * 101), message("3")]
-    two, too_large, three = await publisher.publish_batch(many, on_blocked="fail")
+    async with asyncio.timeout(10):
+        assert await publisher.publish(message("1"), on_blocked="fail") == rejected("1")
+        two, too_large, three = await publisher.publish_batch(many, on_blocked="fail")
     assert (two, three) == (rejected("2"), rejected("3"))
     assert isinstance(too_large, Rejected)
     assert too_large.reason is RejectReason.TOO_LARGE
@@ -76,6 +77,9 @@ async def test_when_the_block_begins_calls_that_were_not_written_end_and_others_
     patient = start(publisher, "7")
     await every_chance()
     stage.block("low on disk")
+    await every_chance()
+    assert single.done()
+    assert batch.done()
     assert await single == rejected("4", "low on disk")
     assert await batch == [rejected("5", "low on disk"), rejected("6", "low on disk")]
     assert not written.done()
@@ -98,6 +102,8 @@ async def test_of_a_batch_that_is_written_in_part_the_rest_is_rejected(
     await every_chance()
     assert not publishing.done()
     stage.channels[0].answer(*map(Confirmed, "123"))
+    await every_chance()
+    assert publishing.done()
     confirmed = [Confirmed(text) for text in "123"]
     assert await publishing == [*confirmed, rejected("4"), rejected("5")]
     assert [lane.load for lane in publisher._lanes] == [0]

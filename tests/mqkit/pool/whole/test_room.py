@@ -150,6 +150,8 @@ async def test_time_in_line_counts(stage: Any, publisher: Publisher) -> None:
     stage.writable.set()
     await stage.written(0, 3)
     stage.clock.advance(2.0)
+    await every_chance()
+    assert [each.done() for each in late] == [True, True]
     for outcome in [await each for each in late]:
         assert isinstance(outcome, Unknown)
         assert "was sent, but not confirmed within 5 s" in outcome.detail
@@ -207,6 +209,9 @@ async def test_those_in_line_who_dont_wait_for_a_broker_that_blocks_hear_of_it(
     patient = Caller(publisher, "d")
     await every_chance()
     stage.block("low on memory")
+    await every_chance()
+    assert hasty.task.done()
+    assert batch.done()
     assert await hasty.task == Rejected(RejectReason.BLOCKED, "low on memory", "b")
     assert await batch == [Rejected(RejectReason.BLOCKED, "low on memory", "c")]
     assert not hasty.made

@@ -212,6 +212,16 @@ def test_heartbeats(played: Any) -> None:
     assert "heartbeat" in str(played.connection.error)
 
 
+def test_who_does_not_read_misses_no_heartbeat(played: Any) -> None:
+    for _ in range(10 * SILENT_TICKS_MAX):
+        played.connection.tick(is_reading=False)
+    assert played.connection.is_open
+    for _ in range(SILENT_TICKS_MAX):
+        assert played.connection.is_open
+        played.connection.tick()
+    assert not played.connection.is_open
+
+
 def test_closing_waits_for_the_answer_and_hears_nothing_else(played: Any, answer: ANSWER) -> None:
     channel = played.channel()
     deliveries: list[Any] = []

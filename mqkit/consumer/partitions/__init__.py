@@ -1,0 +1,1 @@
+"""Order by key with concurrency: the messages of one key are handled one at a time, in order."""

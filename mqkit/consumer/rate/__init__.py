@@ -1,0 +1,1 @@
+"""The rate limit of a queue: handlers begin at most so often."""

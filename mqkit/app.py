@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 import anyio
 
@@ -62,13 +62,15 @@ from mqkit.publishing.outgoing import outgoing, with_body
 from mqkit.publishing.target import Target
 from mqkit.resources import AppResources
 from mqkit.seconds import Span, seconds, seconds_or_none
-from mqkit.settings import Settings
 from mqkit.supervision.final_error import end_program
 from mqkit.supervision.states import State
 from mqkit.topology import Temporary, Topology, load
 from mqkit.topology.model import QueueModel
 from mqkit.transport.choice import chosen
 from mqkit.transport.seam import Transport
+
+if TYPE_CHECKING:
+    from mqkit.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 
@@ -106,7 +108,11 @@ class App:
     ) -> None:
         if url is not None and settings is not None:
             raise ConfigurationError("give the URL in the settings, or no settings")
-        self.settings = settings or Settings.load(**({} if url is None else {"urls": url}))
+        if settings is None:
+            from mqkit.settings import Settings  # which brings pydantic
+
+            settings = Settings.load(**({} if url is None else {"urls": url}))
+        self.settings = settings
         self.topology = (
             topology
             if topology is None or isinstance(topology, Topology)

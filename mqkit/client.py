@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -31,13 +31,15 @@ from mqkit.middleware import Middleware
 from mqkit.pool import ChannelPool, Publisher
 from mqkit.resources import AppResources
 from mqkit.rpc.caller import Caller
-from mqkit.settings import Settings
 from mqkit.supervision.refusal_log import RefusalLog
 from mqkit.supervision.states import State
 from mqkit.supervision.supervisor import Supervisor
 from mqkit.topology import Topology, TopologyCache, compile_topology
 from mqkit.topology.temporary import Temporary
 from mqkit.transport.seam import Connection, Transport
+
+if TYPE_CHECKING:
+    from mqkit.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 

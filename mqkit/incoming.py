@@ -11,16 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
-
-from mqkit.errors import ConfigurationError, MqkitError
+from mqkit.errors import MqkitError
 from mqkit.message import Delivery
 
 Decode: TypeAlias = Callable[[Delivery], Any]
-
-_FAULTS_SHOWN = 5
-"""Faults of a body that an error names: the first few tell what is wrong with it."""
 
 
 class BodyMisfit(MqkitError):
@@ -40,14 +34,9 @@ def decoder_of(annotation: Any, asker: str) -> Decode:
         return lambda delivery: delivery.body
     if annotation is str:
         return _text
-    try:
-        adapter = TypeAdapter(annotation)
-    except (PydanticSchemaGenerationError, PydanticUserError) as error:
-        raise ConfigurationError(
-            f"{asker} asks for {annotation!r}, which can't be made from JSON:"
-            f" {str(error).splitlines()[0]}"
-        ) from None
-    return lambda delivery: _validated(adapter, delivery)
+    from mqkit.json_body.decoder import json_decoder  # which brings pydantic
+
+    return json_decoder(annotation, asker)
 
 
 def _text(delivery: Delivery) -> str:
@@ -55,17 +44,3 @@ def _text(delivery: Delivery) -> str:
         return delivery.body.decode()
     except UnicodeDecodeError as error:
         raise BodyMisfit(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
-
-
-def _validated(adapter: TypeAdapter[Any], delivery: Delivery) -> Any:
-    try:
-        return adapter.validate_json(delivery.body)
-    except ValidationError as error:
-        # Without the input: this goes into logs, and the body may be nobody's business there.
-        faults = error.errors(include_input=False, include_url=False, include_context=False)
-        shown = "; ".join(
-            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}"
-            for fault in faults[:_FAULTS_SHOWN]
-        )
-        more = f"; and {len(faults) - _FAULTS_SHOWN} more" if len(faults) > _FAULTS_SHOWN else ""
-        raise BodyMisfit(shown + more) from None

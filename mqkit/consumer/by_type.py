@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from pydantic_core import from_json
-
 from mqkit.consumer.handler import MessageHandler
 from mqkit.errors import ConfigurationError
 from mqkit.message import Delivery
@@ -65,9 +63,7 @@ def _property(delivery: Delivery) -> str | None:
 
 
 def _field(delivery: Delivery, field: str) -> str | None:
-    try:
-        body: Any = from_json(delivery.body)
-    except ValueError:
-        return None
-    value = body.get(field) if isinstance(body, dict) else None
+    from mqkit.json_body.field import field_of
+
+    value = field_of(delivery.body, field)
     return value if isinstance(value, str) else None

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mqkit.errors import ChannelError, ConfigurationError
-from mqkit.wire import EncodeError, encode_table
 
 PRIORITY = "x-priority"
 PRIORITY_MIN, PRIORITY_MAX = -(2**31), 2**31 - 1
@@ -88,6 +87,10 @@ def _check_priority(priority: object) -> None:
 
 
 def _check_table(arguments: Mapping[str, object]) -> None:
+    if not arguments:
+        return
+    from mqkit.wire import EncodeError, encode_table  # which most programs load with the transport
+
     for name, value in arguments.items():
         if not isinstance(name, str):
             raise ConfigurationError(f"the consume argument {name!r} has a name that is not text")

@@ -8,14 +8,10 @@ else that JSON can carry
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
-
-from pydantic import BaseModel
-from pydantic_core import PydanticSerializationError, to_json
 
 from mqkit.drafts import new_outgoing
 from mqkit.errors import ConfigurationError
@@ -75,26 +71,25 @@ def encode(body: object) -> tuple[bytes, str]:
     try:
         if isinstance(body, str):
             return body.encode(), TEXT
-        if isinstance(body, BaseModel):
-            return _parseable(body.model_dump_json().encode()), JSON
-        return _parseable(to_json(body)), JSON
-    except (PydanticSerializationError, ValueError) as error:
+        return (_encode_json or _json_encoder())(body), JSON
+    except ValueError as error:
         raise ConfigurationError(
             f"a body of type {type(body).__name__} can't be published: {error}"
             " (bytes, str, a pydantic model, or what JSON can carry)"
         ) from None
 
 
-def _parseable(text: bytes) -> bytes:
-    """``text``, if it has no NaN and no Infinity outside of its strings: pydantic writes them as
-    Python has them, and JSON has no such numbers (RFC 8259 section 6)."""
-    if b"NaN" in text or b"Infinity" in text:
-        json.loads(text, parse_constant=_refuse)
-    return text
+_encode_json: Callable[[object], bytes] | None = None
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"it holds {constant}, which no JSON parser has to take")
+def _json_encoder() -> Callable[[object], bytes]:
+    """The encoder, which brings pydantic: imported once, for an import statement at each call would
+    cost a quarter of a small body."""
+    global _encode_json
+    from mqkit.json_body.encoder import encode_json
+
+    _encode_json = encode_json
+    return encode_json
 
 
 def _checked(headers: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from mqkit.backoff import Backoff
 from mqkit.clock import SYSTEM_CLOCK, Clock
@@ -26,10 +27,12 @@ from mqkit.errors import (
     MqkitError,
     TransportError,
 )
-from mqkit.settings import Settings
 from mqkit.supervision.readiness_log import ReadinessLog
 from mqkit.supervision.states import Change, Event, State, after
 from mqkit.transport.seam import Channel, Connection, Endpoint, Transport
+
+if TYPE_CHECKING:
+    from mqkit.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from mqkit.declaration import Binding, Queue
 from mqkit.errors import ConfigurationError
-from mqkit.wire import EncodeError, encode_table
 
 ExchangeAndKey: TypeAlias = tuple[str, str] | tuple[str, str, Mapping[str, object]]
 """An exchange, a binding key, and for a headers exchange the arguments of the binding."""
@@ -93,6 +92,8 @@ def _table(what: str, arguments: object) -> dict[str, object]:
         raise ConfigurationError(
             f"Temporary: {what}: expected values by name, not {arguments!r:.80}"
         )
+    from mqkit.wire import EncodeError, encode_table  # which most programs load with the transport
+
     try:
         encode_table(arguments)
     except EncodeError as error:

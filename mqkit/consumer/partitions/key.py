@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, TypeAlias
-
-from pydantic_core import from_json
+from typing import TypeAlias
 
 from mqkit.errors import ConfigurationError
 from mqkit.message import Delivery
@@ -32,9 +30,7 @@ def key_of(partition_by: PartitionBy) -> KeyOf:
 
 def _field(delivery: Delivery, field: str) -> Hashable:
     """The field's text or number; ``None`` where there is none."""
-    try:
-        body: Any = from_json(delivery.body)
-    except ValueError:
-        return None
-    value = body.get(field) if isinstance(body, dict) else None
+    from mqkit.json_body.field import field_of
+
+    value = field_of(delivery.body, field)
     return value if isinstance(value, (str, int, float)) else None

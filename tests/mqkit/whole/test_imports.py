@@ -25,7 +25,7 @@ def loaded_by(statement: str) -> set[str]:
     ("statement", "unused"),
     [
         ("import mqkit", ADAPTERS | TOOLS | MODELS),
-        ("from mqkit import App", ADAPTERS | TOOLS),
+        ("from mqkit import App", ADAPTERS | TOOLS | {"pydantic", "pydantic_settings"}),
         ("from mqkit import App; App(transport='native')", ADAPTERS | TOOLS),
         ("from mqkit import App; App(transport='aio-pika')", TOOLS | {"pika"}),
     ],

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format lint types imports tests-fast sim soak bench bench-store interop fuzz clean
+.PHONY: help install demo test check format lint types imports tests-fast sim soak chaos bench bench-store interop fuzz clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -75,6 +75,12 @@ fuzz: $(STAMP)  ## Atheris over all that reads bytes, and the long Hypothesis ru
 soak: $(STAMP)  ## kill -9 under load, 200 rounds (MQKIT_KILL_ROUNDS=n); churn, 500,000 operations (MQKIT_CHURN_OPERATIONS=n)
 	@MQKIT_KILL_ROUNDS=$${MQKIT_KILL_ROUNDS:-200} $(BIN)/python -m pytest -q -s tests/acceptance/test_kill.py
 	@MQKIT_CHURN_OPERATIONS=$${MQKIT_CHURN_OPERATIONS:-500000} $(BIN)/python -m pytest -q -s tests/acceptance/test_churn.py
+
+chaos: $(STAMP)  ## an app under faults, on both brokers and both transports, 30 minutes each (SECONDS=60 for less, SEED=n to replay)
+	@failed=0; for broker in reference rabbitmq; do for transport in native aio-pika; do \
+		$(BIN)/python -m interop.chaos --broker $$broker --transport $$transport \
+			--seconds $(or $(SECONDS),1800) $(if $(SEED),--seed $(SEED)) || failed=1; \
+	done; done; exit $$failed
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .import-linter.log

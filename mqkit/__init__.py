@@ -15,8 +15,9 @@ The names are loaded when they are first used: the broker and Spark executors im
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mqkit.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mqkit.app import App
@@ -98,27 +99,43 @@ __all__ = [
     "duration",
 ]
 
-_MODULES = {
-    "mqkit.app": ("App",),
-    "mqkit.consumer": ("Batch", "ManualDelivery", "QueueHandle", "Stats"),
-    "mqkit.incoming": ("BodyMisfit",),
-    "mqkit.message": ("Delivery", "Message", "Properties"),
-    "mqkit.middleware": ("HandleMiddleware", "HandleNext", "PublishMiddleware", "PublishNext"),
-    "mqkit.publishing.message_options": ("MessageOptions",),
-    "mqkit.outcome": ("Confirmed", "Outcome", "Rejected", "RejectReason", "Unknown"),
-    "mqkit.resources": ("depends",),
-    "mqkit.retry": ("Drop", "Park", "RetryLater", "RetryPolicy", "Unavailable"),
-    "mqkit.seconds": ("duration",),
-    "mqkit.settings": ("Settings",),
-    "mqkit.publishing.target": ("Target",),
-    "mqkit.topology": ("Temporary", "Topology"),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'mqkit' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES.get(name, "mqkit.errors")), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "mqkit.app": ("App",),
+        "mqkit.consumer": ("Batch", "ManualDelivery", "QueueHandle", "Stats"),
+        "mqkit.errors": (
+            "BrokerError",
+            "CallRejected",
+            "ChannelError",
+            "Closed",
+            "ConfigurationError",
+            "ConnectionLost",
+            "ConnectionRefused",
+            "DeadlineExceeded",
+            "MqkitError",
+            "PoolExhausted",
+            "RemoteError",
+            "StaleDelivery",
+            "TopologyError",
+            "TransportError",
+            "Unreachable",
+        ),
+        "mqkit.incoming": ("BodyMisfit",),
+        "mqkit.message": ("Delivery", "Message", "Properties"),
+        "mqkit.middleware": (
+            "HandleMiddleware",
+            "HandleNext",
+            "PublishMiddleware",
+            "PublishNext",
+        ),
+        "mqkit.outcome": ("Confirmed", "Outcome", "RejectReason", "Rejected", "Unknown"),
+        "mqkit.publishing.message_options": ("MessageOptions",),
+        "mqkit.publishing.target": ("Target",),
+        "mqkit.resources": ("depends",),
+        "mqkit.retry": ("Drop", "Park", "RetryLater", "RetryPolicy", "Unavailable"),
+        "mqkit.seconds": ("duration",),
+        "mqkit.settings": ("Settings",),
+        "mqkit.topology": ("Temporary", "Topology"),
+    },
+)

@@ -64,7 +64,7 @@ from mqkit.resources import AppResources
 from mqkit.seconds import Span, seconds, seconds_or_none
 from mqkit.supervision.final_error import end_program
 from mqkit.supervision.states import State
-from mqkit.topology import Temporary, Topology, load
+from mqkit.topology import Temporary, Topology
 from mqkit.topology.model import QueueModel
 from mqkit.transport.choice import chosen
 from mqkit.transport.seam import Transport
@@ -112,12 +112,12 @@ class App:
             from mqkit.settings import Settings  # which brings pydantic
 
             settings = Settings.load(**({} if url is None else {"urls": url}))
+        if topology is not None and not isinstance(topology, Topology):
+            from mqkit.topology.read import load  # which brings the YAML parser
+
+            topology = load(os.fspath(topology))
         self.settings = settings
-        self.topology = (
-            topology
-            if topology is None or isinstance(topology, Topology)
-            else load(os.fspath(topology))
-        )
+        self.topology = topology
         self.stats = Stats()
         """Counters of settled deliveries, over all consumers of this app."""
         self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")

@@ -10,8 +10,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from tenacity import RetryCallState, Retrying, wait_exponential
-
 
 class Backoff:
     """Waits that grow from ``first_s`` to ``max_s``. ``rng`` gives numbers from 0 to 1."""
@@ -19,6 +17,9 @@ class Backoff:
     def __init__(
         self, first_s: float, max_s: float, rng: Callable[[], float] = random.random
     ) -> None:
+        # Not at the top: `import mqkit` is in every short-lived process, a backoff in few.
+        from tenacity import RetryCallState, Retrying, wait_exponential
+
         self._ceiling_s = wait_exponential(multiplier=first_s, max=max_s)
         self._rng = rng
         self._attempts = RetryCallState(Retrying(), fn=None, args=(), kwargs={})

@@ -4,6 +4,9 @@ A handler raises :class:`RetryLater`, :class:`Park` or :class:`Drop`, or anythin
 :meth:`RetryPolicy.decide` says what becomes of the message.
 """
 
+from typing import TYPE_CHECKING
+
+from mqkit.lazy_names import lazy_names
 from mqkit.retry.compile import compile_parking_lot, compile_policy, compile_tier
 from mqkit.retry.duration import format_duration, parse_duration
 from mqkit.retry.error_rule import ErrorRule, rule_for, unknown_names
@@ -23,8 +26,6 @@ from mqkit.retry.names import (
     parking_lot_name,
     tier_name,
 )
-from mqkit.retry.parked import ParkedMessage, Selection
-from mqkit.retry.parking_lot import ParkingLot, ParkingLotTools
 from mqkit.retry.policy import (
     Action,
     DiscardAction,
@@ -32,9 +33,13 @@ from mqkit.retry.policy import (
     RetryAction,
     RetryPolicy,
 )
-from mqkit.retry.replay import ReplayReport
 from mqkit.retry.signals import Drop, Park, RetryLater, Signal, Unavailable
 from mqkit.retry.then import Then
+
+if TYPE_CHECKING:
+    from mqkit.retry.parked import ParkedMessage, Selection
+    from mqkit.retry.parking_lot import ParkingLot, ParkingLotTools
+    from mqkit.retry.replay import ReplayReport
 
 __all__ = [
     "Action",
@@ -74,3 +79,12 @@ __all__ = [
     "to_tier",
     "unknown_names",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "mqkit.retry.parked": ("ParkedMessage", "Selection"),
+        "mqkit.retry.parking_lot": ("ParkingLot", "ParkingLotTools"),
+        "mqkit.retry.replay": ("ReplayReport",),
+    },
+)

@@ -1,15 +1,17 @@
 """Topologies: a YAML file, what it compiles to, how a broker differs, and how to get there.
 
 ``load`` -> ``compile_topology`` -> ``take_snapshot`` -> ``plan`` -> ``apply``; and ``export``
-back. An application that is connected keeps a :class:`TopologyCache`.
+back. An application that is connected keeps a :class:`TopologyCache`; what reads files and brokers
+is loaded when it is first used.
 """
 
+from typing import TYPE_CHECKING
+
+from mqkit.lazy_names import lazy_names
 from mqkit.topology.apply import Applied, StepResult, StepState, apply
 from mqkit.topology.cache import Redeclared, TopologyCache
 from mqkit.topology.compile import compile_queues, compile_topology
 from mqkit.topology.diff import Change, ChangeKind, Difference, diff
-from mqkit.topology.export import export, to_topology
-from mqkit.topology.fault import Fault
 from mqkit.topology.model import (
     Bind,
     DeadLetter,
@@ -21,11 +23,15 @@ from mqkit.topology.model import (
 )
 from mqkit.topology.plan import Plan, Step, StepAction, Verdict, name_of, plan
 from mqkit.topology.quarantine import Quarantined
-from mqkit.topology.read import check, load, loads
-from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
 from mqkit.topology.temporary import Temporary
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
-from mqkit.topology.validate import validate
+
+if TYPE_CHECKING:
+    from mqkit.topology.exporting import export, to_topology
+    from mqkit.topology.fault import Fault
+    from mqkit.topology.read import check, load, loads
+    from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
+    from mqkit.topology.validation import validate
 
 __all__ = [
     "Applied",
@@ -69,3 +75,14 @@ __all__ = [
     "to_topology",
     "validate",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "mqkit.topology.exporting": ("export", "to_topology"),
+        "mqkit.topology.fault": ("Fault",),
+        "mqkit.topology.read": ("check", "load", "loads"),
+        "mqkit.topology.snapshot": ("LiveQueue", "Snapshot", "take_snapshot"),
+        "mqkit.topology.validation": ("validate",),
+    },
+)

@@ -26,7 +26,7 @@ from mqkit.topology.model import (
 def compile_topology(topology: Topology) -> tuple[Declaration, ...]:
     """Everything to declare, in order. Equal topologies give equal declarations.
 
-    Expects a topology that :func:`~mqkit.topology.validate.validate` finds no fault with.
+    Expects a topology that :func:`~mqkit.topology.validation.validate` finds no fault with.
     """
     exchanges = [
         exchange

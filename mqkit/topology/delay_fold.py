@@ -15,7 +15,7 @@ from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.delay import DELAYED_TYPE, compile_delay, owner_of_delay
 from mqkit.topology.diff import canonical, key_of
 from mqkit.topology.snapshot import Snapshot
-from mqkit.topology.validate import MAX_DELAYS
+from mqkit.topology.validation import MAX_DELAYS
 
 OWN_MENTIONS = 2
 """The binding of a delay names its exchange and its queue, which have one name."""

@@ -7,10 +7,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
-from mqkit.topology.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from mqkit.topology.snapshot import Snapshot
 
 Key: TypeAlias = tuple[str, ...]
 

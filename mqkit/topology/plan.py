@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.topology.diff import Change, ChangeKind, Difference, diff
-from mqkit.topology.snapshot import LiveQueue, Snapshot
+
+if TYPE_CHECKING:
+    from mqkit.topology.snapshot import LiveQueue, Snapshot
 
 
 class Verdict(StrEnum):

@@ -24,7 +24,7 @@ from mqkit.topology.model import (
 )
 from mqkit.topology.retry_section import read_retry
 from mqkit.topology.section import Section
-from mqkit.topology.validate import validate
+from mqkit.topology.validation import validate
 
 MAX_LENGTH = 2**63 - 1
 MAX_PRIORITY = 255

@@ -7,7 +7,7 @@ import pytest
 from mqkit.retry.policy import RetryPolicy
 from mqkit.topology.model import ExchangeModel, QueueModel, Topology
 from mqkit.topology.read import check
-from mqkit.topology.validate import validate
+from mqkit.topology.validation import validate
 
 
 def said(text: str) -> list[str]:

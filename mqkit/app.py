@@ -331,7 +331,8 @@ class App:
         """
         client = self._client or self._entered()
         fill = None
-        if client.backlog.room <= 0 or client.backlog.line:  # the body is made in its turn
+        backlog = client.backlog
+        if backlog.room <= 0 or backlog.line:  # the body is made in its turn
             body, fill = b"", partial(with_body, body=body)
         message = outgoing(exchange, routing_key, body, message_id=message_id, headers=headers)
         if options:

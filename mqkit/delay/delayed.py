@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from math import ceil
 from typing import Protocol
 
@@ -124,6 +123,8 @@ def _milliseconds(delay: Span) -> int:
     if isinstance(delay, str):
         delay_ms = parse_duration(delay)
     else:
+        from fractions import Fraction  # 5 ms, which few programs need
+
         # By its decimal digits: 2.3 seconds are 2300 ms, and not the 2299.99... of its bits.
         delay_ms = ceil(Fraction(repr(seconds(delay, "delay"))) * 1000)
     if not 1 <= delay_ms <= MAX_DURATION_MS:

@@ -74,13 +74,8 @@ class Backlog:
         self._octets_max = octets_max
         self.room = octets_max
         """The octets that may still be put. Below zero where something large was let through, or
-        is to be written again."""
+        is to be written again. Who comes when there is none, or a line, has to stand in line."""
         self.line: OrderedDict[Place, None] = OrderedDict()
-
-    @property
-    def is_open(self) -> bool:
-        """False if whoever comes now has to stand in line."""
-        return self.room > 0 and not self.line
 
     def fits(self, octets: int) -> bool:
         """True if so many octets may be put, by whose turn it is."""

@@ -102,8 +102,8 @@ class Lane:
         self._wake = asyncio.Event()
         self._failure: BaseException | None = None
 
-    def put_single(self, single: Single, *, alone: bool) -> None:
-        """Publish one message, after what is queued. It hears of its outcome.
+    def put_single(self, single: Single, octets: int, *, alone: bool) -> None:
+        """Publish one message, of so many octets, after what is queued. It hears of its outcome.
 
         ``alone``: no other call is under way. Then the message is written here and now, where
         :meth:`run` could do nothing else with it, and need not be woken: that costs more than to
@@ -126,15 +126,15 @@ class Lane:
             held.direct.publish_now(single.message, partial(self._settled, held, (single,)))
         else:
             self._queue.append(single)
-            self._put(1, len(single.message.body))
+            self._queued(1, octets)
 
     def put(self, jobs: Sequence[Job], octets: int) -> None:
         """Publish these, of so many octets together, after what is queued. Each job hears of its
         outcomes."""
         self._queue.extend(jobs)
-        self._put(sum(job.count for job in jobs), octets)
+        self._queued(sum(job.count for job in jobs), octets)
 
-    def _put(self, count: int, octets: int) -> None:
+    def _queued(self, count: int, octets: int) -> None:
         """So much is new in the queue."""
         self.load += count
         self._backlog.room -= octets

@@ -102,14 +102,15 @@ class Publisher:
         """Publish one message and say what came of it, within ``deadline_s`` seconds.
 
         With ``fill``, ``message`` has no body yet: ``fill`` makes the message of it when there is
-        room for it. That is for who has found :attr:`backlog` not open.
+        room for it. That is for who has found no room in :attr:`backlog`, or a line.
 
         Raises what made the client's first start fail, if it has,
         :exc:`~mqkit.errors.Closed` once the client is closed, and
         :exc:`~mqkit.errors.ConfigurationError` for arguments that make no sense.
         """
-        default = resend is True and on_blocked is None
-        terms = self._terms if default else self._terms.but(resend, on_blocked)
+        terms = self._terms
+        if resend is not True or on_blocked is not None:
+            terms = terms.but(resend, on_blocked)
         if message.properties.message_id is None:
             message = _identified(message)
         octets = len(message.body)
@@ -120,15 +121,17 @@ class Publisher:
         if terms.fails_when_blocked and (reason := self._gate.blocked) is not None:
             return blocked(message, reason)
         left_s = allowed_s = self._deadline_s if deadline_s is None else deadline_s
-        if fill is not None or octets > self.backlog.room or self.backlog.line:
+        backlog = self.backlog
+        if fill is not None or octets > backlog.room or backlog.line:
             begun_s = self._clock.monotonic_s()
             answer = await self._in_line(message, fill, terms, allowed_s)
             if not isinstance(answer, Message):
                 return answer
             message, left_s = answer, allowed_s - (self._clock.monotonic_s() - begun_s)
+            octets = len(message.body)
         done: asyncio.Future[Outcome | None] = asyncio.get_running_loop().create_future()
         single = Single(message, done, terms)
-        min(self._lanes, key=_load).put_single(single, alone=not self._calls)
+        min(self._lanes, key=_load).put_single(single, octets, alone=not self._calls)
         call = self._calls.begin(single, left_s)
         try:
             outcome = await done

@@ -8,7 +8,6 @@ each failure.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from mqkit.errors import ConfigurationError
 from mqkit.retry.duration import MAX_DURATION_MS, format_duration
@@ -54,6 +53,8 @@ class Growth:
     @property
     def after(self) -> tuple[int, ...]:
         """The waiting times without jitter, rounded to whole milliseconds."""
+        from fractions import Fraction  # 5 ms, which few programs need
+
         factor = Fraction(str(self.factor))
         found, wait = [], Fraction(self.from_ms)
         for _ in range(self.times):
@@ -66,6 +67,8 @@ class Growth:
 
         The longer one is never above ``most_ms``, the shorter one never below a millisecond.
         """
+        from fractions import Fraction
+
         share = Fraction(str(self.jitter))
         shorter = max(1, round(after_ms * (1 - share)))
         longer = min(self.most_ms, round(after_ms * (1 + share)))

@@ -38,17 +38,6 @@ def test_the_bound_is_that_of_the_settings() -> None:
     assert Settings.load().publish_waiting_bytes_max == WAITING_OCTETS_MAX == Backlog().room
 
 
-def test_it_is_open_as_long_as_there_is_any_room() -> None:
-    backlog = Backlog(3)
-    assert backlog.is_open
-    backlog.room -= 2
-    assert backlog.is_open
-    backlog.room -= 1
-    assert not backlog.is_open
-    backlog.take(1)
-    assert backlog.is_open
-
-
 def test_what_fits_is_as_large_as_the_room_or_comes_alone() -> None:
     backlog = Backlog(3)
     assert backlog.fits(3)
@@ -63,9 +52,9 @@ def test_what_fits_is_as_large_as_the_room_or_comes_alone() -> None:
 async def test_the_first_is_called_when_his_octets_fit_and_then_the_next() -> None:
     backlog = Backlog(3)
     backlog.room -= 3
-    _, first = join(backlog, 2)
-    _, second = join(backlog, 1)
-    assert not backlog.is_open
+    one, first = join(backlog, 2)
+    other, second = join(backlog, 1)
+    assert list(backlog.line) == [one, other]
     backlog.take(1)
     await every_chance()
     assert not first.done()

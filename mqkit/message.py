@@ -123,14 +123,15 @@ class Delivery(_Ruled):
 
     @property
     def attempts_left(self) -> int | None:
-        """The attempts that the message gets if this one fails; ``None`` if the queue has no retry
-        policy."""
+        """The attempts that the message gets if this one fails, by the waiting times of the queue's
+        policy; ``None`` if it has none. An exception that has a rule of its own may leave more, or
+        fewer."""
         return self._history.attempts_left
 
     @property
     def is_last_attempt(self) -> bool:
-        """True if a failure now ends in the parking lot, or as the policy says; false for a queue
-        without a retry policy."""
+        """True if there are no :attr:`attempts_left`: a failure now ends in the parking lot, or as
+        the policy says. False for a queue without a retry policy."""
         return self._history.attempts_left == 0
 
     @property

@@ -92,6 +92,11 @@ class FailureLog:
         """A line about a call whose handler raised ``raised``, which was the answer."""
         self._line([question], raised, "is answered with its error", is_parked=False)
 
+    def too_late(self, delivery: Delivery, raised: BaseException) -> None:
+        """A line about a message that was settled already when its handler raised ``raised``. What
+        a signal asks for is not done either."""
+        self._line([delivery], raised, "stays settled", is_parked=False)
+
     def not_confirmed(self, settlement: Republish, why: str) -> None:
         """A line about a message that the broker did not take for its tier or parking lot, and that
         is requeued for that."""

@@ -87,6 +87,12 @@ class Settler:
         """:meth:`decide`, and nobody is told."""
         return settlement_of(self._rules, delivery, raised, self._now())
 
+    def failed_too_late(self, delivery: Delivery, raised: Exception) -> None:
+        """``delivery`` was settled already when its handler raised ``raised``: that is counted and
+        told, no more."""
+        self.stats.failed_too_late += 1
+        self.failures.too_late(delivery, raised)
+
     async def told_to_hold(self, delivery: Delivery, raised: Exception, hold: Hold) -> Settlement:
         """``hold``, of which the log and the queue's hooks have been told; something else where a
         hook raised."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 
-from mqkit.consumer.acks.too_late import failed_too_late
 from mqkit.consumer.answerer import AnsweredWithError, LateQuestion
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.settlement import HANDLED
@@ -45,5 +44,5 @@ class AckBeforeConsumer(Consumer):
         await asyncio.sleep(0)
         raised = await self._outcome(arrival.delivery)
         if raised is not None and not isinstance(raised, (LateQuestion, AnsweredWithError)):
-            failed_too_late(settler.rules.queue, arrival.delivery, raised, settler.stats)
+            settler.failed_too_late(arrival.delivery, raised)
         return raised if isinstance(raised, Unavailable) else None

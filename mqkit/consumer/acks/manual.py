@@ -11,7 +11,6 @@ from mqkit.consumer.acks.manual_delivery import (
     settle_as,
     withdraw,
 )
-from mqkit.consumer.acks.too_late import failed_too_late
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.settlement_steps import Arrival
 from mqkit.errors import MqkitError, StaleDelivery
@@ -52,7 +51,7 @@ class ManualConsumer(Consumer):
                     raised or NotSettled("the handler returned, and had not settled its message"),
                 )
             elif raised is not None:
-                failed_too_late(settler.rules.queue, delivery, raised, settler.stats)
+                settler.failed_too_late(delivery, raised)
         except StaleDelivery:
             return None  # counted where it was found out
         except BaseException:

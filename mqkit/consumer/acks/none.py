@@ -17,7 +17,6 @@ import anyio
 from mqkit.backoff import Backoff
 from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.acks.own_connection import OwnConnection
-from mqkit.consumer.acks.too_late import failed_too_late
 from mqkit.consumer.answerer import AnsweredWithError, LateQuestion
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer import Consumer
@@ -134,7 +133,7 @@ class UnackedConsumer(Consumer):
             settler.count(HANDLED)
             raised = await self._outcome(delivery)
             if raised is not None and not isinstance(raised, (LateQuestion, AnsweredWithError)):
-                failed_too_late(settler.rules.queue, delivery, raised, settler.stats)
+                settler.failed_too_late(delivery, raised)
 
     def _read_on(self) -> None:
         self._is_held_up = False

@@ -59,6 +59,20 @@ def test_parking_always_has_its_traceback(caplog: pytest.LogCaptureFixture) -> N
     assert [has_traceback(record) for record in caplog.records] == [True] * 3
 
 
+def test_what_was_settled_already_stays_so_whatever_is_asked_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = FailureLog("q", FakeClock())
+    (message,) = deliveries()
+    for error in (ValueError("no"), ValueError("still"), Park("later")):
+        log.too_late(message, error)
+    assert [(record.getMessage(), has_traceback(record)) for record in caplog.records] == [
+        ("message m0 from q stays settled after ValueError: no", True),
+        ("message m0 from q stays settled after ValueError: still", False),
+        ("message m0 from q stays settled after Park: later", False),
+    ]
+
+
 @pytest.mark.parametrize(
     ("raised", "settlement", "level"),
     [

@@ -10,7 +10,9 @@ import pytest
 ADAPTERS = {"aio_pika", "aiormq", "pika"}
 TOOLS = {"httpx", "ruamel.yaml", "rich", "click", "typer"}
 """For a live broker's topology, and for a YAML file; some come with httpx."""
-MODELS = {"asyncio", "anyio", "pydantic", "pydantic_settings", "tenacity"}
+SETTINGS = {"pydantic", "pydantic_settings"}
+LATER = {"fractions", "tenacity", "mqkit.retry.parking_lot", "mqkit.topology.read", "mqkit.wire"}
+LOOPS = {"asyncio", "anyio"}
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -24,8 +26,8 @@ def loaded_by(statement: str) -> set[str]:
 @pytest.mark.parametrize(
     ("statement", "unused"),
     [
-        ("import mqkit", ADAPTERS | TOOLS | MODELS),
-        ("from mqkit import App", ADAPTERS | TOOLS | {"pydantic", "pydantic_settings"}),
+        ("import mqkit", ADAPTERS | TOOLS | SETTINGS | LATER | LOOPS),
+        ("from mqkit import App", ADAPTERS | TOOLS | SETTINGS | LATER),
         ("from mqkit import App; App(transport='native')", ADAPTERS | TOOLS),
         ("from mqkit import App; App(transport='aio-pika')", TOOLS | {"pika"}),
     ],
@@ -36,5 +38,10 @@ def test_what_is_not_used_is_not_loaded(statement: str, unused: set[str]) -> Non
 
 def test_what_is_used_is_loaded() -> None:
     """Otherwise the names above might be those of nothing."""
-    used = "from mqkit import App; App(transport='aio-pika'); import httpx, ruamel.yaml, pika"
-    assert loaded_by(used) >= ADAPTERS | MODELS | {"httpx", "ruamel.yaml"}
+    used = (
+        "from mqkit import App, RetryPolicy, retry, topology; App(transport='aio-pika');"
+        "import httpx, ruamel.yaml, pika, mqkit.backoff, mqkit.wire;"
+        "topology.load, retry.ParkingLot; RetryPolicy.growing('1s', times=2);"
+        "mqkit.backoff.Backoff(1, 2)"
+    )
+    assert loaded_by(used) >= ADAPTERS | SETTINGS | LATER | LOOPS | {"httpx", "ruamel.yaml"}

@@ -83,7 +83,7 @@ async def test_what_fails_is_counted_and_logged_and_neither_retried_nor_parked(
     assert (app.stats.requeued, app.stats.retried, app.stats.parked) == (0, 0, 0)
     assert await scene.ready() == 0
     for number, error in enumerate(("ValueError", "Park", "HandlerTimeout", "BodyMisfit")):
-        assert f"raised {error} when message m{number} was settled already" in caplog.text
+        assert f"message m{number} from {scene.queue} stays settled after {error}" in caplog.text
 
 
 async def test_what_is_not_begun_goes_back_at_the_end(scene: Any, inbox: Any) -> None:

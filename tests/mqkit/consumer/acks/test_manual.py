@@ -150,7 +150,7 @@ async def test_a_handler_that_raises_when_it_has_settled_is_logged_and_counted_o
         await inbox.until(2)
     assert inbox.items == ["m0", "m1"]
     assert (app.stats.acked, app.stats.failed_too_late, app.stats.retried) == (2, 2, 0)
-    assert "raised ValueError when message m0 was settled already: too late" in caplog.text
+    assert f"message m0 from {scene.queue} stays settled after ValueError: too late" in caplog.text
 
 
 async def test_a_body_that_does_not_fit_is_parked_as_ever(scene: Any, inbox: Any) -> None:

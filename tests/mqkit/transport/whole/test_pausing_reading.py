@@ -18,7 +18,9 @@ pytestmark = pytest.mark.anyio
 WAIT_S = 20.0
 
 
-@pytest.mark.parametrize("transport", [NativeTransport(), AioPikaTransport()], ids=repr)
+@pytest.mark.parametrize(
+    "transport", [NativeTransport(), AioPikaTransport()], ids=["native", "aio-pika"]
+)
 async def test_nothing_arrives_until_reading_goes_on(
     transport: Transport, broker_url: str, name: str
 ) -> None:

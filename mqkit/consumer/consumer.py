@@ -63,17 +63,14 @@ class Consumer(BaseConsumer):
                 await self._settler.give_back(arrival)
             else:
                 self._at_hand[place] = arrival
-                raised = await self._outcome(arrival.delivery)
-                if raised is not None and isinstance(raised, Unavailable):
-                    self._at_hand[place] = None
-                    await self._breaker.trip(arrival, raised)
-                else:
-                    await self._settler.settle(arrival, raised)
-                    self._at_hand[place] = None
+                said = await self.attempt(arrival)
+                self._at_hand[place] = None
+                if said is not None:
+                    await self._breaker.trip(arrival, said)
 
     async def attempt(self, arrival: Arrival) -> Unavailable | None:
         raised = await self._outcome(arrival.delivery)
-        if isinstance(raised, Unavailable):
+        if raised is not None and isinstance(raised, Unavailable):
             return raised
         await self._settler.settle(arrival, raised)
         return None

@@ -24,19 +24,6 @@ class NotSettled(MqkitError):
 class ManualConsumer(Consumer):
     """A consumer whose handlers take a :class:`~mqkit.ManualDelivery`."""
 
-    async def _work(self, place: int) -> None:
-        while (arrival := await self._inbox.get()) is not None:
-            if not arrival.channel.is_open:
-                self._settler.stats.stale_deliveries += 1
-            elif self._gives_back:
-                await self._settler.give_back(arrival)
-            else:
-                self._at_hand[place] = arrival
-                said = await self.attempt(arrival)
-                self._at_hand[place] = None
-                if said is not None:
-                    await self._breaker.trip(arrival, said)
-
     async def attempt(self, arrival: Arrival) -> Unavailable | None:
         settler = self._settler
         delivery = ManualDelivery.of(arrival.delivery, partial(self._settle, arrival))

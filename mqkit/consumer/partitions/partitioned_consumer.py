@@ -153,14 +153,11 @@ class PartitionedConsumer(Consumer):
     async def _handle(self, arrival: KeyedArrival) -> bool:
         """Handle one message. False if it is held: it has no end yet."""
         raised = arrival.problem or await self._outcome(arrival.delivery)
-        if raised is None or arrival.key is None:
-            if isinstance(raised, Unavailable):
-                await self._breaker.trip(arrival, raised)
-            else:
-                await self._settler.settle(arrival, raised)
-            return True
         if isinstance(raised, Unavailable):
             await self._breaker.trip(arrival, raised)
+            return True
+        if raised is None or arrival.key is None:
+            await self._settler.settle(arrival, raised)
             return True
         return await self._failed(arrival, raised)
 

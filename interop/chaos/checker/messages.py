@@ -13,6 +13,9 @@ IN_TIME = "a publish ends by its deadline, with an outcome"
 
 GRACE_S = 0.1
 """The time that a publish or a call may take beyond its deadline."""
+ON_ITS_WAY_S = 0.05
+"""The broker closes a channel for one message while others are being published on it: what it says
+of their exchange may be on the wire for so long before the app reads it."""
 GONE_WITH_QUEUE_S = 10.0
 """A handler may still have a message for so long after its queue was deleted."""
 
@@ -104,9 +107,8 @@ def _is_refused(message: Message, history: History) -> bool:
         return message.returned is not None and message.returned <= message.ended
     if message.reason == "NACKED":
         return message.nacked is not None and message.nacked <= message.ended
-    closes = [
-        code for t, code, _ in history.channel_closes if message.published <= t <= message.ended
-    ]
+    since = message.published - ON_ITS_WAY_S
+    closes = [code for t, code, _ in history.channel_closes if since <= t <= message.ended]
     return 404 in closes if message.reason == "NO_EXCHANGE" else bool(closes)
 
 

@@ -85,7 +85,8 @@ def test_a_rejection_that_the_broker_never_said(good: GoodRun, reason: str, wire
     [
         ("NO_EXCHANGE", "channel", 404, 5.01, 0),
         ("NO_EXCHANGE", "channel", 406, 5.01, 1),
-        ("NO_EXCHANGE", "channel", 404, 4.99, 1),
+        ("NO_EXCHANGE", "channel", 404, 4.99, 0),
+        ("NO_EXCHANGE", "channel", 404, 4.9, 1),
         ("NO_EXCHANGE", "channel", 404, 5.03, 1),
         ("REFUSED", "channel", 403, 5.01, 0),
         ("REFUSED", "connection", 320, 5.01, 1),

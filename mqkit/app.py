@@ -113,7 +113,7 @@ class App:
 
             settings = Settings.load(**({} if url is None else {"urls": url}))
         if topology is not None and not isinstance(topology, Topology):
-            from mqkit.topology.read import load  # which brings the YAML parser
+            from mqkit.topology.file.read import load  # which brings the YAML parser
 
             topology = load(os.fspath(topology))
         self.settings = settings

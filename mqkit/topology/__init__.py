@@ -27,9 +27,9 @@ from mqkit.topology.temporary import Temporary
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
 
 if TYPE_CHECKING:
-    from mqkit.topology.exporting import export, to_topology
-    from mqkit.topology.fault import Fault
-    from mqkit.topology.read import check, load, loads
+    from mqkit.topology.exporting.folding import export, to_topology
+    from mqkit.topology.file.fault import Fault
+    from mqkit.topology.file.read import check, load, loads
     from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
     from mqkit.topology.validation import validate
 
@@ -79,9 +79,9 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "mqkit.topology.exporting": ("export", "to_topology"),
-        "mqkit.topology.fault": ("Fault",),
-        "mqkit.topology.read": ("check", "load", "loads"),
+        "mqkit.topology.exporting.folding": ("export", "to_topology"),
+        "mqkit.topology.file.fault": ("Fault",),
+        "mqkit.topology.file.read": ("check", "load", "loads"),
         "mqkit.topology.snapshot": ("LiveQueue", "Snapshot", "take_snapshot"),
         "mqkit.topology.validation": ("validate",),
     },

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mqkit.declaration import Queue
 from mqkit.topology.compile import compile_queues
-from mqkit.topology.fault import Fault
+from mqkit.topology.file.fault import Fault
+from mqkit.topology.file.section import segment
 from mqkit.topology.model import ExchangeModel, QueueModel, Topology
-from mqkit.topology.section import segment
 
 Graph = Mapping[str, tuple[str, ...]]
 

@@ -13,9 +13,9 @@ from mqkit.delay import DELAYED_TYPE
 from mqkit.retry.names import parking_lot_name, tier_name
 from mqkit.topology.compile import compile_delays, exchange_arguments, queue_arguments
 from mqkit.topology.cycles import alternate_cycles, binding_cycles, dead_letter_cycles
-from mqkit.topology.fault import Fault, meant
+from mqkit.topology.file.fault import Fault, meant
+from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES, segment
 from mqkit.topology.model import ExchangeModel, Overflow, QueueModel, QueueType, Topology
-from mqkit.topology.section import MAX_SHORT_STRING_BYTES, segment
 
 RESERVED_PREFIX = "amq."
 """Names that only the broker declares (AMQP 0-9-1, 1.7.2.1 rule "reserved")."""

@@ -24,9 +24,9 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from pathlib import Path
 
-from mqkit.topology.document import MappingNode, Node, ScalarNode, parse_document
-from mqkit.topology.fault import Fault
-from mqkit.topology.section import Section
+from mqkit.topology.file.document import MappingNode, Node, ScalarNode, parse_document
+from mqkit.topology.file.fault import Fault
+from mqkit.topology.file.section import Section
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.config import (

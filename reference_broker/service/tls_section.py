@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mqkit.topology.document import ScalarNode
-from mqkit.topology.fault import Fault
-from mqkit.topology.section import Section
+from mqkit.topology.file.document import ScalarNode
+from mqkit.topology.file.fault import Fault
+from mqkit.topology.file.section import Section
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.config import Address
 from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, TlsVersion, Verify

@@ -27,7 +27,7 @@ from mqkit.consumer import Stats
 from mqkit.retry import headers as retry_headers
 from mqkit.settings import Settings
 from mqkit.topology import loads
-from mqkit.topology.read import EXCHANGE_KEYS, QUEUE_KEYS, TOPOLOGY_KEYS
+from mqkit.topology.file.read import EXCHANGE_KEYS, QUEUE_KEYS, TOPOLOGY_KEYS
 from mqkit_cli.app import app
 from reference_broker.core.base.limits import Limits
 from reference_broker.http import build_app

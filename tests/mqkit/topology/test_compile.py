@@ -6,8 +6,8 @@ from pathlib import Path
 
 from mqkit.declaration import Binding, Exchange, Queue
 from mqkit.topology.compile import compile_delays, compile_topology
+from mqkit.topology.file.read import load, loads
 from mqkit.topology.model import ExchangeModel
-from mqkit.topology.read import load, loads
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "flights" / "topology.yaml"
 

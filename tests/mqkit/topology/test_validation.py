@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mqkit.retry.policy import RetryPolicy
+from mqkit.topology.file.read import check
 from mqkit.topology.model import ExchangeModel, QueueModel, Topology
-from mqkit.topology.read import check
 from mqkit.topology.validation import validate
 
 

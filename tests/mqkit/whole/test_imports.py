@@ -11,7 +11,13 @@ ADAPTERS = {"aio_pika", "aiormq", "pika"}
 TOOLS = {"httpx", "ruamel.yaml", "rich", "click", "typer"}
 """For a live broker's topology, and for a YAML file; some come with httpx."""
 SETTINGS = {"pydantic", "pydantic_settings"}
-LATER = {"fractions", "tenacity", "mqkit.retry.parking_lot", "mqkit.topology.read", "mqkit.wire"}
+LATER = {
+    "fractions",
+    "tenacity",
+    "mqkit.retry.parking_lot",
+    "mqkit.topology.file.read",
+    "mqkit.wire",
+}
 LOOPS = {"asyncio", "anyio"}
 
 

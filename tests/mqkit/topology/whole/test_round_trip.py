@@ -29,7 +29,7 @@ from mqkit.topology import (
     plan,
     validate,
 )
-from mqkit.topology.emit import emit
+from mqkit.topology.exporting.emit import emit
 
 letters = st.characters(codec="utf-8", exclude_categories=["Cs"])
 names = st.sampled_from(["a", "b", "c", "d.retry.5s", "d", "a.delay.5s"]) | st.text(

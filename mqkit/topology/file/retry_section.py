@@ -13,9 +13,9 @@ from mqkit.retry.growth import MAX_FACTOR, MAX_JITTER, Growth
 from mqkit.retry.policy import RetryPolicy
 from mqkit.retry.then import Then
 from mqkit.retry.waiting_times import MAX_WAITING_TIMES, checked
-from mqkit.topology.document import Node, ScalarNode, SequenceNode
-from mqkit.topology.fault import Fault
-from mqkit.topology.section import Section
+from mqkit.topology.file.document import Node, ScalarNode, SequenceNode
+from mqkit.topology.file.fault import Fault
+from mqkit.topology.file.section import Section
 
 GROWTH_KEYS = ("from", "factor", "most", "times", "jitter")
 RETRY_KEYS = ("after", *GROWTH_KEYS, "errors", "give_up_after", "then")

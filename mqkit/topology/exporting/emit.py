@@ -12,7 +12,7 @@ from typing import Any
 
 from mqkit.retry.duration import MAX_DURATION_MS, format_duration
 from mqkit.retry.policy import RetryPolicy
-from mqkit.topology.document import resolve_plain
+from mqkit.topology.file.document import resolve_plain
 from mqkit.topology.model import Bind, ExchangeModel, QueueModel, Topology
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*|[0-9]{1,12}(ms|s|m|h|d)", re.ASCII)

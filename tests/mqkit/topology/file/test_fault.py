@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqkit.topology.fault import MAX_FAULTS_SHOWN, Fault, meant, topology_error
+from mqkit.topology.file.fault import MAX_FAULTS_SHOWN, Fault, meant, topology_error
 
 
 @pytest.mark.parametrize(

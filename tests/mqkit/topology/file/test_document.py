@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqkit.topology.document import (
+from mqkit.topology.file.document import (
     MAX_DEPTH,
     MAX_DOCUMENT_BYTES,
     MAX_NODES,

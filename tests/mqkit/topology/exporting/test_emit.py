@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqkit.topology.document import Entry, MappingNode, ScalarNode, parse_document
-from mqkit.topology.emit import flow, scalar
+from mqkit.topology.exporting.emit import flow, scalar
+from mqkit.topology.file.document import Entry, MappingNode, ScalarNode, parse_document
 
 
 @pytest.mark.parametrize(

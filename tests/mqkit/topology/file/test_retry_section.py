@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mqkit.retry import ErrorRule, Growth, RetryPolicy, Then
-from mqkit.topology.emit import emit
+from mqkit.topology.exporting.emit import emit
+from mqkit.topology.file.read import check, loads
 from mqkit.topology.model import QueueModel, Topology
-from mqkit.topology.read import check, loads
 
 
 def read(retry: str) -> RetryPolicy:

@@ -1,9 +1,9 @@
 """A live broker as a topology file: text that validates, and that plans as nothing to do. Pure.
 
 Retry tiers and parking lots are folded back into ``retry:``, and what delays add into ``delays:``
-(:mod:`mqkit.topology.delay_fold`), where the declarations are exactly those that the file would
-compile to; whatever is not, is written out as plain queues and raw arguments. Each candidate is
-proved by compiling it again.
+(:mod:`~mqkit.topology.exporting.delay_fold`), where the declarations are exactly those that the
+file would compile to; whatever is not, is written out as plain queues and raw arguments. Each
+candidate is proved by compiling it again.
 
 A broker knows the tiers of a retry policy, and not its rules: an export says ``after`` with all of
 them, which declares the same, but is no policy to retry by where the file had rules or jitter.
@@ -22,9 +22,11 @@ from mqkit.retry.names import owner_of_tier, parking_lot_name
 from mqkit.retry.policy import MAX_TIERS, RetryPolicy
 from mqkit.retry.then import Then
 from mqkit.topology.compile import compile_exchange, compile_queues
-from mqkit.topology.delay_fold import fold_delays
 from mqkit.topology.diff import canonical
-from mqkit.topology.emit import emit
+from mqkit.topology.exporting.delay_fold import fold_delays
+from mqkit.topology.exporting.emit import emit
+from mqkit.topology.file.read import MAX_LENGTH, MAX_PRIORITY, check
+from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES
 from mqkit.topology.model import (
     Bind,
     DeadLetter,
@@ -34,8 +36,6 @@ from mqkit.topology.model import (
     QueueType,
     Topology,
 )
-from mqkit.topology.read import MAX_LENGTH, MAX_PRIORITY, check
-from mqkit.topology.section import MAX_SHORT_STRING_BYTES
 from mqkit.topology.snapshot import Snapshot
 
 

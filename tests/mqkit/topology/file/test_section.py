@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mqkit.topology.document import parse_document
-from mqkit.topology.fault import Fault
-from mqkit.topology.section import INTEGER_BITS, MAX_SHORT_STRING_BYTES, Section, segment, show
+from mqkit.topology.file.document import parse_document
+from mqkit.topology.file.fault import Fault
+from mqkit.topology.file.section import INTEGER_BITS, MAX_SHORT_STRING_BYTES, Section, segment, show
 
 
 class Fruit(StrEnum):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mqkit.topology.fault import Fault
+from mqkit.topology.file.fault import Fault
 
 if TYPE_CHECKING:
     from ruamel.yaml.error import MarkedYAMLError

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from mqkit.errors import ConfigurationError
 from mqkit.retry.duration import EXAMPLES, parse_duration
-from mqkit.topology.document import Entry, MappingNode, Node, ScalarNode, SequenceNode
-from mqkit.topology.fault import Fault, meant
+from mqkit.topology.file.document import Entry, MappingNode, Node, ScalarNode, SequenceNode
+from mqkit.topology.file.fault import Fault, meant
 
 ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
 
@@ -183,7 +183,7 @@ class Section:
         return table
 
     def _plain(self, node: Node, path: str) -> Any:
-        """Depth is bounded by the document's (:data:`~mqkit.topology.document.MAX_DEPTH`)."""
+        """Depth is bounded by the document's (:data:`~mqkit.topology.file.document.MAX_DEPTH`)."""
         match node:
             case ScalarNode(value=value):
                 is_number = isinstance(value, int) and not isinstance(value, bool)

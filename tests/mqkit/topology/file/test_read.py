@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from mqkit.errors import TopologyError
 from mqkit.retry.policy import RetryPolicy
 from mqkit.retry.then import Then
-from mqkit.topology.fault import MAX_FAULTS_SHOWN
+from mqkit.topology.file.fault import MAX_FAULTS_SHOWN
+from mqkit.topology.file.read import check, load, loads
 from mqkit.topology.model import (
     Bind,
     DeadLetter,
@@ -22,7 +23,6 @@ from mqkit.topology.model import (
     QueueType,
     Topology,
 )
-from mqkit.topology.read import check, load, loads
 
 FLIGHTS = """\
 exchanges:

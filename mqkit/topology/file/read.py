@@ -6,13 +6,15 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import Path
 
-from mqkit.topology.document import (
+from mqkit.topology.file.document import (
     Entry,
     MappingNode,
     ScalarNode,
     parse_document,
 )
-from mqkit.topology.fault import Fault, topology_error
+from mqkit.topology.file.fault import Fault, topology_error
+from mqkit.topology.file.retry_section import read_retry
+from mqkit.topology.file.section import Section
 from mqkit.topology.model import (
     Bind,
     DeadLetter,
@@ -22,8 +24,6 @@ from mqkit.topology.model import (
     QueueType,
     Topology,
 )
-from mqkit.topology.retry_section import read_retry
-from mqkit.topology.section import Section
 from mqkit.topology.validation import validate
 
 MAX_LENGTH = 2**63 - 1

@@ -8,7 +8,7 @@ import pytest
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.topology import Snapshot, compile_topology, export, loads
-from mqkit.topology.delay_fold import fold_delays
+from mqkit.topology.exporting.delay_fold import fold_delays
 
 ORDERS = """\
 vhost: "/"

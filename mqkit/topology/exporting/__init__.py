@@ -1,0 +1,1 @@
+"""A live broker back as a topology file."""

@@ -1,0 +1,1 @@
+"""The topology file: YAML with line numbers, its sections, and its faults."""

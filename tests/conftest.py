@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import secrets
@@ -57,6 +58,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if stands_in(item, ROOMS_WITH_BROKERS) and not stands_in(item, ROOMS_WITHOUT):
             item.add_marker(pytest.mark.live)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Has the collector leave alone what stays until the end: ten thousand tests."""
+    gc.collect()
+    gc.freeze()
 
 
 REFUSING = """import sys

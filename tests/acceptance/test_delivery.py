@@ -61,6 +61,21 @@ class TestQuorumQueues:
         assert (death["reason"], death["queue"], death["count"]) == ("delivery_limit", queue, 1)
         assert "x-delivery-count" not in letter.headers
 
+    def test_a_returned_message_goes_to_a_consumer_before_the_length_limit_looks(
+        self, channel: Any, unique: Names
+    ) -> None:
+        queue = quorum(channel, unique("q"), max_length=1)
+        inbox = channel.consume(queue)
+        first = [self._published_and_taken(channel, queue, inbox, body) for body in (b"0", b"1")]
+        channel.nack(first[-1].tag, multiple=True, requeue=True)
+        again = [inbox.next() for _ in first]
+        assert [(each.body, each.redelivered) for each in again] == [(b"0", True), (b"1", True)]
+
+    @staticmethod
+    def _published_and_taken(channel: Any, queue: str, inbox: Any, body: bytes) -> Any:
+        channel.publish("", queue, body)
+        return inbox.next()
+
     def test_a_single_active_consumers_messages_can_not_be_got(
         self, channel: Any, unique: Names
     ) -> None:

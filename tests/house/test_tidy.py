@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,8 +71,13 @@ def sources() -> list[Path]:
     return [p for p in tracked(".py") if p.relative_to(ROOT).parts[0] in SOURCE_FOLDERS]
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -127,9 +133,7 @@ def test_no_function_is_too_long() -> None:
 
 def test_every_module_says_what_it_is_for() -> None:
     silent = [
-        relative(p)
-        for p in sources()
-        if not (ast.get_docstring(ast.parse(p.read_text())) or "").strip(".")
+        relative(p) for p in sources() if not (ast.get_docstring(tree_of(p)) or "").strip(".")
     ]
     assert silent == []
 
@@ -137,7 +141,7 @@ def test_every_module_says_what_it_is_for() -> None:
 def docstrings(path: Path) -> Iterator[tuple[str, str]]:
     """Of modules, classes and functions, and the strings under constants and attributes; each with
     the name of what it stands in."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             for line in node.body:
                 if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant):
@@ -254,7 +258,7 @@ def test_the_core_never_iterates_a_set() -> None:
         f"{relative(path)}:{node.iter.lineno}"
         for path in sources()
         if "reference_broker/core/" in relative(path)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.For | ast.comprehension)
         and isinstance(node.iter, ast.Set | ast.SetComp | ast.Call)
         and (

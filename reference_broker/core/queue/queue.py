@@ -348,12 +348,14 @@ class Queue:
 
     def came_back(self) -> None:
         """Messages are ready again. What is too much by that goes first, and what is overdue is
-        dead before the queue can go with its connection (RabbitMQ)."""
-        self.cut_first = self.length_limit is not None
+        dead before the queue can go with its connection (RabbitMQ). A quorum queue offers them to
+        its consumers before it looks at its limit."""
         self.env.mark_dirty(self)
+        cuts_first = self.limits.queue_type is not QueueType.QUORUM
+        self.cut_first = cuts_first and self.length_limit is not None
         if self.returning:
             return
-        if self.length_limit is not None:
+        if self.cut_first and self.length_limit is not None:
             self.cut_first = not self.length_limit.enforce(self)
         if self.expiry.watching and not self.cut_first:
             self.expiry.drop_due()

@@ -79,11 +79,13 @@ def _bindings(call: Call) -> Iterable[Row]:
 def _consumers(call: Call) -> Iterable[Row]:
     node = _node(call)
     for row in _of_vhost("consumers")(call):
-        channel = row["channel_details"]
+        # RabbitMQ's management says [] of a channel that it has not heard of yet.
+        channel = row["channel_details"] or None
         yield {
             **row,
             "queue_name": row["queue"]["name"],
-            "channel_pid": channel_pid(node, channel["connection_name"], channel["number"]),
+            "channel_pid": channel
+            and channel_pid(node, channel["connection_name"], channel["number"]),
         }
 
 

@@ -193,10 +193,12 @@ def _by_policy(
         action = policy.give_up(str(error))
     match action:
         case RetryAction(after_ms):
-            message = to_tier(delivery, queue, after_ms, failure)
+            tier = policy.names.tier(queue, after_ms)
+            message = to_tier(delivery, queue, after_ms, failure, tier=tier)
             return Republish(Destination.TIER, message, after_ms)
         case ParkAction(reason):
-            message = to_parking_lot(delivery, queue, reason, failure)
+            lot = policy.names.lot(queue)
+            message = to_parking_lot(delivery, queue, reason, failure, lot=lot)
             return Republish(Destination.PARKING_LOT, message)
         case DiscardAction(reason):
             return Discard(reason)

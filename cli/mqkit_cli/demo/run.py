@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mqkit import App
-from mqkit.retry import ParkingLotTools, parking_lot_name
+from mqkit.retry import ParkingLotTools
 from mqkit.topology import apply, channels_of, compile_topology, plan, take_snapshot
 from mqkit.url import parse, redact
 from mqkit_cli.amqp import transport
@@ -229,7 +229,7 @@ class Run:
 
     def _lots(self) -> list[str]:
         return [
-            parking_lot_name(queue.name) for queue in self.scenario.queues if queue.has_parking_lot
+            lot for queue in self.scenario.queues if (lot := queue.parking_lot) is not None
         ]
 
     async def _depth(self, tools: ParkingLotTools) -> int:

@@ -10,15 +10,12 @@ message that nobody else has.
 from __future__ import annotations
 
 from mqkit.declaration import Queue
-from mqkit.retry.names import RetryNames
+from mqkit.retry.names import BY_FORM, RetryNames
 from mqkit.retry.policy import RetryPolicy
 
 UNLIMITED_DELIVERIES = 2**31 - 1
 """For a quorum parking lot: since RabbitMQ 4.0 the default limit is 20, and a message that was
 looked at 20 times (get, requeue) would be dropped. ``-1`` means "no limit" only from 4.0 on."""
-
-BY_FORM = RetryNames()
-"""The names of a policy that gives none."""
 
 
 def compile_tier(

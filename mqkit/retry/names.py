@@ -96,6 +96,10 @@ class RetryNames:
             _checked("tiers", self.tier("", after_ms))
 
 
+BY_FORM = RetryNames()
+"""The names of a policy that gives none."""
+
+
 def _checked(key: str, name: str) -> None:
     """Raises unless ``name`` can be the name of a queue."""
     if not name:

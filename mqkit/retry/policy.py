@@ -18,7 +18,7 @@ from mqkit.errors import ConfigurationError
 from mqkit.retry.duration import MAX_DURATION_MS, format_duration, parse_duration
 from mqkit.retry.error_rule import ErrorRule, rule_for
 from mqkit.retry.growth import Growth
-from mqkit.retry.names import RetryNames
+from mqkit.retry.names import BY_FORM, RetryNames
 from mqkit.retry.signals import Drop, Park, RetryLater, Signal
 from mqkit.retry.then import Then
 from mqkit.retry.waiting_times import checked, parsed, shown
@@ -72,7 +72,7 @@ class RetryPolicy:
     errors: tuple[ErrorRule, ...] = ()
     growth: Growth | None = None
     give_up_after_ms: int | None = None
-    names: RetryNames = RetryNames()
+    names: RetryNames = BY_FORM
 
     def __post_init__(self) -> None:
         checked(self.after)

@@ -1,4 +1,4 @@
-"""The parking lots and the retry tiers that a topology names, for tools that look into lots. Pure."""
+"""The parking lots and the retry tiers of a topology, for tools that look into lots. Pure."""
 
 from __future__ import annotations
 

@@ -216,6 +216,11 @@ def _collisions(topology: Topology) -> Iterator[Fault]:
         if model.retry is not None and model.retry.parks and model.retry.names.park is None
     }
     made = {"exchanges": delays, "queues": {**lots, **delays}}
+    for queue in topology.queues:
+        for name in _compiled_names(queue):
+            if name in delays:
+                path = f"queues.{segment(queue.name)}.retry"
+                yield Fault(queue.line_of("retry"), path, f"{delays[name]} the queue {name!r}")
     seen: set[str] = set()
     for kind, models in (("exchanges", topology.exchanges), ("queues", topology.queues)):
         seen.clear()

@@ -1,5 +1,5 @@
-"""The reader of ``retry:``: waiting times as a list or as growth, rules by exception, the end, and the
-names of its queues."""
+"""The reader of ``retry:``: waiting times as a list or as growth, rules by exception, the end, the
+names of its lot and tiers."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _names(part: Section) -> RetryNames:
     """The names that the policy gives; those that can be none are faults, and left out."""
     tiers = _Place.of(part, "tiers").make(RetryNames, tiers=part.text("tiers"))
     park = _Place.of(part, "park").make(RetryNames, park=part.text("park"))
-    return RetryNames(park and park.park, tiers and tiers.tiers)
+    return RetryNames(park.park if park else None, tiers.tiers if tiers else None)
 
 
 def _waits(part: Section) -> tuple[tuple[int, ...], Growth | None] | None:

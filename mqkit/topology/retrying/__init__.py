@@ -1,1 +1,1 @@
-"""The queues that retry policies add, beside those that the file declares itself: rules of meaning."""
+"""Rules for the queues that retry policies add, beside those that the file declares itself."""

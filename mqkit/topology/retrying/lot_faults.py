@@ -1,4 +1,4 @@
-"""The rules for parking lots that a policy names. What is parked, nobody else has: a lot keeps it."""
+"""The rules for parking lots. Nobody else has a message that is parked: a lot keeps it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The hand-made retry queue that can't be a tier: one for all waiting times, each message with a TTL
-of its own. The words that say why, for all who come across one. Pure."""
+"""The hand-made retry queue that can't be a tier: one for all waiting times, and each message has
+its own TTL. The words that say why, for all who come across one. Pure."""
 
 from __future__ import annotations
 

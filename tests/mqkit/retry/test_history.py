@@ -19,6 +19,7 @@ FAILURE = Failure("ValueError", "no", AT)
 class Rules:
     queue: str = "q"
     retries: int | None = 2
+    parks_for: tuple[str, ...] = ()
 
 
 def delivery(headers: Any = None, exchange: str = "events", key: str = "a.b") -> Delivery:

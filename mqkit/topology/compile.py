@@ -75,13 +75,13 @@ def compile_delays(model: ExchangeModel) -> tuple[tuple[Exchange, Queue, Binding
 
 def owned_queues(topology: Topology) -> Iterator[tuple[QueueModel, Queue]]:
     """The queues to declare, in order, each once and with the model that it comes from."""
-    taken = {model.name for model in topology.queues}
+    declared = {model.name for model in topology.queues}
+    made: set[str] = set()
     for model in _lots_first(topology):
         for queue in compile_queues(model):
-            if queue.name == model.name:
-                yield model, queue
-            elif queue.name not in taken:
-                taken.add(queue.name)  # a lot that several queues park in
+            is_own = queue.name == model.name or queue.name not in declared
+            if is_own and queue.name not in made:  # several queues may park in one lot
+                made.add(queue.name)
                 yield model, queue
 
 

@@ -45,8 +45,8 @@ def test_a_declared_queue_that_is_equal_to_the_tier_is_taken(ttl: str) -> None:
         (
             f"{RETRY_QUEUE}    message_ttl: 30s\n",
             [
-                "t.yaml:6: queues.email-retry-queue: the retry policy of 'email-queue' makes a queue"
-                " of this name, and another one: x-message-ttl: is 30000, wanted 10000"
+                "t.yaml:6: queues.email-retry-queue: the retry policy of 'email-queue' makes a"
+                " queue of this name, and another one: x-message-ttl: is 30000, wanted 10000"
             ],
         ),
         (

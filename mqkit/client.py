@@ -35,6 +35,7 @@ from mqkit.supervision.refusal_log import RefusalLog
 from mqkit.supervision.states import State
 from mqkit.supervision.supervisor import Supervisor
 from mqkit.topology import Topology, TopologyCache, compile_topology
+from mqkit.topology.known_lots import parking_in
 from mqkit.topology.temporary import Temporary
 from mqkit.transport.seam import Connection, Transport
 
@@ -239,8 +240,9 @@ class Client:
         return Settler(rules, publish_many, self._stats, Pause(), hooks=queue.hooks)
 
     def _rules(self, queue: str) -> QueueRules:
-        model = self._topology.queue(queue) if self._topology is not None else None
-        return QueueRules.of(queue, model)
+        if self._topology is None:
+            return QueueRules.of(queue, None)
+        return QueueRules.of(queue, self._topology.queue(queue), parking_in(self._topology, queue))
 
     async def _declare_again(self) -> None:
         await self.declare(self._supervisor.consuming_connection())

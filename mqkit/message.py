@@ -70,6 +70,11 @@ class AttemptRules(Protocol):
         """The retries that a message has; ``None`` without a retry policy."""
         ...
 
+    @property
+    def parks_for(self) -> tuple[str, ...]:
+        """The queues whose parking lot this queue is."""
+        ...
+
 
 class _Ruled:
     """The place for the rules by which a delivery counts its attempts. It is left unset where the

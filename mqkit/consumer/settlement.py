@@ -128,6 +128,8 @@ class QueueRules:
     arguments: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """The queue's own arguments, as the topology has them."""
     rng: Callable[[], float] = field(default=random.random, compare=False, repr=False)
+    parks_for: tuple[str, ...] = ()
+    """The queues whose parking lot it is, as far as the topology says."""
 
     @property
     def retries(self) -> int | None:
@@ -135,13 +137,15 @@ class QueueRules:
         return None if self.policy is None else len(self.policy.after)
 
     @classmethod
-    def of(cls, queue: str, model: QueueModel | None) -> QueueRules:
+    def of(
+        cls, queue: str, model: QueueModel | None, parks_for: tuple[str, ...] = ()
+    ) -> QueueRules:
         """The rules that the topology gives ``queue``; ``model`` is ``None`` if the queue is not in
         it."""
         if model is None:
-            return cls(queue)
+            return cls(queue, parks_for=parks_for)
         dead_letters = model.dead_letter is not None or "x-dead-letter-exchange" in model.arguments
-        return cls(queue, model.retry, dead_letters, model.arguments)
+        return cls(queue, model.retry, dead_letters, model.arguments, parks_for=parks_for)
 
 
 def warn_of_unknown_errors(rules: QueueRules) -> None:
@@ -193,10 +197,12 @@ def _by_policy(
         action = policy.give_up(str(error))
     match action:
         case RetryAction(after_ms):
-            message = to_tier(delivery, queue, after_ms, failure)
+            tier = policy.names.tier(queue, after_ms)
+            message = to_tier(delivery, queue, after_ms, failure, tier=tier)
             return Republish(Destination.TIER, message, after_ms)
         case ParkAction(reason):
-            message = to_parking_lot(delivery, queue, reason, failure)
+            lot = policy.names.lot(queue)
+            message = to_parking_lot(delivery, queue, reason, failure, lot=lot)
             return Republish(Destination.PARKING_LOT, message)
         case DiscardAction(reason):
             return Discard(reason)

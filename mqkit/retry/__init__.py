@@ -20,6 +20,7 @@ from mqkit.retry.headers import (
     to_tier,
 )
 from mqkit.retry.names import (
+    RetryNames,
     is_parking_lot,
     owner_of_parking_lot,
     owner_of_tier,
@@ -56,6 +57,7 @@ __all__ = [
     "ReplayReport",
     "RetryAction",
     "RetryLater",
+    "RetryNames",
     "RetryPolicy",
     "Selection",
     "Signal",

@@ -10,7 +10,7 @@ message that nobody else has.
 from __future__ import annotations
 
 from mqkit.declaration import Queue
-from mqkit.retry.names import parking_lot_name, tier_name
+from mqkit.retry.names import BY_FORM, RetryNames
 from mqkit.retry.policy import RetryPolicy
 
 UNLIMITED_DELIVERIES = 2**31 - 1
@@ -18,7 +18,9 @@ UNLIMITED_DELIVERIES = 2**31 - 1
 looked at 20 times (get, requeue) would be dropped. ``-1`` means "no limit" only from 4.0 on."""
 
 
-def compile_tier(queue: str, after_ms: int, *, quorum: bool = False) -> Queue:
+def compile_tier(
+    queue: str, after_ms: int, *, quorum: bool = False, names: RetryNames = BY_FORM
+) -> Queue:
     """The queue in which failed messages of ``queue`` wait ``after_ms`` milliseconds.
 
     A quorum tier dead-letters at-least-once (RabbitMQ "Quorum Queues", which asks for
@@ -35,15 +37,15 @@ def compile_tier(queue: str, after_ms: int, *, quorum: bool = False) -> Queue:
             "x-dead-letter-strategy": "at-least-once",
             "x-overflow": "reject-publish",
         }
-    return Queue(tier_name(queue, after_ms), durable=True, arguments=arguments)
+    return Queue(names.tier(queue, after_ms), durable=True, arguments=arguments)
 
 
-def compile_parking_lot(queue: str, *, quorum: bool = False) -> Queue:
+def compile_parking_lot(queue: str, *, quorum: bool = False, names: RetryNames = BY_FORM) -> Queue:
     """The parking lot of ``queue``: no TTL, no limit, no way out but a person's."""
     arguments: dict[str, object] = {}
     if quorum:
         arguments = {"x-queue-type": "quorum", "x-delivery-limit": UNLIMITED_DELIVERIES}
-    return Queue(parking_lot_name(queue), durable=True, arguments=arguments)
+    return Queue(names.lot(queue), durable=True, arguments=arguments)
 
 
 def compile_policy(queue: str, policy: RetryPolicy, *, quorum: bool = False) -> tuple[Queue, ...]:
@@ -51,5 +53,10 @@ def compile_policy(queue: str, policy: RetryPolicy, *, quorum: bool = False) -> 
 
     The same input gives equal declarations, in the same order.
     """
-    tiers = tuple(compile_tier(queue, after_ms, quorum=quorum) for after_ms in policy.tiers)
-    return (*tiers, compile_parking_lot(queue, quorum=quorum)) if policy.parks else tiers
+    names = policy.names
+    tiers = tuple(
+        compile_tier(queue, after_ms, quorum=quorum, names=names) for after_ms in policy.tiers
+    )
+    if not policy.parks:
+        return tiers
+    return (*tiers, compile_parking_lot(queue, quorum=quorum, names=names))

@@ -112,15 +112,18 @@ def first_failure_of(headers: Mapping[str, Any], queue: str) -> datetime | None:
     return None if at.utcoffset() is None else at
 
 
-def to_tier(delivery: Delivery, queue: str, after_ms: int, failure: Failure) -> Message:
+def to_tier(
+    delivery: Delivery, queue: str, after_ms: int, failure: Failure, *, tier: str | None = None
+) -> Message:
     """``delivery``, which failed on ``queue``, as it goes to the tier of ``after_ms``.
 
-    Publish it, wait for the confirm, and only then ack the delivery.
+    ``tier`` is its name where the policy gives one. Publish the message, wait for the confirm, and
+    only then ack the delivery.
     """
     headers = _failed(delivery, queue, failure)
     for name in BROKER_DEATH_HEADERS:
         headers.pop(name, None)
-    return _message(delivery, tier_name(queue, after_ms), headers)
+    return _message(delivery, tier or tier_name(queue, after_ms), headers)
 
 
 def to_parking_lot(

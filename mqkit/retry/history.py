@@ -75,7 +75,8 @@ class History:
             return True
         failed_on = self.delivery.headers.get(QUEUE)
         queue = self.rules.queue
-        return failed_on is not None and failed_on in (queue, owner_of_parking_lot(queue))
+        owners = (queue, owner_of_parking_lot(queue), *self.rules.parks_for)
+        return failed_on is not None and failed_on in owners
 
     def _recorded(self, name: str, otherwise: str) -> str:
         value = self.delivery.headers.get(name)

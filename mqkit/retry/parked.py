@@ -13,6 +13,7 @@ from typing import Any
 
 from mqkit.message import Delivery
 from mqkit.retry import headers as names
+from mqkit.retry.known_lots import KnownLots
 from mqkit.retry.names import owner_of_parking_lot
 
 BROKER_REASONS = {
@@ -22,6 +23,9 @@ BROKER_REASONS = {
     "delivery_limit": "it was delivered too often",
 }
 """``reason`` of an ``x-death`` entry (RabbitMQ "Dead Letter Exchanges"), in words."""
+
+NOTHING_NAMED = KnownLots()
+"""Lots and tiers are known by the form of their names."""
 
 SHOWN_BODY_BYTES = 256
 """Bytes of a body that :meth:`ParkedMessage.to_dict` shows: a look, not a download."""
@@ -33,7 +37,7 @@ class ParkedMessage:
 
     delivery: Delivery
     queue: str
-    """The queue that it failed on."""
+    """The queue that it failed on, and goes back to."""
     reason: str
     parked_at: str
     error_type: str
@@ -44,13 +48,13 @@ class ParkedMessage:
     original_routing_key: str
 
     @classmethod
-    def of(cls, delivery: Delivery, lot: str) -> ParkedMessage:
+    def of(cls, delivery: Delivery, lot: str, known: KnownLots = NOTHING_NAMED) -> ParkedMessage:
         """``delivery`` as read from the parking lot ``lot``. Never raises: headers are a peer's."""
         seen = delivery.headers
         recorded = names.ORIGINAL_EXCHANGE in seen
         return cls(
             delivery=delivery,
-            queue=owner_of_parking_lot(lot) or _text(seen, names.QUEUE, "x-first-death-queue"),
+            queue=queue_of(seen, lot, known),
             reason=_text(seen, names.PARKED_REASON) or _broker_reason(seen),
             parked_at=_text(seen, names.PARKED_AT),
             error_type=_text(seen, names.ERROR_TYPE),
@@ -113,6 +117,32 @@ class Selection:
             return False
         seen = message.delivery.headers
         return all(name in seen and str(seen[name]) == text for name, text in self.headers.items())
+
+
+def queue_of(seen: Mapping[str, Any], lot: str, known: KnownLots = NOTHING_NAMED) -> str:
+    """The queue that a message with these headers, found in ``lot``, goes back to; empty if nobody
+    knows.
+
+    A lot called ``q.parked`` is that of ``q``, whatever the headers say, unless a file says
+    otherwise. In any other lot a message tells by itself: by what mqkit wrote when it parked it,
+    else by the newest ``x-death`` in a queue that is no tier and no lot.
+    """
+    by_form = owner_of_parking_lot(lot)
+    if by_form is not None and known.owner_of(lot) == by_form:
+        return by_form
+    recorded = _text(seen, names.QUEUE)
+    if names.PARKED_AT in seen and recorded:
+        return recorded
+    died_in = (_text(death, "queue") for death in _deaths(seen))
+    at_work = (name for name in died_in if _is_at_work(name, known))
+    if newest := next(at_work, "") or recorded:
+        return newest
+    first = _text(seen, "x-first-death-queue")
+    return first if _is_at_work(first, known) else known.owner_of(lot) or ""
+
+
+def _is_at_work(queue: str, known: KnownLots) -> bool:
+    return queue != "" and not known.is_tier(queue) and not known.is_lot(queue)
 
 
 def _text(seen: Mapping[str, Any], *header_names: str) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from mqkit.declaration import Queue
 from mqkit.errors import ChannelError, ConfigurationError, DeadlineExceeded
-from mqkit.retry.names import is_parking_lot, owner_of_parking_lot
+from mqkit.retry.known_lots import KnownLots
 from mqkit.retry.parked import ParkedMessage, Selection
 from mqkit.retry.replay import ReplayReport, ReplayRequest, replay
 from mqkit.transport.seam import Channel, Connection, Endpoint, Transport
@@ -31,8 +31,8 @@ NOT_FOUND = 404
 
 @dataclass(frozen=True, slots=True)
 class ParkingLot:
-    """A parking lot on a broker, with its counts. ``exists`` is false if it was not declared
-    there."""
+    """A parking lot on a broker, with its counts. ``queue`` is the one that parks in it; empty if
+    there are several, or nobody said. ``exists`` is false if it was not declared there."""
 
     name: str
     queue: str
@@ -45,17 +45,19 @@ class ParkingLot:
 class ParkingLotTools:
     """The tools, for one broker. Each call opens its own connections and closes them.
 
-    ``sleep`` is what the rate limit of a replay waits with.
+    ``sleep`` is what the rate limit of a replay waits with. ``known`` has the lots that a topology
+    names (:func:`mqkit.topology.known_lots.known_lots`); the others are known by their names' form.
     """
 
     transport: Transport
     endpoint: Endpoint
     timeout_s: float = 30.0
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
+    known: KnownLots = field(default_factory=KnownLots)
 
     async def ls(self, queues: Iterable[str]) -> tuple[ParkingLot, ...]:
-        """The parking lots among ``queues`` (by the form of their names), with counts, sorted."""
-        lots = sorted({name for name in queues if is_parking_lot(name)})
+        """The parking lots among ``queues``, with counts, sorted."""
+        lots = sorted({name for name in queues if self.known.is_lot(name)})
         async with self._connection("ls") as connection:
             return tuple([await self._count(connection, name) for name in lots])
 
@@ -76,7 +78,7 @@ class ParkingLotTools:
                     delivery = await channel.get(lot)
                 if delivery is None:
                     break
-                seen.append(ParkedMessage.of(delivery, lot))
+                seen.append(ParkedMessage.of(delivery, lot, self.known))
             if seen:
                 async with self._step(f"the requeue on {lot!r}"):
                     last = seen[-1].delivery.delivery_tag
@@ -94,21 +96,24 @@ class ParkingLotTools:
         dry_run: bool = False,
         on_progress: Callable[[ReplayReport], None] | None = None,
     ) -> ReplayReport:
-        """Send the chosen messages of ``lot`` back to the queue that they failed on (or ``to``).
+        """Send the chosen messages of ``lot`` back, each to the queue it failed on (or to ``to``).
 
         In order; each is acked only after its confirm, so a crash may duplicate and never loses.
         Every message that lay there at the start is looked at once, so a message that fails again
         at once is not sent round. A message replayed too often before is left where it is. With
-        ``dry_run`` nothing is sent, and the report says what would have been.
+        ``dry_run`` nothing is sent, and the report says what would have been. A message whose queue
+        nobody knows stays, and the report names it.
         """
-        target = to or owner_of_parking_lot(lot)
-        if target is None:
+        target = to or self.known.owner_of(lot)
+        if target is None and not self.known.is_lot(lot):
             raise ConfigurationError(
                 f"{lot!r} is not named like a parking lot (queue.parked): say where to replay to"
             )
         if target == lot:
             raise ConfigurationError(f"{lot!r} can't be replayed into itself")
-        request = ReplayRequest(lot, target, selection or Selection(), limit, rate_per_s, dry_run)
+        request = ReplayRequest(
+            lot, to, selection or Selection(), limit, rate_per_s, dry_run, self.known
+        )
         # Two connections: the broker may block the one that publishes, and acks must still pass.
         async with (
             self._connection("replay, reading") as reading,
@@ -116,7 +121,8 @@ class ParkingLotTools:
         ):
             source = await self._channel(reading)
             depth = await self._depth(source, lot)
-            await self._depth(await self._channel(publishing), target)
+            if target is not None:
+                await self._depth(await self._channel(publishing), target)
             out = await self._channel(publishing, confirms=True)
             return await replay(
                 request, source, out, depth, self._step, self.sleep, on_progress or _silent
@@ -125,12 +131,13 @@ class ParkingLotTools:
     async def purge(self, lot: str) -> int:
         """Delete every ready message of ``lot``; returns how many there were. There is no way back.
 
-        Raises :exc:`~mqkit.errors.ConfigurationError` for a queue that is not named like a parking
-        lot: a slip of the finger must not empty a queue at work.
+        Raises :exc:`~mqkit.errors.ConfigurationError` for a queue that is neither known as a
+        parking lot nor named like one: a slip of the finger must not empty a queue at work.
         """
-        if not is_parking_lot(lot):
+        if not self.known.is_lot(lot):
             raise ConfigurationError(
-                f"{lot!r} is not a parking lot (their names end in .parked): not purged"
+                f"{lot!r} is not a parking lot (their names end in .parked, or a topology file"
+                " names them): not purged"
             )
         async with self._connection("purge") as connection:
             channel = await self._channel(connection)
@@ -139,7 +146,7 @@ class ParkingLotTools:
                 return await channel.purge(lot)
 
     async def _count(self, connection: Connection, name: str) -> ParkingLot:
-        owner = owner_of_parking_lot(name) or name
+        owner = self.known.owner_of(name) or ""
         channel = await self._channel(connection)
         async with self._step(f"the depth of {name!r}"):
             try:

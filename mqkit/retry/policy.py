@@ -18,6 +18,7 @@ from mqkit.errors import ConfigurationError
 from mqkit.retry.duration import MAX_DURATION_MS, format_duration, parse_duration
 from mqkit.retry.error_rule import ErrorRule, rule_for
 from mqkit.retry.growth import Growth
+from mqkit.retry.names import BY_FORM, RetryNames
 from mqkit.retry.signals import Drop, Park, RetryLater, Signal
 from mqkit.retry.then import Then
 from mqkit.retry.waiting_times import checked, parsed, shown
@@ -62,7 +63,8 @@ class RetryPolicy:
     The same time may come more than once (``[1s, 1s, 5s]`` is three retries in two tiers).
     ``errors`` are rules for some exceptions. ``growth`` is set if ``after`` is made by it, and
     brings the jitter. ``give_up_after_ms`` counts from a message's first failure: no retry ends
-    later. Raises :exc:`~mqkit.errors.ConfigurationError` when it can't be kept.
+    later. ``names`` are those of its queues. Raises :exc:`~mqkit.errors.ConfigurationError` when it
+    can't be kept.
     """
 
     after: tuple[int, ...]
@@ -70,6 +72,7 @@ class RetryPolicy:
     errors: tuple[ErrorRule, ...] = ()
     growth: Growth | None = None
     give_up_after_ms: int | None = None
+    names: RetryNames = BY_FORM
 
     def __post_init__(self) -> None:
         checked(self.after)
@@ -87,6 +90,12 @@ class RetryPolicy:
                 f" shortest waiting time, {format_duration(self.tiers[0])}: nothing would be tried"
                 " again"
             )
+        self.names.check(self.tiers)
+        if self.names.park is not None and not self.parks:
+            raise ConfigurationError(
+                f"'park: {self.names.park}' beside 'then: drop': what has used up its retries is"
+                " dropped, and nothing is ever parked; leave one of the two out"
+            )
 
     @classmethod
     def of(
@@ -95,13 +104,17 @@ class RetryPolicy:
         then: Then = Then.PARK,
         errors: Errors | None = None,
         give_up_after: str | None = None,
+        park: str | None = None,
+        tiers: str | None = None,
     ) -> RetryPolicy:
         """``RetryPolicy.of("1s", "5s")``: the waiting times as text.
 
         ``errors`` has exception classes or their names as keys; a value is ``"park"``, ``"drop"``
-        or a list of waiting times.
+        or a list of waiting times. ``park`` is the name of the parking lot, ``tiers`` the pattern
+        of the tiers' names: ``park="email-dlq", tiers="email-queue.wait.{after}"``.
         """
-        return cls(parsed(after), then)._with(errors, give_up_after)
+        names = RetryNames(park, tiers)
+        return cls(parsed(after), then)._with(errors, give_up_after, names)
 
     @classmethod
     def growing(
@@ -115,11 +128,15 @@ class RetryPolicy:
         then: Then = Then.PARK,
         errors: Errors | None = None,
         give_up_after: str | None = None,
+        park: str | None = None,
+        tiers: str | None = None,
     ) -> RetryPolicy:
-        """``RetryPolicy.growing("1s", times=8, most="5m")``: see :class:`Growth`."""
+        """``RetryPolicy.growing("1s", times=8, most="5m")``: see :class:`Growth`; ``park`` and
+        ``tiers`` as in :meth:`of`."""
         most_ms = MAX_DURATION_MS if most is None else parse_duration(most)
         growth = Growth(parse_duration(first), times, factor, most_ms, jitter)
-        return cls(growth.after, then, growth=growth)._with(errors, give_up_after)
+        names = RetryNames(park, tiers)
+        return cls(growth.after, then, growth=growth)._with(errors, give_up_after, names)
 
     @property
     def parks(self) -> bool:
@@ -218,9 +235,12 @@ class RetryPolicy:
     def _has_jitter(self) -> bool:
         return self.growth is not None and self.growth.jitter > 0
 
-    def _with(self, errors: Errors | None, give_up_after: str | None) -> RetryPolicy:
+    def _with(
+        self, errors: Errors | None, give_up_after: str | None, names: RetryNames
+    ) -> RetryPolicy:
         return replace(
             self,
+            names=names,
             errors=tuple(ErrorRule.of(error, said) for error, said in (errors or {}).items()),
             give_up_after_ms=None if give_up_after is None else parse_duration(give_up_after),
         )

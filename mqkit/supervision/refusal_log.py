@@ -49,4 +49,5 @@ class RefusalLog:
 def _line(refused: Quarantined) -> str:
     differences = "; ".join(map(str, refused.differences))
     detail = f" ({differences})" if differences else ""
-    return f"{name_of(refused.declaration)} is not declared: {refused.error}{detail}"
+    hint = f"; {refused.hint}" if refused.hint else ""
+    return f"{name_of(refused.declaration)} is not declared: {refused.error}{detail}{hint}"

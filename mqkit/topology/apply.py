@@ -133,7 +133,8 @@ async def _perform(step: Step, channel: ThrowAwayChannel, *, prune: bool) -> Ste
 
 
 def _refused(step: Step, quarantined: Quarantined) -> StepResult:
-    detail = f"the broker refused it: {quarantined.error}"
+    hint = quarantined.hint and f"; {quarantined.hint}"
+    detail = f"the broker refused it: {quarantined.error}{hint}"
     return StepResult(step, StepState.QUARANTINED, detail, quarantined.differences)
 
 

@@ -2,17 +2,18 @@
 
 What a delay of an exchange adds comes after that exchange. Within the queues, a parking lot comes
 before what dead-letters into it, and the tiers come after the queue that they go back to: wherever
-an apply is interrupted, nothing points to what is not there.
+an apply is interrupted, nothing points to what is not there. Where a policy gives a lot or a tier
+the name of a queue of the file, that queue is used as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.delay.compile import compile_delay
 from mqkit.retry.compile import compile_parking_lot, compile_tier
-from mqkit.retry.names import parking_lot_name
 from mqkit.topology.model import (
     Bind,
     ExchangeModel,
@@ -37,7 +38,7 @@ def compile_topology(topology: Topology) -> tuple[Declaration, ...]:
     delays = [part for model in topology.exchanges for part in compile_delays(model)]
     queues = [
         *(queue for _, queue, _ in delays),
-        *(queue for model in topology.queues for queue in compile_queues(model)),
+        *(queue for _, queue in owned_queues(topology)),
     ]
     bindings = [
         *(binding for _, _, binding in delays),
@@ -72,24 +73,58 @@ def compile_delays(model: ExchangeModel) -> tuple[tuple[Exchange, Queue, Binding
     return tuple(compile_delay(model.name, delay_ms) for delay_ms in sorted({*model.delays}))
 
 
+def owned_queues(topology: Topology) -> Iterator[tuple[QueueModel, Queue]]:
+    """The queues to declare, in order, each once and with the model that it comes from."""
+    declared = {model.name for model in topology.queues}
+    made: set[str] = set()
+    for model in _lots_first(topology):
+        for queue in compile_queues(model):
+            is_own = queue.name == model.name or queue.name not in declared
+            if is_own and queue.name not in made:  # several queues may park in one lot
+                made.add(queue.name)
+                yield model, queue
+
+
+def _lots_first(topology: Topology) -> Iterator[QueueModel]:
+    """The queues in the order of the file, but for a declared lot: before the first that parks
+    there."""
+    models = {model.name: model for model in topology.queues}
+    placed: set[str] = set()
+    for first in topology.queues:
+        chain: list[QueueModel] = []
+        model: QueueModel | None = first
+        while model is not None and model.name not in placed:
+            placed.add(model.name)
+            chain.append(model)
+            model = models.get(model.parking_lot or "")
+        yield from reversed(chain)
+
+
 def compile_queues(model: QueueModel) -> tuple[Queue, ...]:
     """The queue itself, with its parking lot before it and its retry tiers after it."""
     if model.external:
         return ()
-    quorum = model.type is QueueType.QUORUM
-    main = Queue(
+    main = compile_queue(model)
+    if model.retry is None:
+        return (main,)
+    quorum, names = model.type is QueueType.QUORUM, model.retry.names
+    tiers = (
+        compile_tier(model.name, after, quorum=quorum, names=names) for after in model.retry.tiers
+    )
+    if not model.retry.parks:
+        return (main, *tiers)
+    return (compile_parking_lot(model.name, quorum=quorum, names=names), main, *tiers)
+
+
+def compile_queue(model: QueueModel) -> Queue:
+    """The declaration of the queue alone."""
+    return Queue(
         model.name,
         durable=model.durable,
         exclusive=model.exclusive,
         auto_delete=model.auto_delete,
         arguments={**queue_arguments(model), **model.arguments},
     )
-    if model.retry is None:
-        return (main,)
-    tiers = (compile_tier(model.name, after, quorum=quorum) for after in model.retry.tiers)
-    if not model.retry.parks:
-        return (main, *tiers)
-    return (compile_parking_lot(model.name, quorum=quorum), main, *tiers)
 
 
 def exchange_arguments(model: ExchangeModel) -> dict[str, Any]:
@@ -138,7 +173,7 @@ def _dead_lettering(model: QueueModel) -> dict[str, Any]:
     if model.has_parking_lot and model.overflow is None and throws_away:
         return {
             "x-dead-letter-exchange": "",
-            "x-dead-letter-routing-key": parking_lot_name(model.name),
+            "x-dead-letter-routing-key": model.parking_lot,
         }
     return {}
 

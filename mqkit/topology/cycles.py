@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from mqkit.declaration import Queue
-from mqkit.topology.compile import compile_queues
+from mqkit.topology.compile import owned_queues
 from mqkit.topology.file.fault import Fault
 from mqkit.topology.file.section import segment
 from mqkit.topology.model import ExchangeModel, QueueModel, Topology
@@ -85,10 +85,9 @@ def dead_letter_cycles(topology: Topology) -> Iterator[Fault]:
     """
     queues: dict[str, Queue] = {}
     owners: dict[str, QueueModel] = {}
-    for model in topology.queues:
-        for queue in compile_queues(model):
-            queues[queue.name], owners[queue.name] = queue, model
-    routes = _Routes(topology)
+    for model, queue in owned_queues(topology):
+        queues[queue.name], owners[queue.name] = queue, model
+    routes = Routes(topology)
     graph = {
         name: tuple(routes.targets(queue)) if _leaves_by_itself(queue) else ()
         for name, queue in queues.items()
@@ -109,7 +108,7 @@ def _leaves_by_itself(queue: Queue) -> bool:
     )
 
 
-class _Routes:
+class Routes:
     """Which queues a dead-lettered message surely comes to.
 
     A message that keeps its own routing key is followed only where every key matches, and headers

@@ -108,6 +108,18 @@ class QueueModel:
         return self.retry is not None and self.retry.parks
 
     @property
+    def parking_lot(self) -> str | None:
+        """The name of the parking lot in which the retry policy ends, if it ends in one."""
+        return self.retry.names.lot(self.name) if self.retry and self.retry.parks else None
+
+    @property
+    def tiers(self) -> Mapping[str, int]:
+        """The names of the retry tiers, with their milliseconds, shortest first."""
+        if self.retry is None:
+            return {}
+        return {self.retry.names.tier(self.name, after): after for after in self.retry.tiers}
+
+    @property
     def is_limited(self) -> bool:
         """True if the queue has a length limit of the model's (not a raw argument)."""
         return self.max_length is not None or self.max_length_bytes is not None

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.topology.diff import Change, ChangeKind, Difference, diff
+from mqkit.topology.retrying.per_message_ttl import hint
 
 if TYPE_CHECKING:
     from mqkit.topology.snapshot import LiveQueue, Snapshot
+
+
+DIFFERENT = "it is there with other properties, which a broker never changes in place"
 
 
 class Verdict(StrEnum):
@@ -144,7 +148,7 @@ def _step(change: Change, live: dict[str, LiveQueue], exchanges: set[str]) -> St
                 Verdict.NEEDS_MIGRATION,
                 StepAction.MIGRATE,
                 declaration,
-                "it is there with other properties, which a broker never changes in place",
+                f"{DIFFERENT}{_hint(change)}",
                 change.differences,
                 messages,
                 consumers,
@@ -154,6 +158,11 @@ def _step(change: Change, live: dict[str, LiveQueue], exchanges: set[str]) -> St
             if isinstance(declaration, Binding) and not _has_source(declaration, exchanges):
                 reason += f"; nor is the exchange {declaration.source!r}: the broker will refuse it"
             return Step(Verdict.ADDITIVE, StepAction.CREATE, declaration, reason)
+
+
+def _hint(change: Change) -> str:
+    found = hint(change.declaration, {it.field: it.actual for it in change.differences})
+    return found and f"; {found}"
 
 
 def _has_source(binding: Binding, exchanges: set[str]) -> bool:

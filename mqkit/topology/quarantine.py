@@ -15,6 +15,7 @@ from mqkit.declaration import Declaration
 from mqkit.errors import BrokerError
 from mqkit.topology.diff import Difference
 from mqkit.topology.plan import describe
+from mqkit.topology.retrying.per_message_ttl import hint
 
 DECLARATION_REFUSED = frozenset((502, 503, 530, 540))
 """Connection errors that a declaration causes (an unknown exchange type is 503 on RabbitMQ 3.10):
@@ -41,6 +42,11 @@ class Quarantined:
     def of(cls, declaration: Declaration, error: BrokerError) -> Quarantined:
         """``declaration`` was answered with ``error``."""
         return cls(declaration, error, differences_in(error.reply_text))
+
+    @property
+    def hint(self) -> str:
+        """The way out, where one is known: of a queue that can't be a retry tier. Else empty."""
+        return hint(self.declaration, {it.field: it.actual for it in self.differences})
 
     def to_dict(self) -> dict[str, Any]:
         """The refusal as plain values, for ``--json`` and logs."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqkit.delay import DELAYED_TYPE
-from mqkit.retry.names import parking_lot_name, tier_name
 from mqkit.topology.compile import compile_delays, exchange_arguments, queue_arguments
 from mqkit.topology.cycles import alternate_cycles, binding_cycles, dead_letter_cycles
 from mqkit.topology.file.fault import Fault, meant
 from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES, segment
 from mqkit.topology.model import ExchangeModel, Overflow, QueueModel, QueueType, Topology
+from mqkit.topology.retrying.lot_faults import lot_faults
+from mqkit.topology.retrying.tier_faults import tier_faults
 
 RESERVED_PREFIX = "amq."
 """Names that only the broker declares (AMQP 0-9-1, 1.7.2.1 rule "reserved")."""
@@ -37,6 +38,8 @@ def validate(topology: Topology) -> list[Fault]:
         *(fault for exchange in topology.exchanges for fault in _exchange(exchange)),
         *(fault for queue in topology.queues for fault in _queue(queue)),
         *_collisions(topology),
+        *tier_faults(topology),
+        *lot_faults(topology),
         *_dangling(topology),
         *binding_cycles(topology),
         *alternate_cycles(topology),
@@ -197,10 +200,7 @@ def _too_long(names: list[str], line: int, path: str) -> Iterator[Fault]:
 
 def _compiled_names(model: QueueModel) -> list[str]:
     """The names of the queues that the retry policy adds."""
-    if model.retry is None:
-        return []
-    tiers = [tier_name(model.name, after_ms) for after_ms in model.retry.tiers]
-    return [*tiers, parking_lot_name(model.name)] if model.retry.parks else tiers
+    return [*model.tiers, *([] if model.parking_lot is None else [model.parking_lot])]
 
 
 def _collisions(topology: Topology) -> Iterator[Fault]:
@@ -209,12 +209,18 @@ def _collisions(topology: Topology) -> Iterator[Fault]:
         for model in topology.exchanges
         for name in _delay_names(model)
     }
-    tiers = {
-        name: f"the retry policy of {model.name!r} makes"
+    lots = {
+        str(model.parking_lot): f"the retry policy of {model.name!r} makes"
         for model in topology.queues
-        for name in _compiled_names(model)
+        # A lot that the policy gives a name to may be a queue of the file.
+        if model.retry is not None and model.retry.parks and model.retry.names.park is None
     }
-    made = {"exchanges": delays, "queues": {**tiers, **delays}}
+    made = {"exchanges": delays, "queues": {**lots, **delays}}
+    for queue in topology.queues:
+        for name in _compiled_names(queue):
+            if name in delays:
+                path = f"queues.{segment(queue.name)}.retry"
+                yield Fault(queue.line_of("retry"), path, f"{delays[name]} the queue {name!r}")
     seen: set[str] = set()
     for kind, models in (("exchanges", topology.exchanges), ("queues", topology.queues)):
         seen.clear()

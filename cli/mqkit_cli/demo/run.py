@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mqkit import App
-from mqkit.retry import ParkingLotTools, parking_lot_name
+from mqkit.retry import ParkingLotTools
 from mqkit.topology import apply, channels_of, compile_topology, plan, take_snapshot
+from mqkit.topology.known_lots import known_lots
 from mqkit.url import parse, redact
 from mqkit_cli.amqp import transport
 from mqkit_cli.demo.broker_process import BrokerProcess
@@ -225,12 +226,11 @@ class Run:
             self.setting.view.tick()
 
     def _tools(self, broker: BrokerProcess) -> ParkingLotTools:
-        return ParkingLotTools(transport(), parse(broker.url))
+        known = known_lots(self.scenario.topology)
+        return ParkingLotTools(transport(), parse(broker.url), known=known)
 
     def _lots(self) -> list[str]:
-        return [
-            parking_lot_name(queue.name) for queue in self.scenario.queues if queue.has_parking_lot
-        ]
+        return [lot for queue in self.scenario.queues if (lot := queue.parking_lot) is not None]
 
     async def _depth(self, tools: ParkingLotTools) -> int:
         lots = self._lots()

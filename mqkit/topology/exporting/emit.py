@@ -96,6 +96,9 @@ def _retry(policy: RetryPolicy) -> dict[str, Any]:
         }
     if policy.give_up_after_ms is not None:
         said["give_up_after"] = format_duration(policy.give_up_after_ms)
+    for key, name in (("park", policy.names.park), ("tiers", policy.names.tiers)):
+        if name is not None:
+            said[key] = name
     return said
 
 

@@ -6,25 +6,24 @@ file would compile to; whatever is not, is written out as plain queues and raw a
 candidate is proved by compiling it again.
 
 A broker knows the tiers of a retry policy, and not its rules: an export says ``after`` with all of
-them, which declares the same, but is no policy to retry by where the file had rules or jitter.
+them, which declares the same, but is no policy to retry by where the file had rules or jitter. A
+file that is given for comparison (``like``) is believed where its policy is what is there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from mqkit.declaration import Binding, Exchange, Queue
-from mqkit.errors import ConfigurationError
 from mqkit.retry.duration import MAX_DURATION_MS
-from mqkit.retry.names import owner_of_tier, parking_lot_name
-from mqkit.retry.policy import MAX_TIERS, RetryPolicy
-from mqkit.retry.then import Then
+from mqkit.retry.policy import RetryPolicy
 from mqkit.topology.compile import compile_exchange, compile_queues
 from mqkit.topology.diff import canonical
 from mqkit.topology.exporting.delay_fold import fold_delays
 from mqkit.topology.exporting.emit import emit
+from mqkit.topology.exporting.live_policies import live_policies
 from mqkit.topology.file.read import MAX_LENGTH, MAX_PRIORITY, check
 from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES
 from mqkit.topology.model import (
@@ -39,21 +38,37 @@ from mqkit.topology.model import (
 from mqkit.topology.snapshot import Snapshot
 
 
-def export(snapshot: Snapshot) -> str:
-    """``snapshot`` as YAML text.
+def export(snapshot: Snapshot, like: Topology | None = None) -> str:
+    """``snapshot`` as YAML text; ``like`` as in :func:`to_topology`.
 
     A broker may hold what mqkit refuses (a ring of bindings, say): then the faults stand at the top
     of the text as comments, and ``validate`` will report them again. Exclusive queues are left out:
     they belong to a connection.
     """
-    text = emit(to_topology(snapshot))
+    text = emit(to_topology(snapshot, like))
     _, faults = check(text)
     remarks = (" ".join(f"{fault.path}: {fault.message}".split()) for fault in faults)
     return "".join(f"# mqkit refuses this: {remark}\n" for remark in remarks) + text
 
 
-def to_topology(snapshot: Snapshot) -> Topology:
-    """The model that compiles to what ``snapshot`` has."""
+_LIMITS = ("x-max-length", "x-max-length-bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class _Broker:
+    """The live queues, those that are bound to an exchange, and the file that gives names."""
+
+    queues: Mapping[str, Queue]
+    bound: frozenset[str]
+    like: Topology
+
+
+def to_topology(snapshot: Snapshot, like: Topology | None = None) -> Topology:
+    """The model that compiles to what ``snapshot`` has.
+
+    ``like`` is a topology that the broker was made from, or something like it: its policies, and
+    the names that they give to lots and tiers, are folded back where they are what is there.
+    """
     snapshot, delays = fold_delays(snapshot)
     queues = {
         entry.queue.name: entry.queue for entry in snapshot.queues if not entry.queue.exclusive
@@ -65,16 +80,12 @@ def to_topology(snapshot: Snapshot) -> Topology:
         if binding.to_exchange or binding.destination not in private
     ]
     bound = {binding.destination for binding in bindings if not binding.to_exchange}
-    models = {name: _fold(queue, queues) for name, queue in queues.items()}
-    folded = {
-        part.name
-        for name, model in models.items()
-        for part in compile_queues(model)
-        # A tier that somebody bound to an exchange has to be written out, with the binding.
-        if part.name != name
-    }
+    broker = _Broker(queues, frozenset(bound), like or Topology())
+    models = {name: _fold(queue, broker) for name, queue in queues.items()}
+    folded = {part for model in models.values() for part in _parts(model, broker)}
     for name, model in models.items():
-        parts = {part.name for part in compile_queues(model)} - {name}
+        parts = _parts(model, broker)
+        # A tier that somebody bound to an exchange has to be written out, with the binding.
         if parts & bound or any(models[part].retry for part in parts):
             folded -= parts
             models[name] = _unfolded(queues[name])
@@ -97,19 +108,42 @@ def to_topology(snapshot: Snapshot) -> Topology:
     return _with_externals(topology)
 
 
-def _fold(queue: Queue, live: Mapping[str, Queue]) -> QueueModel:
+def _fold(queue: Queue, broker: _Broker) -> QueueModel:
     """The model with the retry policy whose queues are all there, else the one without."""
-    policy = _policy(queue, live)
-    if policy is None:
-        return _unfolded(queue)
+    said = broker.like.queue(queue.name)
     return next(
         (
             model
+            for policy in live_policies(queue.name, broker.queues, said.retry if said else None)
             for model in _candidates(queue, policy)
-            if all(_same(part, live.get(part.name)) for part in compile_queues(model))
+            if _is_whole(model, queue, broker)
         ),
         _unfolded(queue),
     )
+
+
+def _is_whole(model: QueueModel, queue: Queue, broker: _Broker) -> bool:
+    parts = compile_queues(model)
+    folded = _parts(model, broker)
+    return all(
+        _same(part, queue if part.name == queue.name else broker.queues.get(part.name))
+        if part.name in folded or part.name == queue.name
+        else part.name in broker.queues
+        for part in parts
+    )
+
+
+def _parts(model: QueueModel, broker: _Broker) -> set[str]:
+    """The queues that ``retry:`` of ``model`` stands for. A lot with a name of its own is one of
+    them only where nothing but the policy speaks of it: else it is written out, and used as it
+    is."""
+    parts = {part.name: part for part in compile_queues(model) if part.name != model.name}
+    lot = model.parking_lot
+    if lot in parts and model.retry is not None and model.retry.names.park is not None:
+        is_said = broker.like.queue(lot) is not None or lot in broker.bound
+        if is_said or not _same(parts[lot], broker.queues.get(lot)):
+            del parts[lot]
+    return set(parts)
 
 
 def _unfolded(queue: Queue) -> QueueModel:
@@ -119,19 +153,6 @@ def _unfolded(queue: Queue) -> QueueModel:
         for model in (*_candidates(queue, None), _raw(queue))
         if _same(compile_queues(model)[-1], queue)
     )
-
-
-def _policy(queue: Queue, live: Mapping[str, Queue]) -> RetryPolicy | None:
-    """The policy that the names of the live queues speak of."""
-    owned = [found for name in live if (found := owner_of_tier(name)) and found[0] == queue.name]
-    after = sorted(after_ms for _, after_ms in owned)
-    if not 1 <= len(after) <= MAX_TIERS:
-        return None
-    then = Then.PARK if parking_lot_name(queue.name) in live else Then.DROP
-    try:
-        return RetryPolicy(tuple(after), then)
-    except ConfigurationError:
-        return None
 
 
 def _candidates(queue: Queue, retry: RetryPolicy | None) -> Iterator[QueueModel]:
@@ -159,6 +180,12 @@ def _candidates(queue: Queue, retry: RetryPolicy | None) -> Iterator[QueueModel]
         yield replace(spoken, overflow=None)
     if not spoken.is_limited or spoken.overflow is not None:
         yield spoken
+    elif retry is not None:
+        # A queue that was there before its retry policy may say nothing of overflow.
+        limits = {name: queue.arguments[name] for name in _LIMITS if name in queue.arguments}
+        yield replace(
+            spoken, max_length=None, max_length_bytes=None, arguments={**limits, **arguments}
+        )
 
 
 def _raw(queue: Queue) -> QueueModel:

@@ -13,7 +13,7 @@ from mqkit.topology.file.document import (
     parse_document,
 )
 from mqkit.topology.file.fault import Fault, topology_error
-from mqkit.topology.file.retry_section import read_retry
+from mqkit.topology.file.retry_section import lines_of_names, read_retry
 from mqkit.topology.file.section import Section
 from mqkit.topology.model import (
     Bind,
@@ -165,7 +165,7 @@ def _queue(entry: Entry, path: str, faults: list[Fault]) -> QueueModel:
         bind=_binds(section),
         arguments=section.arguments(),
         line=entry.line,
-        key_lines=section.lines(),
+        key_lines={**section.lines(), **lines_of_names(section)},
     )
 
 

@@ -1,4 +1,5 @@
-"""The reader of ``retry:``: waiting times as a list or as growth, rules by exception, the end."""
+"""The reader of ``retry:``: waiting times as a list or as growth, rules by exception, the end, the
+names of its lot and tiers."""
 
 from __future__ import annotations
 
@@ -10,15 +11,17 @@ from mqkit.errors import ConfigurationError
 from mqkit.retry.duration import MAX_DURATION_MS
 from mqkit.retry.error_rule import ErrorRule
 from mqkit.retry.growth import MAX_FACTOR, MAX_JITTER, Growth
+from mqkit.retry.names import RetryNames
 from mqkit.retry.policy import RetryPolicy
 from mqkit.retry.then import Then
 from mqkit.retry.waiting_times import MAX_WAITING_TIMES, checked
-from mqkit.topology.file.document import Node, ScalarNode, SequenceNode
+from mqkit.topology.file.document import MappingNode, Node, ScalarNode, SequenceNode
 from mqkit.topology.file.fault import Fault
 from mqkit.topology.file.section import Section
 
 GROWTH_KEYS = ("from", "factor", "most", "times", "jitter")
-RETRY_KEYS = ("after", *GROWTH_KEYS, "errors", "give_up_after", "then")
+NAME_KEYS = ("park", "tiers")
+RETRY_KEYS = ("after", *GROWTH_KEYS, "errors", "give_up_after", "then", *NAME_KEYS)
 TIMES = "waiting times like [1s, 5s, 30s]"
 
 ValueT = TypeVar("ValueT")
@@ -59,14 +62,35 @@ def read_retry(section: Section) -> RetryPolicy | None:
     waits = _waits(part)
     errors = _errors(part)
     give_up_after_ms = part.duration("give_up_after", 1)
+    names = _names(part)
     if waits is None or len(part.faults) > before:
         return None
     place = _Place(part.faults, part.line, part.path)
     policy = place.make(RetryPolicy, waits[0], then, errors, waits[1])
-    if policy is None or give_up_after_ms is None:
-        return policy
-    place = _Place.of(part, "give_up_after")
-    return place.make(replace, policy, give_up_after_ms=give_up_after_ms)
+    if policy is not None and give_up_after_ms is not None:
+        place = _Place.of(part, "give_up_after")
+        policy = place.make(replace, policy, give_up_after_ms=give_up_after_ms)
+    if policy is not None and names.tiers is not None:
+        place = _Place.of(part, "tiers")
+        policy = place.make(replace, policy, names=RetryNames(tiers=names.tiers))
+    if policy is not None and names.park is not None:
+        policy = _Place.of(part, "park").make(replace, policy, names=names)
+    return policy
+
+
+def lines_of_names(section: Section) -> dict[str, int]:
+    """The lines of the queue's ``retry.park`` and ``retry.tiers``, as far as they are there."""
+    node = section.node("retry")
+    if not isinstance(node, MappingNode):
+        return {}
+    return {f"retry.{it.key}": it.line for it in node.entries if it.key in NAME_KEYS}
+
+
+def _names(part: Section) -> RetryNames:
+    """The names that the policy gives; those that can be none are faults, and left out."""
+    tiers = _Place.of(part, "tiers").make(RetryNames, tiers=part.text("tiers"))
+    park = _Place.of(part, "park").make(RetryNames, park=part.text("park"))
+    return RetryNames(park.park if park else None, tiers.tiers if tiers else None)
 
 
 def _waits(part: Section) -> tuple[tuple[int, ...], Growth | None] | None:

@@ -67,6 +67,15 @@ def test_after_the_last_tier_it_is_parked() -> None:
     assert settlement.message.routing_key == "q.parked"
 
 
+@pytest.mark.parametrize(("failures", "to"), [(0, "w.1s"), (1, "w.5s"), (2, "dlq")])
+def test_names_that_the_policy_gives_are_published_to(failures: int, to: str) -> None:
+    named = QueueRules("q", RetryPolicy.of("1s", "5s", park="dlq", tiers="w.{after}"))
+    settlement = settle(named, ValueError("no"), failures)
+    assert isinstance(settlement, Republish)
+    assert settlement.message.routing_key == to
+    assert settlement.message.properties.headers["x-mqkit-queue"] == "q"
+
+
 def test_attempts_on_another_queue_count_nothing() -> None:
     settlement = settlement_of(RETRYING, delivery(2, queue="other"), ValueError(), AT)
     assert isinstance(settlement, Republish)

@@ -19,6 +19,7 @@ FAILURE = Failure("ValueError", "no", AT)
 class Rules:
     queue: str = "q"
     retries: int | None = 2
+    parks_for: tuple[str, ...] = ()
 
 
 def delivery(headers: Any = None, exchange: str = "events", key: str = "a.b") -> Delivery:
@@ -76,6 +77,15 @@ def test_in_its_parking_lot_a_message_still_says_where_it_came_from() -> None:
     assert (message.original_exchange, message.original_routing_key) == ("events", "a.b")
     assert message.first_failure == AT
     assert message.attempt == 1
+
+
+def test_in_a_lot_with_a_name_of_its_own_it_says_so_too() -> None:
+    parked = to_parking_lot(failed(delivery(), 2), "q", "no", FAILURE, lot="dlq")
+    lying = delivery(parked.properties.headers, "", "dlq")
+    message = counted(lying, Rules("dlq", None, ("p", "q")))
+    assert (message.original_exchange, message.original_routing_key) == ("events", "a.b")
+    strange = counted(delivery(parked.properties.headers, "", "dlq"), Rules("dlq", None, ("p",)))
+    assert (strange.original_exchange, strange.original_routing_key) == ("", "dlq")
 
 
 def test_a_replayed_message_has_all_its_attempts_again() -> None:

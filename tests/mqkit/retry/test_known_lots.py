@@ -25,3 +25,10 @@ def test_a_lot_is_what_is_named_so_or_has_the_form(
 ) -> None:
     assert KNOWN.is_lot(name) is is_lot
     assert KNOWN.owner_of(name) == owner
+
+
+def test_tiers_are_known_too() -> None:
+    known = KnownLots(tiers={"email-queue.wait.5s": "email-queue"})
+    assert known.is_tier("email-queue.wait.5s")
+    assert known.is_tier("delays.retry.5s")
+    assert not known.is_tier("email-queue")

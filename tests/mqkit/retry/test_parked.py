@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mqkit.message import Delivery, Properties
 from mqkit.retry.headers import Failure, to_parking_lot
+from mqkit.retry.known_lots import KnownLots
 from mqkit.retry.parked import SHOWN_BODY_BYTES, ParkedMessage, Selection
 
 AT = datetime(2025, 1, 2, tzinfo=UTC)
@@ -47,6 +48,46 @@ def test_what_the_broker_dead_lettered_is_told_from_its_x_death() -> None:
 def test_a_lot_with_another_name_takes_the_queue_from_the_headers() -> None:
     assert ParkedMessage.of(arrived({"x-mqkit-queue": "email"}), "email-dlq").queue == "email"
     assert ParkedMessage.of(arrived({"x-first-death-queue": "old"}), "email-dlq").queue == "old"
+
+
+def died(*queues: str) -> dict[str, Any]:
+    return {"x-death": [{"queue": queue, "reason": "expired", "count": 1} for queue in queues]}
+
+
+BY_MQKIT = {"x-mqkit-queue": "mail", "x-mqkit-parked-at": AT.isoformat()}
+FORWARDED = {"x-mqkit-queue": "mail"}
+SHARED = KnownLots({"dlq": None, "old": "mail"}, {"mail.wait.5s": "mail"})
+SOLE = KnownLots({"dlq": "mail"})
+
+
+@pytest.mark.parametrize(
+    ("lot", "known", "headers", "queue"),
+    [
+        # The account that mqkit wrote counts most, then the newest death where work is done.
+        ("dlq", SHARED, {**BY_MQKIT, **died("sms")}, "mail"),
+        ("dlq", SHARED, died("sms", "mail"), "sms"),
+        ("dlq", SHARED, died("mail.wait.5s", "sms"), "sms"),
+        ("dlq", SHARED, died("mail.retry.1s", "sms"), "sms"),
+        ("dlq", SHARED, died("old", "x.parked", "dlq", "sms"), "sms"),
+        # A handler may copy headers to what it publishes: then the broker knows better.
+        ("dlq", SHARED, {**FORWARDED, **died("sms")}, "sms"),
+        ("dlq", SHARED, {**FORWARDED, **died("mail.wait.5s")}, "mail"),
+        # Nobody knows; or the file does.
+        ("dlq", SHARED, {}, ""),
+        ("dlq", SHARED, died("mail.wait.5s"), ""),
+        ("dlq", SHARED, {"x-first-death-queue": "mail.wait.5s"}, ""),
+        ("dlq", SOLE, {}, "mail"),
+        ("dlq", SOLE, died("sms"), "sms"),
+        # A name of the form says whose the lot is, unless a file says otherwise.
+        ("sms.parked", SHARED, {**BY_MQKIT, **died("fax")}, "sms"),
+        ("sms.parked", KnownLots({"sms.parked": None}), {**BY_MQKIT, **died("fax")}, "mail"),
+        ("sms.parked", KnownLots({"sms.parked": "sms"}), {**BY_MQKIT, **died("fax")}, "sms"),
+    ],
+)
+def test_the_queue_that_a_message_goes_back_to(
+    lot: str, known: KnownLots, headers: dict[str, Any], queue: str
+) -> None:
+    assert ParkedMessage.of(arrived(headers), lot, known).queue == queue
 
 
 json = st.recursive(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.errors import ConfigurationError
-from mqkit.retry import Drop, Growth, Park, RetryLater, RetryPolicy, Then
+from mqkit.retry import Drop, Growth, Park, RetryLater, RetryNames, RetryPolicy, Then
 from mqkit.retry.policy import MAX_TIERS, DiscardAction, ParkAction, RetryAction
 
 POLICY = RetryPolicy.of("1s", "5s", "30s", "5m")
@@ -221,3 +221,29 @@ def test_jitter_draws_among_the_tiers_that_end_in_time() -> None:
 def test_giving_up_before_the_first_retry_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="give_up_after: 10s is shorter"):
         RetryPolicy.of("30s", give_up_after="10s")
+
+
+# -- names -------------------------------------------------------------------------------------
+
+
+def test_names_are_part_of_a_policy() -> None:
+    names = RetryNames("email-dlq", "wait.{after}")
+    policy = RetryPolicy.of("1s", park="email-dlq", tiers="wait.{after}")
+    assert policy.names == names
+    assert policy == RetryPolicy((1_000,), names=names)
+    assert policy != RetryPolicy.of("1s")
+    grown = RetryPolicy.growing("1s", times=2, park="email-dlq", tiers="wait.{after}")
+    assert grown.names == names
+
+
+def test_a_policy_that_never_parks_names_no_lot() -> None:
+    with pytest.raises(ConfigurationError, match="'park: lot' beside 'then: drop'"):
+        RetryPolicy.of("1s", then=Then.DROP, park="lot")
+    parks = RetryPolicy.of("1s", then=Then.DROP, errors={"KeyError": "park"}, park="lot")
+    assert parks.names.park == "lot"
+
+
+def test_one_name_is_not_enough_for_several_tiers() -> None:
+    with pytest.raises(ConfigurationError, match="has 2"):
+        RetryPolicy.of("1s", errors={"KeyError": ["5s"]}, tiers="later")
+    assert RetryPolicy.of("1s", "1s", tiers="later").tiers == (1_000,)

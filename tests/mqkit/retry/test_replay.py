@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mqkit.errors import ConfigurationError
-from mqkit.retry.parked import Selection
+from mqkit.message import Delivery, Properties
+from mqkit.retry.known_lots import KnownLots
+from mqkit.retry.parked import ParkedMessage, Selection
 from mqkit.retry.replay import WINDOW, ReplayRequest
 
 
@@ -28,3 +31,25 @@ def test_no_more_go_out_together_than_the_rate_allows_in_a_second(
 def test_a_replay_of_nothing_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         request(**options)
+
+
+def lying(*died_in: str) -> ParkedMessage:
+    headers = {"x-death": [{"queue": queue} for queue in died_in]}
+    delivery = Delivery("", "dlq", b"", Properties(headers=headers), 1, redelivered=False)
+    return ParkedMessage.of(delivery, "dlq", KnownLots({"dlq": None}))
+
+
+@pytest.mark.parametrize(
+    ("to", "message", "target"),
+    [
+        (None, lying("sms"), "sms"),
+        ("mail", lying("sms"), "mail"),
+        ("mail", lying(), "mail"),
+        (None, lying(), ""),
+        (None, replace(lying("sms"), queue="dlq"), ""),
+    ],
+)
+def test_without_a_target_each_message_goes_back_to_its_own_queue_and_never_into_the_lot(
+    to: str | None, message: ParkedMessage, target: str
+) -> None:
+    assert ReplayRequest("dlq", to, Selection()).target_of(message) == target

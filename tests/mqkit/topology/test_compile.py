@@ -153,6 +153,56 @@ def test_a_dead_letter_of_the_files_own_comes_first() -> None:
     }
 
 
+NAMED = "{after: [1s, 5s], park: lot, tiers: 'w.{after}'}"
+
+
+def names_of(text: str) -> list[str]:
+    return [
+        declared.name for declared in compile_topology(loads(text)) if hasattr(declared, "name")
+    ]
+
+
+def test_lots_and_tiers_have_the_names_that_the_policy_gives() -> None:
+    text = f"queues: {{q: {{max_length: 5, retry: {NAMED}}}}}"
+    lot, queue, *tiers = compile_topology(loads(text))
+    assert lot == Queue("lot")
+    assert queue.arguments["x-dead-letter-routing-key"] == "lot"
+    back = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "q"}
+    assert tiers == [
+        Queue("w.1s", arguments={"x-message-ttl": 1_000, **back}),
+        Queue("w.5s", arguments={"x-message-ttl": 5_000, **back}),
+    ]
+
+
+def test_a_lot_of_the_file_is_declared_once_as_it_is_and_before_what_parks_there() -> None:
+    text = f"queues:\n  q: {{retry: {NAMED}}}\n  plain: {{}}\n  lot: {{max_priority: 5}}\n"
+    declared = compile_topology(loads(text))
+    assert declared[0] == Queue("lot", arguments={"x-max-priority": 5})
+    assert names_of(text) == ["lot", "q", "w.1s", "w.5s", "plain"]
+
+
+def test_a_lot_that_is_external_is_not_declared() -> None:
+    text = f"queues:\n  q: {{retry: {NAMED}}}\n  lot: {{external: true}}\n"
+    assert names_of(text) == ["q", "w.1s", "w.5s"]
+
+
+def test_a_lot_of_several_queues_and_a_tier_of_the_file_are_declared_once() -> None:
+    text = (
+        f"queues:\n  q: {{retry: {NAMED}}}\n  r: {{retry: {{after: [1s], park: lot}}}}\n"
+        "  w.5s: {message_ttl: 5s, dead_letter: {exchange: '', key: q}, type: classic}\n"
+    )
+    assert names_of(text) == ["lot", "q", "w.1s", "r", "r.retry.1s", "w.5s"]
+    assert compile_topology(loads(text))[-1].arguments["x-queue-type"] == "classic"
+
+
+def test_lots_of_the_file_come_before_all_that_parks_there_however_they_hang_together() -> None:
+    text = (
+        "queues:\n  a: {retry: {after: [1s], park: b}}\n  b: {retry: {after: [1s], park: c}}\n"
+        "  c: {}\n"
+    )
+    assert names_of(text) == ["c", "b", "b.retry.1s", "a", "a.retry.1s"]
+
+
 def test_the_plain_keys() -> None:
     keys = "message_ttl: 1s, expires: 1m, max_priority: 5, max_length_bytes: 9, type: classic"
     assert arguments_of(keys + ", overflow: reject-publish, arguments: {x-mine: [1]}") == {

@@ -55,3 +55,12 @@ def test_a_queue_is_found_by_its_name() -> None:
     topology = Topology(queues=(QueueModel("a"), wanted))
     assert topology.queue("b") is wanted
     assert topology.queue("c") is None
+
+
+def test_a_queue_knows_the_names_of_its_lot_and_its_tiers() -> None:
+    policy = RetryPolicy.of("1s", "5s", park="lot", tiers="w.{after}")
+    named = QueueModel("q", retry=policy)
+    assert (named.parking_lot, dict(named.tiers)) == ("lot", {"w.1s": 1_000, "w.5s": 5_000})
+    plain = QueueModel("q", retry=RetryPolicy((1_000,), Then.DROP))
+    assert (plain.parking_lot, dict(plain.tiers)) == (None, {"q.retry.1s": 1_000})
+    assert (QueueModel("q").parking_lot, dict(QueueModel("q").tiers)) == (None, {})

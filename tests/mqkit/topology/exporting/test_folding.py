@@ -33,7 +33,6 @@ def live(text: str) -> Snapshot:
     [
         FLIGHTS,
         FLIGHTS.replace("    max_length: 100000\n", ""),
-        FLIGHTS.replace("    max_length: 100000\n", "").replace("park", "drop"),
         FLIGHTS.replace("    bind", "    type: quorum\n    bind"),
         FLIGHTS.replace("100000\n", "100000\n    overflow: drop-head\n"),
         'vhost: "/"\nexchanges: {}\nqueues: {}\n',
@@ -57,6 +56,92 @@ def test_of_a_policy_the_tiers_come_back_and_plan_as_nothing_to_do(retry: str) -
     assert "  q:\n    retry: {after: [" in text
     assert "then: park}" in text
     assert set(map(repr, live(text).declarations)) == set(map(repr, snapshot.declarations))
+
+
+DROPPING = FLIGHTS.replace("    max_length: 100000\n", "").replace("park", "drop")
+
+
+def test_nobody_guesses_that_a_policy_drops() -> None:
+    text = export(live(DROPPING))
+    assert "retry:" not in text
+    assert "  delays.retry.5m:\n    message_ttl: 5m\n" in text
+    assert set(map(repr, live(text).declarations)) == set(map(repr, live(DROPPING).declarations))
+    assert export(live(DROPPING), like=loads(FLIGHTS)) == text
+    assert export(live(DROPPING), like=loads(DROPPING)) == DROPPING
+
+
+NAMED = """\
+vhost: "/"
+exchanges:
+  dlx:
+    type: direct
+queues:
+  mail:
+    dead_letter: {exchange: dlx, key: dlq}
+    retry: {after: [10s, 30s], then: park, park: dlq, tiers: "mail.wait.{after}"}
+    arguments:
+      x-max-length: 5
+  dlq:
+    bind:
+      - {from: dlx, key: dlq}
+  sms:
+    retry: {from: 1s, factor: 2, times: 2, jitter: 0.2, then: park, park: failed}
+  fax:
+    type: classic
+    retry: {after: [1s], then: park, errors: {KeyError: [5s]}, park: failed, tiers: "f.{after}"}
+  plain: {}
+"""
+
+
+def queues_of(text: str) -> set[str]:
+    return {model.name for model in loads(text).queues}
+
+
+def test_names_are_folded_back_where_a_file_says_them() -> None:
+    snapshot = live(NAMED)
+    assert export(snapshot, like=loads(NAMED)).splitlines() == [
+        *sorted_queues(NAMED.splitlines(), snapshot)
+    ]
+    alone = export(snapshot)
+    assert "retry:" not in alone
+    assert {"mail.wait.10s", "sms.retry.1s", "f.5s", "failed"} <= queues_of(alone)
+    for text in (alone, export(snapshot, like=loads(NAMED))):
+        assert set(map(repr, live(text).declarations)) == set(map(repr, snapshot.declarations))
+
+
+def sorted_queues(lines: list[str], snapshot: Snapshot) -> list[str]:
+    """The lines of a file, its queues in the order in which the broker lists them."""
+    start = lines.index("queues:") + 1
+    blocks: dict[str, list[str]] = {}
+    for line in lines[start:]:
+        if not line.startswith("    "):
+            name = line.partition(":")[0].strip()
+        blocks.setdefault(name, []).append(line)
+    order = [it.queue.name for it in snapshot.queues if it.queue.name in blocks]
+    return [*lines[:start], *(line for name in order for line in blocks[name])]
+
+
+def test_a_file_that_names_other_tiers_gives_its_names_to_those_that_are_there() -> None:
+    more = NAMED.replace("[10s, 30s]", "[10s, 30s, 60s]")
+    assert "after: [10s, 30s], then: park, park: dlq" in export(live(NAMED), like=loads(more))
+    old = NAMED.replace('park, park: dlq, tiers: "mail.wait.{after}"', "park")
+    assert "after: [10s, 30s], then: park}" in export(live(old), like=loads(NAMED))
+
+
+def test_a_pattern_without_the_time_names_the_one_tier() -> None:
+    one = "vhost: /\nqueues:\n  q:\n    retry: {after: [5s], then: park, tiers: later}\n"
+    like = loads(one.replace("5s", "9s"))
+    assert "    retry: {after: [5s], then: park, tiers: later}" in export(live(one), like=like)
+
+
+def test_a_lot_that_somebody_bound_is_written_out_and_stays_the_lot() -> None:
+    one = "vhost: /\nexchanges: {x: }\nqueues:\n  q:\n    retry: {after: [5s], park: dlq}\n"
+    snapshot = live(one)
+    bound = replace(snapshot, bindings=(Binding("x", "dlq", "k"),))
+    text = export(bound, like=loads(one))
+    assert "  dlq:\n    bind:\n      - {from: x, key: k}\n" in text
+    assert "park: dlq" in text
+    assert set(map(repr, live(text).declarations)) == set(map(repr, bound.declarations))
 
 
 def test_a_tier_that_differs_is_written_out_raw() -> None:

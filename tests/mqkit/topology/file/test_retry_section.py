@@ -60,11 +60,29 @@ def test_in_python_the_same_policies_are_made_of_text() -> None:
         *(ISSUE, GROWING, "{from: 1s, times: 3, factor: 1.25, then: drop}"),
         "{after: [1s, 1s], then: drop, give_up_after: 90s}",
         '{after: [1s], errors: {"a.<locals>.B": [1s]}}',
+        '{after: [1s, 5s], park: "a lot", tiers: "email-queue.wait.{after}"}',
     ],
 )
 def test_it_is_written_as_it_is_read(retry: str) -> None:
     topology = Topology(queues=(QueueModel("q", retry=read(retry)),))
     assert loads(emit(topology)) == topology
+
+
+def test_names_of_queues_that_are_there_already() -> None:
+    text = '{after: [1s, 5s], park: email-dlq, tiers: "email-queue.wait.{after}"}'
+    made = RetryPolicy.of("1s", "5s", park="email-dlq", tiers="email-queue.wait.{after}")
+    assert read(text) == made
+    assert read("{from: 1s, times: 2, park: lot}") == RetryPolicy.growing("1s", times=2, park="lot")
+
+
+def test_the_lines_of_names_are_known_to_the_rules_of_meaning() -> None:
+    text = "queues:\n  q:\n    retry:\n      after: [30s]\n      park: lot\n      tiers: t\n"
+    queue = loads(text).queue("q")
+    assert queue is not None
+    assert (queue.line_of("retry.park"), queue.line_of("retry.tiers")) == (5, 6)
+    queue = loads("queues: {q: }").queue("q")
+    assert queue is not None
+    assert queue.line_of("retry.park", "retry") == queue.line
 
 
 def test_it_is_written_in_the_spelling_of_the_documentation() -> None:
@@ -107,6 +125,26 @@ def test_it_is_written_in_the_spelling_of_the_documentation() -> None:
         (
             "{after: [1s], errors: {Key Error: park}}",
             "queues.q.retry.errors.'Key Error': 'Key Error' is not the name of an exception class",
+        ),
+        (
+            "{after: [1s], then: drop, park: lot}",
+            "queues.q.retry.park: 'park: lot' beside 'then: drop': what has used up its retries",
+        ),
+        ("{after: [1s], park: [lot]}", "queues.q.retry.park: a list is not text"),
+        ("{after: [1s], park: ''}", "queues.q.retry.park: 'park' is empty"),
+        (
+            "{after: [1s, 5s], tiers: later}",
+            "queues.q.retry.tiers: the pattern 'later' has no {after}, so it names one tier, and"
+            " this policy has 2 (1s, 5s): each waits in a queue of its own, since a queue expires"
+            " messages only at its head; write 'later.{after}'",
+        ),
+        (
+            "{after: [1s], tiers: 'q.{wait}'}",
+            "queues.q.retry.tiers: the pattern 'q.{wait}' has {wait}: its only placeholder is",
+        ),
+        (
+            f"{{after: [4294967295ms], tiers: '{'q' * 246}{{after}}'}}",
+            "queues.q.retry.tiers: 'tiers' makes a name of 258 bytes",
         ),
         ("{after: [1s], error: {}}", "queues.q.retry: unknown key 'error' (did you mean 'errors'"),
     ],

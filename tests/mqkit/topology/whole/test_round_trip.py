@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mqkit.declaration import Binding, Exchange, Queue
-from mqkit.retry import ErrorRule, Growth, RetryPolicy, Then
+from mqkit.errors import ConfigurationError
+from mqkit.retry import ErrorRule, Growth, RetryNames, RetryPolicy, Then
 from mqkit.topology import (
     Bind,
     ChangeKind,
@@ -79,6 +80,22 @@ grown = st.builds(
     ends,
     st.none() | st.integers(10**6, 10**9),
 )
+
+
+def _named(policy: RetryPolicy, park: str | None, tiers: str | None) -> RetryPolicy:
+    """The policy with names, if it can have them."""
+    try:
+        return replace(policy, names=RetryNames(park if policy.parks else None, tiers))
+    except ConfigurationError:
+        return policy
+
+
+policies = st.builds(
+    _named,
+    st.builds(RetryPolicy, waits, ends, rules) | grown,
+    st.none() | st.sampled_from(["a", "b", "c", "a.parked"]) | names,
+    st.none() | st.sampled_from(["a", "w", "w.{after}", "a.retry.{after}"]),
+)
 exchanges = st.builds(
     ExchangeModel,
     name=names,
@@ -105,7 +122,7 @@ queues = st.builds(
     expires_ms=st.none() | durations,
     max_priority=st.none() | st.integers(1, 255),
     dead_letter=st.none() | st.builds(DeadLetter, names | st.just(""), st.none() | names),
-    retry=st.none() | st.builds(RetryPolicy, waits, ends, rules) | grown,
+    retry=st.none() | policies,
     bind=binds,
     arguments=few_tables,
 )
@@ -164,6 +181,24 @@ def test_an_export_validates_and_plans_as_nothing_to_do(topology: Topology) -> N
     again = plan(compile_topology(loads(text)), live, prune=True)
     assert again.count(Verdict.NO_OP) == len(again.steps)
     assert export(live) == text
+
+
+@pytest.mark.slow
+@given(topologies(), topologies())
+def test_an_export_by_any_file_declares_what_is_there_and_by_its_own_keeps_all_policies(
+    topology: Topology, other: Topology
+) -> None:
+    live = Snapshot.of("/", compile_topology(topology))
+    by_its_own = export(live, like=topology)
+    for text in (by_its_own, export(live, like=other)):
+        if text.startswith("# mqkit refuses this"):
+            continue
+        again = plan(compile_topology(loads(text)), live, prune=True)
+        assert again.count(Verdict.NO_OP) == len(again.steps)
+    kept = {it.name: it.retry for it in loads(by_its_own).queues}
+    for model in topology.queues:
+        if model.retry is not None:
+            assert kept[model.name] == model.retry
 
 
 live_arguments = st.dictionaries(

@@ -29,7 +29,7 @@ from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
 if TYPE_CHECKING:
     from mqkit.topology.exporting.folding import export, to_topology
     from mqkit.topology.file.fault import Fault
-    from mqkit.topology.file.read import check, load, loads
+    from mqkit.topology.file.read import check, check_files, load, loads
     from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
     from mqkit.topology.validation import validate
 
@@ -63,6 +63,7 @@ __all__ = [
     "apply",
     "channels_of",
     "check",
+    "check_files",
     "compile_queues",
     "compile_topology",
     "diff",
@@ -81,7 +82,7 @@ __getattr__ = lazy_names(
     {
         "mqkit.topology.exporting.folding": ("export", "to_topology"),
         "mqkit.topology.file.fault": ("Fault",),
-        "mqkit.topology.file.read": ("check", "load", "loads"),
+        "mqkit.topology.file.read": ("check", "check_files", "load", "loads"),
         "mqkit.topology.snapshot": ("LiveQueue", "Snapshot", "take_snapshot"),
         "mqkit.topology.validation": ("validate",),
     },

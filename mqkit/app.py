@@ -92,9 +92,10 @@ class App:
     ``url`` is one AMQP URL or several of one cluster; without it ``MQKIT_URLS`` or ``MQKIT_URL`` is
     read. ``settings`` has everything else that can be set, and then the URLs too. ``topology``, a
     YAML file, several of them that are laid over each other, or one that is loaded, is declared at
-    each connect, and gives the queues their retry policies. ``drain_timeout`` is what handlers get to finish at the end. ``transport`` is one of
-    :data:`mqkit.transport.choice.TRANSPORTS` by its name, or one that the program has made; without
-    it ``settings.transport`` says: mqkit's own, "native", unless said otherwise.
+    each connect, and gives the queues their retry policies. ``drain_timeout`` is what handlers get
+    to finish at the end. ``transport`` is one of :data:`mqkit.transport.choice.TRANSPORTS` by its
+    name, or one that the program has made; without it ``settings.transport`` says: mqkit's own,
+    "native", unless said otherwise.
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``

@@ -136,7 +136,8 @@ def apply(
         count = len(applied.quarantined)
         raise CommandError(
             f"{count} of {len(applied.results)} objects are not as {topology.file} wants them"
-            " (a queue or exchange has to be deleted, or declared under a new name, for other properties)"
+            " (a queue or exchange has to be deleted, or declared under a new name, for other"
+            " properties)"
         )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mqkit.topology.exporting.folding import export, to_topology
     from mqkit.topology.file.fault import Fault
     from mqkit.topology.file.read import check, check_files, load, loads
+    from mqkit.topology.file.schema import topology_schema
     from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
     from mqkit.topology.validation import validate
 
@@ -74,6 +75,7 @@ __all__ = [
     "plan",
     "take_snapshot",
     "to_topology",
+    "topology_schema",
     "validate",
 ]
 
@@ -83,6 +85,7 @@ __getattr__ = lazy_names(
         "mqkit.topology.exporting.folding": ("export", "to_topology"),
         "mqkit.topology.file.fault": ("Fault",),
         "mqkit.topology.file.read": ("check", "check_files", "load", "loads"),
+        "mqkit.topology.file.schema": ("topology_schema",),
         "mqkit.topology.snapshot": ("LiveQueue", "Snapshot", "take_snapshot"),
         "mqkit.topology.validation": ("validate",),
     },

@@ -90,11 +90,11 @@ class PolicyKeys(TypedDict, total=False):
 class ReplayKeys(TypedDict, total=False):
     """A lot's replay by the clock."""
 
-    every: Required[str]
+    every: str
     at_most: int
 
 
-class ArchiveKeys(TypedDict):
+class ArchiveKeys(TypedDict, total=False):
     """A lot's archive by the clock."""
 
     after: str

@@ -40,6 +40,7 @@ from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note, progress, write_json
 from mqkit_cli.topology import view as view
 from mqkit_cli.topology.files import FILES, FilesOption, check_topology, load_topology
+from mqkit_cli.topology.schema import schema
 
 EXIT_CHANGES = 2
 APPLY_TIMEOUT_S = 60.0
@@ -50,6 +51,7 @@ app = typer.Typer(
     " broker that ends with the command.",
     no_args_is_help=True,
 )
+app.command()(schema)
 
 
 @app.command()

@@ -27,6 +27,11 @@ from mqkit.topology.temporary import Temporary
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
 
 if TYPE_CHECKING:
+    from mqkit.topology.exporting.definitions import (
+        MAX_DEFINITIONS_BYTES,
+        Imported,
+        import_definitions,
+    )
     from mqkit.topology.exporting.folding import export, to_topology
     from mqkit.topology.file.fault import Fault
     from mqkit.topology.file.read import check, check_files, load, loads
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from mqkit.topology.validation import validate
 
 __all__ = [
+    "MAX_DEFINITIONS_BYTES",
     "Applied",
     "Bind",
     "Change",
@@ -43,6 +49,7 @@ __all__ = [
     "Difference",
     "ExchangeModel",
     "Fault",
+    "Imported",
     "LiveQueue",
     "OpenChannel",
     "Overflow",
@@ -69,6 +76,7 @@ __all__ = [
     "compile_topology",
     "diff",
     "export",
+    "import_definitions",
     "load",
     "loads",
     "name_of",
@@ -82,6 +90,11 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        "mqkit.topology.exporting.definitions": (
+            "MAX_DEFINITIONS_BYTES",
+            "Imported",
+            "import_definitions",
+        ),
         "mqkit.topology.exporting.folding": ("export", "to_topology"),
         "mqkit.topology.file.fault": ("Fault",),
         "mqkit.topology.file.read": ("check", "check_files", "load", "loads"),

@@ -40,6 +40,7 @@ from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note, progress, write_json
 from mqkit_cli.topology import view as view
 from mqkit_cli.topology.files import FILES, FilesOption, check_topology, load_topology
+from mqkit_cli.topology.importing import import_command, write_new
 from mqkit_cli.topology.schema import schema
 
 EXIT_CHANGES = 2
@@ -52,6 +53,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command()(schema)
+app.command(name="import")(import_command)
 
 
 @app.command()
@@ -166,11 +168,7 @@ def export_command(
     if file is None:
         line(text.rstrip("\n"))
         return
-    try:
-        with file.open("x", encoding="utf-8") as new:
-            new.write(text)
-    except FileExistsError:
-        raise CommandError(f"{file} is there already: name a new file, or move it away") from None
+    write_new(file, text)
     note(f"wrote {view.counted(snapshot.declarations)} to {file}")
 
 

@@ -55,3 +55,17 @@ def test_a_queue_is_found_by_its_name() -> None:
     topology = Topology(queues=(QueueModel("a"), wanted))
     assert topology.queue("b") is wanted
     assert topology.queue("c") is None
+
+
+def test_a_topology_of_dictionaries_has_their_sections() -> None:
+    topology = Topology.of(
+        vhost="/shop",
+        exchanges={"e": {"type": "fanout"}},
+        queues={"q": {"expires": "1m"}, "p": None},
+    )
+    assert topology == Topology(
+        (ExchangeModel("e", type="fanout"),),
+        (QueueModel("q", expires_ms=60_000), QueueModel("p")),
+        "/shop",
+    )
+    assert Topology.of() == Topology()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -103,7 +104,5 @@ def test_the_bound_on_values() -> None:
 )
 def test_nothing_raises_but_a_topology_error(value: Any) -> None:
     for sections in ({"queues": value}, {"queues": {"q": value}, "exchanges": {"e": value}}):
-        try:
+        with suppress(TopologyError):
             topology_of(sections)
-        except TopologyError as error:
-            assert str(error)

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import urllib.request
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+import httpx
 import pytest
 
 from mqkit.topology import apply, compile_topology, import_definitions, loads, plan
 from mqkit.topology.exporting.definitions import OBJECTS
 
+pytestmark = pytest.mark.anyio
+
 TIMEOUT_S = 20
 
 
-def ask(management_url: str, path: str) -> dict[str, Any]:
-    parts = urlsplit(management_url)
-    login = base64.b64encode(f"{parts.username}:{parts.password}".encode()).decode()
-    request = urllib.request.Request(
-        f"{parts.scheme}://{parts.hostname}:{parts.port}{path}",
-        headers={"authorization": f"Basic {login}"},
-    )
-    with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-        found: dict[str, Any] = json.load(answer)
+async def ask(bench: Any, path: str) -> dict[str, Any]:
+    login = (bench.endpoint.credentials.username, bench.endpoint.credentials.password)
+    async with httpx.AsyncClient(auth=login, timeout=TIMEOUT_S, trust_env=False) as client:
+        answer = await client.get(f"{bench.management_url}{path}")
+        answer.raise_for_status()
+        found: dict[str, Any] = answer.json()
         return found
 
 
@@ -39,7 +37,7 @@ async def test_definitions_say_what_a_snapshot_says(bench: Any, path: str) -> No
     wanted = compile_topology(topology)
     await apply(plan(wanted, await bench.snapshot()), bench.open_channel)
 
-    found = ask(bench.management_url, path.format(vhost=quote(vhost, safe="")))
+    found = await ask(bench, path.format(vhost=quote(vhost, safe="")))
     rows = {
         kind: [row for row in found[kind] if bench.owns(row.get("name", row.get("destination")))]
         for kind in OBJECTS

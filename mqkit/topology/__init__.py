@@ -36,6 +36,15 @@ if TYPE_CHECKING:
     from mqkit.topology.file.fault import Fault
     from mqkit.topology.file.read import check, check_files, load, loads
     from mqkit.topology.file.schema import topology_schema
+    from mqkit.topology.keys import (
+        BindKeys,
+        DeadLetterKeys,
+        ExchangeKeys,
+        LotKeys,
+        PolicyKeys,
+        QueueKeys,
+        RetryKeys,
+    )
     from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
     from mqkit.topology.validation import validate
 
@@ -43,21 +52,28 @@ __all__ = [
     "MAX_DEFINITIONS_BYTES",
     "Applied",
     "Bind",
+    "BindKeys",
     "Change",
     "ChangeKind",
     "DeadLetter",
+    "DeadLetterKeys",
     "Difference",
+    "ExchangeKeys",
     "ExchangeModel",
     "Fault",
     "Imported",
     "LiveQueue",
+    "LotKeys",
     "OpenChannel",
     "Overflow",
     "Plan",
+    "PolicyKeys",
     "Quarantined",
+    "QueueKeys",
     "QueueModel",
     "QueueType",
     "Redeclared",
+    "RetryKeys",
     "Snapshot",
     "Step",
     "StepAction",
@@ -99,6 +115,15 @@ __getattr__ = lazy_names(
         "mqkit.topology.file.fault": ("Fault",),
         "mqkit.topology.file.read": ("check", "check_files", "load", "loads"),
         "mqkit.topology.file.schema": ("topology_schema",),
+        "mqkit.topology.keys": (
+            "BindKeys",
+            "DeadLetterKeys",
+            "ExchangeKeys",
+            "LotKeys",
+            "PolicyKeys",
+            "QueueKeys",
+            "RetryKeys",
+        ),
         "mqkit.topology.snapshot": ("LiveQueue", "Snapshot", "take_snapshot"),
         "mqkit.topology.validation": ("validate",),
     },

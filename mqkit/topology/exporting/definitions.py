@@ -16,6 +16,7 @@ from mqkit.declaration import Binding, Exchange, Queue
 from mqkit.errors import ConfigurationError
 from mqkit.topology.exporting.emit import flow, scalar
 from mqkit.topology.exporting.folding import export
+from mqkit.topology.file.document import MAX_ITEMS
 from mqkit.topology.snapshot import LiveQueue, Snapshot
 
 Row: TypeAlias = Mapping[str, Any]
@@ -50,6 +51,11 @@ def import_definitions(document: bytes, vhost: str | None = None) -> Imported:
     rows = {kind: _rows(definitions, kind) for kind in (*OBJECTS, *NEVER_TAKEN, "vhosts")}
     chosen = _chosen_vhost(rows, vhost)
     own = {kind: [row for row in rows[kind] if _vhost(row) in (None, chosen)] for kind in OBJECTS}
+    for kind, found in own.items():
+        if len(found) > MAX_ITEMS:
+            raise ConfigurationError(
+                f"the vhost {chosen!r} has {len(found)} {kind}; a topology has at most {MAX_ITEMS}"
+            )
     snapshot = Snapshot(
         chosen,
         tuple(_exchange(row, place) for place, row in _named(own, "exchanges")),

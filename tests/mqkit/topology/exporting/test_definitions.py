@@ -13,6 +13,7 @@ from mqkit.errors import ConfigurationError
 from mqkit.topology import compile_topology, loads
 from mqkit.topology.exporting import definitions as module
 from mqkit.topology.exporting.definitions import import_definitions, policies_section
+from mqkit.topology.file.document import MAX_ITEMS
 
 SECRET = "hash-of-a-password"
 
@@ -167,6 +168,16 @@ def test_the_bound_on_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_DEFINITIONS_BYTES", len(document()))
     import_definitions(document(), "/")
     assert "larger than" in refusal(document() + b" ")
+
+
+def test_the_bound_on_objects_of_a_vhost() -> None:
+    many = [queue(f"q{n}") for n in range(MAX_ITEMS + 1)]
+    said = refusal(document(queues=many))
+    assert said == f"the vhost '/' has {MAX_ITEMS + 1} queues; a topology has at most {MAX_ITEMS}"
+    others = [{**row, "vhost": "shop"} for row in many]
+    assert (
+        "retry: " in import_definitions(document(queues=DEFINITIONS["queues"] + others), "/").text
+    )
 
 
 def test_names_stay_names() -> None:

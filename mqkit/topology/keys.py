@@ -57,6 +57,19 @@ class ExchangeKeys(TypedDict, total=False):
     arguments: Mapping[str, Any]
 
 
+class DepthKeys(TypedDict):
+    """The bound of a queue beyond which there is an alert."""
+
+    depth: int
+
+
+class AlertKeys(TypedDict, total=False):
+    """The bounds of a lot beyond which there is an alert."""
+
+    depth: int
+    age: str
+
+
 class QueueKeys(TypedDict, total=False):
     """A queue."""
 
@@ -75,6 +88,7 @@ class QueueKeys(TypedDict, total=False):
     dead_letter: DeadLetterKeys
     retry: RetryKeys
     via_policy: Sequence[str]
+    alert: DepthKeys
     arguments: Mapping[str, Any]
 
 
@@ -82,34 +96,27 @@ class PolicyKeys(TypedDict, total=False):
     """A policy, with RabbitMQ's own names in its ``definition``."""
 
     pattern: Required[str]
-    apply_to: Literal["queues", "exchanges", "all", "classic_queues", "quorum_queues", "streams"]
-    priority: int
+    apply_to: Literal["all", "queues", "classic_queues", "quorum_queues", "streams", "exchanges"]
+    priority: float
     definition: Required[Mapping[str, Any]]
 
 
-class ReplayKeys(TypedDict, total=False):
+class ReplayKeys(TypedDict):
     """A lot's replay by the clock."""
 
     every: str
     at_most: int
 
 
-class ArchiveKeys(TypedDict, total=False):
+class ArchiveKeys(TypedDict):
     """A lot's archive by the clock."""
 
     after: str
     to: str
 
 
-class AlertKeys(TypedDict, total=False):
-    """The bounds of a lot beyond which there is an alert."""
-
-    depth: int
-    age: str
-
-
 class LotKeys(TypedDict, total=False):
-    """A lot: what the clock does with its messages."""
+    """A lot: the work of the clock on its messages."""
 
     replay: ReplayKeys
     archive: ArchiveKeys

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from mqkit.retry.duration import UNITS_MS
 from mqkit.retry.growth import MAX_FACTOR, MAX_JITTER
+from mqkit.retry.replay import MAX_REPLAYS
 from mqkit.retry.then import Then
 from mqkit.retry.waiting_times import MAX_WAITING_TIMES
 from mqkit.topology.file.read import MAX_LENGTH, MAX_PRIORITY, PLUGIN_PREFIX, ExchangeType
@@ -36,7 +37,10 @@ POLICED_KEYS = (
     *("max_length", "max_length_bytes", "overflow", "message_ttl"),
     *("expires", "dead_letter"),
 )
-APPLY_TO = ("queues", "exchanges", "all", "classic_queues", "quorum_queues", "streams")
+APPLY_TO = ("all", "queues", "classic_queues", "quorum_queues", "streams", "exchanges")
+MAX_POLICY_PRIORITY = 2**53
+"""Either way: above it a JSON number is not exact."""
+ARCHIVES = r"\.jsonl\.gz$"
 
 
 def topology_schema() -> Schema:
@@ -92,7 +96,8 @@ def _exchange() -> Schema:
             ),
             "bind": _said(_ref("bindings"), "Bindings from other exchanges to this one."),
             "arguments": _said(_ref("table"), "Passed to the broker as they are."),
-        }
+        },
+        "external",
     )
 
 
@@ -119,8 +124,14 @@ def _queue() -> Schema:
             ),
             "retry": _said(_ref("retry"), "What becomes of a message whose handler fails."),
             "via_policy": _said(policed, "Keys that go into a policy of the queue's own."),
+            "alert": _said(
+                _object({"depth": _count(1, MAX_LENGTH)}, "depth"),
+                "Beyond this depth there is an alert.",
+            ),
             "arguments": _said(_ref("table"), "Passed to the broker as they are."),
-        }
+        },
+        "external",
+        "alert",
     )
 
 
@@ -165,8 +176,11 @@ def _policy() -> Schema:
     return _object(
         {
             "pattern": _said(_ref("text"), "A regular expression that names match."),
-            "apply_to": _said(_words(APPLY_TO), "queues without it."),
-            "priority": _said(_count(0, MAX_LENGTH), "Of several, the highest one applies."),
+            "apply_to": _said(_words(APPLY_TO), "all without it."),
+            "priority": _said(
+                _number(-MAX_POLICY_PRIORITY, MAX_POLICY_PRIORITY),
+                "Of several, the one with the highest applies.",
+            ),
             "definition": _said(_ref("table"), "RabbitMQ's own keys, like max-length."),
         },
         "pattern",
@@ -175,16 +189,18 @@ def _policy() -> Schema:
 
 
 def _lot() -> Schema:
-    replay = {"every": _ref("time"), "at_most": _count(1, MAX_LENGTH)}
-    archive = {"after": _ref("time"), "to": _ref("text")}
-    alert = {"depth": _count(0, MAX_LENGTH), "age": _ref("time")}
-    return _object(
-        {
-            "replay": _said(_object(replay), "Messages go back after so long, so often."),
-            "archive": _said(_object(archive), "Messages go into files after so long."),
-            "alert": _said(_object(alert), "Beyond this depth or age there is an alert."),
-        }
-    )
+    replay = {"every": _ref("time"), "at_most": _count(1, MAX_REPLAYS)}
+    to = {"anyOf": [{"type": "string", "pattern": ARCHIVES}, _ref("variable")]}
+    archive = {"after": _ref("time"), "to": to}
+    alert = {"depth": _count(1, MAX_LENGTH), "age": _ref("time")}
+    lot = {
+        "replay": _said(_object(replay, *replay), "Messages go back after so long, so often."),
+        "archive": _said(_object(archive, *archive), "Messages go into files after so long."),
+        "alert": _said(
+            _object(alert) | {"minProperties": 1}, "Beyond this depth or age there is an alert."
+        ),
+    }
+    return _object(lot) | {"minProperties": 1}
 
 
 def _object(properties: Mapping[str, Schema], *required: str) -> Schema:
@@ -197,15 +213,15 @@ def _object(properties: Mapping[str, Schema], *required: str) -> Schema:
     return found | ({"required": list(required)} if required else {})
 
 
-def _declared(properties: Mapping[str, Schema]) -> Schema:
+def _declared(properties: Mapping[str, Schema], *of_external: str) -> Schema:
     """An object with a name: nothing after the name is one with no key set, and an external one
-    has no other key."""
+    has no keys but ``of_external``."""
     external = {"properties": {"external": {"const": True}}, "required": ["external"]}
     return {
         **_object(properties),
         "type": ["object", "null"],
         "if": {"type": "object", **external},
-        "then": {"maxProperties": 1},
+        "then": {"propertyNames": {"enum": list(of_external)}},
     }
 
 

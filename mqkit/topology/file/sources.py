@@ -96,7 +96,7 @@ def _decoded(data: bytes, source: Source) -> str:
 def tree_of(
     sources: Sequence[Source], variables: Mapping[str, str]
 ) -> tuple[Node | None, list[Fault]]:
-    """What the files say together, the later ones laid over the earlier, and the faults of it.
+    """The tree of all files, the later ones laid over the earlier, and the faults of it.
 
     The tree is ``None`` when a file can't be read as YAML, or when limits are passed.
     """

@@ -40,6 +40,7 @@ def test_every_key_that_is_read_has_a_type(typed: Any, read: tuple[str, ...]) ->
         (keys.RetryKeys, DEFINITIONS["retry"]["properties"]),
         (keys.BindKeys, DEFINITIONS["bindings"]["items"]["properties"]),
         (keys.DeadLetterKeys, QUEUE["dead_letter"]["properties"]),
+        (keys.DepthKeys, QUEUE["alert"]["properties"]),
         (keys.PolicyKeys, POLICY),
         (keys.LotKeys, LOT),
         (keys.ReplayKeys, LOT["replay"]["properties"]),

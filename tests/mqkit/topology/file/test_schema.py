@@ -220,10 +220,28 @@ def test_every_key_that_is_read_is_in_the_schema_with_words(
             "queues: {q: {retry: {after: [1s], park: lot, tiers: 'q.{after}'}}}",
             "queues: {q: {retry: {after: [1s], park: [lot]}}}",
         ),
-        ("lots: {lot: {replay: {every: 1h, at_most: 3}}}", "lots: {lot: {replay: {every: 1}}}"),
-        ("lots: {lot: {archive: {after: 1d, to: 'a/{date}'}}}", "lots: {lot: {archive: a}}"),
+        ("policies: {p: {pattern: a, priority: -1.5, definition: }}", "policies: {p: }"),
+        ("queues: {q: {alert: {depth: 5}}}", "queues: {q: {alert: {age: 5s}}}"),
+        (
+            "queues: {q: {external: true, alert: {depth: 5}}}",
+            "exchanges: {e: {external: true, alert: {depth: 5}}}",
+        ),
+        ("lots: {lot: {replay: {every: 1h, at_most: 3}}}", "lots: {lot: {replay: {every: 1h}}}"),
+        (
+            "lots: {lot: {replay: {every: 1h, at_most: 10}}}",
+            "lots: {lot: {replay: {every: 1h, at_most: 11}}}",
+        ),
+        (
+            "lots: {lot: {archive: {after: 1d, to: 'a/{date}.jsonl.gz'}}}",
+            "lots: {lot: {archive: {after: 1d, to: 'a/{date}'}}}",
+        ),
+        (
+            "lots: {lot: {archive: {after: 1d, to: '${FOLDER}/{date}.jsonl.gz'}}}",
+            "lots: {lot: {archive: {after: 1d}}}",
+        ),
         ("lots: {lot: {alert: {depth: 100, age: 1h}}}", "lots: {lot: {alert: {deep: 100}}}"),
-        ("lots: {lot: {}}", "lots: {lot: 5}"),
+        ("lots: {lot: {alert: {age: 1h}}}", "lots: {lot: {alert: {}}}"),
+        ("lots:", "lots: {lot: {}}"),
     ],
 )
 def test_sections_of_policies_and_lots(right: str, wrong: str) -> None:

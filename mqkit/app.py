@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, Unpack, overload
 
 import anyio
 
@@ -82,15 +82,20 @@ PublishMiddlewareT = TypeVar("PublishMiddlewareT", bound=PublishMiddleware)
 HandleMiddlewareT = TypeVar("HandleMiddlewareT", bound=HandleMiddleware)
 
 
+TopologyFiles: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A topology's YAML file, or several, each laid over those before it."""
+
+
 class App:
     """An async context manager; entering returns at once, and connecting goes on behind.
 
     ``url`` is one AMQP URL or several of one cluster; without it ``MQKIT_URLS`` or ``MQKIT_URL`` is
     read. ``settings`` has everything else that can be set, and then the URLs too. ``topology``, a
-    YAML file or one that is loaded, is declared at each connect, and gives the queues their retry
-    policies. ``drain_timeout`` is what handlers get to finish at the end. ``transport`` is one of
-    :data:`mqkit.transport.choice.TRANSPORTS` by its name, or one that the program has made; without
-    it ``settings.transport`` says: mqkit's own, "native", unless said otherwise.
+    YAML file, several of them that are laid over each other, or one that is loaded, is declared at
+    each connect, and gives the queues their retry policies. ``drain_timeout`` is what handlers get
+    to finish at the end. ``transport`` is one of :data:`mqkit.transport.choice.TRANSPORTS` by its
+    name, or one that the program has made; without it ``settings.transport`` says: mqkit's own,
+    "native", unless said otherwise.
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``
@@ -100,7 +105,7 @@ class App:
     def __init__(
         self,
         url: str | Sequence[str] | None = None,
-        topology: str | os.PathLike[str] | Topology | None = None,
+        topology: TopologyFiles | Topology | None = None,
         *,
         settings: Settings | None = None,
         drain_timeout: Span = DRAIN_TIMEOUT_S,
@@ -113,9 +118,7 @@ class App:
 
             settings = Settings.load(**({} if url is None else {"urls": url}))
         if topology is not None and not isinstance(topology, Topology):
-            from mqkit.topology.file.read import load  # which brings the YAML parser
-
-            topology = load(os.fspath(topology))
+            topology = _loaded(topology)
         self.settings = settings
         self.topology = topology
         self.stats = Stats()
@@ -521,3 +524,12 @@ def _queue_name(method: str, queue: object) -> str:
             f'{method} takes the name of a queue, not {queue!r}: {at}app.{method}("name")'
         )
     return queue
+
+
+def _loaded(files: TopologyFiles) -> Topology:
+    from mqkit.topology.file.read import load  # which brings the YAML parser
+
+    several = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    if not several:
+        raise ConfigurationError("topology is an empty list: name a file, or leave it out")
+    return load(*several)

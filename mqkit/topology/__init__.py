@@ -27,29 +27,53 @@ from mqkit.topology.temporary import Temporary
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
 
 if TYPE_CHECKING:
+    from mqkit.topology.exporting.definitions import (
+        MAX_DEFINITIONS_BYTES,
+        Imported,
+        import_definitions,
+    )
     from mqkit.topology.exporting.folding import export, to_topology
     from mqkit.topology.file.fault import Fault
-    from mqkit.topology.file.read import check, load, loads
+    from mqkit.topology.file.read import check, check_files, load, loads
+    from mqkit.topology.file.schema import topology_schema
+    from mqkit.topology.keys import (
+        BindKeys,
+        DeadLetterKeys,
+        ExchangeKeys,
+        LotKeys,
+        PolicyKeys,
+        QueueKeys,
+        RetryKeys,
+    )
     from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
     from mqkit.topology.validation import validate
 
 __all__ = [
+    "MAX_DEFINITIONS_BYTES",
     "Applied",
     "Bind",
+    "BindKeys",
     "Change",
     "ChangeKind",
     "DeadLetter",
+    "DeadLetterKeys",
     "Difference",
+    "ExchangeKeys",
     "ExchangeModel",
     "Fault",
+    "Imported",
     "LiveQueue",
+    "LotKeys",
     "OpenChannel",
     "Overflow",
     "Plan",
+    "PolicyKeys",
     "Quarantined",
+    "QueueKeys",
     "QueueModel",
     "QueueType",
     "Redeclared",
+    "RetryKeys",
     "Snapshot",
     "Step",
     "StepAction",
@@ -63,25 +87,43 @@ __all__ = [
     "apply",
     "channels_of",
     "check",
+    "check_files",
     "compile_queues",
     "compile_topology",
     "diff",
     "export",
+    "import_definitions",
     "load",
     "loads",
     "name_of",
     "plan",
     "take_snapshot",
     "to_topology",
+    "topology_schema",
     "validate",
 ]
 
 __getattr__ = lazy_names(
     __name__,
     {
+        "mqkit.topology.exporting.definitions": (
+            "MAX_DEFINITIONS_BYTES",
+            "Imported",
+            "import_definitions",
+        ),
         "mqkit.topology.exporting.folding": ("export", "to_topology"),
         "mqkit.topology.file.fault": ("Fault",),
-        "mqkit.topology.file.read": ("check", "load", "loads"),
+        "mqkit.topology.file.read": ("check", "check_files", "load", "loads"),
+        "mqkit.topology.file.schema": ("topology_schema",),
+        "mqkit.topology.keys": (
+            "BindKeys",
+            "DeadLetterKeys",
+            "ExchangeKeys",
+            "LotKeys",
+            "PolicyKeys",
+            "QueueKeys",
+            "RetryKeys",
+        ),
         "mqkit.topology.snapshot": ("LiveQueue", "Snapshot", "take_snapshot"),
         "mqkit.topology.validation": ("validate",),
     },

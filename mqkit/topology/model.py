@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mqkit.retry.policy import RetryPolicy
+
+if TYPE_CHECKING:
+    from mqkit.topology.keys import ExchangeKeys, LotKeys, PolicyKeys, QueueKeys
 
 
 class QueueType(StrEnum):
@@ -133,6 +136,33 @@ class Topology:
     queues: tuple[QueueModel, ...] = ()
     vhost: str | None = None
     file: str = field(default="topology", compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        queues: Mapping[str, QueueKeys | None] | None = None,
+        exchanges: Mapping[str, ExchangeKeys | None] | None = None,
+        vhost: str | None = None,
+        policies: Mapping[str, PolicyKeys] | None = None,
+        lots: Mapping[str, LotKeys] | None = None,
+    ) -> Topology:
+        """The same as a file that says so: dictionaries with the keys of docs/topology.md.
+
+        Text has no variables here. Raises :exc:`~mqkit.errors.TopologyError` with every fault, each
+        with its path in place of a line.
+        """
+        from mqkit.topology.file.values import topology_of  # most topologies come from files
+
+        return topology_of(
+            {
+                "vhost": vhost,
+                "exchanges": exchanges,
+                "queues": queues,
+                "policies": policies,
+                "lots": lots,
+            }
+        )
 
     def exchange(self, name: str) -> ExchangeModel | None:
         """The exchange of that name, if the file has it."""

@@ -66,6 +66,10 @@ def test_the_management_page_is_in_the_wheel(wheel_names: list[str]) -> None:
     assert files <= set(wheel_names)
 
 
+def test_the_schema_of_a_topology_is_in_the_wheel(wheel_names: list[str]) -> None:
+    assert "mqkit/topology/file/schema.json" in wheel_names
+
+
 def test_the_client_alone_pulls_in_no_web_server_spark_or_typer() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     base = " ".join(project["dependencies"])

@@ -418,6 +418,23 @@ def test_a_topology_file_is_read_at_once(tmp_path: Path) -> None:
         App("amqp://127.0.0.1/", tmp_path / "none.yaml")
 
 
+def test_several_topology_files_are_laid_over_each_other(tmp_path: Path) -> None:
+    base, over = tmp_path / "base.yaml", tmp_path / "over.yaml"
+    base.write_text("queues:\n  q: {}\n")
+    over.write_text("queues:\n  r:\n")
+    app = App("amqp://127.0.0.1/", [base, str(over)])
+    assert app.topology is not None
+    assert [queue.name for queue in app.topology.queues] == ["q", "r"]
+    with pytest.raises(ConfigurationError, match="empty list"):
+        App("amqp://127.0.0.1/", [])
+
+
+def test_a_topology_may_be_made_in_python() -> None:
+    app = App("amqp://127.0.0.1/", Topology.of(queues={"q": {"retry": {"after": ["1s"]}}}))
+    assert app.topology is not None
+    assert app.topology.queue("q") is not None
+
+
 async def test_a_topology_for_another_vhost_is_refused() -> None:
     topology = loads("vhost: /shop\nqueues:\n  q: {}\n")
     with pytest.raises(ConfigurationError, match="vhost '/shop'"):

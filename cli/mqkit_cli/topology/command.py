@@ -16,16 +16,13 @@ from mqkit.topology import (
     Applied,
     Change,
     ChangeKind,
-    Fault,
     Plan,
     Snapshot,
     Topology,
     channels_of,
-    check,
     compile_topology,
     diff,
     export,
-    load,
     plan,
 )
 from mqkit.topology import apply as apply_plan
@@ -42,6 +39,9 @@ from mqkit_cli.connection import (
 from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note, progress, write_json
 from mqkit_cli.topology import view as view
+from mqkit_cli.topology.files import FILES, FilesOption, check_topology, load_topology
+from mqkit_cli.topology.importing import import_command, write_new
+from mqkit_cli.topology.schema import schema
 
 EXIT_CHANGES = 2
 APPLY_TIMEOUT_S = 60.0
@@ -52,38 +52,26 @@ app = typer.Typer(
     " broker that ends with the command.",
     no_args_is_help=True,
 )
-
-FileOption = Annotated[
-    Path, typer.Option("--file", "-f", metavar="FILE", help="The topology, in YAML.")
-]
-FILE = Path("topology.yaml")
+app.command()(schema)
+app.command(name="import")(import_command)
 
 
 @app.command()
-def validate(file: FileOption = FILE, as_json: JsonOption = False) -> None:
+def validate(files: FilesOption = FILES, as_json: JsonOption = False) -> None:
     """Check a file, without a broker: every fault with its line, and what was expected."""
-    faults = _faults(file) if as_json else []
     if as_json:
-        write_json(
-            {
-                "file": str(file),
-                "valid": not faults,
-                "faults": [
-                    {"line": fault.line, "path": fault.path, "message": fault.message}
-                    for fault in faults
-                ],
-            }
-        )
+        topology, faults = check_topology(files)
+        write_json(view.faults_json(topology.file, files, faults))
         if faults:
             raise typer.Exit(1)
         return
-    declarations = compile_topology(_load(file))
-    line(f"{file}: valid, declares {view.counted(declarations)}")
+    topology = load_topology(files)
+    line(f"{topology.file}: valid, declares {view.counted(compile_topology(topology))}")
 
 
 @app.command(name="plan")
 def plan_command(
-    file: FileOption = FILE,
+    files: FilesOption = FILES,
     url: UrlOption = None,
     management_url: ManagementUrlOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
@@ -93,7 +81,7 @@ def plan_command(
 
     Exits with 0 if nothing would change, and with 2 if something would.
     """
-    topology = _load(file)
+    topology = load_topology(files)
     found = asyncio.run(_plan(topology, Place(url, management_url, topology.vhost), timeout_s))
     if as_json:
         write_json(found.to_dict())
@@ -105,7 +93,7 @@ def plan_command(
 
 @app.command(name="diff")
 def diff_command(
-    file: FileOption = FILE,
+    files: FilesOption = FILES,
     url: UrlOption = None,
     management_url: ManagementUrlOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
@@ -115,7 +103,7 @@ def diff_command(
 
     Exits with 0 if everything of the file is there as it says, and with 2 if not.
     """
-    topology = _load(file)
+    topology = load_topology(files)
     place = Place(url, management_url, topology.vhost)
     vhost, changes = asyncio.run(_diff(topology, place, timeout_s))
     if as_json:
@@ -128,7 +116,7 @@ def diff_command(
 
 @app.command()
 def apply(
-    file: FileOption = FILE,
+    files: FilesOption = FILES,
     url: UrlOption = None,
     management_url: ManagementUrlOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
@@ -139,7 +127,7 @@ def apply(
     What is there with other properties is refused, with the reason; the rest goes on, and the
     exit code is 1. A second apply finds everything done.
     """
-    topology = _load(file)
+    topology = load_topology(files)
     if management_url and not url:
         raise CommandError("an apply declares over AMQP: give --url too")
     place = Place(url, management_url, topology.vhost)
@@ -151,8 +139,9 @@ def apply(
     if applied.quarantined:
         count = len(applied.quarantined)
         raise CommandError(
-            f"{count} of {len(applied.results)} objects are not as {file} wants them (a queue or"
-            " exchange has to be deleted, or declared under a new name, for other properties)"
+            f"{count} of {len(applied.results)} objects are not as {topology.file} wants them"
+            " (a queue or exchange has to be deleted, or declared under a new name, for other"
+            " properties)"
         )
 
 
@@ -179,11 +168,7 @@ def export_command(
     if file is None:
         line(text.rstrip("\n"))
         return
-    try:
-        with file.open("x", encoding="utf-8") as new:
-            new.write(text)
-    except FileExistsError:
-        raise CommandError(f"{file} is there already: name a new file, or move it away") from None
+    write_new(file, text)
     note(f"wrote {view.counted(snapshot.declarations)} to {file}")
 
 
@@ -218,28 +203,3 @@ async def _apply(topology: Topology, place: Place, timeout_s: float) -> Applied:
             return await apply_plan(
                 steps, open_channel, timeout_s=max(timeout_s, APPLY_TIMEOUT_S), on_step=count
             )
-
-
-def _load(file: Path) -> Topology:
-    """The file's topology. Raises :exc:`CommandError` where there is no file, and
-    :exc:`~mqkit.errors.TopologyError` for what is wrong in it."""
-    _must_be_there(file)
-    return load(file)
-
-
-def _must_be_there(file: Path) -> None:
-    if file.is_dir():
-        raise CommandError(f"{file} is a directory: name the topology's file with --file FILE")
-    if not file.exists():
-        raise CommandError(f"there is no file {file}: name the topology with --file FILE")
-
-
-def _faults(file: Path) -> list[Fault]:
-    """Every fault of the file's text; a file that can't be read at all is an error."""
-    _must_be_there(file)
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        load(file)  # raises, and says why
-        raise
-    return check(text, str(file))[1]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
-from mqkit.topology import Applied, Change, ChangeKind, Plan, StepState, Verdict
+from mqkit.topology import Applied, Change, ChangeKind, Fault, Plan, StepState, Verdict
 from mqkit.topology.diff import Difference
 from mqkit.topology.plan import describe
 from mqkit_cli.render import line, plural, write_table
@@ -25,6 +26,24 @@ def counted(declarations: Iterable[Declaration]) -> str:
     for word, kind in _KINDS:
         parts.append(plural(sum(isinstance(item, kind) for item in found), word))
     return ", ".join(parts)
+
+
+def faults_json(file: str, files: Sequence[Path], faults: Sequence[Fault]) -> dict[str, Any]:
+    """The faults of a topology's files for programs; the names in the JSON are stable."""
+    return {
+        "file": file,
+        "files": [str(path) for path in files],
+        "valid": not faults,
+        "faults": [
+            {
+                "file": fault.file or file,
+                "line": fault.line,
+                "path": fault.path,
+                "message": fault.message,
+            }
+            for fault in faults
+        ],
+    }
 
 
 def show_plan(plan: Plan) -> None:

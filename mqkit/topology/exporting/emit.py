@@ -13,6 +13,7 @@ from typing import Any
 from mqkit.retry.duration import MAX_DURATION_MS, format_duration
 from mqkit.retry.policy import RetryPolicy
 from mqkit.topology.file.document import resolve_plain
+from mqkit.topology.file.variables import escaped
 from mqkit.topology.model import Bind, ExchangeModel, QueueModel, Topology
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*|[0-9]{1,12}(ms|s|m|h|d)", re.ASCII)
@@ -158,10 +159,10 @@ def flow(value: Any) -> str:
 
 
 def scalar(text: str) -> str:
-    """Text, quoted unless it is a plain word that means itself."""
+    """Text, quoted unless it is a plain word that means itself; no part of it is a variable."""
     if _PLAIN.fullmatch(text) and resolve_plain(text) == text:
         return text
-    return f'"{"".join(map(_character, text))}"'
+    return f'"{"".join(map(_character, escaped(text)))}"'
 
 
 def _character(character: str) -> str:

@@ -9,9 +9,9 @@ counted as often as it is used, so that a "billion laughs" file is refused befor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from mqkit.topology.file.fault import Fault
 
@@ -24,27 +24,37 @@ MAX_DEPTH = 24
 """Field tables may nest in ``arguments``; nobody nests them so deep by hand."""
 MAX_NODES = 200_000
 """Values and keys, aliases expanded: what the bytes allow, and no more than fits in memory."""
+MAX_ITEMS = 20_000
+"""In one mapping or list: whoever has more queues is told so in a second, not after five."""
+
+TOO_LARGE = f"the file is larger than {MAX_DOCUMENT_BYTES} bytes, which is the limit"
+TOO_MANY_NODES = f"more than {MAX_NODES} values, aliases expanded"
+TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels, the limit"
 
 Scalar: TypeAlias = str | int | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarNode:
-    """A single value; ``text`` is as written, ``value`` as understood."""
+    """A single value; ``text`` is as written, ``value`` as understood. ``is_plain``: it was written
+    without quotes, and so may be a number or a flag."""
 
     line: int
     text: str
     value: Scalar
-    size: int = 1
+    is_plain: bool = field(default=False, compare=False)
+    size: ClassVar[int] = 1
+    depth: ClassVar[int] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceNode:
-    """A list."""
+    """A list. ``depth`` is the levels in it, its own included."""
 
     line: int
     items: tuple[Node, ...]
     size: int
+    depth: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,7 @@ class MappingNode:
     line: int
     entries: tuple[Entry, ...]
     size: int
+    depth: int = 1
 
 
 Node: TypeAlias = ScalarNode | SequenceNode | MappingNode
@@ -76,20 +87,25 @@ class _Refused(Exception):
         self.fault = Fault(line, "", message)
 
 
-def parse_document(text: str) -> tuple[Node | None, list[Fault]]:
+def parse_document(text: str, at: Callable[[int], int] = int) -> tuple[Node | None, list[Fault]]:
     """The tree of ``text``, and the faults of its form. Never raises.
 
     The tree is ``None`` when the text can't be read as YAML at all. Duplicate keys are faults, but
-    the tree has the first of them, so that the rest can be checked too.
+    the tree has the first of them, so that the rest can be checked too. ``at`` makes the lines of
+    nodes and faults out of their numbers, where there are several files.
     """
+    root, faults = _parse(text, at)
+    return root, [Fault(at(fault.line), fault.path, fault.message) for fault in faults]
+
+
+def _parse(text: str, at: Callable[[int], int]) -> tuple[Node | None, list[Fault]]:
     # Not every application has a file to read.
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     if len(text.encode("utf-8", "surrogatepass")) > MAX_DOCUMENT_BYTES:
-        message = f"the file is larger than {MAX_DOCUMENT_BYTES} bytes, which is the limit"
-        return None, [Fault(1, "", message)]
-    builder = _Builder()
+        return None, [Fault(1, "", TOO_LARGE)]
+    builder = _Builder(at)
     try:
         for event in YAML(typ="safe", pure=True).parse(text):
             builder.take(event)
@@ -121,6 +137,7 @@ class _Builder:
     """Makes the tree from the parser's events; a stack of its own, so that depth is no
     recursion."""
 
+    at: Callable[[int], int]
     root: Node | None = None
     faults: list[Fault] = field(default_factory=list)
     stack: list[_Open] = field(default_factory=list)
@@ -128,7 +145,7 @@ class _Builder:
     nodes: int = 0
 
     def take(self, event: Any) -> None:
-        line = event.start_mark.line + 1
+        line = self.at(event.start_mark.line + 1)
         match type(event).__name__:
             case "ScalarEvent":
                 self._no_tag(event, line)
@@ -138,18 +155,17 @@ class _Builder:
             case "SequenceStartEvent" | "MappingStartEvent":
                 self._no_tag(event, line)
                 if len(self.stack) >= MAX_DEPTH:
-                    raise _Refused(line, f"nested deeper than {MAX_DEPTH} levels, the limit")
+                    raise _Refused(line, TOO_DEEP)
                 is_mapping = type(event).__name__ == "MappingStartEvent"
                 self.stack.append(_Open(line, event.anchor, is_mapping))
             case "SequenceEndEvent":
                 done = self.stack.pop()
-                size = 1 + sum(item.size for item in done.items)
-                self._close(SequenceNode(done.line, tuple(done.items), size), done.anchor)
+                items = tuple(done.items)
+                self._close(SequenceNode(done.line, items, *_extent(items)), done.anchor)
             case "MappingEndEvent":
                 done = self.stack.pop()
-                size = 1 + sum(item.size for item in done.items)
                 entries = tuple(self._entries(done.items))
-                self._close(MappingNode(done.line, entries, size), done.anchor)
+                self._close(MappingNode(done.line, entries, *_extent(done.items)), done.anchor)
             case "DocumentStartEvent" if self.root is not None:
                 raise _Refused(line, "a second document (expected one in the file)")
             case _:
@@ -157,28 +173,37 @@ class _Builder:
 
     def _add(self, node: Node, anchor: str | None) -> None:
         """A whole node: count it, and put it where it belongs."""
-        self.nodes += node.size
-        if self.nodes > MAX_NODES:
-            raise _Refused(node.line, f"more than {MAX_NODES} values, aliases expanded")
+        self._count(node.size, node.line)
         self._place(node, anchor)
 
     def _close(self, node: Node, anchor: str | None) -> None:
         """A collection whose parts have been counted already."""
-        self.nodes += 1
+        self._count(1, node.line)
         self._place(node, anchor)
+
+    def _count(self, nodes: int, line: int) -> None:
+        self.nodes += nodes
+        if self.nodes > MAX_NODES:
+            raise _Refused(line, TOO_MANY_NODES)
 
     def _place(self, node: Node, anchor: str | None) -> None:
         if anchor is not None:
             self.anchors[anchor] = node
         if self.stack:
-            self.stack[-1].items.append(node)
+            parent = self.stack[-1]
+            parent.items.append(node)
+            if len(parent.items) > (2 if parent.is_mapping else 1) * MAX_ITEMS:
+                raise _Refused(node.line, too_many(MAX_ITEMS))
         else:
             self.root = node
 
     def _anchored(self, anchor: str, line: int) -> Node:
         if anchor not in self.anchors:
             raise _Refused(line, f"the alias *{anchor} has no anchor &{anchor} before it")
-        return self.anchors[anchor]
+        node = self.anchors[anchor]
+        if len(self.stack) + node.depth > MAX_DEPTH:
+            raise _Refused(line, TOO_DEEP)
+        return node
 
     def _no_tag(self, event: Any, line: int) -> None:
         if event.tag is not None:
@@ -200,6 +225,16 @@ class _Builder:
             else:
                 lines[key.text] = key.line
                 yield Entry(key.text, key.line, value)
+
+
+def too_many(most: int) -> str:
+    """The words for a collection of more than ``most`` items."""
+    return f"more than {most} in one mapping or list, the limit"
+
+
+def _extent(items: Sequence[Node]) -> tuple[int, int]:
+    """The size and the depth of a collection of ``items``, keys among them."""
+    return 1 + sum(item.size for item in items), 1 + max((item.depth for item in items), default=0)
 
 
 _INTEGER = re.compile(r"[-+]?[0-9]+(_[0-9]+)*", re.ASCII)
@@ -229,7 +264,8 @@ def _scalar(event: Any, line: int) -> ScalarNode:
     text: str = event.value
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise _Refused(line, "half of a surrogate pair (expected whole Unicode characters)")
-    return ScalarNode(line, text, resolve_plain(text) if event.implicit[0] else text)
+    is_plain: bool = event.implicit[0]
+    return ScalarNode(line, text, resolve_plain(text) if is_plain else text, is_plain)
 
 
 def _line_of(error: MarkedYAMLError) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from mqkit.errors import TopologyError
+from mqkit.topology.file.line import place, source_of
 
 MAX_FAULTS_SHOWN = 50
 """A message that scrolls away helps nobody; the rest is counted."""
@@ -16,17 +17,28 @@ MAX_FAULTS_SHOWN = 50
 class Fault:
     """One fault. ``line`` counts from 1; 0 means that the topology did not come from a file.
 
-    ``path`` leads to the value, like ``queues.delays.retry.after[2]``.
+    ``path`` leads to the value, like ``queues.delays.retry.after[2]``. Faults are in the order of
+    their files, and then of their lines.
     """
 
+    source: tuple[int, str] = field(init=False, repr=False)
+    """The rank and the name of the file, as :func:`~mqkit.topology.file.line.source_of` has it."""
     line: int
     path: str
     message: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", source_of(self.line))
+
+    @property
+    def file(self) -> str | None:
+        """The file's name, where the topology has several; else whoever shows the fault has it."""
+        return self.source[1] or None
+
     def show(self, file: str) -> str:
-        """``topology.yaml:7: queues.delays: ...``"""
-        place = f"{file}:{self.line}" if self.line else file
-        return f"{place}: {self.path}: {self.message}" if self.path else f"{place}: {self.message}"
+        """``topology.yaml:7: queues.delays: ...``; ``file`` where the fault knows no file."""
+        where = place(file, self.line)
+        return f"{where}: {self.path}: {self.message}" if self.path else f"{where}: {self.message}"
 
 
 def topology_error(file: str, faults: Iterable[Fault]) -> TopologyError:

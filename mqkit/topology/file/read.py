@@ -3,18 +3,15 @@ pass."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
 
-from mqkit.topology.file.document import (
-    Entry,
-    MappingNode,
-    ScalarNode,
-    parse_document,
-)
+from mqkit.topology.file.document import Entry, MappingNode, Node, ScalarNode
 from mqkit.topology.file.fault import Fault, topology_error
 from mqkit.topology.file.retry_section import lines_of_names, read_retry
 from mqkit.topology.file.section import Section
+from mqkit.topology.file.sources import Source, names_of, read_files, tree_of
 from mqkit.topology.model import (
     Bind,
     DeadLetter,
@@ -54,39 +51,67 @@ class ExchangeType(StrEnum):
     HEADERS = "headers"
 
 
-def load(path: str | Path) -> Topology:
-    """The topology of the YAML file ``path``, complete and valid.
+def load(
+    path: str | os.PathLike[str],
+    *more: str | os.PathLike[str],
+    variables: Mapping[str, str] | None = None,
+) -> Topology:
+    """The topology of the YAML file ``path``, with ``more`` laid over it in turn, complete and
+    valid: mappings merge, lists and scalars are replaced.
 
-    Raises :exc:`~mqkit.errors.TopologyError` with every fault found, sorted by line.
+    ``variables`` are for ``${NAME}`` in the files; by default those of the environment. Raises
+    :exc:`~mqkit.errors.TopologyError` with every fault found, sorted by file and line.
     """
-    file = str(path)
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        message = f"can't be read: {error.strerror or error}"
-        raise topology_error(file, [Fault(0, "", message)]) from None
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise topology_error(file, [Fault(line, "", "not UTF-8 text")]) from None
-    return loads(text, file)
+    topology, faults = check_files((path, *more), variables=variables)
+    if faults:
+        raise topology_error(topology.file, faults)
+    return topology
 
 
-def loads(text: str, file: str = "topology") -> Topology:
-    """Like :func:`load`, for text in memory; ``file`` is what messages call it."""
-    topology, faults = check(text, file)
+def loads(
+    text: str, file: str = "topology", *, variables: Mapping[str, str] | None = None
+) -> Topology:
+    """Like :func:`load`, for text in memory; ``file`` is what messages call it, and there are no
+    ``variables`` but those that are given."""
+    topology, faults = check(text, file, variables=variables)
     if faults:
         raise topology_error(file, faults)
     return topology
 
 
-def check(text: str, file: str = "topology") -> tuple[Topology, list[Fault]]:
+def check_files(
+    files: Sequence[str | os.PathLike[str]], *, variables: Mapping[str, str] | None = None
+) -> tuple[Topology, list[Fault]]:
+    """Like :func:`check`, for files as :func:`load` takes them; one that can't be read is a
+    fault."""
+    sources, faults = read_files(files)
+    if faults or not sources:
+        return Topology(file=names_of(files)), sorted(faults)
+    return _check(sources, os.environ if variables is None else variables)
+
+
+def check(
+    text: str, file: str = "topology", *, variables: Mapping[str, str] | None = None
+) -> tuple[Topology, list[Fault]]:
     """The topology in ``text`` as far as it could be read, and every fault, sorted by line. Never
-    raises."""
-    root, faults = parse_document(text)
+    raises. Of a text with a variable that has no value, or a key twice, there is no topology."""
+    return _check([Source(file, text)], variables or {})
+
+
+def _check(sources: Sequence[Source], variables: Mapping[str, str]) -> tuple[Topology, list[Fault]]:
+    file = names_of(source.name for source in sources)
+    root, faults = tree_of(sources, variables)
     if root is None:
-        return Topology(file=file), sorted(faults)
+        return Topology(file=file), sorted(set(faults))
+    return read_tree(root, file, faults)
+
+
+def read_tree(root: Node, file: str, before: Iterable[Fault] = ()) -> tuple[Topology, list[Fault]]:
+    """The topology that a tree says, and every fault, sorted. ``before`` are the faults that
+    the tree was made with: what is said of the same lines is said once, and nothing is made of
+    the tree."""
+    faults = list(before)
+    told = {(fault.source, fault.line) for fault in faults}
     top = Section(root, "", TOPOLOGY_KEYS, faults)
     exchanges, queues = [], []
     objects: set[str] = set()
@@ -102,7 +127,8 @@ def check(text: str, file: str = "topology") -> tuple[Topology, list[Fault]]:
         # What could not be read right is not judged again by its meaning.
         meant_wrong = validate(topology)
         faults += [fault for fault in meant_wrong if _object_of(fault.path, objects) not in wrong]
-    return topology, sorted(set(faults))
+    read = [fault for fault in faults if fault.path == "" or (fault.source, fault.line) not in told]
+    return Topology(file=file) if told else topology, sorted(set(read))
 
 
 def _object_of(path: str, objects: set[str]) -> str | None:

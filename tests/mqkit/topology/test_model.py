@@ -64,3 +64,17 @@ def test_a_queue_knows_the_names_of_its_lot_and_its_tiers() -> None:
     plain = QueueModel("q", retry=RetryPolicy((1_000,), Then.DROP))
     assert (plain.parking_lot, dict(plain.tiers)) == (None, {"q.retry.1s": 1_000})
     assert (QueueModel("q").parking_lot, dict(QueueModel("q").tiers)) == (None, {})
+
+
+def test_a_topology_of_dictionaries_has_their_sections() -> None:
+    topology = Topology.of(
+        vhost="/shop",
+        exchanges={"e": {"type": "fanout"}},
+        queues={"q": {"expires": "1m"}, "p": None},
+    )
+    assert topology == Topology(
+        (ExchangeModel("e", type="fanout"),),
+        (QueueModel("q", expires_ms=60_000), QueueModel("p")),
+        "/shop",
+    )
+    assert Topology.of() == Topology()

@@ -44,7 +44,10 @@ def test_validate(mqkit: Any, file: Path) -> None:
     assert answer.stdout == "topology.yaml: valid, declares 1 exchange, 4 queues, 1 binding\n"
     answer = mqkit("topology", "validate", "-f", str(file), "--json")
     assert answer.returncode == 0
-    assert json.loads(answer.stdout) == {"file": str(file), "valid": True, "faults": []}
+    assert json.loads(answer.stdout) == {
+        **{"file": str(file), "files": [str(file)]},
+        **{"valid": True, "faults": []},
+    }
 
 
 def test_validate_reports_every_fault(mqkit: Any, tmp_path: Path) -> None:

@@ -98,6 +98,14 @@ def test_commands_and_options_need_no_broker(tab: Tab, shell: str) -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("command", ["validate", "plan", "apply", "diff"])
+def test_options_are_completed_after_several_files(tab: Tab, shell: str, command: str) -> None:
+    done = tab(shell, f"mqkit topology {command} -f base.yaml -f prod.yaml --js")
+    assert done.stderr == ""
+    assert "--json" in words_of(shell, done.stdout)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("silent", [False, True], ids=["nobody", "a server that never answers"])
 def test_without_an_answer_there_are_no_names_and_no_words(
     tab: Tab, shell: str, silent: bool

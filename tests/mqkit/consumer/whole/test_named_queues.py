@@ -51,7 +51,7 @@ class Mail:
         return ParkingLotTools(NativeTransport(), endpoint, WAIT_S, known=known_lots(topology))
 
     async def declare(self, *declarations: Declaration) -> None:
-        """What is there already."""
+        """The objects that are there already, declared."""
         channel = await self.scene.outside.channel()
         for declaration in declarations:
             match declaration:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mqkit.topology.file.document import (
     MAX_DEPTH,
     MAX_DOCUMENT_BYTES,
+    MAX_ITEMS,
     MAX_NODES,
     MappingNode,
     Node,
@@ -111,6 +112,39 @@ def test_the_bound_on_depth() -> None:
     read("[" * MAX_DEPTH + "]" * MAX_DEPTH)
     assert "nested deeper" in said("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))[0][1]
     assert "nested deeper" in said("[" * 100_000)[0][1]
+
+
+def test_an_alias_is_as_deep_as_what_it_stands_for() -> None:
+    """A chain of them was a RecursionError of whoever read the tree."""
+    inner = MAX_DEPTH // 2 - 1
+    base = f"a: &a {'[' * inner}{']' * inner}"
+    read(f"{base}\nb: {'[' * (MAX_DEPTH - inner - 1)}*a{']' * (MAX_DEPTH - inner - 1)}")
+    ((line, message),) = said(
+        f"{base}\nb: {'[' * (MAX_DEPTH - inner)}*a{']' * (MAX_DEPTH - inner)}"
+    )
+    assert (line, message) == (2, f"nested deeper than {MAX_DEPTH} levels, the limit")
+    chain = "\n".join(f"a{n}: &a{n} [[*a{n - 1}]]" for n in range(1, 500))
+    ((line, _),) = said(f"a0: &a0 []\n{chain}")
+    assert line <= MAX_DEPTH
+
+
+@pytest.mark.parametrize(
+    ("opening", "item", "closing"), [("[", "x", "]"), ("{", "k{}: x", "}"), ("[", "[]", "]")]
+)
+def test_the_bound_on_items(opening: str, item: str, closing: str) -> None:
+    def text(count: int) -> str:
+        return opening + ", ".join(item.format(n) for n in range(count)) + closing
+
+    read(text(MAX_ITEMS))
+    ((_, message),) = said(text(MAX_ITEMS + 1))
+    assert message == f"more than {MAX_ITEMS} in one mapping or list, the limit"
+
+
+def test_lines_are_made_by_whoever_has_several_files() -> None:
+    root, faults = parse_document("a: 1\na: 2", lambda number: number + 100)
+    assert isinstance(root, MappingNode)
+    assert root.entries[0].line == 101
+    assert faults[0].line > 100
 
 
 def test_a_billion_laughs_are_refused_before_they_are_laughed() -> None:

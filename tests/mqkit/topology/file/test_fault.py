@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqkit.topology.file.fault import MAX_FAULTS_SHOWN, Fault, meant, topology_error
+from mqkit.topology.file.line import Line
 
 
 @pytest.mark.parametrize(
@@ -50,3 +51,16 @@ def test_a_close_word_is_proposed_and_else_all_are_listed(
     word: str, known: tuple[str, ...], hint: str
 ) -> None:
     assert meant(word, known) == hint
+
+
+def test_faults_of_several_files_are_in_the_order_of_the_files() -> None:
+    first, second = Line(9, 0, "z.yaml"), Line(2, 1, "a.yaml")
+    error = topology_error("both", [Fault(second, "p", "late"), Fault(first, "p", "early")])
+    assert str(error) == "z.yaml:9: p: early\na.yaml:2: p: late"
+    assert [Fault(line, "", "").file for line in (first, second, 2)] == ["z.yaml", "a.yaml", None]
+
+
+def test_the_same_words_about_two_files_are_two_faults() -> None:
+    faults = {Fault(Line(2, rank, name), "p", "wrong") for rank, name in enumerate("ab")}
+    assert len(faults) == 2
+    assert len(faults | {Fault(Line(2, 0, "a"), "p", "wrong")}) == 2

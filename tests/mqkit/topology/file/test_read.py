@@ -13,7 +13,7 @@ from mqkit.errors import TopologyError
 from mqkit.retry.policy import RetryPolicy
 from mqkit.retry.then import Then
 from mqkit.topology.file.fault import MAX_FAULTS_SHOWN
-from mqkit.topology.file.read import check, load, loads
+from mqkit.topology.file.read import check, check_files, load, loads
 from mqkit.topology.model import (
     Bind,
     DeadLetter,
@@ -297,6 +297,84 @@ def test_files_are_read_and_named(tmp_path: Path) -> None:
         load(path)
     with pytest.raises(TopologyError, match="can't be read: No such file"):
         load(tmp_path / "nowhere.yaml")
+
+
+BASE = """\
+exchanges:
+  ${EXCHANGE:-mail}: {type: topic}
+queues:
+  email:
+    bind: [{from: mail, key: "#"}]
+    max_length: ${MOST:-100}
+    overflow: drop-head
+"""
+
+
+def test_variables_are_the_environments_or_those_that_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "topology.yaml"
+    path.write_text(BASE)
+    monkeypatch.setenv("MOST", "7")
+    assert load(path).queues[0].max_length == 7
+    assert load(path, variables={}).queues[0].max_length == 100
+    assert loads(BASE).queues[0].max_length == 100
+    assert loads(BASE, variables={"MOST": "8"}).queues[0].max_length == 8
+    with pytest.raises(
+        TopologyError, match=r"topology:6: queues\.email\.max_length: 'many' is not"
+    ):
+        loads(BASE, variables={"MOST": "many"})
+
+
+def test_a_variable_without_a_value_is_one_fault_and_no_name() -> None:
+    topology, faults = check("queues:\n  ${Q}:\n    max_length: ${N}\n    typ: 1\n")
+    assert [(fault.line, fault.path) for fault in faults] == [
+        (2, ""),
+        (3, ""),
+        (4, "queues.'${Q}'"),
+    ]
+    assert topology == Topology()
+
+
+def test_files_are_laid_over_each_other(tmp_path: Path) -> None:
+    base, prod, more = (tmp_path / name for name in ("base.yaml", "prod.yaml", "more.yaml"))
+    base.write_text(BASE)
+    prod.write_text("queues:\n  email:\n    max_length: 5\n  new:\n")
+    more.write_text("vhost: /shop\nqueues:\n  email:\n")
+    topology = load(base, prod, more, variables={})
+    assert topology.vhost == "/shop"
+    assert topology.file == f"{base} + {prod} + {more}"
+    email, new = topology.queues
+    assert (email.max_length, email.overflow) == (5, Overflow.DROP_HEAD)
+    assert email.bind == (Bind("mail", "#"),)
+    assert new == QueueModel("new")
+
+
+def test_a_fault_names_the_file_that_said_it(tmp_path: Path) -> None:
+    base, prod = tmp_path / "base.yaml", tmp_path / "prod.yaml"
+    base.write_text(BASE + "  dangling:\n    bind: [{from: nowhere}]\n  typo: {typ: 1}\n")
+    prod.write_text(
+        "queues:\n  email:\n    max_length: many\n  plain: {max_length: 5}\n"
+        "exchanges:\n  mail: {alternate: lost}\n"
+    )
+    _, faults = check_files([base, prod], variables={})
+    assert [
+        fault.show("both").removeprefix(f"{tmp_path}/").split(": ")[:2] for fault in faults
+    ] == [
+        ["base.yaml:9", "queues.dangling.bind[0].from"],
+        ["base.yaml:10", "queues.typo"],
+        ["prod.yaml:3", "queues.email.max_length"],
+        ["prod.yaml:4", "queues.plain"],
+        ["prod.yaml:6", "exchanges.mail.alternate"],
+    ]
+    with pytest.raises(TopologyError) as error:
+        load(base, prod, variables={})
+    assert len(str(error.value).splitlines()) == 5
+
+
+def test_a_file_that_is_no_file_is_a_fault_among_others(tmp_path: Path) -> None:
+    _, faults = check_files([tmp_path / "a", tmp_path / "b"])
+    assert [fault.file for fault in faults] == [str(tmp_path / "a"), str(tmp_path / "b")]
 
 
 yaml_values = st.recursive(

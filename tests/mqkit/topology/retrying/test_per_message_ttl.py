@@ -46,6 +46,6 @@ def test_a_refusal_of_the_broker_says_it() -> None:
 def test_a_plan_says_it() -> None:
     arguments = {**TIER.arguments}
     del arguments["x-message-ttl"]
-    live = Snapshot.of("/", [Queue(TIER.name, arguments=arguments)])
+    live = Snapshot.of("/", (Queue(TIER.name, arguments=arguments),))
     (step,) = plan([TIER], live).changes
     assert step.reason.endswith(WHY)

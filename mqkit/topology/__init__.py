@@ -27,6 +27,8 @@ from mqkit.topology.temporary import Temporary
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
 
 if TYPE_CHECKING:
+    from mqkit.topology.doctor.examine import examine
+    from mqkit.topology.doctor.finding import Check, Finding, Severity
     from mqkit.topology.exporting.folding import export, to_topology
     from mqkit.topology.file.fault import Fault
     from mqkit.topology.file.read import check, load, loads
@@ -38,10 +40,12 @@ __all__ = [
     "Bind",
     "Change",
     "ChangeKind",
+    "Check",
     "DeadLetter",
     "Difference",
     "ExchangeModel",
     "Fault",
+    "Finding",
     "LiveQueue",
     "OpenChannel",
     "Overflow",
@@ -50,6 +54,7 @@ __all__ = [
     "QueueModel",
     "QueueType",
     "Redeclared",
+    "Severity",
     "Snapshot",
     "Step",
     "StepAction",
@@ -66,6 +71,7 @@ __all__ = [
     "compile_queues",
     "compile_topology",
     "diff",
+    "examine",
     "export",
     "load",
     "loads",
@@ -79,6 +85,8 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        "mqkit.topology.doctor.examine": ("examine",),
+        "mqkit.topology.doctor.finding": ("Check", "Finding", "Severity"),
         "mqkit.topology.exporting.folding": ("export", "to_topology"),
         "mqkit.topology.file.fault": ("Fault",),
         "mqkit.topology.file.read": ("check", "load", "loads"),

@@ -42,6 +42,7 @@ from mqkit_cli.connection import (
 from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note, progress, write_json
 from mqkit_cli.topology import view as view
+from mqkit_cli.topology.doctor import doctor
 
 EXIT_CHANGES = 2
 APPLY_TIMEOUT_S = 60.0
@@ -57,6 +58,7 @@ FileOption = Annotated[
     Path, typer.Option("--file", "-f", metavar="FILE", help="The topology, in YAML.")
 ]
 FILE = Path("topology.yaml")
+app.command()(doctor)
 
 
 @app.command()

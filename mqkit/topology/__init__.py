@@ -32,8 +32,13 @@ if TYPE_CHECKING:
     from mqkit.topology.exporting.folding import export, to_topology
     from mqkit.topology.file.fault import Fault
     from mqkit.topology.file.read import check, load, loads
+    from mqkit.topology.graph.build import graph_of
+    from mqkit.topology.graph.dot import to_dot
+    from mqkit.topology.graph.graph import Graph
+    from mqkit.topology.graph.mermaid import to_mermaid
     from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
     from mqkit.topology.validation import validate
+    from mqkit.topology.wiring.wiring import Wiring
 
 __all__ = [
     "Applied",
@@ -46,6 +51,7 @@ __all__ = [
     "ExchangeModel",
     "Fault",
     "Finding",
+    "Graph",
     "LiveQueue",
     "OpenChannel",
     "Overflow",
@@ -65,6 +71,7 @@ __all__ = [
     "Topology",
     "TopologyCache",
     "Verdict",
+    "Wiring",
     "apply",
     "channels_of",
     "check",
@@ -73,11 +80,14 @@ __all__ = [
     "diff",
     "examine",
     "export",
+    "graph_of",
     "load",
     "loads",
     "name_of",
     "plan",
     "take_snapshot",
+    "to_dot",
+    "to_mermaid",
     "to_topology",
     "validate",
 ]
@@ -90,7 +100,12 @@ __getattr__ = lazy_names(
         "mqkit.topology.exporting.folding": ("export", "to_topology"),
         "mqkit.topology.file.fault": ("Fault",),
         "mqkit.topology.file.read": ("check", "load", "loads"),
+        "mqkit.topology.graph.build": ("graph_of",),
+        "mqkit.topology.graph.dot": ("to_dot",),
+        "mqkit.topology.graph.graph": ("Graph",),
+        "mqkit.topology.graph.mermaid": ("to_mermaid",),
         "mqkit.topology.snapshot": ("LiveQueue", "Snapshot", "take_snapshot"),
         "mqkit.topology.validation": ("validate",),
+        "mqkit.topology.wiring.wiring": ("Wiring",),
     },
 )

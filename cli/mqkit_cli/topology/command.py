@@ -43,6 +43,7 @@ from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note, progress, write_json
 from mqkit_cli.topology import view as view
 from mqkit_cli.topology.doctor import doctor
+from mqkit_cli.topology.graph import graph
 
 EXIT_CHANGES = 2
 APPLY_TIMEOUT_S = 60.0
@@ -59,6 +60,7 @@ FileOption = Annotated[
 ]
 FILE = Path("topology.yaml")
 app.command()(doctor)
+app.command()(graph)
 
 
 @app.command()

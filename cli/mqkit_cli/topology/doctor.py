@@ -18,26 +18,15 @@ from mqkit_cli.connection import (
     ManagementUrlOption,
     TimeoutOption,
     UrlOption,
-    in_vhost,
-    target_of,
 )
-from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note, plural, printable, write_json
+from mqkit_cli.topology.looked_at import LookedAtOption, path_of, snapshot_of
 
 EXIT_FOUND = 2
-DEFAULT_FILE = Path("topology.yaml")
 
 
 def doctor(
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file",
-            "-f",
-            metavar="FILE",
-            help="The topology, in YAML. [default: topology.yaml, where no broker is named]",
-        ),
-    ] = None,
+    file: LookedAtOption = None,
     url: UrlOption = None,
     management_url: ManagementUrlOption = None,
     least: Annotated[
@@ -51,10 +40,12 @@ def doctor(
     Looks at a file, at a broker, or at both compared. Exits with 0 if nothing is found, and with 2
     if something is.
     """
-    topology = _read(file, is_needed=not (url or management_url))
+    is_named = bool(url or management_url)
+    path = path_of(file, is_needed=not is_named)
+    topology = None if path is None else _read(path)
     snapshot = None
-    if url or management_url:
-        snapshot = asyncio.run(_snapshot(topology, url, management_url, timeout_s))
+    if is_named:
+        snapshot = asyncio.run(snapshot_of(topology, url, management_url, timeout_s))
     found = [
         finding for finding in examine(topology, snapshot) if finding.severity.rank <= least.rank
     ]
@@ -66,17 +57,9 @@ def doctor(
         raise typer.Exit(EXIT_FOUND)
 
 
-def _read(file: Path | None, *, is_needed: bool) -> Topology | None:
-    """The file's topology, with the faults of meaning that the doctor tells itself; ``None``
-    where a broker is looked at alone. Raises for what can't be read at all."""
-    if file is None and not is_needed:
-        return None
-    path = file or DEFAULT_FILE
-    if path.is_dir() or not path.exists():
-        what = "is a directory" if path.is_dir() else "is not there"
-        raise CommandError(
-            f"the file {path} {what}: name a topology with --file FILE, or a broker with --url"
-        )
+def _read(path: Path) -> Topology:
+    """The file's topology. The doctor tells its faults of meaning itself; those of form are
+    raised."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -88,22 +71,15 @@ def _read(file: Path | None, *, is_needed: bool) -> Topology | None:
     return topology
 
 
-async def _snapshot(
-    topology: Topology | None, url: str | None, management_url: str | None, timeout_s: float
-) -> Snapshot:
-    vhost = None if topology is None else topology.vhost
-    return await in_vhost(target_of(url, management_url), vhost).snapshot(timeout_s)
-
-
 def _show(found: Sequence[Finding]) -> None:
     for finding in found:
         place = f"{printable(finding.place)}: " if finding.place else ""
         name = printable(finding.name)
         line(f"{finding.severity}: {finding.kind} {name} ({finding.check})")
         line(f"  {place}{printable(finding.why)}")
-        if finding.mend.edit:
-            line(f"  edit: {printable(finding.mend.edit)}")
-        line(f"  run:  {printable(finding.mend.command)}")
+        if finding.mend.first:
+            line(f"  first: {printable(finding.mend.first)}")
+        line(f"  run:   {printable(finding.mend.command)}")
     counts = Counter(finding.severity for finding in found)
     summary = ", ".join(plural(counts[it], str(it)) for it in Severity if counts[it])
     line(summary or "no dead ends found")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from mqkit.declaration import Queue
 from mqkit.retry.names import parking_lot_name
-from mqkit.topology.doctor.dead_letters import target_of
 from mqkit.topology.doctor.finding import Check, Finding, Kind, Mend
 from mqkit.topology.doctor.mending import Mending
+from mqkit.topology.wiring.arguments import target_of
 from mqkit.topology.wiring.wiring import Wiring
 
 LIMIT_KEYS = ("max_length", "overflow", "arguments")

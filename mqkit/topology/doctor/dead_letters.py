@@ -6,7 +6,7 @@ taken for right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from mqkit.declaration import Binding, Exchange, Queue
@@ -15,6 +15,7 @@ from mqkit.retry.names import parking_lot_name
 from mqkit.topology.cycles import find_cycles
 from mqkit.topology.doctor.finding import Check, Finding, Kind, Mend
 from mqkit.topology.doctor.mending import Mending, yaml_text
+from mqkit.topology.wiring.arguments import target_of
 from mqkit.topology.wiring.parts import Role
 from mqkit.topology.wiring.routes import Routes
 from mqkit.topology.wiring.wiring import Wiring
@@ -33,15 +34,6 @@ def check_dead_letters(wiring: Wiring, mending: Mending) -> Iterator[Finding]:
         yield from _strategy(queue, mending)
         yield from _quorum(queue, mending)
     yield from _rings(wiring, routes, mending)
-
-
-def target_of(arguments: Mapping[str, Any]) -> tuple[str, str | None] | None:
-    """The dead-letter exchange and key in ``arguments``; no key is the message's own."""
-    exchange = arguments.get("x-dead-letter-exchange")
-    key = arguments.get("x-dead-letter-routing-key")
-    if not isinstance(exchange, str):
-        return None
-    return exchange, key if isinstance(key, str) else None
 
 
 def _target(queue: Queue, wiring: Wiring, routes: Routes, mending: Mending) -> Iterator[Finding]:
@@ -162,12 +154,13 @@ def _rings(wiring: Wiring, routes: Routes, mending: Mending) -> Iterator[Finding
         queue = wiring.queues[cycle[0]]
         way = " -> ".join((*cycle, cycle[0]))
         why = f"a ring of TTLs or limits ({way}): the broker drops what comes round"
-        edit = "let one hop end in a parking lot, or leave its TTL out"
         if not mending.is_live:
-            mend = mending.by_file(edit)
+            mend = mending.by_file("let one hop end in a parking lot, or leave its TTL out")
         else:
             waits = [name for name in cycle if not wiring.consumers_of(name)]
-            mend = Mend(mending.delete_queue((waits or list(cycle))[-1]), f"{edit}, after this:")
+            hop = wiring.queues[(waits or list(cycle))[-1]]
+            command = mending.delete_queue(hop, wiring.messages_in(hop.name)).command
+            mend = Mend(command, "empty this hop; after it, let it end in a parking lot")
         yield _finding(Check.DEAD_LETTER_RING, queue, why, mend)
 
 

@@ -67,7 +67,15 @@ def examine(
         found += check_lots(topology, live, watched, mending)
         places = Places(topology)
         found = [places.put(finding) for finding in found]
-    return tuple(sorted(found, key=_order))
+    return tuple(sorted(_once(found), key=_order))
+
+
+def _once(found: list[Finding]) -> Iterator[Finding]:
+    """Nothing is bound to a retry queue that applications publish to by its name, of course."""
+    waiting = {it.name for it in found if it.check is Check.MESSAGE_TTL_RETRY}
+    for finding in found:
+        if finding.check is not Check.QUEUE_UNREACHED or finding.name not in waiting:
+            yield finding
 
 
 def _in_file(topology: Topology) -> list[Finding]:
@@ -111,7 +119,7 @@ def _merged(in_file: Finding, on_broker: Finding) -> Finding:
     arguments."""
     if in_file.check in MENDED_BY_APPLY:
         return in_file
-    return replace(on_broker, mend=Mend(on_broker.mend.command, in_file.mend.edit))
+    return replace(on_broker, mend=Mend(on_broker.mend.command, in_file.mend.first))
 
 
 def _counted(finding: Finding, live: Wiring) -> Finding:

@@ -79,10 +79,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """A command line of mqkit's, and the change of the file that comes before it, if any."""
+    """A command line of mqkit's, and what a person does ``first``: a change of the file, say."""
 
     command: str
-    edit: str = ""
+    first: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,6 @@ class Finding:
             "messages": self.messages,
             "file": self.file,
             "line": self.line or None,
-            "edit": self.mend.edit or None,
+            "first": self.mend.first or None,
             "command": self.mend.command,
         }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqkit.declaration import Binding, Exchange, Queue
-from mqkit.topology.doctor.dead_letters import target_of
 from mqkit.topology.doctor.finding import Check, Finding, Kind, Mend
 from mqkit.topology.doctor.mending import Mending, yaml_text
+from mqkit.topology.wiring.arguments import target_of
 from mqkit.topology.wiring.routes import Routes
 from mqkit.topology.wiring.wiring import Wiring
 
@@ -97,11 +97,11 @@ def _unreached(queue: Queue, wiring: Wiring, mending: Mending) -> Iterator[Findi
     if wiring.consumers_of(queue.name):
         return
     why = "no exchange leads to it: it gets only what is published to its own name"
+    messages = wiring.messages_in(queue.name)
     if mending.is_live:
-        mend = Mend(mending.delete_queue(queue.name))
+        mend = mending.delete_queue(queue, messages)
     else:
         mend = mending.by_file("add 'bind: [{from: EXCHANGE, key: KEY}]' if it should get more")
-    messages = wiring.messages_in(queue.name)
     yield Finding(
         Check.QUEUE_UNREACHED, Kind.QUEUE, queue.name, why, mend, ("bind",), messages=messages
     )

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from mqkit.declaration import Queue
 from mqkit.retry.duration import format_duration
-from mqkit.topology.doctor.dead_letters import target_of
 from mqkit.topology.doctor.finding import Check, Finding, Kind, Mend
 from mqkit.topology.doctor.mending import Mending, yaml_text
 from mqkit.topology.model import Topology
+from mqkit.topology.wiring.arguments import target_of
 from mqkit.topology.wiring.parts import Part, Role, lot_of, parts_in_file
 from mqkit.topology.wiring.routes import Routes
 from mqkit.topology.wiring.wiring import Wiring
@@ -47,7 +47,7 @@ def _ownerless(wiring: Wiring, name: str, part: Part, mending: Mending) -> Findi
     elif messages and part.role is not Role.DELAY:
         mend = Mend(mending.declare(Queue(part.owner)))
     else:
-        mend = Mend(mending.delete_queue(name))
+        mend = mending.delete_queue(wiring.queues[name], messages)
     return Finding(Check.OWNER_GONE, Kind.QUEUE, name, why, mend, messages=messages)
 
 
@@ -98,10 +98,11 @@ def _waits_on_messages(wiring: Wiring, queue: Queue, back: str, mending: Mending
         f"messages wait in it for {back!r} by a TTL of their own: a short one behind a long one"
         " waits as long"
     )
-    edit = f"write 'retry: {{after: [5s, 1m], then: park}}' at {yaml_text(back)} in its place"
-    mend = Mend(mending.export(), f"{edit}, after this:")
-    if not mending.is_live or mending.file is not None:
-        mend = mending.by_file(edit)
+    instead = f"'retry: {{after: [5s, 1m], then: park}}' at {yaml_text(back)} in its place"
+    if mending.is_live and mending.file is None:
+        mend = Mend(mending.export(), f"after this, write {instead}, and apply it")
+    else:
+        mend = mending.by_file(f"write {instead}")
     messages = wiring.messages_in(queue.name)
     keys = ("dead_letter", "arguments")
     return Finding(
@@ -131,7 +132,7 @@ def check_left_over(topology: Topology, live: Wiring, mending: Mending) -> Itera
             f"the {policy} of {part.owner!r} has no{wait} any more; "
             f"{'an unknown number of' if messages is None else messages} messages wait in it"
         )
-        mend = Mend(mending.delete_queue(name))
+        mend = mending.delete_queue(live.queues[name], messages)
         key = known[part.owner]
         yield Finding(check, Kind.QUEUE, name, why, mend, (key,), messages, part.owner)
 

@@ -95,6 +95,11 @@ class Wiring:
                     bindings.append(item)
         return cls(exchanges, queues, tuple(bindings))
 
+    def counted_by(self, snapshot: Snapshot | None) -> Wiring:
+        """The same objects, with the counts that a broker has of them."""
+        live = () if snapshot is None else snapshot.queues
+        return replace(self, counts={it.queue.name: it for it in live})
+
     def messages_in(self, queue: str) -> int | None:
         """The messages in a live queue; ``None`` where that is not known."""
         live = self.counts.get(queue)

@@ -2,7 +2,7 @@
 
 A label stands in quotes, where only a quote and a backslash have a meaning, and entities such as
 ``&#34;`` are turned into text (Graphviz, "DOT language" and "Character encodings"). So all but
-letters, digits and harmless marks are entities; a backslash is never a name's, only our own ``\\n``.
+letters, digits and harmless marks are entities; each backslash is of a line break of our own.
 """
 
 from __future__ import annotations

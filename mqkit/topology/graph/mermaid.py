@@ -1,7 +1,7 @@
 """A graph as a Mermaid flowchart.
 
-A label stands in quotes. Only letters, digits, and ``- . _ /`` between two of these stand for
-themselves; everything else is an entity code such as ``#34;`` (Mermaid, "Entity codes to escape
+A label stands in quotes. Only letters, digits, and ``- . _ /`` or a space between two of these stand
+for themselves; everything else is an entity code such as ``#34;`` (Mermaid, "Entity codes to escape
 characters"), which it turns into text after it has looked for its own syntax and for Markdown. So
 no name ends a label, begins a directive or becomes markup.
 """
@@ -44,11 +44,15 @@ def escape(text: str) -> str:
 
 
 def _is_plain(text: str, at: int) -> bool:
-    """A line break, a list's hyphen, emphasis: none of them stands between two letters."""
+    """A line break, a list's hyphen, emphasis: none of them stands between two letters. Two spaces
+    would become one."""
     if text[at].isalnum():
         return True
-    inside = 0 < at < len(text) - 1 and text[at - 1].isalnum() and text[at + 1].isalnum()
-    return inside and (text[at] in _BETWEEN or text[at] == " ")
+    if not 0 < at < len(text) - 1:
+        return False
+    if text[at] == " ":
+        return not text[at - 1].isspace() and text[at + 1].isalnum()
+    return text[at] in _BETWEEN and text[at - 1].isalnum() and text[at + 1].isalnum()
 
 
 def _lines(graph: Graph) -> Iterator[str]:

@@ -23,7 +23,8 @@ NASTY = (
     "`code`", "**bold**", "_it_", "#quot;", "#35;", "&quot;", "&#34;", "&amp;", "<br/>", "| x |",
     "]", ")", "})", "é", "日本語", "\u202etxet", "\x00", "\x7f", " ", "  two  ", "style a:b#c;",
     "subgraph", "classDef x", "\\n", "\\l", "x -> y;", "}", "//", "/*", "name:::class", "\r\n",
-    "\u2028", "😀", "email_queue", "a.b-c_d/e", "digraph", "HTML <b>", "http://x.y", "fa:fa-car", "$$x^2$$",
+    "\u2028", "😀", "email_queue", "a.b-c_d/e", "digraph", "HTML <b>", "http://x.y",
+    "fa:fa-car", "$$x^2$$",
 )  # fmt: skip
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 nasty = st.sampled_from(NASTY)

@@ -9,6 +9,7 @@ from mqkit.retry.names import parking_lot_name
 from mqkit.topology.doctor.finding import Check, Finding, Kind, Mend
 from mqkit.topology.doctor.mending import Mending
 from mqkit.topology.wiring.arguments import target_of
+from mqkit.topology.wiring.counts import counted
 from mqkit.topology.wiring.wiring import Wiring
 
 LIMIT_KEYS = ("max_length", "overflow", "arguments")
@@ -51,7 +52,7 @@ def _unconsumed(queue: Queue, wiring: Wiring, mending: Mending) -> Iterator[Find
         or arguments.get("x-queue-type") == "stream"
     ):
         return
-    why = f"{messages} messages, and no consumer: start what should take them"
+    why = f"{counted(messages, 'message')}, and no consumer: start what should take them"
     mend = Mend(mending.peek(queue.name))
     yield _finding(Check.QUEUE_UNCONSUMED, queue, why, mend, (), messages)
 

@@ -24,8 +24,9 @@ from mqkit.topology.validation import RESERVED_PREFIX
 from mqkit.topology.wiring.parts import parts_in_file
 from mqkit.topology.wiring.wiring import ArgumentsOf, Wiring, own_arguments
 
-OF_ANY = (check_dead_letters, check_reach, check_owners, check_waiting_queues)
+OF_ANY = (check_dead_letters, check_reach, check_waiting_queues)
 """The checks that need only the objects, wherever they are from."""
+OF_BROKER = (check_owners, check_backlog)
 
 MENDED_BY_APPLY = frozenset(
     (
@@ -93,7 +94,7 @@ def _with_broker(in_file: list[Finding], topology: Topology | None, live: Wiring
     """The findings of the broker, and those of the file, each once."""
     file = None if topology is None else topology.file
     mending = Mending(file, live.vhost, is_live=True)
-    checks = (*OF_ANY, check_backlog)
+    checks = (*OF_ANY, *OF_BROKER)
     on_broker = {
         (it.check, it.kind, it.name): it for check in checks for it in check(live, mending)
     }
@@ -129,7 +130,7 @@ def _counted(finding: Finding, live: Wiring) -> Finding:
 
 
 def _externals(topology: Topology, live: Wiring, mending: Mending) -> Iterator[Finding]:
-    """What the file leaves to somebody else to declare, and nobody has."""
+    """Objects that the file leaves to somebody else to declare, and nobody has."""
     leaves = (
         *((Kind.EXCHANGE, it.name) for it in topology.exchanges if it.external),
         *((Kind.QUEUE, it.name) for it in topology.queues if it.external),

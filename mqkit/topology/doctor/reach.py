@@ -23,9 +23,10 @@ def check_reach(wiring: Wiring, mending: Mending) -> Iterator[Finding]:
         for queue in wiring.queues.values()
         if (target := target_of(queue.arguments)) is not None
     }
+    dead_lettered_to = {name for name, _ in targets.values()}
     for exchange in wiring.exchanges.values():
         yield from _alternate(exchange, routes, mending)
-        if exchange.name not in {name for name, _ in targets.values()}:
+        if exchange.name not in dead_lettered_to:
             yield from _unbound(exchange, wiring, routes, mending)
     reached = {binding.destination for binding in wiring.bindings if not binding.to_exchange}
     for name, target in targets.items():

@@ -12,6 +12,7 @@ from mqkit.topology.doctor.finding import Check, Finding, Kind, Mend
 from mqkit.topology.doctor.mending import Mending, yaml_text
 from mqkit.topology.model import Topology
 from mqkit.topology.wiring.arguments import target_of
+from mqkit.topology.wiring.counts import counted
 from mqkit.topology.wiring.parts import Part, Role, lot_of, parts_in_file
 from mqkit.topology.wiring.routes import Routes
 from mqkit.topology.wiring.wiring import Wiring
@@ -42,9 +43,7 @@ def _ownerless(wiring: Wiring, name: str, part: Part, mending: Mending) -> Findi
         Role.LOT: "nothing can be replayed",
     }[part.role]
     why = f"a {part.role} of the {noun} {part.owner!r}, which does not exist: {end}"
-    if not mending.is_live:
-        mend = mending.by_file(f"add '{yaml_text(part.owner)}:' under {noun}s:")
-    elif messages and part.role is not Role.DELAY:
+    if messages and part.role is not Role.DELAY:
         mend = Mend(mending.declare(Queue(part.owner)))
     else:
         mend = mending.delete_queue(wiring.queues[name], messages)
@@ -57,6 +56,7 @@ def check_waiting_queues(wiring: Wiring, mending: Mending) -> Iterator[Finding]:
     caveats): a short wait behind a long one is as long."""
     routes = Routes(wiring)
     bound = {binding.destination for binding in wiring.bindings if not binding.to_exchange}
+    retrying = {part.owner for part in wiring.parts.values() if part.role is Role.TIER}
     for queue in wiring.queues.values():
         target = target_of(queue.arguments)
         if (
@@ -64,7 +64,7 @@ def check_waiting_queues(wiring: Wiring, mending: Mending) -> Iterator[Finding]:
             or "x-message-ttl" in queue.arguments
             or queue.name in bound
             or wiring.consumers_of(queue.name)
-            or _has_parts(wiring, queue.name)
+            or queue.name in retrying
         ):
             continue
         back = [
@@ -87,10 +87,6 @@ def _is_worked_on(
         return True
     goes_on = target is not None or name in bound or bool(wiring.consumers_of(name))
     return goes_on and _WAITS.search(waiting.name) is not None
-
-
-def _has_parts(wiring: Wiring, owner: str) -> bool:
-    return any(part.owner == owner and part.role is Role.TIER for part in wiring.parts.values())
 
 
 def _waits_on_messages(wiring: Wiring, queue: Queue, back: str, mending: Mending) -> Finding:
@@ -128,10 +124,10 @@ def check_left_over(topology: Topology, live: Wiring, mending: Mending) -> Itera
         wait = "" if part.wait_ms is None else f" {format_duration(part.wait_ms)}"
         check = Check.TIER_LEFT_OVER if part.role is Role.TIER else Check.DELAY_LEFT_OVER
         policy = "retry policy" if part.role is Role.TIER else "list of delays"
-        why = (
-            f"the {policy} of {part.owner!r} has no{wait} any more; "
-            f"{'an unknown number of' if messages is None else messages} messages wait in it"
+        waiting = (
+            "an unknown number of messages" if messages is None else counted(messages, "message")
         )
+        why = f"the {policy} of {part.owner!r} has no{wait} any more; in it: {waiting}"
         mend = mending.delete_queue(live.queues[name], messages)
         key = known[part.owner]
         yield Finding(check, Kind.QUEUE, name, why, mend, (key,), messages, part.owner)
@@ -146,7 +142,7 @@ def check_lots(
         if lot is None or lot in watched:
             continue
         messages = None if live is None else live.messages_in(lot)
-        lying = f" ({messages} messages lie in it)" if messages else ""
+        lying = f" (in it: {counted(messages, 'message')})" if messages else ""
         why = f"no alert in lots: watches it: what is parked lies there unseen{lying}"
         edit = f"add '{yaml_text(lot)}: {{alert: {{depth: 1}}}}' under lots:"
         mend = Mend(mending.lots(), edit)

@@ -10,6 +10,7 @@ from mqkit.declaration import Exchange, Queue
 from mqkit.retry.duration import format_duration
 from mqkit.topology.graph.graph import Edge, EdgeKind, Graph, Node, NodeKind
 from mqkit.topology.wiring.arguments import target_of
+from mqkit.topology.wiring.counts import counted
 from mqkit.topology.wiring.parts import Part, Role
 from mqkit.topology.wiring.routes import PREDECLARED_TYPES
 from mqkit.topology.wiring.wiring import Wiring
@@ -104,13 +105,13 @@ class _Builder:
     def _depth(self, name: str) -> Iterator[str]:
         messages, consumers = self._wiring.messages_in(name), self._wiring.consumers_of(name)
         if messages is not None:
-            taken = "" if consumers is None else f", {_counted(consumers, 'consumer')}"
-            yield f"{_counted(messages, 'message')}{taken}"
+            taken = "" if consumers is None else f", {counted(consumers, 'consumer')}"
+            yield f"{counted(messages, 'message')}{taken}"
 
     def _lying_in(self, names: Iterable[str]) -> str:
         found = (self._wiring.messages_in(name) for name in names)
         counts = [messages for messages in found if messages is not None]
-        return f", {_counted(sum(counts), 'message')}" if counts else ""
+        return f", {counted(sum(counts), 'message')}" if counts else ""
 
     # -- edges ---------------------------------------------------------------------------------
 
@@ -169,7 +170,3 @@ class _Builder:
         if found is not None:
             return found
         return self._node((_QUEUE, name), NodeKind.MISSING, name, "no such queue")
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

@@ -1,9 +1,9 @@
 """A graph as a Mermaid flowchart.
 
-A label stands in quotes. Only letters, digits, and ``- . _ /`` or a space between two of these stand
-for themselves; everything else is an entity code such as ``#34;`` (Mermaid, "Entity codes to escape
-characters"), which it turns into text after it has looked for its own syntax and for Markdown. So
-no name ends a label, begins a directive or becomes markup.
+A label stands in quotes. Only letters, digits, and ``- . _ /`` or a space between two of these
+stand for themselves; everything else is an entity code such as ``#34;`` (Mermaid, "Entity codes to
+escape characters"), which it turns into text after it has looked for its own syntax and for
+Markdown. So no name ends a label, begins a directive or becomes markup.
 """
 
 from __future__ import annotations

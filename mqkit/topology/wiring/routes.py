@@ -50,8 +50,13 @@ class Routes:
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
         self._by_source: dict[str, list[Binding]] = {}
+        # Under None stand those that other keys fit, too.
+        self._by_key: dict[tuple[str, str | None], list[Binding]] = {}
         for binding in wiring.bindings:
             self._by_source.setdefault(binding.source, []).append(binding)
+            key = None if _is_wild(self.type_of(binding.source), binding.key) else binding.key
+            self._by_key.setdefault((binding.source, key), []).append(binding)
+        self._reached: dict[tuple[str, str | None], Reach] = {}
 
     def is_there(self, exchange: str) -> bool:
         """True if the exchange exists, as far as the file or the broker tells."""
@@ -81,6 +86,8 @@ class Routes:
             if key is None:
                 return Reach(is_open=True)
             return Reach((key,) if self.has_queue(key) else ())
+        if (exchange, key) in self._reached:
+            return self._reached[exchange, key]
         found: dict[str, None] = {}
         is_open = False
         for name in self._passed(exchange, key, Fit.PERHAPS):
@@ -88,7 +95,8 @@ class Routes:
             for binding in self._takers(name, key, Fit.PERHAPS):
                 if not binding.to_exchange:
                     found[binding.destination] = None
-        return Reach(tuple(found), is_open)
+        reach = self._reached[exchange, key] = Reach(tuple(found), is_open)
+        return reach
 
     def surely_reaches(self, exchange: str, key: str | None) -> tuple[str, ...]:
         """The queues that get a message with ``key`` for certain."""
@@ -116,8 +124,14 @@ class Routes:
                     waiting.append(other)
 
     def _takers(self, exchange: str, key: str | None, least: Fit) -> list[Binding]:
+        """A thousand queues with keys of their own at one exchange are asked for by key."""
         kind = self.type_of(exchange)
-        return [b for b in self._by_source.get(exchange, ()) if _fit(kind, b, key) >= least]
+        if key is None:
+            near = self._by_source.get(exchange, [])
+        else:
+            at = self._by_key
+            near = [*at.get((exchange, key), ()), *at.get((exchange, None), ())]
+        return [binding for binding in near if _fit(kind, binding, key) >= least]
 
     def _alternate(self, exchange: str) -> list[str]:
         declared = self._wiring.exchanges.get(exchange)
@@ -126,6 +140,11 @@ class Routes:
 
     def _is_beyond_sight(self, exchange: str) -> bool:
         return exchange in self._wiring.external_exchanges or exchange in self._wiring.bound_besides
+
+
+def _is_wild(kind: str | None, key: str) -> bool:
+    """True if messages may fit the binding whose routing key is not its key."""
+    return kind != "direct" and (kind != "topic" or "*" in key or "#" in key)
 
 
 def _fit(kind: str | None, binding: Binding, key: str | None) -> Fit:

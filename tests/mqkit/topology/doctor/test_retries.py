@@ -32,7 +32,7 @@ def test_a_tier_that_the_policy_has_no_more(of_file: Any, live: Any) -> None:
     said = of_file(FILE, there)
     assert names(said, LEFT) == [(LEFT, "q.retry.1m")]
     finding = said[LEFT, "q.retry.1m"]
-    assert "has no 1m any more; 7 messages wait in it" in finding.why
+    assert "has no 1m any more; in it: 7 messages" in finding.why
     assert finding.messages == 7
     assert finding.place == "t.yaml:4"
     assert finding.mend.command == "mqkit ctl delete_queue q.retry.1m --if-empty"
@@ -126,4 +126,4 @@ def test_a_lot_that_nobody_watches(of_file: Any, live: Any) -> None:
     dropped = FILE.replace("park", "drop")
     assert names(of_file(dropped), UNWATCHED) == []
     there = live(*(Queue("q"), compile_parking_lot("q")), counts={"q.parked": (9, 0)})
-    assert "9 messages lie in it" in of_file(FILE, there)[UNWATCHED, "q.parked"].why
+    assert "in it: 9 messages" in of_file(FILE, there)[UNWATCHED, "q.parked"].why

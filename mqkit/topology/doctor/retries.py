@@ -20,6 +20,9 @@ from mqkit.topology.wiring.wiring import Wiring
 _WAITS = re.compile(r"retry|retries|wait|delay|backoff", re.IGNORECASE)
 """Words in the name of a queue in which messages wait."""
 
+LOOKED_AT = 8
+"""Queues that dead letters come back to; of a thousand behind a fanout exchange, the first tell."""
+
 
 def check_owners(wiring: Wiring, mending: Mending) -> Iterator[Finding]:
     """Tiers and lots of a queue, and delays of an exchange, that is gone."""
@@ -63,13 +66,14 @@ def check_waiting_queues(wiring: Wiring, mending: Mending) -> Iterator[Finding]:
             target is None
             or "x-message-ttl" in queue.arguments
             or queue.name in bound
-            or wiring.consumers_of(queue.name)
             or queue.name in retrying
+            or wiring.consumers_of(queue.name)
         ):
             continue
+        reached = routes.surely_reaches(*target)[:LOOKED_AT]
         back = [
             name
-            for name in routes.surely_reaches(*target)
+            for name in reached
             if name not in wiring.parts and _is_worked_on(wiring, routes, name, queue, bound)
         ]
         if back:

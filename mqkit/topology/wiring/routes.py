@@ -26,7 +26,7 @@ PREDECLARED_TYPES = {
 
 
 class Fit(IntEnum):
-    """Whether a binding takes a message."""
+    """A binding's answer to a message."""
 
     NEVER = 0
     PERHAPS = 1
@@ -57,6 +57,7 @@ class Routes:
             key = None if _is_wild(self.type_of(binding.source), binding.key) else binding.key
             self._by_key.setdefault((binding.source, key), []).append(binding)
         self._reached: dict[tuple[str, str | None], Reach] = {}
+        self._surely: dict[tuple[str, str | None], tuple[str, ...]] = {}
 
     def is_there(self, exchange: str) -> bool:
         """True if the exchange exists, as far as the file or the broker tells."""
@@ -102,11 +103,14 @@ class Routes:
         """The queues that get a message with ``key`` for certain."""
         if exchange == "":
             return (key,) if key is not None and self.has_queue(key) else ()
+        if (exchange, key) in self._surely:
+            return self._surely[exchange, key]
         found: dict[str, None] = {}
         for name in self._passed(exchange, key, Fit.SURELY):
             for binding in self._takers(name, key, Fit.SURELY):
                 if not binding.to_exchange:
                     found[binding.destination] = None
+        self._surely[exchange, key] = tuple(found)
         return tuple(found)
 
     def _passed(self, exchange: str, key: str | None, least: Fit) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a doctor says of a file's text, or of declarations on a broker."""
+"""The findings in a file's text, or of declarations on a broker."""
 
 from __future__ import annotations
 

@@ -27,6 +27,8 @@ from mqkit.topology.temporary import Temporary
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
 
 if TYPE_CHECKING:
+    from mqkit.topology.doctor.examine import examine
+    from mqkit.topology.doctor.finding import Check, Finding, Severity
     from mqkit.topology.exporting.definitions import (
         MAX_DEFINITIONS_BYTES,
         Imported,
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
     from mqkit.topology.file.fault import Fault
     from mqkit.topology.file.read import check, check_files, load, loads
     from mqkit.topology.file.schema import topology_schema
+    from mqkit.topology.graph.build import graph_of
+    from mqkit.topology.graph.dot import to_dot
+    from mqkit.topology.graph.graph import Graph
+    from mqkit.topology.graph.mermaid import to_mermaid
     from mqkit.topology.keys import (
         BindKeys,
         DeadLetterKeys,
@@ -47,6 +53,7 @@ if TYPE_CHECKING:
     )
     from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
     from mqkit.topology.validation import validate
+    from mqkit.topology.wiring.wiring import Wiring
 
 __all__ = [
     "MAX_DEFINITIONS_BYTES",
@@ -55,12 +62,15 @@ __all__ = [
     "BindKeys",
     "Change",
     "ChangeKind",
+    "Check",
     "DeadLetter",
     "DeadLetterKeys",
     "Difference",
     "ExchangeKeys",
     "ExchangeModel",
     "Fault",
+    "Finding",
+    "Graph",
     "Imported",
     "LiveQueue",
     "LotKeys",
@@ -74,6 +84,7 @@ __all__ = [
     "QueueType",
     "Redeclared",
     "RetryKeys",
+    "Severity",
     "Snapshot",
     "Step",
     "StepAction",
@@ -84,6 +95,7 @@ __all__ = [
     "Topology",
     "TopologyCache",
     "Verdict",
+    "Wiring",
     "apply",
     "channels_of",
     "check",
@@ -91,13 +103,17 @@ __all__ = [
     "compile_queues",
     "compile_topology",
     "diff",
+    "examine",
     "export",
+    "graph_of",
     "import_definitions",
     "load",
     "loads",
     "name_of",
     "plan",
     "take_snapshot",
+    "to_dot",
+    "to_mermaid",
     "to_topology",
     "topology_schema",
     "validate",
@@ -124,7 +140,14 @@ __getattr__ = lazy_names(
             "QueueKeys",
             "RetryKeys",
         ),
+        "mqkit.topology.doctor.examine": ("examine",),
+        "mqkit.topology.doctor.finding": ("Check", "Finding", "Severity"),
+        "mqkit.topology.graph.build": ("graph_of",),
+        "mqkit.topology.graph.dot": ("to_dot",),
+        "mqkit.topology.graph.graph": ("Graph",),
+        "mqkit.topology.graph.mermaid": ("to_mermaid",),
         "mqkit.topology.snapshot": ("LiveQueue", "Snapshot", "take_snapshot"),
         "mqkit.topology.validation": ("validate",),
+        "mqkit.topology.wiring.wiring": ("Wiring",),
     },
 )

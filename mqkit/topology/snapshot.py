@@ -42,12 +42,14 @@ class LiveQueue:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The objects of one vhost, in the order of the broker's answers."""
+    """The objects of one vhost, in the order of the broker's answers. ``bound_besides`` are
+    exchanges with a binding to a queue that the broker has named."""
 
     vhost: str
     exchanges: tuple[Exchange, ...] = ()
     queues: tuple[LiveQueue, ...] = ()
     bindings: tuple[Binding, ...] = ()
+    bound_besides: frozenset[str] = frozenset()
 
     @property
     def declarations(self) -> tuple[Declaration, ...]:
@@ -181,6 +183,8 @@ def _snapshot(vhost: str, rows: Mapping[str, list[_Row]]) -> Snapshot:
             for row in rows["bindings"]
             if row["source"] and _is_declared(row["destination"])
         ),
+        frozenset(row["source"] for row in rows["bindings"] if not _is_declared(row["destination"]))
+        - {""},
     )
 
 

@@ -39,7 +39,9 @@ from mqkit_cli.connection import (
 from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note, progress, write_json
 from mqkit_cli.topology import view as view
+from mqkit_cli.topology.doctor import doctor
 from mqkit_cli.topology.files import FILES, FilesOption, check_topology, load_topology
+from mqkit_cli.topology.graph import graph
 from mqkit_cli.topology.importing import import_command, write_new
 from mqkit_cli.topology.schema import schema
 
@@ -54,6 +56,8 @@ app = typer.Typer(
 )
 app.command()(schema)
 app.command(name="import")(import_command)
+app.command()(doctor)
+app.command()(graph)
 
 
 @app.command()

@@ -4,6 +4,7 @@ Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from mqkit.declaration import Queue
 from mqkit.topology.compile import compile_queues
@@ -86,7 +87,8 @@ def dead_letter_cycles(topology: Topology) -> Iterator[Fault]:
     queues: dict[str, Queue] = {}
     owners: dict[str, QueueModel] = {}
     for model in topology.queues:
-        for queue in compile_queues(model):
+        # What a policy of its own says is in force like an argument.
+        for queue in compile_queues(replace(model, via_policy=())):
             queues[queue.name], owners[queue.name] = queue, model
     routes = _Routes(topology)
     graph = {

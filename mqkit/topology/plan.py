@@ -2,77 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
-from mqkit.topology.diff import Change, ChangeKind, Difference, diff
+from mqkit.topology.diff import Change, ChangeKind, diff
+from mqkit.topology.live.product_rules import with_product_rules
+from mqkit.topology.policy.planning import policy_steps, with_remarks
+from mqkit.topology.pruning import Pruning
+from mqkit.topology.step import Step as Step
+from mqkit.topology.step import StepAction as StepAction
+from mqkit.topology.step import Verdict as Verdict
+from mqkit.topology.step import describe as describe
+from mqkit.topology.step import name_of as name_of
+from mqkit.topology.wanted import Wanted
 
 if TYPE_CHECKING:
+    from mqkit.topology.policy_model import PolicyModel
     from mqkit.topology.snapshot import LiveQueue, Snapshot
-
-
-class Verdict(StrEnum):
-    """The danger of a step."""
-
-    NO_OP = "no-op"
-    """Nothing is done."""
-    ADDITIVE = "additive"
-    """Something new is declared; nothing that is there changes."""
-    NEEDS_MIGRATION = "needs-migration"
-    """The broker can't change it in place; an apply leaves it as it is, and says so."""
-    DESTRUCTIVE = "destructive"
-    """Something is deleted; only with ``prune``."""
-
-
-class StepAction(StrEnum):
-    """The action of an apply at a step."""
-
-    KEEP = "keep"
-    CREATE = "create"
-    MIGRATE = "migrate"
-    DELETE = "delete"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One object of the plan. ``messages`` and ``consumers`` are what hangs on it: what a deletion
-    or a migration by deletion would lose; ``None`` where the broker has not said."""
-
-    verdict: Verdict
-    action: StepAction
-    declaration: Declaration
-    reason: str
-    differences: tuple[Difference, ...] = ()
-    messages: int | None = None
-    consumers: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The step as plain values, for ``--json``."""
-        return {
-            "verdict": str(self.verdict),
-            "action": str(self.action),
-            **describe(self.declaration),
-            "reason": self.reason,
-            "differences": [difference.to_dict() for difference in self.differences],
-            "messages": self.messages,
-            "consumers": self.consumers,
-        }
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps in the order of an apply: exchanges, queues, bindings; then deletions, reversed."""
+    """The steps in the order of an apply: exchanges, queues, policies, bindings; then deletions,
+    reversed.
+
+    ``unseen`` says, in words, what the plan could not look at.
+    """
 
     vhost: str
     steps: tuple[Step, ...]
+    unseen: tuple[str, ...] = ()
 
     @property
     def changes(self) -> tuple[Step, ...]:
         """The steps that do something, or that something has to be done about."""
         return tuple(step for step in self.steps if step.verdict is not Verdict.NO_OP)
+
+    @property
+    def remarked(self) -> tuple[Step, ...]:
+        """The steps that do nothing, and have remarks."""
+        return tuple(it for it in self.steps if it.verdict is Verdict.NO_OP and it.remarks)
 
     def count(self, verdict: Verdict) -> int:
         """The number of steps with ``verdict``."""
@@ -83,53 +54,49 @@ class Plan:
         return {
             "vhost": self.vhost,
             "summary": {str(verdict): self.count(verdict) for verdict in Verdict},
+            "unseen": list(self.unseen),
             "steps": [step.to_dict() for step in self.steps],
         }
 
 
-def plan(desired: Sequence[Declaration], actual: Snapshot, *, prune: bool = False) -> Plan:
+def plan(
+    desired: Sequence[Declaration] | Wanted,
+    actual: Snapshot,
+    *,
+    prune: bool = False,
+    force: Collection[str] = (),
+) -> Plan:
     """The steps from ``actual`` to ``desired``.
 
-    Objects that the file does not name are kept, and said to be; with ``prune`` they are deleted.
-    The same input gives an equal plan.
+    Objects that the file does not name are kept, and said to be; with ``prune`` they are deleted
+    if they are empty and unused, and those named in ``force`` in any case. Policies are looked at
+    where ``desired`` is a :class:`~mqkit.topology.wanted.Wanted`. The same input gives an equal
+    plan. Raises :exc:`~mqkit.errors.ConfigurationError` for a name in ``force`` that is nothing to
+    delete.
     """
-    changes = diff(desired, actual)
+    wanted = desired if isinstance(desired, Wanted) else Wanted(tuple(desired))
+    pruning = Pruning(wanted, actual, force) if prune else None
+    changes = diff(wanted.declarations, actual)
     live = {entry.queue.name: entry for entry in actual.queues}
-    exchanges = {item.name for item in (*desired, *actual.exchanges) if isinstance(item, Exchange)}
-    wanted = [_step(change, live, exchanges) for change in changes if not _is_extra(change)]
-    extras = [_extra(change, live, prune=prune) for change in changes if _is_extra(change)]
-    return Plan(actual.vhost, (*wanted, *_unmake_order(extras)))
-
-
-def describe(declaration: Declaration) -> dict[str, Any]:
-    """A declaration as plain values: ``kind``, ``name``, and its properties."""
-    properties: tuple[str, ...]
-    match declaration:
-        case Exchange():
-            properties = ("type", "durable", "auto_delete", "internal")
-            kind = "exchange"
-        case Queue():
-            properties = ("durable", "exclusive", "auto_delete")
-            kind = "queue"
-        case Binding():
-            properties = ("source", "destination", "key", "to_exchange")
-            kind = "binding"
-    return {
-        "kind": kind,
-        "name": name_of(declaration),
-        **{name: getattr(declaration, name) for name in properties},
-        "arguments": dict(declaration.arguments),
+    exchanges = {
+        it.name for it in (*wanted.declarations, *actual.exchanges) if isinstance(it, Exchange)
     }
-
-
-def name_of(declaration: Declaration) -> str:
-    """The object's name; for a binding ``source -> destination [key] {arguments}``."""
-    if isinstance(declaration, Binding):
-        key = f" [{declaration.key}]" if declaration.key else ""
-        pairs = ", ".join(f"{name}: {value}" for name, value in declaration.arguments.items())
-        arguments = f" {{{pairs}}}" if pairs else ""
-        return f"{declaration.source} -> {declaration.destination}{key}{arguments}"
-    return declaration.name
+    steps = [_step(change, live, exchanges) for change in changes if not _is_extra(change)]
+    extras = [_extra(change, live, pruning) for change in changes if _is_extra(change)]
+    steps = with_product_rules(steps, actual.product)
+    if not isinstance(desired, Wanted):
+        return Plan(actual.vhost, (*steps, *_unmake_order(extras)))
+    in_place, gone = policy_steps(wanted, actual, pruning)
+    in_place = with_product_rules(in_place, actual.product)
+    return Plan(
+        actual.vhost,
+        (
+            *_make_order(with_remarks(steps, wanted, actual), in_place),
+            *_unmake_order(extras),
+            *gone,
+        ),
+        actual.unseen,
+    )
 
 
 def _step(change: Change, live: dict[str, LiveQueue], exchanges: set[str]) -> Step:
@@ -160,27 +127,35 @@ def _has_source(binding: Binding, exchanges: set[str]) -> bool:
     return binding.source in exchanges or binding.source.startswith("amq.")
 
 
-def _extra(change: Change, live: dict[str, LiveQueue], *, prune: bool) -> Step:
+def _extra(change: Change, live: dict[str, LiveQueue], pruning: Pruning | None) -> Step:
     messages, consumers = _load(change.declaration, live)
-    if not prune:
-        reason = "it is not in the file; kept"
-        return Step(
-            Verdict.NO_OP, StepAction.KEEP, change.declaration, reason, (), messages, consumers
-        )
-    return Step(
-        Verdict.DESTRUCTIVE,
-        StepAction.DELETE,
-        change.declaration,
-        "it is not in the file",
-        (),
-        messages,
-        consumers,
+    kept = Step(
+        *(Verdict.NO_OP, StepAction.KEEP, change.declaration, "it is not in the file; kept"),
+        messages=messages,
+        consumers=consumers,
     )
+    if pruning is None:
+        return kept
+    judged = pruning.of(change.declaration)
+    if not judged.goes:
+        return replace(kept, reason=judged.reason)
+    action = StepAction.FORCE_DELETE if judged.forced else StepAction.DELETE
+    return replace(kept, verdict=Verdict.DESTRUCTIVE, action=action, reason=judged.reason)
 
 
-def _load(declaration: Declaration, live: dict[str, LiveQueue]) -> tuple[int | None, int | None]:
+def _load(
+    declaration: Declaration | PolicyModel, live: dict[str, LiveQueue]
+) -> tuple[int | None, int | None]:
     entry = live.get(declaration.name) if isinstance(declaration, Queue) else None
     return (None, None) if entry is None else (entry.messages, entry.consumers)
+
+
+def _make_order(steps: Sequence[Step], policies: Sequence[Step]) -> Iterator[Step]:
+    """Policies before bindings: no message comes to a queue before its limits do. And after queues:
+    a policy may dead-letter to one of them."""
+    yield from (step for step in steps if not isinstance(step.declaration, Binding))
+    yield from policies
+    yield from (step for step in steps if isinstance(step.declaration, Binding))
 
 
 def _unmake_order(steps: Sequence[Step]) -> Iterator[Step]:

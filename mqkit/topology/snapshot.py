@@ -21,8 +21,8 @@ REFUSALS = (
     *(HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND),
     HTTPStatus.METHOD_NOT_ALLOWED,
 )
-"""Of a question about policies, after the objects of the vhost have been told: this user may not ask
-it, or this product has no such page."""
+"""Of a question about policies, after the objects of the vhost have been told: this user may not
+ask it, or this product has no such page."""
 
 
 @dataclass(frozen=True, slots=True)

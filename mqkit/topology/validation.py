@@ -16,6 +16,7 @@ from mqkit.topology.cycles import alternate_cycles, binding_cycles, dead_letter_
 from mqkit.topology.file.fault import Fault, meant
 from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES, segment
 from mqkit.topology.model import ExchangeModel, Overflow, QueueModel, QueueType, Topology
+from mqkit.topology.policy.rules import policy_faults
 
 RESERVED_PREFIX = "amq."
 """Names that only the broker declares (AMQP 0-9-1, 1.7.2.1 rule "reserved")."""
@@ -41,6 +42,7 @@ def validate(topology: Topology) -> list[Fault]:
         *binding_cycles(topology),
         *alternate_cycles(topology),
         *dead_letter_cycles(topology),
+        *policy_faults(topology),
     ]
     return sorted(set(faults))
 

@@ -9,6 +9,7 @@ from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.topology import Applied, Change, ChangeKind, Plan, StepState, Verdict
 from mqkit.topology.diff import Difference
 from mqkit.topology.plan import describe
+from mqkit.topology.policy_model import PolicyModel
 from mqkit_cli.render import line, plural, write_table
 
 _KINDS: tuple[tuple[str, type[Declaration]], ...] = (
@@ -96,7 +97,7 @@ def show_applied(applied: Applied) -> None:
     line(f"vhost {applied.vhost}: {counts}")
 
 
-def _what(declaration: Declaration) -> tuple[str, str]:
+def _what(declaration: Declaration | PolicyModel) -> tuple[str, str]:
     described = describe(declaration)
     return str(described["kind"]), str(described["name"])
 

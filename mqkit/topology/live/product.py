@@ -13,10 +13,12 @@ _VERSION_PARTS = 3
 
 
 class Product(NamedTuple):
-    """A broker's product, and its version as numbers: ``(3, 10, 8)``."""
+    """A broker's product, its version as numbers (``(3, 10, 8)``), and the types of exchanges that
+    it has, plugins' too; empty where it does not tell."""
 
     name: str
     version: tuple[int, ...] = ()
+    exchange_types: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"{self.name} {'.'.join(map(str, self.version))}".rstrip()
@@ -27,4 +29,9 @@ class Product(NamedTuple):
         name = overview.get("product_name") or RABBITMQ
         version = overview.get("product_version") or overview.get("rabbitmq_version") or ""
         release = str(version).partition("-")[0].partition("+")[0]
-        return cls(str(name), tuple(map(int, _NUMBERS.findall(release)[:_VERSION_PARTS])))
+        types = overview.get("exchange_types") or ()
+        return cls(
+            str(name),
+            tuple(map(int, _NUMBERS.findall(release)[:_VERSION_PARTS])),
+            frozenset(str(row["name"]) for row in types if isinstance(row, dict) and "name" in row),
+        )

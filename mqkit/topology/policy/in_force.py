@@ -1,8 +1,8 @@
 """The settings that are in force on a queue or exchange: arguments, policy and operator policy.
 
-One policy and one operator policy apply to an object: of those that match it, the one of the highest
-priority (RabbitMQ, "Policies"). A pattern is searched for in the octets of a name. A policy with a
-key that a queue of its type has not applies to no such queue, whatever its other keys are.
+One policy and one operator policy apply to an object: of those that match it, the one of the
+highest priority (RabbitMQ, "Policies"). A pattern is searched for in the octets of a name. A policy
+with a key that a queue of its type has not applies to no such queue, whatever its other keys are.
 """
 
 from __future__ import annotations

@@ -24,7 +24,9 @@ from mqkit.retry.then import Then
 from mqkit.topology.compile import compile_exchange, compile_queues
 from mqkit.topology.diff import canonical
 from mqkit.topology.exporting.delay_fold import fold_delays
-from mqkit.topology.exporting.emit import emit
+from mqkit.topology.exporting.emit import emit, emit_operator_policies
+from mqkit.topology.exporting.order import in_order
+from mqkit.topology.exporting.own_fold import OwnPolicies
 from mqkit.topology.file.read import MAX_LENGTH, MAX_PRIORITY, check
 from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES
 from mqkit.topology.model import (
@@ -36,6 +38,7 @@ from mqkit.topology.model import (
     QueueType,
     Topology,
 )
+from mqkit.topology.policy.own import own_name
 from mqkit.topology.snapshot import Snapshot
 
 
@@ -43,18 +46,24 @@ def export(snapshot: Snapshot) -> str:
     """``snapshot`` as YAML text.
 
     A broker may hold what mqkit refuses (a ring of bindings, say): then the faults stand at the top
-    of the text as comments, and ``validate`` will report them again. Exclusive queues are left out:
-    they belong to a connection.
+    of the text as comments, and ``validate`` will report them again. So does what this user may not
+    see. Exclusive queues are left out: they belong to a connection. Operator policies, which no
+    file sets, stand at the end as comments.
     """
     text = emit(to_topology(snapshot))
     _, faults = check(text)
-    remarks = (" ".join(f"{fault.path}: {fault.message}".split()) for fault in faults)
-    return "".join(f"# mqkit refuses this: {remark}\n" for remark in remarks) + text
+    refused = (" ".join(f"{fault.path}: {fault.message}".split()) for fault in faults)
+    remarks = [
+        *(f"this export is not complete: {what}" for what in snapshot.unseen),
+        *(f"mqkit refuses this: {fault}" for fault in refused),
+    ]
+    head = "".join(f"# {remark}\n" for remark in remarks)
+    return head + text + emit_operator_policies(in_order(snapshot).operator_policies)
 
 
 def to_topology(snapshot: Snapshot) -> Topology:
     """The model that compiles to what ``snapshot`` has."""
-    snapshot, delays = fold_delays(snapshot)
+    snapshot, delays = fold_delays(in_order(snapshot))
     queues = {
         entry.queue.name: entry.queue for entry in snapshot.queues if not entry.queue.exclusive
     }
@@ -65,7 +74,8 @@ def to_topology(snapshot: Snapshot) -> Topology:
         if binding.to_exchange or binding.destination not in private
     ]
     bound = {binding.destination for binding in bindings if not binding.to_exchange}
-    models = {name: _fold(queue, queues) for name, queue in queues.items()}
+    owns = OwnPolicies(snapshot.policies)
+    models = {name: _fold(queue, queues, owns) for name, queue in queues.items()}
     folded = {
         part.name
         for name, model in models.items()
@@ -77,7 +87,7 @@ def to_topology(snapshot: Snapshot) -> Topology:
         parts = {part.name for part in compile_queues(model)} - {name}
         if parts & bound or any(models[part].retry for part in parts):
             folded -= parts
-            models[name] = _unfolded(queues[name])
+            models[name] = _fold(queues[name], queues, owns, retry=False)
     topology = Topology(
         tuple(
             replace(
@@ -94,30 +104,28 @@ def to_topology(snapshot: Snapshot) -> Topology:
         ),
         snapshot.vhost,
     )
-    return _with_externals(topology)
+    in_queues = {own_name(model.name) for model in topology.queues if model.via_policy}
+    policies = tuple(it for it in snapshot.policies if it.name not in in_queues)
+    return _with_externals(replace(topology, policies=policies))
 
 
-def _fold(queue: Queue, live: Mapping[str, Queue]) -> QueueModel:
-    """The model with the retry policy whose queues are all there, else the one without."""
-    policy = _policy(queue, live)
-    if policy is None:
-        return _unfolded(queue)
+def _fold(
+    queue: Queue, live: Mapping[str, Queue], owns: OwnPolicies, *, retry: bool = True
+) -> QueueModel:
+    """The model that compiles to what is there: with a retry policy if it may have one and all its
+    queues are there, by the model's keys where they say it, else by raw arguments."""
+    policy = _policy(queue, live) if retry else None
     return next(
         (
             model
-            for model in _candidates(queue, policy)
+            for said in ((policy, None) if policy else (None,))
+            for form in owns.forms(queue)
+            for candidate in _candidates(form.queue, said)
+            for model in (replace(candidate, via_policy=form.via_policy),)
             if all(_same(part, live.get(part.name)) for part in compile_queues(model))
+            and owns.proves(model)
         ),
-        _unfolded(queue),
-    )
-
-
-def _unfolded(queue: Queue) -> QueueModel:
-    """The queue alone: by the model's keys where they compile to it, else by raw arguments."""
-    return next(
-        model
-        for model in (*_candidates(queue, None), _raw(queue))
-        if _same(compile_queues(model)[-1], queue)
+        _raw(queue),
     )
 
 
@@ -206,7 +214,7 @@ def _with_externals(topology: Topology) -> Topology:
         if _is_name(alternate) and alternate not in exchanges:
             missing_exchanges[alternate] = None
     for queue in topology.queues:
-        for part in compile_queues(queue):
+        for part in compile_queues(replace(queue, via_policy=())):
             target = part.arguments.get("x-dead-letter-exchange")
             key = part.arguments.get("x-dead-letter-routing-key")
             if target == "" and _is_name(key) and key not in queues:

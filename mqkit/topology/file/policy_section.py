@@ -42,9 +42,9 @@ def read_via_policy(section: Section) -> tuple[str, ...]:
 def _policy(entry: Entry, path: str, faults: list[Fault]) -> PolicyModel:
     section = Section(entry.value, path, POLICY_KEYS, faults)
     section.short(entry.key, entry.line, path)
-    for key in ("pattern", "definition"):
-        if section.is_mapping and not section.has(key):
-            faults.append(Fault(entry.line, path, f"{key!r} is missing"))
+    missing = [key for key in ("pattern", "definition") if not section.has(key)]
+    if section.is_mapping:
+        faults += [Fault(entry.line, path, f"{key!r} is missing") for key in missing]
     priority = section.number("priority", -MAX_PRIORITY, MAX_PRIORITY) or 0
     node = section.node("pattern")
     pattern = node.value if isinstance(node, ScalarNode) else None

@@ -108,7 +108,7 @@ def check(text: str, file: str = "topology") -> tuple[Topology, list[Fault]]:
 
 
 def _object_of(path: str, objects: set[str]) -> str | None:
-    """The exchange, queue or policy to whose path ``path`` belongs; ``None`` for the file's own form."""
+    """The object to whose path ``path`` belongs; ``None`` for the file's own form."""
     ends = [at for at, character in enumerate(path) if character in ".["]
     return next((path[:end] for end in (*ends, len(path)) if path[:end] in objects), None)
 

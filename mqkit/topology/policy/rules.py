@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import groupby
 
 from mqkit.declaration import Exchange, Queue
 from mqkit.topology.compile import compile_topology, queue_arguments
 from mqkit.topology.file.fault import Fault, meant
 from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES, segment
-from mqkit.topology.model import QueueModel, QueueType, Topology
+from mqkit.topology.model import QueueModel, Topology
 from mqkit.topology.policy.in_force import compiled, matches
 from mqkit.topology.policy.keys import POLICY_KEYS, VIA_POLICY, argument_of
 from mqkit.topology.policy.own import SUFFIX, own_name
@@ -90,18 +90,24 @@ def _via_policy(queue: QueueModel, names: set[str]) -> Iterator[Fault]:
 
 
 def _ambiguous(topology: Topology) -> Iterator[Fault]:
-    """Two policies of one priority that match one object: the broker does not say which applies."""
-    if len(topology.policies) < 2:
+    """Two policies of one priority of which either may apply to an object: a broker does not say
+    which one does."""
+    if len(topology.policies) <= 1:
         return
-    declared = [it for it in compile_topology(topology) if isinstance(it, Exchange | Queue)]
-    for first, second in combinations(topology.policies, 2):
-        if first.priority != second.priority:
+    told: set[tuple[str, str]] = set()
+    ranked = sorted(topology.policies, key=lambda policy: -policy.priority)
+    for item in compile_topology(topology):
+        if not isinstance(item, Exchange | Queue):
             continue
-        both = (it for it in declared if matches(first, it) and matches(second, it))
-        if (found := next(both, None)) is not None:
-            path = f"policies.{segment(second.name)}"
-            message = (
-                f"it and {first.name!r} both match {found.name!r} at priority {first.priority}: one"
-                " policy applies, and a broker does not say which; give one a higher priority"
-            )
-            yield Fault(second.line_of("priority", "pattern"), path, message)
+        matching = [policy for policy in ranked if matches(policy, item)]
+        _, tops = next(groupby(matching, key=lambda policy: policy.priority), (0, iter(())))
+        first, second, *_ = (*tops, None, None)
+        if first is None or second is None or (first.name, second.name) in told:
+            continue
+        told.add((first.name, second.name))
+        message = (
+            f"it and {first.name!r} both match {item.name!r} at priority {first.priority}: one"
+            " policy applies, and a broker does not say which; give one a higher priority"
+        )
+        line = second.line_of("priority", "pattern")
+        yield Fault(line, f"policies.{segment(second.name)}", message)

@@ -21,8 +21,10 @@ from mqkit.topology.model import (
     QueueType,
     Topology,
 )
-from mqkit.topology.plan import Plan, Step, StepAction, Verdict, name_of, plan
+from mqkit.topology.plan import Plan, plan
+from mqkit.topology.policy_model import ApplyTo, PolicyModel
 from mqkit.topology.quarantine import Quarantined
+from mqkit.topology.step import Step, StepAction, Verdict, name_of
 from mqkit.topology.temporary import Temporary
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
 
@@ -30,11 +32,16 @@ if TYPE_CHECKING:
     from mqkit.topology.exporting.folding import export, to_topology
     from mqkit.topology.file.fault import Fault
     from mqkit.topology.file.read import check, load, loads
+    from mqkit.topology.live.management import Management, open_management
+    from mqkit.topology.policy.comparing import compare
+    from mqkit.topology.policy.own import compile_policies
     from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
     from mqkit.topology.validation import validate
+    from mqkit.topology.wanted import Wanted
 
 __all__ = [
     "Applied",
+    "ApplyTo",
     "Bind",
     "Change",
     "ChangeKind",
@@ -43,9 +50,11 @@ __all__ = [
     "ExchangeModel",
     "Fault",
     "LiveQueue",
+    "Management",
     "OpenChannel",
     "Overflow",
     "Plan",
+    "PolicyModel",
     "Quarantined",
     "QueueModel",
     "QueueType",
@@ -60,9 +69,12 @@ __all__ = [
     "Topology",
     "TopologyCache",
     "Verdict",
+    "Wanted",
     "apply",
     "channels_of",
     "check",
+    "compare",
+    "compile_policies",
     "compile_queues",
     "compile_topology",
     "diff",
@@ -70,6 +82,7 @@ __all__ = [
     "load",
     "loads",
     "name_of",
+    "open_management",
     "plan",
     "take_snapshot",
     "to_topology",
@@ -82,7 +95,11 @@ __getattr__ = lazy_names(
         "mqkit.topology.exporting.folding": ("export", "to_topology"),
         "mqkit.topology.file.fault": ("Fault",),
         "mqkit.topology.file.read": ("check", "load", "loads"),
+        "mqkit.topology.live.management": ("Management", "open_management"),
+        "mqkit.topology.policy.comparing": ("compare",),
+        "mqkit.topology.policy.own": ("compile_policies",),
         "mqkit.topology.snapshot": ("LiveQueue", "Snapshot", "take_snapshot"),
         "mqkit.topology.validation": ("validate",),
+        "mqkit.topology.wanted": ("Wanted",),
     },
 )

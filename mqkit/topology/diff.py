@@ -25,6 +25,8 @@ class ChangeKind(StrEnum):
     MISSING = "missing"
     DIFFERENT = "different"
     EXTRA = "extra"
+    UNSEEN = "unseen"
+    """It can't be asked about: over AMQP alone, bindings and policies can't."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,23 +13,15 @@ from typing import Annotated
 import typer
 
 from mqkit.topology import (
-    Applied,
-    Change,
     ChangeKind,
     Fault,
-    Plan,
-    Snapshot,
     Topology,
-    channels_of,
     check,
+    compile_policies,
     compile_topology,
-    diff,
     export,
     load,
-    plan,
 )
-from mqkit.topology import apply as apply_plan
-from mqkit_cli.amqp import transport
 from mqkit_cli.broker.embedded import Place
 from mqkit_cli.connection import (
     TIMEOUT_S,
@@ -40,11 +32,18 @@ from mqkit_cli.connection import (
     target_of,
 )
 from mqkit_cli.errors import CommandError
-from mqkit_cli.render import line, note, progress, write_json
+from mqkit_cli.render import line, note, write_json
 from mqkit_cli.topology import view as view
+from mqkit_cli.topology.planning import (
+    ForceOption,
+    PruneOption,
+    carried_out,
+    compared,
+    planned,
+    pruned,
+)
 
 EXIT_CHANGES = 2
-APPLY_TIMEOUT_S = 60.0
 
 app = typer.Typer(
     help="A topology file: check it, compare it with a broker, declare it.",
@@ -77,8 +76,9 @@ def validate(file: FileOption = FILE, as_json: JsonOption = False) -> None:
         if faults:
             raise typer.Exit(1)
         return
-    declarations = compile_topology(_load(file))
-    line(f"{file}: valid, declares {view.counted(declarations)}")
+    topology = _load(file)
+    objects = (*compile_topology(topology), *compile_policies(topology))
+    line(f"{file}: valid, declares {view.counted(objects)}")
 
 
 @app.command(name="plan")
@@ -86,6 +86,8 @@ def plan_command(
     file: FileOption = FILE,
     url: UrlOption = None,
     management_url: ManagementUrlOption = None,
+    prune: PruneOption = False,
+    force: ForceOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
     as_json: JsonOption = False,
 ) -> None:
@@ -94,7 +96,8 @@ def plan_command(
     Exits with 0 if nothing would change, and with 2 if something would.
     """
     topology = _load(file)
-    found = asyncio.run(_plan(topology, Place(url, management_url, topology.vhost), timeout_s))
+    place = Place(url, management_url, topology.vhost)
+    found = asyncio.run(planned(topology, place, pruned(prune, force), timeout_s))
     if as_json:
         write_json(found.to_dict())
     else:
@@ -117,11 +120,12 @@ def diff_command(
     """
     topology = _load(file)
     place = Place(url, management_url, topology.vhost)
-    vhost, changes = asyncio.run(_diff(topology, place, timeout_s))
+    found = asyncio.run(compared(topology, place, timeout_s))
+    changes = found.changes
     if as_json:
-        write_json(view.changes_json(vhost, changes))
+        write_json(view.changes_json(found.vhost, changes, found.unseen))
     else:
-        view.show_changes(changes)
+        view.show_changes(changes, found.unseen)
     if any(change.kind in (ChangeKind.MISSING, ChangeKind.DIFFERENT) for change in changes):
         raise typer.Exit(EXIT_CHANGES)
 
@@ -131,10 +135,13 @@ def apply(
     file: FileOption = FILE,
     url: UrlOption = None,
     management_url: ManagementUrlOption = None,
+    prune: PruneOption = False,
+    force: ForceOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
     as_json: JsonOption = False,
 ) -> None:
-    """Declare what is missing. Nothing is changed in place, and nothing is deleted.
+    """Declare what is missing, and set policies. Nothing else is changed in place, and nothing is
+    deleted without --prune.
 
     What is there with other properties is refused, with the reason; the rest goes on, and the
     exit code is 1. A second apply finds everything done.
@@ -143,7 +150,7 @@ def apply(
     if management_url and not url:
         raise CommandError("an apply declares over AMQP: give --url too")
     place = Place(url, management_url, topology.vhost)
-    applied = asyncio.run(_apply(topology, place, timeout_s))
+    applied = asyncio.run(carried_out(topology, place, pruned(prune, force), timeout_s))
     if as_json:
         write_json(applied.to_dict())
     else:
@@ -152,7 +159,8 @@ def apply(
         count = len(applied.quarantined)
         raise CommandError(
             f"{count} of {len(applied.results)} objects are not as {file} wants them (a queue or"
-            " exchange has to be deleted, or declared under a new name, for other properties)"
+            " exchange has to be deleted, or declared under a new name, for other properties;"
+            " policies need the management API)"
         )
 
 
@@ -173,7 +181,7 @@ def export_command(
     target = target_of(url, management_url)
     snapshot = asyncio.run(target.snapshot(timeout_s))
     if as_json:
-        write_json(view.declarations_json(snapshot.vhost, snapshot.declarations))
+        write_json(view.snapshot_json(snapshot))
         return
     text = export(snapshot)
     if file is None:
@@ -184,40 +192,8 @@ def export_command(
             new.write(text)
     except FileExistsError:
         raise CommandError(f"{file} is there already: name a new file, or move it away") from None
-    note(f"wrote {view.counted(snapshot.declarations)} to {file}")
-
-
-async def _plan(topology: Topology, place: Place, timeout_s: float) -> Plan:
-    async with place.open() as target:
-        return plan(compile_topology(topology), await target.snapshot(timeout_s))
-
-
-async def _diff(
-    topology: Topology, place: Place, timeout_s: float
-) -> tuple[str, tuple[Change, ...]]:
-    async with place.open() as target:
-        snapshot: Snapshot = await target.snapshot(timeout_s)
-        return snapshot.vhost, diff(compile_topology(topology), snapshot)
-
-
-async def _apply(topology: Topology, place: Place, timeout_s: float) -> Applied:
-    declarations = compile_topology(topology)
-    async with (
-        place.open() as target,
-        channels_of(transport(), target.endpoint, timeout_s=timeout_s) as open_channel,
-    ):
-        steps = plan(declarations, await target.snapshot(timeout_s))
-        done = 0
-        with progress("declaring", len(steps.steps)) as show:
-
-            def count(_: object) -> None:
-                nonlocal done
-                done += 1
-                show(done)
-
-            return await apply_plan(
-                steps, open_channel, timeout_s=max(timeout_s, APPLY_TIMEOUT_S), on_step=count
-            )
+    objects = (*snapshot.declarations, *snapshot.policies)
+    note(f"wrote {view.counted(objects)} to {file}")
 
 
 def _load(file: Path) -> Topology:

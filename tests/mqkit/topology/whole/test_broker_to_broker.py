@@ -193,7 +193,6 @@ async def test_the_other_broker_exports_the_same_file(
 
 
 def test_the_dice_fall_on_policies_of_queues_own() -> None:
-def test_the_dice_fall_on_policies_of_queues_own() -> None:
     """Otherwise the test above would say less than it seems to."""
     rolled = [Generator(seed).topology() for seed in range(40)]
     assert sum(bool(queue.via_policy) for it in rolled for queue in it.queues) > 20

@@ -77,8 +77,12 @@ class Pruning:
 
     def _of_binding(self, binding: Binding) -> Judgement:
         source, destination = _ends(binding)
-        if not (self._is_there(source) and self._is_there(destination)):
-            return Judgement(True, "it goes with what it binds")
+        there = self._is_there(source), self._is_there(destination)
+        if there == (False, False) and binding.to_exchange:
+            return Judgement(True, "it is not in the file, nor is what it binds")
+        if False in there:
+            # Unbound by itself, it would be missing if its queue turns out to be in use.
+            return Judgement(False, "it is not in the file; it goes with what it binds")
         is_predeclared = binding.source.startswith("amq.")
         if destination in self._ours and (source in self._ours or is_predeclared):
             return Judgement(True, "it is not in the file, which has both its ends")

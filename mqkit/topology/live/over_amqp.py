@@ -1,9 +1,9 @@
 """A broker of which only AMQP is reached, compared with a file object by object.
 
-A passive declare says whether an object is there; then an equal declare, which creates nothing then,
-says whether it is the same: a 406 names the first difference. (An object that is deleted between the
-two is declared by that; and to a queue that expires, it is a use.) Bindings and policies can't be
-asked about, nor what the broker has besides.
+A passive declare says whether an object is there; then an equal declare, which creates nothing
+then, says whether it is the same: a 406 names the first difference. (An object that is deleted
+between the two is declared by that; and to a queue that expires, it is a use.) Bindings and
+policies can't be asked about, nor what the broker has besides.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from mqkit.supervision.refusal_log import RefusalLog
 from mqkit.supervision.states import State
 from mqkit.supervision.supervisor import Supervisor
 from mqkit.topology import Topology, TopologyCache, compile_topology
-from mqkit.topology.known_lots import parking_in
+from mqkit.topology.retrying.known_lots import parking_in
 from mqkit.topology.temporary import Temporary
 from mqkit.transport.seam import Connection, Transport
 

@@ -46,7 +46,8 @@ class ParkingLotTools:
     """The tools, for one broker. Each call opens its own connections and closes them.
 
     ``sleep`` is what the rate limit of a replay waits with. ``known`` has the lots that a topology
-    names (:func:`mqkit.topology.known_lots.known_lots`); the others are known by their names' form.
+    names (:func:`mqkit.topology.retrying.known_lots.known_lots`); the others are known by the form
+    of their names.
     """
 
     transport: Transport

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Sequence
 
 from mqkit.clock import SYSTEM_CLOCK, Clock
-from mqkit.topology.plan import name_of
-from mqkit.topology.quarantine import Quarantined
+from mqkit.topology.planning.plan import name_of
+from mqkit.topology.planning.quarantine import Quarantined
 
 SAME_EVERY_S = 60.0
 """Seconds before the same refusals are told again."""

@@ -8,10 +8,8 @@ is loaded when it is first used.
 from typing import TYPE_CHECKING
 
 from mqkit.lazy_names import lazy_names
-from mqkit.topology.apply import Applied, StepResult, StepState, apply
 from mqkit.topology.cache import Redeclared, TopologyCache
 from mqkit.topology.compile import compile_queues, compile_topology
-from mqkit.topology.diff import Change, ChangeKind, Difference, diff
 from mqkit.topology.model import (
     Bind,
     DeadLetter,
@@ -21,8 +19,12 @@ from mqkit.topology.model import (
     QueueType,
     Topology,
 )
-from mqkit.topology.plan import Plan, Step, StepAction, Verdict, name_of, plan
-from mqkit.topology.quarantine import Quarantined
+from mqkit.topology.planning.apply import Applied, StepResult, StepState, apply
+from mqkit.topology.planning.diff import Change, ChangeKind, Difference, diff
+from mqkit.topology.planning.plan import Plan, plan
+from mqkit.topology.planning.quarantine import Quarantined
+from mqkit.topology.planning.step import Step, StepAction, Verdict, name_of
+from mqkit.topology.policy.policy_model import ApplyTo, PolicyModel
 from mqkit.topology.temporary import Temporary
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, channels_of
 
@@ -51,6 +53,10 @@ if TYPE_CHECKING:
         QueueKeys,
         RetryKeys,
     )
+    from mqkit.topology.live.management import Management, open_management
+    from mqkit.topology.planning.wanted import Wanted
+    from mqkit.topology.policy.comparing import compare
+    from mqkit.topology.policy.own import compile_policies
     from mqkit.topology.snapshot import LiveQueue, Snapshot, take_snapshot
     from mqkit.topology.validation import validate
     from mqkit.topology.wiring.wiring import Wiring
@@ -58,6 +64,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_DEFINITIONS_BYTES",
     "Applied",
+    "ApplyTo",
     "Bind",
     "BindKeys",
     "Change",
@@ -74,10 +81,12 @@ __all__ = [
     "Imported",
     "LiveQueue",
     "LotKeys",
+    "Management",
     "OpenChannel",
     "Overflow",
     "Plan",
     "PolicyKeys",
+    "PolicyModel",
     "Quarantined",
     "QueueKeys",
     "QueueModel",
@@ -95,11 +104,14 @@ __all__ = [
     "Topology",
     "TopologyCache",
     "Verdict",
+    "Wanted",
     "Wiring",
     "apply",
     "channels_of",
     "check",
     "check_files",
+    "compare",
+    "compile_policies",
     "compile_queues",
     "compile_topology",
     "diff",
@@ -110,6 +122,7 @@ __all__ = [
     "load",
     "loads",
     "name_of",
+    "open_management",
     "plan",
     "take_snapshot",
     "to_dot",
@@ -149,5 +162,9 @@ __getattr__ = lazy_names(
         "mqkit.topology.snapshot": ("LiveQueue", "Snapshot", "take_snapshot"),
         "mqkit.topology.validation": ("validate",),
         "mqkit.topology.wiring.wiring": ("Wiring",),
+        "mqkit.topology.live.management": ("Management", "open_management"),
+        "mqkit.topology.policy.comparing": ("compare",),
+        "mqkit.topology.policy.own": ("compile_policies",),
+        "mqkit.topology.planning.wanted": ("Wanted",),
     },
 )

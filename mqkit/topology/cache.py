@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.errors import BrokerError, ChannelError, ConfigurationError, ConnectionRefused
-from mqkit.topology.diff import Key, differences_between, key_of
-from mqkit.topology.quarantine import DECLARATION_REFUSED, Quarantined
+from mqkit.topology.planning.diff import Key, differences_between, key_of
+from mqkit.topology.planning.quarantine import DECLARATION_REFUSED, Quarantined
 from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel
 
 _ORDER = (Exchange, Queue, Binding)

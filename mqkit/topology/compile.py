@@ -22,6 +22,7 @@ from mqkit.topology.model import (
     QueueType,
     Topology,
 )
+from mqkit.topology.policy.keys import VIA_POLICY, argument_of
 
 
 def compile_topology(topology: Topology) -> tuple[Declaration, ...]:
@@ -123,7 +124,7 @@ def compile_queue(model: QueueModel) -> Queue:
         durable=model.durable,
         exclusive=model.exclusive,
         auto_delete=model.auto_delete,
-        arguments={**queue_arguments(model), **model.arguments},
+        arguments={**_declared(model), **model.arguments},
     )
 
 
@@ -144,6 +145,15 @@ def queue_arguments(model: QueueModel) -> dict[str, Any]:
     }
     arguments: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     return {**arguments, **_overflow(model), **_dead_lettering(model)}
+
+
+def _declared(model: QueueModel) -> dict[str, Any]:
+    """Those of them that ``via_policy`` leaves to be declared."""
+    in_policy = {
+        argument_of(key) for listed in model.via_policy for key in VIA_POLICY.get(listed, ())
+    }
+    arguments = queue_arguments(model)
+    return {name: value for name, value in arguments.items() if name not in in_policy}
 
 
 def _overflow(model: QueueModel) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from mqkit.declaration import Queue
 from mqkit.topology.compile import owned_queues
@@ -85,7 +86,9 @@ def dead_letter_cycles(topology: Topology) -> Iterator[Fault]:
     """
     queues: dict[str, Queue] = {}
     owners: dict[str, QueueModel] = {}
-    for model, queue in owned_queues(topology):
+    # What a policy of its own says is in force like an argument.
+    in_force = tuple(replace(model, via_policy=()) for model in topology.queues)
+    for model, queue in owned_queues(replace(topology, queues=in_force)):
         queues[queue.name], owners[queue.name] = queue, model
     routes = Routes(topology)
     graph = {

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from mqkit.retry.policy import RetryPolicy
+from mqkit.topology.policy.policy_model import PolicyModel
 
 if TYPE_CHECKING:
     from mqkit.topology.keys import ExchangeKeys, LotKeys, PolicyKeys, QueueKeys
@@ -80,7 +81,8 @@ class ExchangeModel:
 
 @dataclass(frozen=True, slots=True)
 class QueueModel:
-    """A queue. ``None`` means "not said". ``arguments`` go to the broker as they are."""
+    """A queue. ``None`` means "not said". ``arguments`` go to the broker as they are; the keys that
+    ``via_policy`` lists become a policy of the queue's own."""
 
     name: str
     type: QueueType | None = None
@@ -96,6 +98,7 @@ class QueueModel:
     max_priority: int | None = None
     dead_letter: DeadLetter | None = None
     retry: RetryPolicy | None = None
+    via_policy: tuple[str, ...] = ()
     bind: tuple[Bind, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
     line: int = field(default=0, compare=False)
@@ -136,6 +139,7 @@ class Topology:
     queues: tuple[QueueModel, ...] = ()
     vhost: str | None = None
     file: str = field(default="topology", compare=False)
+    policies: tuple[PolicyModel, ...] = ()
 
     @classmethod
     def of(

@@ -1,39 +1,36 @@
 """A snapshot of a broker's objects, read over its management HTTP API.
 
-The paths and names are RabbitMQ's, so that one client reads RabbitMQ and the reference broker.
 Left out is what no file declares: the default exchange and its bindings, and everything named
 ``amq.``.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
-from mqkit.errors import ConfigurationError, DeadlineExceeded, Unreachable
-from mqkit.tls import TlsOptions, query_parameters, tls_options
-from mqkit.url import redact
+from mqkit.topology.live.management import Management, NotAllowed, Row, open_management
+from mqkit.topology.live.product import Product
+from mqkit.topology.policy.policy_model import ApplyTo, PolicyModel
 
-if TYPE_CHECKING:
-    import httpx
-
-MAX_ANSWER_BYTES = 256 * 1024 * 1024
-"""One answer of the management API; a hundred thousand queues are some 100 MB."""
-
-NOT_AMQP = "the management URL is not the AMQP one; its port is usually 15672"
 OBJECTS = ("exchanges", "queues", "bindings")
-_Row: TypeAlias = Mapping[str, Any]
+POLICIES = ("policies", "operator-policies")
+REFUSALS = (
+    *(HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND),
+    HTTPStatus.METHOD_NOT_ALLOWED,
+)
+"""Of a question about policies, after the objects of the vhost have been told: this user may not
+ask it, or this product has no such page."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveQueue:
-    """A queue of the broker; ``None`` for a count that the broker has not gathered yet."""
+    """A queue of the broker; ``None`` for a count that the broker has not gathered yet.
+
+    ``messages`` are those ready and those unacked.
+    """
 
     queue: Queue
     messages: int | None = None
@@ -42,13 +39,20 @@ class LiveQueue:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The objects of one vhost, in the order of the broker's answers. ``bound_besides`` are
-    exchanges with a binding to a queue that the broker has named."""
+    """The objects of one vhost, in the order of the broker's answers; policies by name.
+
+    ``product`` is ``None`` where nobody said. ``unseen`` says, in words, what this user may not
+    see. ``bound_besides`` are exchanges with a binding to a queue that the broker has named.
+    """
 
     vhost: str
     exchanges: tuple[Exchange, ...] = ()
     queues: tuple[LiveQueue, ...] = ()
     bindings: tuple[Binding, ...] = ()
+    policies: tuple[PolicyModel, ...] = ()
+    operator_policies: tuple[PolicyModel, ...] = ()
+    product: Product | None = None
+    unseen: tuple[str, ...] = ()
     bound_besides: frozenset[str] = frozenset()
 
     @property
@@ -74,106 +78,35 @@ async def take_snapshot(management_url: str, vhost: str, *, timeout_s: float = 1
     All of it within ``timeout_s`` seconds, or :exc:`~mqkit.errors.DeadlineExceeded`. Raises
     :exc:`~mqkit.errors.Unreachable` when nobody answers, and
     :exc:`~mqkit.errors.ConfigurationError` for a wrong URL, login or vhost. Messages never show
-    the password.
+    the password. Policies that this user may not see are no error: ``unseen`` says so.
     """
-    import httpx  # slow to load, and an application that publishes never comes here
+    async with open_management(management_url, vhost, timeout_s=timeout_s) as management:
+        return await read_snapshot(management)
 
-    base, auth = _split(management_url)
-    parts = urlsplit(management_url)
-    tls = tls_options(query_parameters(parts.query), parts.scheme == "https")
-    shown = redact(management_url)
-    limits = httpx.Timeout(timeout_s)
-    # No proxy from the environment: a broker's management port is not on the public web.
+
+async def read_snapshot(management: Management) -> Snapshot:
+    """Like :func:`take_snapshot`, over an API that is open already."""
+    rows = {kind: await management.rows(kind) for kind in OBJECTS}
+    unseen = []
+    for kind in POLICIES:
+        try:
+            rows[kind] = await management.rows(kind)
+        except NotAllowed as refusal:
+            if refusal.status not in REFUSALS:
+                raise
+            words = kind.replace("-", " ")
+            unseen.append(f"{words} can't be seen by this user (HTTP status {refusal.status})")
+            rows[kind] = []
+    product = Product.of(await management.overview())
     try:
-        async with (
-            asyncio.timeout(timeout_s),
-            httpx.AsyncClient(
-                auth=auth,
-                timeout=limits,
-                trust_env=False,
-                verify=tls.context() if base.startswith("https:") else True,
-            ) as client,
-        ):
-            rows = {
-                kind: await _rows(
-                    client, f"{base}/api/{kind}/{quote(vhost, safe='')}", shown, vhost, tls
-                )
-                for kind in OBJECTS
-            }
-    except (TimeoutError, httpx.TimeoutException):
-        message = f"waited {timeout_s:g} s for the management API at {shown}"
-        raise DeadlineExceeded(message) from None
-    except httpx.ConnectError as error:
-        raise Unreachable(
-            f"no management API at {shown} ({error}); the port is usually 15672, and RabbitMQ needs"
-            " its plugin rabbitmq_management"
-        ) from None
-    except (httpx.RemoteProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-        raise ConfigurationError(f"{shown} does not speak HTTP ({error}): {NOT_AMQP}") from None
-    except httpx.ReadError:
-        raise Unreachable(f"{shown} closed the connection unanswered: {NOT_AMQP}") from None
-    except httpx.HTTPError as error:
-        raise Unreachable(f"the management API at {shown} failed: {error!r}") from None
-    try:
-        return _snapshot(vhost, rows)
-    except (KeyError, TypeError) as error:
-        raise ConfigurationError(
-            f"{shown} answers, but not as RabbitMQ's management API does ({error!r})"
-        ) from None
+        return _snapshot(management.vhost, rows, product, tuple(unseen))
+    except (KeyError, TypeError, ValueError) as error:
+        raise management.strange(f" ({error!r})") from None
 
 
-def _split(management_url: str) -> tuple[str, tuple[str, str]]:
-    """The URL without its login, and the login (``guest`` if it has none)."""
-    parts = urlsplit(management_url)
-    try:
-        port = parts.port
-    except ValueError:
-        port = 0
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise ConfigurationError(
-            f"the management URL {redact(management_url)!r} is not one"
-            " (expected something like http://guest:guest@127.0.0.1:15672)"
-        )
-    place = parts.netloc.rpartition("@")[2]
-    base = urlunsplit((parts.scheme, place, parts.path.rstrip("/").removesuffix("/api"), "", ""))
-    username = unquote(parts.username) if parts.username else "guest"
-    password = unquote(parts.password) if parts.password else "guest"
-    return base, (username, password)
-
-
-async def _rows(
-    client: httpx.AsyncClient, url: str, shown: str, vhost: str, tls: TlsOptions
-) -> list[_Row]:
-    async with client.stream("GET", url, extensions=tls.request_extensions()) as response:
-        _check_status(response.status_code, shown, vhost)
-        body = bytearray()
-        async for part in response.aiter_bytes():
-            body += part
-            if len(body) > MAX_ANSWER_BYTES:
-                raise ConfigurationError(f"{shown} answers with more than {MAX_ANSWER_BYTES} bytes")
-    try:
-        rows = json.loads(body)
-    except (ValueError, RecursionError):
-        rows = None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ConfigurationError(f"{shown} answers, but not as RabbitMQ's management API does")
-    return rows
-
-
-def _check_status(status: int, shown: str, vhost: str) -> None:
-    if status == HTTPStatus.OK:
-        return
-    if status == HTTPStatus.UNAUTHORIZED:
-        raise ConfigurationError(
-            f"the management API at {shown} refused the login: wrong user or password, or the user"
-            " has no 'management' tag"
-        )
-    if status == HTTPStatus.NOT_FOUND:
-        raise ConfigurationError(f"there is no vhost {vhost!r} at {shown}")
-    raise ConfigurationError(f"the management API at {shown} answered with HTTP status {status}")
-
-
-def _snapshot(vhost: str, rows: Mapping[str, list[_Row]]) -> Snapshot:
+def _snapshot(
+    vhost: str, rows: Mapping[str, list[Row]], product: Product, unseen: tuple[str, ...]
+) -> Snapshot:
     return Snapshot(
         vhost,
         tuple(_exchange(row) for row in rows["exchanges"] if _is_declared(row["name"])),
@@ -183,16 +116,35 @@ def _snapshot(vhost: str, rows: Mapping[str, list[_Row]]) -> Snapshot:
             for row in rows["bindings"]
             if row["source"] and _is_declared(row["destination"])
         ),
+        _policies(rows["policies"]),
+        _policies(rows["operator-policies"]),
+        product,
+        unseen,
         frozenset(row["source"] for row in rows["bindings"] if not _is_declared(row["destination"]))
         - {""},
     )
+
+
+def _policies(rows: list[Row]) -> tuple[PolicyModel, ...]:
+    """By name: the broker's order is by priority, and of equal ones any."""
+    found = [
+        PolicyModel(
+            row["name"],
+            row["pattern"],
+            ApplyTo(row["apply-to"]),
+            row["priority"],
+            row["definition"],
+        )
+        for row in rows
+    ]
+    return tuple(sorted(found, key=lambda policy: policy.name))
 
 
 def _is_declared(name: str) -> bool:
     return bool(name) and not name.startswith("amq.")
 
 
-def _exchange(row: _Row) -> Exchange:
+def _exchange(row: Row) -> Exchange:
     return Exchange(
         row["name"],
         type=row["type"],
@@ -203,7 +155,7 @@ def _exchange(row: _Row) -> Exchange:
     )
 
 
-def _queue(row: _Row) -> LiveQueue:
+def _queue(row: Row) -> LiveQueue:
     queue = Queue(
         row["name"],
         durable=row["durable"],
@@ -215,7 +167,7 @@ def _queue(row: _Row) -> LiveQueue:
     return LiveQueue(queue, row.get("messages"), row.get("consumers"))
 
 
-def _binding(row: _Row) -> Binding:
+def _binding(row: Row) -> Binding:
     return Binding(
         row["source"],
         row["destination"],

@@ -15,6 +15,7 @@ from mqkit.topology.cycles import alternate_cycles, binding_cycles, dead_letter_
 from mqkit.topology.file.fault import Fault, meant
 from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES, segment
 from mqkit.topology.model import ExchangeModel, Overflow, QueueModel, QueueType, Topology
+from mqkit.topology.policy.rules import policy_faults
 from mqkit.topology.retrying.lot_faults import lot_faults
 from mqkit.topology.retrying.tier_faults import tier_faults
 
@@ -44,6 +45,7 @@ def validate(topology: Topology) -> list[Fault]:
         *binding_cycles(topology),
         *alternate_cycles(topology),
         *dead_letter_cycles(topology),
+        *policy_faults(topology),
     ]
     return sorted(set(faults))
 

@@ -234,8 +234,8 @@ def parse(words: list[str]) -> None:
 
 
 def test_a_wrong_option_would_be_found() -> None:
-    with pytest.raises(Exception, match="No such option: --prune"):
-        parse(["topology", "plan", "--prune"])
+    with pytest.raises(Exception, match="No such option: --proon"):
+        parse(["topology", "plan", "--proon"])
 
 
 @pytest.mark.parametrize("name", tree(), ids=" ".join)

@@ -18,7 +18,7 @@ from pathlib import Path
 from mqkit import App
 from mqkit.retry import ParkingLotTools
 from mqkit.topology import apply, channels_of, compile_topology, plan, take_snapshot
-from mqkit.topology.known_lots import known_lots
+from mqkit.topology.retrying.known_lots import known_lots
 from mqkit.url import parse, redact
 from mqkit_cli.amqp import transport
 from mqkit_cli.demo.broker_process import BrokerProcess

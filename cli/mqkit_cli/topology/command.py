@@ -13,20 +13,11 @@ from typing import Annotated
 import typer
 
 from mqkit.topology import (
-    Applied,
-    Change,
     ChangeKind,
-    Plan,
-    Snapshot,
-    Topology,
-    channels_of,
+    compile_policies,
     compile_topology,
-    diff,
     export,
-    plan,
 )
-from mqkit.topology import apply as apply_plan
-from mqkit_cli.amqp import transport
 from mqkit_cli.broker.embedded import Place
 from mqkit_cli.connection import (
     TIMEOUT_S,
@@ -37,16 +28,23 @@ from mqkit_cli.connection import (
     target_of,
 )
 from mqkit_cli.errors import CommandError
-from mqkit_cli.render import line, note, progress, write_json
+from mqkit_cli.render import line, note, write_json
 from mqkit_cli.topology import view as view
 from mqkit_cli.topology.doctor import doctor
 from mqkit_cli.topology.files import FILES, FilesOption, check_topology, load_topology
 from mqkit_cli.topology.graph import graph
 from mqkit_cli.topology.importing import import_command, write_new
+from mqkit_cli.topology.planning import (
+    ForceOption,
+    PruneOption,
+    carried_out,
+    compared,
+    planned,
+    pruned,
+)
 from mqkit_cli.topology.schema import schema
 
 EXIT_CHANGES = 2
-APPLY_TIMEOUT_S = 60.0
 
 app = typer.Typer(
     help="A topology file: check it, compare it with a broker, declare it.",
@@ -70,7 +68,8 @@ def validate(files: FilesOption = FILES, as_json: JsonOption = False) -> None:
             raise typer.Exit(1)
         return
     topology = load_topology(files)
-    line(f"{topology.file}: valid, declares {view.counted(compile_topology(topology))}")
+    objects = (*compile_topology(topology), *compile_policies(topology))
+    line(f"{topology.file}: valid, declares {view.counted(objects)}")
 
 
 @app.command(name="plan")
@@ -78,6 +77,8 @@ def plan_command(
     files: FilesOption = FILES,
     url: UrlOption = None,
     management_url: ManagementUrlOption = None,
+    prune: PruneOption = False,
+    force: ForceOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
     as_json: JsonOption = False,
 ) -> None:
@@ -86,7 +87,8 @@ def plan_command(
     Exits with 0 if nothing would change, and with 2 if something would.
     """
     topology = load_topology(files)
-    found = asyncio.run(_plan(topology, Place(url, management_url, topology.vhost), timeout_s))
+    place = Place(url, management_url, topology.vhost)
+    found = asyncio.run(planned(topology, place, pruned(prune, force), timeout_s))
     if as_json:
         write_json(found.to_dict())
     else:
@@ -109,11 +111,12 @@ def diff_command(
     """
     topology = load_topology(files)
     place = Place(url, management_url, topology.vhost)
-    vhost, changes = asyncio.run(_diff(topology, place, timeout_s))
+    found = asyncio.run(compared(topology, place, timeout_s))
+    changes = found.changes
     if as_json:
-        write_json(view.changes_json(vhost, changes))
+        write_json(view.changes_json(found.vhost, changes, found.unseen))
     else:
-        view.show_changes(changes)
+        view.show_changes(changes, found.unseen)
     if any(change.kind in (ChangeKind.MISSING, ChangeKind.DIFFERENT) for change in changes):
         raise typer.Exit(EXIT_CHANGES)
 
@@ -123,10 +126,13 @@ def apply(
     files: FilesOption = FILES,
     url: UrlOption = None,
     management_url: ManagementUrlOption = None,
+    prune: PruneOption = False,
+    force: ForceOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
     as_json: JsonOption = False,
 ) -> None:
-    """Declare what is missing. Nothing is changed in place, and nothing is deleted.
+    """Declare what is missing, and set policies. Nothing else is changed in place, and nothing is
+    deleted without --prune.
 
     What is there with other properties is refused, with the reason; the rest goes on, and the
     exit code is 1. A second apply finds everything done.
@@ -135,7 +141,7 @@ def apply(
     if management_url and not url:
         raise CommandError("an apply declares over AMQP: give --url too")
     place = Place(url, management_url, topology.vhost)
-    applied = asyncio.run(_apply(topology, place, timeout_s))
+    applied = asyncio.run(carried_out(topology, place, pruned(prune, force), timeout_s))
     if as_json:
         write_json(applied.to_dict())
     else:
@@ -145,7 +151,7 @@ def apply(
         raise CommandError(
             f"{count} of {len(applied.results)} objects are not as {topology.file} wants them"
             " (a queue or exchange has to be deleted, or declared under a new name, for other"
-            " properties)"
+            " properties; policies need the management API)"
         )
 
 
@@ -157,53 +163,31 @@ def export_command(
             "--file", "-f", metavar="FILE", help="Write it here, not to stdout; must be new."
         ),
     ] = None,
+    like: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--like",
+            metavar="FILE",
+            help="A topology that the broker was made from: its retry policies, and the names that"
+            " they give, are folded back. Several are laid over each other.",
+        ),
+    ] = None,
     url: UrlOption = None,
     management_url: ManagementUrlOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
     as_json: JsonOption = False,
 ) -> None:
     """What a broker has, as a topology file that plans as no change."""
+    known = load_topology(like) if like else None
     target = target_of(url, management_url)
     snapshot = asyncio.run(target.snapshot(timeout_s))
     if as_json:
-        write_json(view.declarations_json(snapshot.vhost, snapshot.declarations))
+        write_json(view.snapshot_json(snapshot))
         return
-    text = export(snapshot)
+    text = export(snapshot, known)
     if file is None:
         line(text.rstrip("\n"))
         return
     write_new(file, text)
-    note(f"wrote {view.counted(snapshot.declarations)} to {file}")
-
-
-async def _plan(topology: Topology, place: Place, timeout_s: float) -> Plan:
-    async with place.open() as target:
-        return plan(compile_topology(topology), await target.snapshot(timeout_s))
-
-
-async def _diff(
-    topology: Topology, place: Place, timeout_s: float
-) -> tuple[str, tuple[Change, ...]]:
-    async with place.open() as target:
-        snapshot: Snapshot = await target.snapshot(timeout_s)
-        return snapshot.vhost, diff(compile_topology(topology), snapshot)
-
-
-async def _apply(topology: Topology, place: Place, timeout_s: float) -> Applied:
-    declarations = compile_topology(topology)
-    async with (
-        place.open() as target,
-        channels_of(transport(), target.endpoint, timeout_s=timeout_s) as open_channel,
-    ):
-        steps = plan(declarations, await target.snapshot(timeout_s))
-        done = 0
-        with progress("declaring", len(steps.steps)) as show:
-
-            def count(_: object) -> None:
-                nonlocal done
-                done += 1
-                show(done)
-
-            return await apply_plan(
-                steps, open_channel, timeout_s=max(timeout_s, APPLY_TIMEOUT_S), on_step=count
-            )
+    objects = (*snapshot.declarations, *snapshot.policies)
+    note(f"wrote {view.counted(objects)} to {file}")

@@ -69,8 +69,7 @@ def _read(file: Path) -> bytes:
 
 
 def _counted(imported: Imported) -> str:
-    policies = "1 policy" if imported.policies == 1 else f"{imported.policies} policies"
-    return f"{counted(imported.snapshot.declarations)}, {policies}"
+    return counted((*imported.snapshot.declarations, *imported.snapshot.policies))
 
 
 def _word(kind: str) -> str:

@@ -7,25 +7,38 @@ from pathlib import Path
 from typing import Any
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
-from mqkit.topology import Applied, Change, ChangeKind, Fault, Plan, StepState, Verdict
-from mqkit.topology.diff import Difference
-from mqkit.topology.plan import describe
+from mqkit.topology import (
+    Applied,
+    Change,
+    ChangeKind,
+    Fault,
+    Plan,
+    Snapshot,
+    StepState,
+    Verdict,
+)
+from mqkit.topology.planning.diff import Difference
+from mqkit.topology.planning.plan import describe
+from mqkit.topology.policy.policy_model import PolicyModel
 from mqkit_cli.render import line, plural, write_table
 
-_KINDS: tuple[tuple[str, type[Declaration]], ...] = (
+_KINDS: tuple[tuple[str, type[Declaration | PolicyModel]], ...] = (
     ("exchange", Exchange),
     ("queue", Queue),
     ("binding", Binding),
+    ("policy", PolicyModel),
 )
 
 
-def counted(declarations: Iterable[Declaration]) -> str:
-    """``1 exchange, 5 queues, 2 bindings``."""
+def counted(declarations: Iterable[Declaration | PolicyModel]) -> str:
+    """``1 exchange, 5 queues, 2 bindings``, and policies where there are any."""
     found = list(declarations)
-    parts = []
-    for word, kind in _KINDS:
-        parts.append(plural(sum(isinstance(item, kind) for item in found), word))
-    return ", ".join(parts)
+    counts = {word: sum(isinstance(item, kind) for item in found) for word, kind in _KINDS}
+    policies = counts.pop("policy")
+    said = [plural(count, word) for word, count in counts.items()]
+    if policies:
+        said.append("1 policy" if policies == 1 else f"{policies} policies")
+    return ", ".join(said)
 
 
 def faults_json(file: str, files: Sequence[Path], faults: Sequence[Fault]) -> dict[str, Any]:
@@ -47,40 +60,58 @@ def faults_json(file: str, files: Sequence[Path], faults: Sequence[Fault]) -> di
 
 
 def show_plan(plan: Plan) -> None:
-    """The steps that do something, and the sum of all."""
+    """The steps that do something, those with remarks, what could not be seen, and the sum."""
     rows = [
-        (str(step.verdict), *_what(step.declaration), _why(step.reason, step.differences))
-        for step in plan.changes
+        (
+            str(step.verdict),
+            *_what(step.declaration),
+            _why(step.reason, (*step.differences, *step.remarks)),
+        )
+        for step in (*plan.changes, *plan.remarked)
     ]
     if rows:
         write_table(("verdict", "kind", "name", "why"), rows)
+    show_unseen(plan.unseen)
     counts = ", ".join(
         f"{count} {verdict}" for verdict in Verdict if (count := plan.count(verdict))
     )
     line(f"vhost {plan.vhost}: {counts or 'nothing to declare'}")
 
 
-def show_changes(changes: Sequence[Change]) -> None:
-    """Print the differences, and the sum of all."""
-    different = [change for change in changes if change.kind is not ChangeKind.SAME]
+def show_unseen(unseen: Iterable[str]) -> None:
+    """Print what could not be looked at."""
+    for what in unseen:
+        line(f"not seen: {what}")
+
+
+def show_changes(changes: Sequence[Change], unseen: Iterable[str] = ()) -> None:
+    """Print the differences, what could not be seen, and the sum of all."""
+    alike = (ChangeKind.SAME, ChangeKind.UNSEEN)
+    different = [change for change in changes if change.kind not in alike]
     rows = [
         (str(change.kind), *_what(change.declaration), "; ".join(map(str, change.differences)))
         for change in different
     ]
     if rows:
         write_table(("change", "kind", "name", "differences"), rows)
+    show_unseen(unseen)
     counts = {kind: sum(change.kind is kind for change in changes) for kind in ChangeKind}
+    if not counts[ChangeKind.UNSEEN]:
+        del counts[ChangeKind.UNSEEN]
     kept = " (not in the file; kept)" if counts[ChangeKind.EXTRA] else ""
     line(", ".join(f"{count} {kind}" for kind, count in counts.items()) + kept)
 
 
-def changes_json(vhost: str, changes: Sequence[Change]) -> dict[str, Any]:
+def changes_json(
+    vhost: str, changes: Sequence[Change], unseen: Iterable[str] = ()
+) -> dict[str, Any]:
     """The differences for programs; the names in the JSON are stable."""
     return {
         "vhost": vhost,
         "summary": {
             str(kind): sum(change.kind is kind for change in changes) for kind in ChangeKind
         },
+        "unseen": list(unseen),
         "changes": [
             {
                 "change": str(change.kind),
@@ -92,9 +123,14 @@ def changes_json(vhost: str, changes: Sequence[Change]) -> dict[str, Any]:
     }
 
 
-def declarations_json(vhost: str, declarations: Iterable[Declaration]) -> dict[str, Any]:
+def snapshot_json(snapshot: Snapshot) -> dict[str, Any]:
     """Objects as plain values."""
-    return {"vhost": vhost, "objects": [describe(declaration) for declaration in declarations]}
+    return {
+        "vhost": snapshot.vhost,
+        "unseen": list(snapshot.unseen),
+        "objects": [describe(it) for it in (*snapshot.declarations, *snapshot.policies)],
+        "operator_policies": [describe(policy) for policy in snapshot.operator_policies],
+    }
 
 
 def show_applied(applied: Applied) -> None:
@@ -115,10 +151,10 @@ def show_applied(applied: Applied) -> None:
     line(f"vhost {applied.vhost}: {counts}")
 
 
-def _what(declaration: Declaration) -> tuple[str, str]:
+def _what(declaration: Declaration | PolicyModel) -> tuple[str, str]:
     described = describe(declaration)
     return str(described["kind"]), str(described["name"])
 
 
-def _why(reason: str, differences: Sequence[Difference]) -> str:
+def _why(reason: str, differences: Sequence[Difference | str]) -> str:
     return "; ".join((reason, *map(str, differences))) if differences else reason

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 from mqkit.declaration import Binding, Exchange, Queue
 from mqkit.errors import ConfigurationError
-from mqkit.topology.exporting.emit import flow, scalar
 from mqkit.topology.exporting.folding import export
 from mqkit.topology.file.document import MAX_ITEMS
+from mqkit.topology.policy.policy_model import ApplyTo, PolicyModel
 from mqkit.topology.snapshot import LiveQueue, Snapshot
 
 Row: TypeAlias = Mapping[str, Any]
@@ -38,7 +38,6 @@ class Imported:
 
     text: str
     snapshot: Snapshot
-    policies: int
     left_out: Mapping[str, int]
 
 
@@ -61,28 +60,13 @@ def import_definitions(document: bytes, vhost: str | None = None) -> Imported:
         tuple(_exchange(row, place) for place, row in _named(own, "exchanges")),
         tuple(_queue(row, place) for place, row in _named(own, "queues")),
         tuple(_binding(row, place) for place, row in _placed(own, "bindings")),
+        tuple(_policy(row, place) for place, row in _named(own, "policies")),
     )
     return Imported(
-        export(snapshot) + policies_section(own["policies"]),
+        export(snapshot),
         snapshot,
-        len(own["policies"]),
         {kind: len(rows[kind]) for kind in NEVER_TAKEN if rows[kind]},
     )
-
-
-def policies_section(rows: Iterable[Row]) -> str:
-    """The section ``policies:`` of a file that has the policies of ``rows``; nothing for none."""
-    placed = list(_named({"policies": list(rows)}, "policies"))
-    lines = ["policies:"] if placed else []
-    for place, row in placed:
-        lines += [
-            f"  {scalar(row['name'])}:",
-            f"    pattern: {flow(_field(row, place, 'pattern', str))}",
-            f"    apply_to: {flow(_field(row, place, 'apply-to', str, 'all'))}",
-            f"    priority: {_field(row, place, 'priority', int, 0)}",
-            f"    definition: {flow(_field(row, place, 'definition', dict))}",
-        ]
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _parsed(document: bytes) -> Mapping[str, Any]:
@@ -174,6 +158,19 @@ def _binding(row: Row, place: str) -> Binding:
         key=_field(row, place, "routing_key", str, ""),
         to_exchange=_field(row, place, "destination_type", str) == "exchange",
         arguments=_field(row, place, "arguments", dict, {}),
+    )
+
+
+def _policy(row: Row, place: str) -> PolicyModel:
+    word = _field(row, place, "apply-to", str, "all")
+    if word not in set(map(str, ApplyTo)):
+        raise ConfigurationError(f"{place}: apply-to is not as in a definitions file")
+    return PolicyModel(
+        row["name"],
+        _field(row, place, "pattern", str),
+        ApplyTo(word),
+        _field(row, place, "priority", int, 0),
+        _field(row, place, "definition", dict),
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.delay import DELAYED_TYPE, compile_delay, owner_of_delay
-from mqkit.topology.diff import canonical, key_of
+from mqkit.topology.planning.diff import canonical, key_of
 from mqkit.topology.snapshot import Snapshot
 from mqkit.topology.validation import MAX_DELAYS
 

@@ -15,6 +15,7 @@ from mqkit.retry.policy import RetryPolicy
 from mqkit.topology.file.document import resolve_plain
 from mqkit.topology.file.variables import escaped
 from mqkit.topology.model import Bind, ExchangeModel, QueueModel, Topology
+from mqkit.topology.policy.policy_model import ApplyTo, PolicyModel
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*|[0-9]{1,12}(ms|s|m|h|d)", re.ASCII)
 _FIRST_LETTER_BEYOND_ASCII = 0xA1
@@ -26,7 +27,21 @@ def emit(topology: Topology) -> str:
     lines = [] if topology.vhost is None else [f"vhost: {scalar(topology.vhost)}"]
     lines += _group("exchanges", [(model.name, _exchange(model)) for model in topology.exchanges])
     lines += _group("queues", [(model.name, _queue(model)) for model in topology.queues])
+    if topology.policies:
+        lines += _group("policies", [(it.name, _policy(it)) for it in topology.policies])
     return "\n".join(lines) + "\n"
+
+
+def emit_operator_policies(policies: Iterable[PolicyModel]) -> str:
+    """Operator policies as comments: they bound what the file says, and no file sets them."""
+    lines = [line for it in policies for line in (f"  {scalar(it.name)}:", *_indented(_policy(it)))]
+    if not lines:
+        return ""
+    return "".join(f"# {line}\n" for line in ("operator policies, not set by a file:", *lines))
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _group(title: str, objects: list[tuple[str, list[str]]]) -> Iterator[str]:
@@ -39,7 +54,7 @@ def _group(title: str, objects: list[tuple[str, list[str]]]) -> Iterator[str]:
             yield f"  {scalar(name)}: {{}}"
             continue
         yield f"  {scalar(name)}:"
-        yield from (f"    {line}" for line in lines)
+        yield from _indented(lines)
 
 
 def _exchange(model: ExchangeModel) -> list[str]:
@@ -74,7 +89,18 @@ def _queue(model: QueueModel) -> list[str]:
         lines.append(f"dead_letter: {flow(to)}")
     if model.retry is not None:
         lines.append(f"retry: {flow(_retry(model.retry))}")
+    if model.via_policy:
+        lines.append(f"via_policy: {flow(model.via_policy)}")
     return [*lines, *_arguments(model.arguments)]
+
+
+def _policy(model: PolicyModel) -> list[str]:
+    return [
+        f"pattern: {scalar(model.pattern)}",
+        *([] if model.apply_to is ApplyTo.ALL else [f"apply_to: {model.apply_to}"]),
+        *([] if model.priority == 0 else [f"priority: {flow(model.priority)}"]),
+        f"definition: {flow(model.definition)}",
+    ]
 
 
 def _retry(policy: RetryPolicy) -> dict[str, Any]:

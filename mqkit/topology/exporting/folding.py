@@ -20,10 +20,11 @@ from mqkit.declaration import Binding, Exchange, Queue
 from mqkit.retry.duration import MAX_DURATION_MS
 from mqkit.retry.policy import RetryPolicy
 from mqkit.topology.compile import compile_exchange, compile_queues
-from mqkit.topology.diff import canonical
 from mqkit.topology.exporting.delay_fold import fold_delays
-from mqkit.topology.exporting.emit import emit
+from mqkit.topology.exporting.emit import emit, emit_operator_policies
 from mqkit.topology.exporting.live_policies import live_policies
+from mqkit.topology.exporting.order import in_order
+from mqkit.topology.exporting.own_fold import OwnPolicies
 from mqkit.topology.file.read import MAX_LENGTH, MAX_PRIORITY, check
 from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES
 from mqkit.topology.model import (
@@ -35,6 +36,8 @@ from mqkit.topology.model import (
     QueueType,
     Topology,
 )
+from mqkit.topology.planning.diff import canonical
+from mqkit.topology.policy.own import own_name
 from mqkit.topology.snapshot import Snapshot
 
 
@@ -42,13 +45,19 @@ def export(snapshot: Snapshot, like: Topology | None = None) -> str:
     """``snapshot`` as YAML text; ``like`` as in :func:`to_topology`.
 
     A broker may hold what mqkit refuses (a ring of bindings, say): then the faults stand at the top
-    of the text as comments, and ``validate`` will report them again. Exclusive queues are left out:
-    they belong to a connection.
+    of the text as comments, and ``validate`` will report them again. So does what this user may not
+    see. Exclusive queues are left out: they belong to a connection. Operator policies, which no
+    file sets, stand at the end as comments.
     """
     text = emit(to_topology(snapshot, like))
     _, faults = check(text)
-    remarks = (" ".join(f"{fault.path}: {fault.message}".split()) for fault in faults)
-    return "".join(f"# mqkit refuses this: {remark}\n" for remark in remarks) + text
+    refused = (" ".join(f"{fault.path}: {fault.message}".split()) for fault in faults)
+    remarks = [
+        *(f"this export is not complete: {what}" for what in snapshot.unseen),
+        *(f"mqkit refuses this: {fault}" for fault in refused),
+    ]
+    head = "".join(f"# {remark}\n" for remark in remarks)
+    return head + text + emit_operator_policies(in_order(snapshot).operator_policies)
 
 
 _LIMITS = ("x-max-length", "x-max-length-bytes")
@@ -56,11 +65,13 @@ _LIMITS = ("x-max-length", "x-max-length-bytes")
 
 @dataclass(frozen=True, slots=True)
 class _Broker:
-    """The live queues, those that are bound to an exchange, and the file that gives names."""
+    """The live queues, those that are bound to an exchange, the file that gives names, and
+    the policies of queues of their own."""
 
     queues: Mapping[str, Queue]
     bound: frozenset[str]
     like: Topology
+    owns: OwnPolicies
 
 
 def to_topology(snapshot: Snapshot, like: Topology | None = None) -> Topology:
@@ -69,7 +80,7 @@ def to_topology(snapshot: Snapshot, like: Topology | None = None) -> Topology:
     ``like`` is a topology that the broker was made from, or something like it: its policies, and
     the names that they give to lots and tiers, are folded back where they are what is there.
     """
-    snapshot, delays = fold_delays(snapshot)
+    snapshot, delays = fold_delays(in_order(snapshot))
     queues = {
         entry.queue.name: entry.queue for entry in snapshot.queues if not entry.queue.exclusive
     }
@@ -80,7 +91,7 @@ def to_topology(snapshot: Snapshot, like: Topology | None = None) -> Topology:
         if binding.to_exchange or binding.destination not in private
     ]
     bound = {binding.destination for binding in bindings if not binding.to_exchange}
-    broker = _Broker(queues, frozenset(bound), like or Topology())
+    broker = _Broker(queues, frozenset(bound), like or Topology(), OwnPolicies(snapshot.policies))
     models = {name: _fold(queue, broker) for name, queue in queues.items()}
     folded = {part for model in models.values() for part in _parts(model, broker)}
     for name, model in models.items():
@@ -88,7 +99,7 @@ def to_topology(snapshot: Snapshot, like: Topology | None = None) -> Topology:
         # A tier that somebody bound to an exchange has to be written out, with the binding.
         if parts & bound or any(models[part].retry for part in parts):
             folded -= parts
-            models[name] = _unfolded(queues[name])
+            models[name] = _fold(queues[name], broker, retry=False)
     topology = Topology(
         tuple(
             replace(
@@ -105,20 +116,26 @@ def to_topology(snapshot: Snapshot, like: Topology | None = None) -> Topology:
         ),
         snapshot.vhost,
     )
-    return _with_externals(topology)
+    in_queues = {own_name(model.name) for model in topology.queues if model.via_policy}
+    policies = tuple(it for it in snapshot.policies if it.name not in in_queues)
+    return _with_externals(replace(topology, policies=policies))
 
 
-def _fold(queue: Queue, broker: _Broker) -> QueueModel:
-    """The model with the retry policy whose queues are all there, else the one without."""
+def _fold(queue: Queue, broker: _Broker, *, retry: bool = True) -> QueueModel:
+    """The model that compiles to what is there: with a retry policy if it may have one and all its
+    queues are there, by the model's keys where they say it, else by raw arguments."""
     said = broker.like.queue(queue.name)
+    policies = live_policies(queue.name, broker.queues, said.retry if said else None)
     return next(
         (
             model
-            for policy in live_policies(queue.name, broker.queues, said.retry if said else None)
-            for model in _candidates(queue, policy)
-            if _is_whole(model, queue, broker)
+            for policy in (*(policies if retry else ()), None)
+            for form in broker.owns.forms(queue)
+            for candidate in _candidates(form.queue, policy)
+            for model in (replace(candidate, via_policy=form.via_policy),)
+            if _is_whole(model, queue, broker) and broker.owns.proves(model)
         ),
-        _unfolded(queue),
+        _raw(queue),
     )
 
 
@@ -144,15 +161,6 @@ def _parts(model: QueueModel, broker: _Broker) -> set[str]:
         if is_said or not _same(parts[lot], broker.queues.get(lot)):
             del parts[lot]
     return set(parts)
-
-
-def _unfolded(queue: Queue) -> QueueModel:
-    """The queue alone: by the model's keys where they compile to it, else by raw arguments."""
-    return next(
-        model
-        for model in (*_candidates(queue, None), _raw(queue))
-        if _same(compile_queues(model)[-1], queue)
-    )
 
 
 def _candidates(queue: Queue, retry: RetryPolicy | None) -> Iterator[QueueModel]:
@@ -233,7 +241,7 @@ def _with_externals(topology: Topology) -> Topology:
         if _is_name(alternate) and alternate not in exchanges:
             missing_exchanges[alternate] = None
     for queue in topology.queues:
-        for part in compile_queues(queue):
+        for part in compile_queues(replace(queue, via_policy=())):
             target = part.arguments.get("x-dead-letter-exchange")
             key = part.arguments.get("x-dead-letter-routing-key")
             if target == "" and _is_name(key) and key not in queues:

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from mqkit.topology.file.document import Entry, MappingNode, Node, ScalarNode
 from mqkit.topology.file.fault import Fault, topology_error
+from mqkit.topology.file.policy_section import read_policies, read_via_policy
 from mqkit.topology.file.retry_section import lines_of_names, read_retry
 from mqkit.topology.file.section import Section
 from mqkit.topology.file.sources import Source, names_of, read_files, tree_of
@@ -30,7 +31,7 @@ MAX_PRIORITY = 255
 PLUGIN_PREFIX = "x-"
 """Exchange types of plugins start so (``x-delayed-message``, ``x-consistent-hash``)."""
 
-TOPOLOGY_KEYS = ("vhost", "exchanges", "queues")
+TOPOLOGY_KEYS = ("vhost", "exchanges", "queues", "policies")
 EXCHANGE_KEYS = (
     *("type", "durable", "auto_delete", "internal", "external", "alternate", "delays", "bind"),
     "arguments",
@@ -38,7 +39,7 @@ EXCHANGE_KEYS = (
 QUEUE_KEYS = (
     *("type", "durable", "exclusive", "auto_delete", "external", "bind", "max_length"),
     *("max_length_bytes", "overflow", "message_ttl", "expires", "max_priority", "dead_letter"),
-    *("retry", "arguments"),
+    *("retry", "via_policy", "arguments"),
 )
 
 
@@ -121,7 +122,8 @@ def read_tree(root: Node, file: str, before: Iterable[Fault] = ()) -> tuple[Topo
     for path, entry in top.entries("queues", "queue names to queues"):
         objects.add(path)
         queues.append(_queue(entry, path, faults))
-    topology = Topology(tuple(exchanges), tuple(queues), top.text("vhost"), file)
+    policies = read_policies(top, objects)
+    topology = Topology(tuple(exchanges), tuple(queues), top.text("vhost"), file, policies)
     wrong = {_object_of(fault.path, objects) for fault in faults}
     if None not in wrong:
         # What could not be read right is not judged again by its meaning.
@@ -132,7 +134,7 @@ def read_tree(root: Node, file: str, before: Iterable[Fault] = ()) -> tuple[Topo
 
 
 def _object_of(path: str, objects: set[str]) -> str | None:
-    """The exchange or queue to whose path ``path`` belongs; ``None`` for the file's own form."""
+    """The object to whose path ``path`` belongs; ``None`` for the file's own form."""
     ends = [at for at, character in enumerate(path) if character in ".["]
     return next((path[:end] for end in (*ends, len(path)) if path[:end] in objects), None)
 
@@ -188,6 +190,7 @@ def _queue(entry: Entry, path: str, faults: list[Fault]) -> QueueModel:
         max_priority=section.count("max_priority", 1, MAX_PRIORITY),
         dead_letter=_dead_letter(section),
         retry=read_retry(section),
+        via_policy=read_via_policy(section),
         bind=_binds(section),
         arguments=section.arguments(),
         line=entry.line,

@@ -3,7 +3,7 @@ its own TTL. The words that say why, for all who come across one. Pure."""
 
 from __future__ import annotations
 
-from mqkit.declaration import Declaration, Queue
+from mqkit.declaration import Queue
 
 TTL = "x-message-ttl"
 
@@ -14,7 +14,7 @@ WHY = (
 )
 
 
-def hint(wanted: Declaration, differing: dict[str, object]) -> str:
+def hint(wanted: object, differing: dict[str, object]) -> str:
     """:data:`WHY`, where ``wanted`` is a retry tier and the queue that is there has no TTL of its
     own; else nothing. ``differing`` has the live value of each property that is not as wanted."""
     is_tier = (

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from mqkit.retry.compile import compile_tier
 from mqkit.retry.duration import format_duration
 from mqkit.topology.compile import compile_queue
-from mqkit.topology.diff import differences_between
 from mqkit.topology.file.fault import Fault
 from mqkit.topology.file.section import segment
 from mqkit.topology.model import QueueModel, QueueType, Topology
+from mqkit.topology.planning.diff import differences_between
 from mqkit.topology.retrying.per_message_ttl import TTL, WHY
 
 

@@ -10,7 +10,7 @@ from mqkit.declaration import Queue
 from mqkit.errors import ChannelError
 from mqkit.supervision.refusal_log import OBJECTS_TOLD, RefusalLog
 from mqkit.testing.clock import FakeClock
-from mqkit.topology.quarantine import Quarantined
+from mqkit.topology.planning.quarantine import Quarantined
 
 REPLY = (
     "PRECONDITION_FAILED - inequivalent arg 'x-expires' for queue 'q0' in vhost '/':"

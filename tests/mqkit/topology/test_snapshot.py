@@ -12,8 +12,8 @@ import pytest
 
 from mqkit.errors import ConfigurationError, DeadlineExceeded, Unreachable
 from mqkit.topology import compile_topology, loads, plan, take_snapshot
-from mqkit.topology.apply import apply
-from mqkit.topology.plan import Verdict
+from mqkit.topology.planning.apply import apply
+from mqkit.topology.planning.plan import Verdict
 
 pytestmark = pytest.mark.anyio
 

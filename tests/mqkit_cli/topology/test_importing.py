@@ -50,7 +50,7 @@ def test_it_goes_to_a_new_file_that_is_valid(mqkit: Any, definitions: Path, tmp_
     answer = mqkit("topology", "import", definitions.name, "-o", "topology.yaml", "--vhost", "/")
     assert (answer.returncode, answer.stdout) == (0, "")
     assert answer.stderr.splitlines()[0] == (
-        "mqkit: wrote 1 exchange, 1 queue, 1 binding, 0 policies to topology.yaml"
+        "mqkit: wrote 1 exchange, 1 queue, 1 binding to topology.yaml"
     )
     assert (tmp_path / "topology.yaml").read_text() == TEXT
     assert mqkit("topology", "validate").returncode == 0
@@ -62,11 +62,12 @@ def test_it_goes_to_a_new_file_that_is_valid(mqkit: Any, definitions: Path, tmp_
 
 
 def test_policies_are_taken_and_counted(mqkit: Any, definitions: Path) -> None:
-    policy = {"name": "p", "vhost": "/", "pattern": "a", "apply-to": "all", "definition": {}}
+    policy: dict[str, Any] = {"name": "p", "vhost": "/", "pattern": "a", "apply-to": "all"}
+    policy["definition"] = {"max-length": 5}
     definitions.write_text(json.dumps({**DEFINITIONS, "policies": [policy]}))
     answer = mqkit("topology", "import", definitions.name)
     assert answer.stdout.startswith(TEXT)
-    assert "policies:\n  p:\n    pattern: a\n    apply_to: all\n" in answer.stdout
+    assert "policies:\n  p:\n    pattern: a\n    definition: {max-length: 5}\n" in answer.stdout
     answer = mqkit("topology", "import", definitions.name, "-o", "new.yaml")
     assert "1 policy to new.yaml" in answer.stderr
 

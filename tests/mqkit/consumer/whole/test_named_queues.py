@@ -15,7 +15,7 @@ from mqkit.message import Message, Properties
 from mqkit.outcome import Confirmed
 from mqkit.retry import ParkingLotTools
 from mqkit.topology import Topology, loads
-from mqkit.topology.known_lots import known_lots
+from mqkit.topology.retrying.known_lots import known_lots
 from mqkit.transport.native import NativeTransport
 from mqkit.url import parse
 

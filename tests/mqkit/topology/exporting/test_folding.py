@@ -110,14 +110,14 @@ def test_names_are_folded_back_where_a_file_says_them() -> None:
 
 
 def sorted_queues(lines: list[str], snapshot: Snapshot) -> list[str]:
-    """The lines of a file, its queues in the order in which the broker lists them."""
+    """The lines of a file, its queues by their names."""
     start = lines.index("queues:") + 1
     blocks: dict[str, list[str]] = {}
     for line in lines[start:]:
         if not line.startswith("    "):
             name = line.partition(":")[0].strip()
         blocks.setdefault(name, []).append(line)
-    order = [it.queue.name for it in snapshot.queues if it.queue.name in blocks]
+    order = sorted(it.queue.name for it in snapshot.queues if it.queue.name in blocks)
     return [*lines[:start], *(line for name in order for line in blocks[name])]
 
 

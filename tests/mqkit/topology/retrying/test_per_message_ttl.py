@@ -8,7 +8,7 @@ from mqkit.declaration import Declaration, Exchange, Queue
 from mqkit.errors import ChannelError
 from mqkit.retry import compile_tier
 from mqkit.topology import Snapshot, plan
-from mqkit.topology.quarantine import Quarantined
+from mqkit.topology.planning.quarantine import Quarantined
 from mqkit.topology.retrying.per_message_ttl import WHY, hint
 
 TIER = compile_tier("q", 10_000)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mqkit.declaration import Binding, Exchange, Queue
@@ -14,10 +16,7 @@ def routes(*declarations: Exchange | Queue | Binding, besides: str = "") -> Rout
     snapshot = Snapshot.of("/", declarations)
     wiring = Wiring.of_snapshot(snapshot)
     if besides:
-        snapshot = Snapshot(
-            "/", snapshot.exchanges, snapshot.queues, snapshot.bindings, frozenset([besides])
-        )
-        wiring = Wiring.of_snapshot(snapshot)
+        wiring = Wiring.of_snapshot(replace(snapshot, bound_besides=frozenset([besides])))
     return Routes(wiring)
 
 

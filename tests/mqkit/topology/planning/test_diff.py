@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
-from mqkit.topology.diff import Change, ChangeKind, Difference, canonical, diff
+from mqkit.topology.planning.diff import Change, ChangeKind, Difference, canonical, diff
 from mqkit.topology.snapshot import LiveQueue, Snapshot
 
 

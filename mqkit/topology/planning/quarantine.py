@@ -13,8 +13,8 @@ from typing import Any
 
 from mqkit.declaration import Declaration
 from mqkit.errors import BrokerError
-from mqkit.topology.diff import Difference
-from mqkit.topology.plan import describe
+from mqkit.topology.planning.diff import Difference
+from mqkit.topology.planning.plan import describe
 from mqkit.topology.retrying.per_message_ttl import hint
 
 DECLARATION_REFUSED = frozenset((502, 503, 530, 540))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqkit.topology import loads
-from mqkit.topology.known_lots import known_lots, parking_in
+from mqkit.topology.retrying.known_lots import known_lots, parking_in
 
 TOPOLOGY = loads("""\
 queues:

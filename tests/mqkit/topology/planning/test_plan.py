@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from mqkit.declaration import Binding, Exchange, Queue
-from mqkit.topology.plan import StepAction, Verdict, name_of, plan
+from mqkit.topology.planning.plan import StepAction, Verdict, name_of, plan
 from mqkit.topology.snapshot import LiveQueue, Snapshot
 
 WANTED = (Exchange("x", "topic"), Queue("q", arguments={"x-max-length": 5}), Binding("x", "q", "k"))
@@ -38,10 +38,15 @@ def test_what_the_file_does_not_name_is_kept_unless_pruned() -> None:
     assert kept.changes == ()
     assert kept.steps[0].reason == "it is not in the file; kept"
     pruned = plan((), actual, prune=True)
-    assert {step.verdict for step in pruned.steps} == {Verdict.DESTRUCTIVE}
-    kinds = [type(step.declaration) for step in pruned.steps]
+    assert {step.verdict for step in pruned.steps} == {Verdict.NO_OP}
+    assert "it has 12 messages and 3 consumers" in pruned.steps[1].reason
+    forced = plan((), actual, prune=True, force=("q",))
+    kinds = [type(step.declaration) for step in forced.steps]
     assert kinds == [Binding, Queue, Exchange]
-    assert pruned.steps[1].messages == 12
+    assert [step.verdict for step in forced.steps[1:]] == [Verdict.DESTRUCTIVE] * 2
+    assert forced.steps[1].messages == 12
+    actions = [StepAction.KEEP, StepAction.FORCE_DELETE, StepAction.DELETE]
+    assert [step.action for step in forced.steps] == actions
 
 
 def test_a_binding_whose_exchange_is_nowhere_is_foretold() -> None:
@@ -59,6 +64,8 @@ def test_the_json_form() -> None:
         "no-op": 1,
         "additive": 1,
         "needs-migration": 1,
+        "policy-only": 0,
+        "refused": 0,
         "destructive": 0,
     }
     assert document["steps"][0] == {
@@ -74,7 +81,9 @@ def test_the_json_form() -> None:
         "differences": [{"field": "x-max-length", "desired": 5, "actual": None}],
         "messages": 12,
         "consumers": 3,
+        "remarks": [],
     }
+    assert document["unseen"] == []
 
 
 def test_names_of_bindings() -> None:

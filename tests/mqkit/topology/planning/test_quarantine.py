@@ -6,8 +6,8 @@ import pytest
 
 from mqkit.declaration import Queue
 from mqkit.errors import ChannelError
-from mqkit.topology.diff import Difference
-from mqkit.topology.quarantine import Quarantined, differences_in
+from mqkit.topology.planning.diff import Difference
+from mqkit.topology.planning.quarantine import Quarantined, differences_in
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
+from mqkit.topology.policy.policy_model import PolicyModel
 
 if TYPE_CHECKING:
     from mqkit.topology.snapshot import Snapshot
@@ -24,22 +25,30 @@ class ChangeKind(StrEnum):
     MISSING = "missing"
     DIFFERENT = "different"
     EXTRA = "extra"
+    UNSEEN = "unseen"
+    """It can't be asked about: over AMQP alone, bindings and policies can't."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One property that is not as wanted; ``None`` for an argument that one side has not."""
+    """One property that is not as wanted; ``None`` for an argument that one side has not.
+
+    ``source`` says where a setting that is in force comes from: an argument or a policy.
+    """
 
     field: str
     desired: Any
     actual: Any
+    source: str = ""
 
     def __str__(self) -> str:
-        return f"{self.field}: is {_show(self.actual)}, wanted {_show(self.desired)}"
+        by = f" ({self.source})" if self.source else ""
+        return f"{self.field}: is {_show(self.actual)}{by}, wanted {_show(self.desired)}"
 
     def to_dict(self) -> dict[str, Any]:
         """The difference as plain values, for ``--json``."""
-        return {"field": self.field, "desired": self.desired, "actual": self.actual}
+        said = {"field": self.field, "desired": self.desired, "actual": self.actual}
+        return {**said, "source": self.source} if self.source else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +56,14 @@ class Change:
     """One object, compared. ``declaration`` is the wanted one, or for an extra the live one."""
 
     kind: ChangeKind
-    declaration: Declaration
+    declaration: Declaration | PolicyModel
     differences: tuple[Difference, ...] = ()
 
 
 def diff(desired: Sequence[Declaration], actual: Snapshot) -> tuple[Change, ...]:
     """Each desired object in its order, then what the broker has besides.
+
+    Declarations only: :func:`~mqkit.topology.policy.comparing.compare` sees policies, too.
 
     An exclusive queue that nobody asked for belongs to some connection, and is not an extra; nor
     are its bindings.
@@ -73,13 +84,15 @@ def diff(desired: Sequence[Declaration], actual: Snapshot) -> tuple[Change, ...]
     return tuple(changes)
 
 
-def key_of(declaration: Declaration) -> Key:
+def key_of(declaration: Declaration | PolicyModel) -> Key:
     """The identity of a declared object: equal for two declarations of the same one."""
     match declaration:
         case Exchange(name=name):
             return ("exchange", name)
         case Queue(name=name):
             return ("queue", name)
+        case PolicyModel(name=name):
+            return ("policy", name)
         case Binding(source=source, destination=destination, key=key, arguments=arguments):
             to = "exchange" if declaration.to_exchange else "queue"
             return ("binding", source, to, destination, key, canonical(arguments))

@@ -9,10 +9,21 @@ import pytest
 
 from mqkit.declaration import Binding, Exchange, Queue
 from mqkit.errors import ConnectionRefused, DeadlineExceeded, Unreachable
-from mqkit.message import Message
-from mqkit.topology import StepState, Verdict, apply, channels_of, plan
-from mqkit.topology.apply import StepResult
-from mqkit.topology.diff import Difference
+from mqkit.topology import (
+    ApplyTo,
+    Plan,
+    PolicyModel,
+    Step,
+    StepAction,
+    StepState,
+    Verdict,
+    apply,
+    channels_of,
+    plan,
+)
+from mqkit.topology.live.management import NotAllowed
+from mqkit.topology.planning.apply import StepResult
+from mqkit.topology.planning.diff import Difference
 from mqkit.topology.snapshot import Snapshot
 from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Channel, Credentials, Endpoint
@@ -75,32 +86,76 @@ async def test_nothing_is_deleted_without_prune(bench: Any) -> None:
     assert states(kept.results) == [StepState.KEPT] * 3
     assert len((await bench.snapshot()).declarations) == 3
     pruned = await apply(pruning, bench.open_channel, prune=True)
-    assert states(pruned.results) == [StepState.DONE] * 3
+    # The binding goes with the queue.
+    assert states(pruned.results) == [StepState.KEPT, StepState.DONE, StepState.DONE]
     assert (await bench.snapshot()).declarations == ()
 
 
-async def test_a_queue_with_a_consumer_is_not_deleted(bench: Any) -> None:
-    q = f"{bench.prefix}.q"
+async def test_what_has_come_into_use_since_the_plan_is_kept(bench: Any) -> None:
+    x, q = f"{bench.prefix}.x", f"{bench.prefix}.q"
     channel = await bench.open_channel()
+    await channel.declare_exchange(Exchange(x))
     await channel.declare_queue(Queue(q))
-    await channel.consume(q, lambda delivery: None)
+    await channel.bind(Binding(x, q))
     pruning = plan((), await bench.snapshot(), prune=True)
+    await channel.consume(q, lambda delivery: None)
     applied = await apply(pruning, bench.open_channel, prune=True)
-    assert states(applied.results) == [StepState.QUARANTINED]
-    assert "in use" in applied.results[0].detail
+    assert states(applied.results) == [StepState.KEPT] * 3
+    assert "0 messages, 1 consumers now" in applied.results[1].detail
+    assert "something is bound to it now" in applied.results[2].detail
+    assert len((await bench.snapshot()).declarations) == 3
     await channel.close()
 
 
-async def test_a_deletion_says_how_many_messages_went_with_it(bench: Any) -> None:
-    q = f"{bench.prefix}.q"
-    channel = await bench.open_channel()
-    await channel.declare_queue(Queue(q))
-    await channel.publish_many([Message("", q, b"1"), Message("", q, b"2")])
-    # One channel, one order: this is answered after the publishes were handled.
-    await channel.declare_queue(Queue(q), passive=True)
-    pruning = plan((), await bench.snapshot(), prune=True)
-    applied = await apply(pruning, bench.open_channel, prune=True)
-    assert applied.results[0].detail == "deleted with 2 messages"
+class Recorded:
+    """Policies that are set nowhere."""
+
+    def __init__(self, refusal: str = "") -> None:
+        self.done: list[tuple[str, str]] = []
+        self._refusal = refusal
+
+    async def put_policy(self, policy: PolicyModel) -> None:
+        if self._refusal:
+            raise NotAllowed(self._refusal, 401)
+        self.done.append(("put", policy.name))
+
+    async def delete_policy(self, name: str) -> None:
+        self.done.append(("delete", name))
+
+
+async def no_channel() -> Channel:
+    pytest.fail("a policy needs no channel")
+
+
+POLICY = PolicyModel("q.policy", "^q$", ApplyTo.QUEUES, 0, {"expires": 5})
+SET = Step(Verdict.POLICY_ONLY, StepAction.SET, POLICY, "")
+TAKEN_BACK = Step(Verdict.POLICY_ONLY, StepAction.DELETE, POLICY, "")
+
+
+async def test_policies_are_set_and_taken_back_without_a_prune() -> None:
+    policies = Recorded()
+    applied = await apply(Plan("/", (SET, TAKEN_BACK)), no_channel, policies=policies)
+    assert states(applied.results) == [StepState.DONE] * 2
+    assert policies.done == [("put", "q.policy"), ("delete", "q.policy")]
+
+
+@pytest.mark.parametrize(
+    ("policies", "words"),
+    [(None, "over the management API"), (Recorded("this user may not"), "this user may not")],
+)
+async def test_a_policy_that_can_t_be_set_is_quarantined(
+    policies: Recorded | None, words: str
+) -> None:
+    applied = await apply(Plan("/", (SET,)), no_channel, policies=policies)
+    assert states(applied.results) == [StepState.QUARANTINED]
+    assert words in applied.results[0].detail
+
+
+async def test_what_would_be_refused_is_not_tried() -> None:
+    step = Step(Verdict.REFUSED, StepAction.KEEP, Queue("q"), "no such thing here")
+    applied = await apply(Plan("/", (step,)), no_channel)
+    assert states(applied.results) == [StepState.QUARANTINED]
+    assert applied.results[0].detail == "no such thing here"
 
 
 async def test_a_wrong_password_shows_before_anything_is_done(broker: Any) -> None:

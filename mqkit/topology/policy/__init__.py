@@ -1,0 +1,5 @@
+"""Policies: which one applies, what it brings into force, and a queue's own. Pure, but for
+``setting``.
+
+Read ``in_force.py`` first.
+"""

@@ -2,7 +2,10 @@
 its work and never in its way.
 
     hooks: ProgramHooks[Drift] = ProgramHooks("on_drift")
-    hooks.add(page_somebody)             # async def, or a plain function: in a worker thread
+
+    @hooks                               # or hooks.add(page_somebody)
+    async def page_somebody(drift: Drift) -> None: ...   # a plain function: in a worker thread
+
     await hooks.tell(drift)              # returns at once, and never raises
     await hooks.close()                  # at the end: what waits is told, as far as time allows
 
@@ -24,6 +27,7 @@ from mqkit.errors import ConfigurationError
 from mqkit.token_bucket import TokenBucket
 
 EventT = TypeVar("EventT")
+FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
 HookFunction: TypeAlias = Callable[[EventT], object]
 """``async def told(event)``, or a plain function."""
@@ -77,6 +81,11 @@ class ProgramHooks(Generic[EventT]):
         limits = (self._time_limit_s, self._waiting_max)
         self._hooks.append(_Hook(self.name, Handler(function), *limits, self._clock))
 
+    def __call__(self, function: FunctionT) -> FunctionT:
+        """:meth:`add` as a decorator; the function stays as it is."""
+        self.add(function)
+        return function
+
     @property
     def is_empty(self) -> bool:
         """True if there is nobody to be told."""
@@ -101,7 +110,7 @@ class ProgramHooks(Generic[EventT]):
     async def close(self, timeout_s: float = TIME_LIMIT_S) -> None:
         """Return when all that waits is told, or after ``timeout_s`` seconds: the rest is dropped.
         Idempotent; functions stay registered."""
-        telling = [task for hook in self._hooks if (task := hook.telling) is not None]
+        telling = [task for hook in self._hooks if (task := hook.telling) and not task.done()]
         try:
             async with self._clock.timeout(timeout_s):
                 await asyncio.gather(*telling)

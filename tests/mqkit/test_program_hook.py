@@ -48,7 +48,7 @@ def test_async_and_plain_functions_are_told_in_order() -> None:
     async def main() -> None:
         hooks: ProgramHooks[int] = ProgramHooks("on_test")
         assert hooks.is_empty
-        hooks.add(first)
+        assert hooks(first) is first
         hooks.add(second)
         assert not hooks.is_empty
         for event in range(5):

@@ -22,6 +22,8 @@ from mqkit.lazy_names import lazy_names
 if TYPE_CHECKING:
     from mqkit.app import App
     from mqkit.consumer import Batch, ManualDelivery, QueueHandle, Stats
+    from mqkit.consumer.depth import QueueDepth
+    from mqkit.drift import Drift
     from mqkit.errors import (
         BrokerError,
         CallRejected,
@@ -65,6 +67,7 @@ __all__ = [
     "ConnectionRefused",
     "DeadlineExceeded",
     "Delivery",
+    "Drift",
     "Drop",
     "HandleMiddleware",
     "HandleNext",
@@ -78,6 +81,7 @@ __all__ = [
     "Properties",
     "PublishMiddleware",
     "PublishNext",
+    "QueueDepth",
     "QueueHandle",
     "RejectReason",
     "Rejected",
@@ -104,6 +108,8 @@ __getattr__ = lazy_names(
     {
         "mqkit.app": ("App",),
         "mqkit.consumer": ("Batch", "ManualDelivery", "QueueHandle", "Stats"),
+        "mqkit.consumer.depth": ("QueueDepth",),
+        "mqkit.drift": ("Drift",),
         "mqkit.errors": (
             "BrokerError",
             "CallRejected",

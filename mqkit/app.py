@@ -52,11 +52,13 @@ from mqkit.consumer.handling_options import (
 )
 from mqkit.consumer.partitions.key import PartitionBy
 from mqkit.delay import delayed
+from mqkit.drift import Drift
 from mqkit.errors import Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
 from mqkit.middleware import HandleMiddleware, Middleware, PublishMiddleware
 from mqkit.outcome import Outcome
 from mqkit.pool import WhenBlocked
+from mqkit.program_hook import ProgramHooks
 from mqkit.publishing.message_options import MessageOptions, with_options
 from mqkit.publishing.outgoing import outgoing, with_body
 from mqkit.publishing.target import Target
@@ -90,7 +92,8 @@ class App:
     YAML file or one that is loaded, is declared at each connect, and gives the queues their retry
     policies. ``drain_timeout`` is what handlers get to finish at the end. ``transport`` is one of
     :data:`mqkit.transport.choice.TRANSPORTS` by its name, or one that the program has made; without
-    it ``settings.transport`` says: mqkit's own, "native", unless said otherwise.
+    it ``settings.transport`` says: mqkit's own, "native", unless said otherwise. ``drift_every`` is
+    ``settings.drift_every_s``: how often what is declared is compared with what is there.
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``
@@ -105,6 +108,7 @@ class App:
         settings: Settings | None = None,
         drain_timeout: Span = DRAIN_TIMEOUT_S,
         transport: Transport | str | None = None,
+        drift_every: Span | None = None,
     ) -> None:
         if url is not None and settings is not None:
             raise ConfigurationError("give the URL in the settings, or no settings")
@@ -112,6 +116,9 @@ class App:
             from mqkit.settings import Settings  # which brings pydantic
 
             settings = Settings.load(**({} if url is None else {"urls": url}))
+        if drift_every is not None:
+            every_s = seconds(drift_every, "drift_every")
+            settings = settings.load(**{**dict(settings), "drift_every_s": every_s})
         if topology is not None and not isinstance(topology, Topology):
             from mqkit.topology.file.read import load  # which brings the YAML parser
 
@@ -119,7 +126,9 @@ class App:
         self.settings = settings
         self.topology = topology
         self.stats = Stats()
-        """Counters of settled deliveries, over all consumers of this app."""
+        """Counters of settled deliveries, over all consumers of this app; and of drifts."""
+        self.on_drift: ProgramHooks[Drift] = ProgramHooks("on_drift")
+        """``@app.on_drift`` registers a function that is told each :class:`~mqkit.Drift`."""
         self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")
         self._transport = chosen(self.settings.transport if transport is None else transport)
         self._queues: dict[str, QueueHandle] = {}
@@ -461,6 +470,7 @@ class App:
             self.stats,
             self._middleware,
             self._resources,
+            self.on_drift,
         )
         self._running = self._client.running(self._drain_timeout_s)
         await self._running.__aenter__()

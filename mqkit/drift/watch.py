@@ -37,6 +37,9 @@ from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel
 RATE = 200
 """Questions a second: a declare costs RabbitMQ about 0.2 ms, so this is 4 % of a core."""
 
+LATE_S = 1.0
+"""A change is told ``every_s`` and this after it was made; a look that takes longer says so."""
+
 _LOG = logging.getLogger(__name__)
 
 
@@ -134,7 +137,7 @@ class DriftWatch:
             await self._connected.wait()
             return False
         left_s = began_s + self._every_s - self._clock.monotonic_s()
-        if left_s < 0:
+        if left_s < -LATE_S:
             self._behind(self._every_s - left_s)
         try:
             async with self._clock.timeout(left_s):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from mqkit.testing import rabbitmq
 from mqkit.testing.rabbitmq import MANAGEMENT_URL_VARIABLE
@@ -44,10 +45,21 @@ def both_brokers() -> Iterator[Brokers]:
     Raises :exc:`~mqkit.testing.RabbitMQUnavailable` when there is no RabbitMQ to be had, and
     ``RuntimeError`` when the reference broker doesn't start.
     """
-    with rabbitmq() as found, _reference_broker() as here:
+    with one_broker("rabbitmq") as there, one_broker("reference") as here:
+        yield Brokers(there, here)
+
+
+@contextmanager
+def one_broker(name: Literal["reference", "rabbitmq"]) -> Iterator[Broker]:
+    """One of them. Raises as :func:`both_brokers`."""
+    if name == "reference":
+        with _reference_broker() as here:
+            yield here
+        return
+    with rabbitmq() as found:
         if found.management_url is None:
             raise RuntimeError(f"{MANAGEMENT_URL_VARIABLE} does not say where its HTTP API is")
-        yield Brokers(Broker(parse(found.url), found.management_url), here)
+        yield Broker(parse(found.url), found.management_url)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ from mqkit.lazy_names import lazy_names
 if TYPE_CHECKING:
     from mqkit.app import App
     from mqkit.consumer import Batch, ManualDelivery, QueueHandle, Stats
+    from mqkit.consumer.depth import QueueDepth
+    from mqkit.drift import Drift
     from mqkit.errors import (
         BrokerError,
         CallRejected,
@@ -47,8 +49,8 @@ if TYPE_CHECKING:
     from mqkit.publishing.target import Target
     from mqkit.resources import depends
     from mqkit.retry import Drop, Park, RetryLater, RetryPolicy, Unavailable
-    from mqkit.seconds import duration
     from mqkit.settings import Settings
+    from mqkit.timing.seconds import duration
     from mqkit.topology import Temporary, Topology
 
 __all__ = [
@@ -65,6 +67,7 @@ __all__ = [
     "ConnectionRefused",
     "DeadlineExceeded",
     "Delivery",
+    "Drift",
     "Drop",
     "HandleMiddleware",
     "HandleNext",
@@ -78,6 +81,7 @@ __all__ = [
     "Properties",
     "PublishMiddleware",
     "PublishNext",
+    "QueueDepth",
     "QueueHandle",
     "RejectReason",
     "Rejected",
@@ -104,6 +108,8 @@ __getattr__ = lazy_names(
     {
         "mqkit.app": ("App",),
         "mqkit.consumer": ("Batch", "ManualDelivery", "QueueHandle", "Stats"),
+        "mqkit.consumer.depth": ("QueueDepth",),
+        "mqkit.drift": ("Drift",),
         "mqkit.errors": (
             "BrokerError",
             "CallRejected",
@@ -134,7 +140,7 @@ __getattr__ = lazy_names(
         "mqkit.publishing.target": ("Target",),
         "mqkit.resources": ("depends",),
         "mqkit.retry": ("Drop", "Park", "RetryLater", "RetryPolicy", "Unavailable"),
-        "mqkit.seconds": ("duration",),
+        "mqkit.timing.seconds": ("duration",),
         "mqkit.settings": ("Settings",),
         "mqkit.topology": ("Temporary", "Topology"),
     },

@@ -16,17 +16,17 @@ This file only wires; what is wired together is in :mod:`mqkit.client`.
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 import anyio
 
+from mqkit.app_arguments import TopologyFiles, chosen_settings, loaded_topology, queue_name
 from mqkit.client import Client
 from mqkit.consumer import (
     BATCH_SIZE_MAX,
@@ -52,18 +52,20 @@ from mqkit.consumer.handling_options import (
 )
 from mqkit.consumer.partitions.key import PartitionBy
 from mqkit.delay import delayed
+from mqkit.drift import Drift
 from mqkit.errors import Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
 from mqkit.middleware import HandleMiddleware, Middleware, PublishMiddleware
 from mqkit.outcome import Outcome
 from mqkit.pool import WhenBlocked
+from mqkit.program_hook import ProgramHooks
 from mqkit.publishing.message_options import MessageOptions, with_options
 from mqkit.publishing.outgoing import outgoing, with_body
 from mqkit.publishing.target import Target
 from mqkit.resources import AppResources
-from mqkit.seconds import Span, seconds, seconds_or_none
 from mqkit.supervision.final_error import end_program
 from mqkit.supervision.states import State
+from mqkit.timing.seconds import Span, seconds, seconds_or_none
 from mqkit.topology import Temporary, Topology
 from mqkit.topology.model import QueueModel
 from mqkit.transport.choice import chosen
@@ -82,10 +84,6 @@ PublishMiddlewareT = TypeVar("PublishMiddlewareT", bound=PublishMiddleware)
 HandleMiddlewareT = TypeVar("HandleMiddlewareT", bound=HandleMiddleware)
 
 
-TopologyFiles: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-"""A topology's YAML file, or several, each laid over those before it."""
-
-
 class App:
     """An async context manager; entering returns at once, and connecting goes on behind.
 
@@ -95,7 +93,8 @@ class App:
     each connect, and gives the queues their retry policies. ``drain_timeout`` is what handlers get
     to finish at the end. ``transport`` is one of :data:`mqkit.transport.choice.TRANSPORTS` by its
     name, or one that the program has made; without it ``settings.transport`` says: mqkit's own,
-    "native", unless said otherwise.
+    "native", unless said otherwise. ``drift_every`` is ``settings.drift_every_s``: how often what
+    is declared is compared with what is there.
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``
@@ -110,19 +109,17 @@ class App:
         settings: Settings | None = None,
         drain_timeout: Span = DRAIN_TIMEOUT_S,
         transport: Transport | str | None = None,
+        drift_every: Span | None = None,
     ) -> None:
-        if url is not None and settings is not None:
-            raise ConfigurationError("give the URL in the settings, or no settings")
-        if settings is None:
-            from mqkit.settings import Settings  # which brings pydantic
-
-            settings = Settings.load(**({} if url is None else {"urls": url}))
+        settings = chosen_settings(url, settings, drift_every)
         if topology is not None and not isinstance(topology, Topology):
-            topology = _loaded(topology)
+            topology = loaded_topology(topology)
         self.settings = settings
         self.topology = topology
         self.stats = Stats()
-        """Counters of settled deliveries, over all consumers of this app."""
+        """Counters of settled deliveries, over all consumers of this app; and of drifts."""
+        self.on_drift: ProgramHooks[Drift] = ProgramHooks("on_drift")
+        """``@app.on_drift`` registers a function that is told each :class:`~mqkit.Drift`."""
         self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")
         self._transport = chosen(self.settings.transport if transport is None else transport)
         self._queues: dict[str, QueueHandle] = {}
@@ -172,7 +169,7 @@ class App:
         handling = HandlingOptions.of(
             concurrency=concurrency, prefetch=prefetch, timeout=timeout, partition_by=partition_by
         )
-        name = _queue_name("consumer", queue)
+        name = queue_name("consumer", queue)
         options = ConsumeOptions.of(
             handling.prefetch, priority=priority, exclusive=exclusive, arguments=arguments
         )
@@ -225,7 +222,7 @@ class App:
         check_between("max_bytes", max_bytes, 1, sys.maxsize)
         window = Window(size, seconds(within, "within"), max_bytes, concurrency)
         timeout_s = time_limit_s(timeout)
-        name = _queue_name("batch_consumer", queue)
+        name = queue_name("batch_consumer", queue)
         options = ConsumeOptions.of(
             window.prefetch, priority=priority, exclusive=exclusive, arguments=arguments
         )
@@ -265,7 +262,7 @@ class App:
         ``rate`` ("100/s", "30/m", "2/10s") is of all consumers of the queue in this app: they begin
         no more handlers than that, a batch counting as one. Give it before they run.
         """
-        name = _queue_name("queue", queue)
+        name = queue_name("queue", queue)
         if name not in self._queues:
             temporary = queue if isinstance(queue, Temporary) else None
             handle = QueueHandle(name, temporary, self._resources)
@@ -464,6 +461,7 @@ class App:
             self.stats,
             self._middleware,
             self._resources,
+            self.on_drift,
         )
         self._running = self._client.running(self._drain_timeout_s)
         await self._running.__aenter__()
@@ -513,23 +511,3 @@ class App:
         if self._client is None:
             raise Closed("the app is not running: use it inside of `async with app`")
         return self._client
-
-
-def _queue_name(method: str, queue: object) -> str:
-    if isinstance(queue, Temporary):
-        return queue.name
-    if not isinstance(queue, str) or not queue:
-        at = "" if method == "queue" else "@"
-        raise ConfigurationError(
-            f'{method} takes the name of a queue, not {queue!r}: {at}app.{method}("name")'
-        )
-    return queue
-
-
-def _loaded(files: TopologyFiles) -> Topology:
-    from mqkit.topology.file.read import load  # which brings the YAML parser
-
-    several = [files] if isinstance(files, (str, os.PathLike)) else list(files)
-    if not several:
-        raise ConfigurationError("topology is an empty list: name a file, or leave it out")
-    return load(*several)

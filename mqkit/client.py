@@ -21,14 +21,18 @@ import anyio
 from anyio.abc import TaskGroup
 
 from mqkit.consumer import Pause, QueueRules, Settler, Stats, drain
+from mqkit.consumer.depth import QueueDepth, depth_of
 from mqkit.consumer.handler import HandlerExit
 from mqkit.consumer.queue_handle import AnyConsumer, MakeConsumer, QueueHandle
 from mqkit.consumer.republish import Republisher
 from mqkit.consumer.settlement import warn_of_unknown_errors
+from mqkit.drift import Drift
+from mqkit.drift.setup import drift_watch
 from mqkit.errors import ChannelError, Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
 from mqkit.middleware import Middleware
 from mqkit.pool import ChannelPool, Publisher
+from mqkit.program_hook import ProgramHooks
 from mqkit.resources import AppResources
 from mqkit.rpc.caller import Caller
 from mqkit.supervision.refusal_log import RefusalLog
@@ -37,7 +41,7 @@ from mqkit.supervision.supervisor import Supervisor
 from mqkit.topology import Topology, TopologyCache, compile_topology
 from mqkit.topology.retrying.known_lots import parking_in
 from mqkit.topology.temporary import Temporary
-from mqkit.transport.seam import Connection, Transport
+from mqkit.transport.seam import Channel, Connection, Transport
 
 if TYPE_CHECKING:
     from mqkit.settings import Settings
@@ -57,6 +61,7 @@ class Client:
         stats: Stats,
         middleware: Middleware | None = None,
         resources: AppResources | None = None,
+        drift_hooks: ProgramHooks[Drift] | None = None,
     ) -> None:
         self._stats = stats
         self._topology = topology
@@ -64,14 +69,18 @@ class Client:
         if topology is not None:
             _check_vhost(topology, settings)
             self._cache.add(compile_topology(topology))
-        self._declaring = asyncio.Lock()
         self._refusals = RefusalLog()
         self._supervisor = Supervisor(
             transport,
             settings.endpoints,
             settings,
-            on_declare=self.declare,
+            on_declare=partial(self.declare, is_connect=True),
             on_consume=self._subscribe,
+            on_ready=self._watch_drift,
+        )
+        self._drift_hooks = drift_hooks or ProgramHooks("on_drift")
+        self._drift = drift_watch(
+            settings, self._cache, self._open_channel, self._drift_hooks, stats
         )
         self._pool = ChannelPool(
             self._supervisor.open_publishing_channel,
@@ -129,6 +138,7 @@ class Client:
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._watch_first_start)
+                    tasks.start_soon(self._drift.run)
                     for consumer in self._consumers:
                         tasks.start_soon(consumer.run)
                     self._tasks = tasks
@@ -179,6 +189,10 @@ class Client:
         await consumer.close()
         self._consumers.remove(consumer)
 
+    async def depth(self, queue: str, deadline_s: float) -> QueueDepth:
+        """See :meth:`QueueHandle.stats`."""
+        return await depth_of(self.current_name(queue), self._supervisor, deadline_s)
+
     async def forget(self, temporary: Temporary) -> None:
         """Declare it no more, and delete it: nobody reads it, and it would fill up."""
         name = self._cache.current_name(temporary.name)
@@ -210,10 +224,9 @@ class Client:
             raise ChannelError(refused.reply_code, refused.reply_text)
         return self._cache.current_name(queue)
 
-    async def declare(self, connection: Connection) -> None:
+    async def declare(self, connection: Connection, *, is_connect: bool = False) -> None:
         """Declare the whole topology. What the broker refuses is logged, and the rest goes on."""
-        async with self._declaring:
-            declared = await self._cache.declare_all(connection.channel)
+        declared = await self._drift.declare_all(connection.channel, is_connect=is_connect)
         self._refusals.tell(declared.quarantined)
 
     # -- its own -----------------------------------------------------------------------------
@@ -247,6 +260,12 @@ class Client:
     async def _declare_again(self) -> None:
         await self.declare(self._supervisor.consuming_connection())
 
+    async def _open_channel(self) -> Channel:
+        return await self._supervisor.consuming_connection().channel()
+
+    async def _watch_drift(self) -> None:
+        self._drift.connected()
+
     async def _subscribe(self, connection: Connection) -> None:
         for consumer in tuple(self._consumers):
             await consumer.subscribe(connection)
@@ -271,6 +290,7 @@ class Client:
             await self._publisher.close()
             await self._pool.close()
             await self._supervisor.close()
+            await self._drift_hooks.close()
 
 
 def _publisher(pool: ChannelPool, supervisor: Supervisor, settings: Settings) -> Publisher:

@@ -39,6 +39,12 @@ MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 WAITING_BYTES_MAX = 64 * 1024 * 1024
 """Four of the largest messages, and of small ones many seconds' worth."""
 
+DRIFT_EVERY_MIN_S = 0.1
+"""A look more often than that would be a load, and no watch."""
+
+DRIFT_RATE_MAX = 10_000
+"""About what one channel can ask with nobody else at work."""
+
 
 class Settings(BaseSettings):
     """Settings for connecting and publishing. Make one with :meth:`load`."""
@@ -95,6 +101,14 @@ class Settings(BaseSettings):
     """While the broker blocks publishers (``connection.blocked``), a publish waits, or is rejected
     at once; a call may say otherwise."""
     max_message_bytes: PositiveInt = MESSAGE_BYTES_MAX
+    drift_every_s: Annotated[float, Field(ge=DRIFT_EVERY_MIN_S)] | None = None
+    """The time between looks for drift (:mod:`mqkit.drift`); without it there is one at each
+    connect."""
+    drift_rate: Annotated[int, Field(ge=1, le=DRIFT_RATE_MAX)] = 200
+    """Questions of such looks in a second, at most."""
+    management_url: SecretStr | None = None
+    """The broker's management API, ``http://user:password@host:15672``: looks for drift see
+    everything with it."""
 
     @classmethod
     def load(cls, **overrides: Any) -> Self:
@@ -149,6 +163,18 @@ class Settings(BaseSettings):
         check_name(name)
         return name
 
+    @field_validator("management_url")
+    @classmethod
+    def _is_http(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None:
+            parts = urlsplit(url.get_secret_value())
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ConfigurationError(
+                    f"the management URL {redact(url.get_secret_value())!r} is not one"
+                    " (expected something like http://guest:guest@127.0.0.1:15672)"
+                )
+        return url
+
     @model_validator(mode="after")
     def _lanes_fit_the_pool(self) -> Self:
         if self.publish_lanes > self.channels_max:
@@ -189,5 +215,7 @@ class Settings(BaseSettings):
         for name, value in super().__repr_args__():
             if name == "urls":
                 yield name, tuple(redact(url.get_secret_value()) for url in self.urls)
+            elif name == "management_url" and isinstance(value, SecretStr):
+                yield name, redact(value.get_secret_value())
             else:
                 yield name, value

@@ -21,7 +21,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mqkit.clock import wall_ms
 from mqkit.consumer.handler import AnyHandler, HandlerTimeout
 from mqkit.consumer.settlement_steps import Settler
 from mqkit.errors import MqkitError
@@ -31,6 +30,7 @@ from mqkit.outcome import Rejected, RejectReason
 from mqkit.retry.signals import Drop, RetryLater, Signal, Unavailable
 from mqkit.rpc.answers import answer_to, failure_answer
 from mqkit.rpc.headers import is_late
+from mqkit.timing.clock import wall_ms
 
 _LOG = logging.getLogger(__name__)
 

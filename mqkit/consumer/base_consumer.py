@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 import anyio
 
-from mqkit.clock import Clock
 from mqkit.consumer.breaker.breaker import Breaker
 from mqkit.consumer.breaker.circuit import Circuit, probes_for
 from mqkit.consumer.consume_options import ConsumeOptions
@@ -25,6 +24,7 @@ from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.slow_handlers import SlowHandlers, consumer_timeout_s, warn_of_timeout
 from mqkit.consumer.subscription import Link, Subscription
 from mqkit.retry.signals import Unavailable
+from mqkit.timing.clock import Clock
 from mqkit.transport.seam import Connection
 
 

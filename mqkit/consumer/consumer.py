@@ -6,7 +6,6 @@ what becomes of the message, :mod:`~mqkit.consumer.settlement_steps` carries tha
 
 from __future__ import annotations
 
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.answerer import Answerer
 from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.consume_options import ConsumeOptions
@@ -16,6 +15,7 @@ from mqkit.consumer.subscription import Link
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, count_attempts_by
 from mqkit.retry.signals import Unavailable
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 
 
 class Consumer(BaseConsumer):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.handler import HandlerTimeout
 from mqkit.consumer.settlement import (
     Ack,
@@ -25,7 +24,8 @@ from mqkit.consumer.settlement import (
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery
 from mqkit.retry.signals import Signal
-from mqkit.token_bucket import TokenBucket
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
+from mqkit.timing.token_bucket import TokenBucket
 
 TRACEBACK_EVERY_S = 60.0
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mqkit.consumer.partitions.key import PartitionBy, key_of
 from mqkit.errors import ConfigurationError
-from mqkit.seconds import Span, seconds_or_none
+from mqkit.timing.seconds import Span, seconds_or_none
 
 PREFETCH_PER_HANDLER = 10
 """Enough on its way to keep a fast handler busy; few enough that others get their share."""

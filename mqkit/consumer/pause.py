@@ -10,8 +10,8 @@ import asyncio
 import random
 from collections.abc import Callable
 
-from mqkit.backoff import Backoff
-from mqkit.clock import SYSTEM_CLOCK, Clock
+from mqkit.timing.backoff import Backoff
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 
 PAUSE_FIRST_S = 1.0
 PAUSE_MAX_S = 30.0

@@ -23,6 +23,7 @@ from mqkit.consumer.acks.consumers import consumer_of
 from mqkit.consumer.acks.mode import AckMode
 from mqkit.consumer.by_type import HandlersByType
 from mqkit.consumer.consume_options import ConsumeOptions
+from mqkit.consumer.depth import DEADLINE_S, QueueDepth
 from mqkit.consumer.handler import HandlerFunction, MessageHandler, WrapHandler
 from mqkit.consumer.handling_options import HandlingOptions
 from mqkit.consumer.hooks import Fate, HookFunction, Hooks
@@ -30,9 +31,10 @@ from mqkit.consumer.rate.pace import Pace
 from mqkit.consumer.rate.rate import Rate
 from mqkit.consumer.settlement_steps import Settler
 from mqkit.consumer.subscription import Link
-from mqkit.errors import ConfigurationError
+from mqkit.errors import Closed, ConfigurationError
 from mqkit.message import Delivery
 from mqkit.resources import AppResources
+from mqkit.timing.seconds import Span, seconds
 from mqkit.topology.temporary import Temporary
 from mqkit.transport.seam import Connection
 
@@ -84,6 +86,10 @@ class Host(Protocol):
 
     async def forget(self, temporary: Temporary) -> None:
         """Delete the queue, which has no consumers any more."""
+        ...
+
+    async def depth(self, queue: str, deadline_s: float) -> QueueDepth:
+        """Ask the broker for it."""
         ...
 
 
@@ -157,6 +163,19 @@ class QueueHandle:
             await asyncio.gather(*(host.end(consumer) for consumer in consumers))
             if self.temporary is not None and consumers:
                 await host.forget(self.temporary)
+
+    async def stats(self, *, deadline: Span = DEADLINE_S) -> QueueDepth:
+        """The messages that are ready in the queue, and its consumers, as the broker has them now;
+        over AMQP, by a passive declare on a channel of its own.
+
+        It does nothing to messages. A queue with ``expires`` counts as used. Raises
+        :exc:`~mqkit.errors.ChannelError` (404) where there is no such queue;
+        :exc:`~mqkit.errors.DeadlineExceeded` after ``deadline``, which is for waiting for a
+        connection, too; :exc:`~mqkit.errors.Closed` in an app that is not running.
+        """
+        if self._host is None:
+            raise Closed("the app is not running: use it inside of `async with app`")
+        return await self._host.depth(self.name, seconds(deadline, "deadline"))
 
     def on(self, model: type[ModelT], *, name: str | None = None) -> RegisterTyped[ModelT]:
         """Register the decorated function for messages of one type: those whose ``type`` property,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.failure_log import FailureLog
 from mqkit.consumer.hooks import Hooks
 from mqkit.consumer.pause import Pause
@@ -33,6 +32,7 @@ from mqkit.consumer.stats import Stats
 from mqkit.errors import MqkitError, StaleDelivery
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome, Unknown
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.transport.seam import Channel
 
 

@@ -9,8 +9,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mqkit.clock import Clock
 from mqkit.consumer.settlement_steps import Arrival
+from mqkit.timing.clock import Clock
 
 CONSUMER_TIMEOUT_S = 1800.0
 """RabbitMQ's, where neither queue nor consumer says another. A policy can't be seen from here."""

@@ -66,3 +66,9 @@ class Stats:
     """Keys whose messages were parked, or given back, because one could not be waited for."""
     cancelled_by_broker: int = 0
     """Consumers that the broker cancelled, because their queue went away."""
+    drift_looks: int = 0
+    """Looks for drift that saw everything, but for those at connects over AMQP."""
+    drifts: int = 0
+    """Things that were found not to be as declared; each is counted once until it is over."""
+    drifts_mended: int = 0
+    """Those of them that were missing, and were declared or bound again."""

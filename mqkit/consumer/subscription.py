@@ -15,15 +15,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from mqkit.backoff import Backoff
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.consume_options import ConsumeOptions, in_words
 from mqkit.consumer.consumer_states import Event, State, after
 from mqkit.consumer.settlement_steps import Arrival
 from mqkit.consumer.stats import Stats
 from mqkit.errors import ChannelError, Closed, MqkitError, TransportError
 from mqkit.message import Delivery
-from mqkit.token_bucket import TokenBucket
+from mqkit.timing.backoff import Backoff
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
+from mqkit.timing.token_bucket import TokenBucket
 from mqkit.transport.seam import Channel, Connection
 
 _LOG = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from mqkit.errors import ConfigurationError
 from mqkit.message import Message
 from mqkit.retry.duration import MAX_DURATION_MS, format_duration, parse_duration
 from mqkit.retry.waiting_times import shown
-from mqkit.seconds import Span, seconds
+from mqkit.timing.seconds import Span, seconds
 
 DELAYED_TYPE = "x-delayed-message"
 """The exchange type of RabbitMQ's plugin rabbitmq_delayed_message_exchange; the reference broker

@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Any, Protocol
 
-from mqkit.clock import Clock
+from mqkit.timing.clock import Clock
 
 _KEPT = 64
 """Deadlines of ended calls that the heap may keep: so few are not worth a tidying."""

@@ -15,9 +15,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.errors import Closed, DeadlineExceeded, MqkitError, PoolExhausted
 from mqkit.pool.assignment import SLOT_TRANSITIONS, SlotState, assign
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.transport.seam import Channel
 
 _LOG = logging.getLogger(__name__)

@@ -19,8 +19,6 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol
 
-from mqkit.backoff import Backoff
-from mqkit.clock import Clock
 from mqkit.errors import ChannelError, Closed, MqkitError
 from mqkit.message import Message
 from mqkit.outcome import Outcome, Unknown
@@ -29,6 +27,8 @@ from mqkit.pool.channel_pool import ChannelPool
 from mqkit.pool.job import Job
 from mqkit.pool.run_writer import run_writer
 from mqkit.pool.single import Single
+from mqkit.timing.backoff import Backoff
+from mqkit.timing.clock import Clock
 from mqkit.transport.seam import Channel, PublishesRuns
 
 WRITE_BYTES_MAX = 8 * 1024 * 1024

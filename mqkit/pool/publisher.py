@@ -15,7 +15,6 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TypeAlias
 
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.errors import Closed
 from mqkit.message import Message
 from mqkit.outcome import Outcome, Rejected, RejectReason
@@ -28,6 +27,7 @@ from mqkit.pool.lane import WRITE_BYTES_MAX, Gate, Lane
 from mqkit.pool.single import Single
 from mqkit.pool.terms import Terms, WhenBlocked
 from mqkit.publishing.message_ids import new_message_id
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 
 DEADLINE_S = 30.0
 LANES = 2

@@ -13,7 +13,7 @@ from typing import TypedDict
 from mqkit.drafts import new_properties
 from mqkit.errors import ConfigurationError
 from mqkit.message import IDEMPOTENCY_KEY, Headers, Message
-from mqkit.seconds import Span, whole_milliseconds
+from mqkit.timing.seconds import Span, whole_milliseconds
 
 SHORT_STRING_OCTETS_MAX = 255
 """AMQP 0-9-1 counts the octets of a short string in one octet."""

@@ -19,7 +19,7 @@ from mqkit.outcome import Outcome
 from mqkit.pool import WhenBlocked
 from mqkit.publishing.message_options import MessageOptions, short_string
 from mqkit.publishing.outgoing import outgoing
-from mqkit.seconds import Span
+from mqkit.timing.seconds import Span
 
 ValueT = TypeVar("ValueT", contravariant=True)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from mqkit.clock import SYSTEM_CLOCK, Clock, wall_ms
 from mqkit.errors import CallRejected, Closed, DeadlineExceeded
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Rejected, RejectReason
@@ -19,6 +18,7 @@ from mqkit.publishing.message_ids import new_message_id
 from mqkit.rpc.answers import reply_decoder, value_of
 from mqkit.rpc.headers import DEADLINE, DIRECT_REPLY_TO
 from mqkit.rpc.reply_channel import OpenChannel, ReplyChannel
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock, wall_ms
 
 CHANNELS_MAX = 16
 """Channels that are kept; one that nobody waits on makes room for another exchange's."""

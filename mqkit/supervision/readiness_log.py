@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 
-from mqkit.clock import Clock
 from mqkit.supervision.states import Change, State
-from mqkit.token_bucket import TokenBucket
+from mqkit.timing.clock import Clock
+from mqkit.timing.token_bucket import TokenBucket
 
 ATTEMPTS_TOLD = 3
 """Failed attempts that are a line each, whenever the client stops being ready."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from mqkit.clock import SYSTEM_CLOCK, Clock
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.topology.planning.plan import name_of
 from mqkit.topology.planning.quarantine import Quarantined
 

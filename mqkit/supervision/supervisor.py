@@ -16,8 +16,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mqkit.backoff import Backoff
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.errors import (
     BrokerError,
     Closed,
@@ -29,6 +27,8 @@ from mqkit.errors import (
 )
 from mqkit.supervision.readiness_log import ReadinessLog
 from mqkit.supervision.states import Change, Event, State, after
+from mqkit.timing.backoff import Backoff
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.transport.seam import Channel, Connection, Endpoint, Transport
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ class _Alarm:
 
 
 class FakeClock:
-    """A :class:`mqkit.clock.Clock` for one event loop."""
+    """A :class:`mqkit.timing.clock.Clock` for one event loop."""
 
     def __init__(self, start_s: float = 1000.0) -> None:
         self._now_s = start_s

@@ -16,18 +16,19 @@ from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.errors import BrokerError, ChannelError, ConfigurationError, ConnectionRefused
 from mqkit.topology.planning.diff import Key, differences_between, key_of
 from mqkit.topology.planning.quarantine import DECLARATION_REFUSED, Quarantined
-from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel
+from mqkit.topology.throwaway import OpenChannel, ThrowAwayChannel, is_missing
 
 _ORDER = (Exchange, Queue, Binding)
 
 
 @dataclass(frozen=True, slots=True)
 class Redeclared:
-    """The result of one pass of declaring: how many objects are declared now, and which were
-    refused."""
+    """The result of one pass of declaring: how many objects are declared now, which were refused,
+    and which exchanges and queues had not been there, where the pass asked."""
 
     declared: int
     quarantined: tuple[Quarantined, ...]
+    missing: tuple[Exchange | Queue, ...] = ()
 
 
 @dataclass(slots=True)
@@ -110,18 +111,27 @@ class TopologyCache:
         )
 
     @property
+    def declarable(self) -> tuple[Declaration, ...]:
+        """:attr:`declarations` without those for which the broker closed the connection."""
+        return tuple(item for item in self.declarations if key_of(item) not in self._fatal)
+
+    @property
     def quarantined(self) -> tuple[Quarantined, ...]:
         """The declarations that the broker refused at the last pass."""
         return tuple(self._quarantine.values())
 
-    async def declare_all(self, open_channel: OpenChannel) -> Redeclared:
-        """Declare everything, in order; what is refused is put aside and the rest goes on.
+    async def declare_all(
+        self, open_channel: OpenChannel, *, ask_first: bool = False
+    ) -> Redeclared:
+        """Declare everything, in order; what is refused is put aside and the rest goes on. With
+        ``ask_first`` each exchange and queue is asked for before, which is one more question each.
 
         What was put aside is tried again at the next call, since somebody may have repaired it,
         unless the broker closed the whole connection for it. That error, and a lost connection, is
         raised: connect again and call again.
         """
         declared = 0
+        missing: list[Exchange | Queue] = []
         async with ThrowAwayChannel(open_channel) as channel:
             for declaration in self.declarations:
                 key = key_of(declaration)
@@ -129,6 +139,7 @@ class TopologyCache:
                     continue
                 await channel.ready()
                 try:
+                    is_new = ask_first and await self._is_missing(declaration, channel)
                     await self._declare(declaration, channel)
                 except ChannelError as error:
                     self._quarantine[key] = Quarantined.of(declaration, error)
@@ -140,7 +151,9 @@ class TopologyCache:
                 else:
                     declared += 1
                     self._quarantine.pop(key, None)
-        return Redeclared(declared, self.quarantined)
+                    if is_new and not isinstance(declaration, Binding):
+                        missing.append(declaration)
+        return Redeclared(declared, self.quarantined, tuple(missing))
 
     async def _declare(self, declaration: Declaration, channel: ThrowAwayChannel) -> None:
         match declaration:
@@ -159,6 +172,16 @@ class TopologyCache:
                 await channel.declare(replace(declaration, destination=self.current_name(name)))
             case _:
                 await channel.declare(declaration)
+
+    async def _is_missing(self, declaration: Declaration, channel: ThrowAwayChannel) -> bool:
+        """True if the broker has no such exchange or queue; false for a queue of this connection
+        alone, which nobody else can delete."""
+        if isinstance(declaration, Binding) or (
+            isinstance(declaration, Queue)
+            and (declaration.exclusive or declaration.name in self._server_named)
+        ):
+            return False
+        return await is_missing(declaration, channel)
 
     async def _is_there(self, name: str, channel: ThrowAwayChannel) -> bool:
         """True if the queue lives on under its current name. Then the connection is the same, and a

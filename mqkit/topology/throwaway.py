@@ -9,8 +9,10 @@ from types import TracebackType
 from typing import Self, TypeAlias, TypeVar
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue, QueueState
-from mqkit.errors import ConnectionLost, ConnectionRefused, MqkitError
+from mqkit.errors import ChannelError, ConnectionLost, ConnectionRefused, MqkitError
 from mqkit.transport.seam import Channel, Connection, Endpoint, Transport
+
+NOT_FOUND = 404
 
 ResultT = TypeVar("ResultT")
 OpenChannel: TypeAlias = Callable[[], Awaitable[Channel]]
@@ -80,6 +82,21 @@ async def declare(channel: Channel, declaration: Declaration) -> QueueState | No
         case Binding():
             await channel.bind(declaration)
     return None
+
+
+async def is_missing(declaration: Exchange | Queue, channel: ThrowAwayChannel) -> bool:
+    """True if the broker has no such object (404). A passive declare compares nothing, but a queue
+    with ``x-expires`` counts as used by it. Raises other refusals."""
+    try:
+        if isinstance(declaration, Exchange):
+            await channel.run(lambda on: on.declare_exchange(declaration, passive=True))
+        else:
+            await channel.run(lambda on: on.declare_queue(declaration, passive=True))
+    except ChannelError as error:
+        if error.reply_code != NOT_FOUND:
+            raise
+        return True
+    return False
 
 
 @asynccontextmanager

@@ -14,8 +14,6 @@ from dataclasses import replace
 
 import anyio
 
-from mqkit.backoff import Backoff
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.acks.own_connection import OwnConnection
 from mqkit.consumer.answerer import AnsweredWithError, LateQuestion
 from mqkit.consumer.consume_options import ConsumeOptions
@@ -26,6 +24,8 @@ from mqkit.consumer.settlement import HANDLED
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import RESUBSCRIBE_FIRST_S, RESUBSCRIBE_MAX_S, Link
 from mqkit.errors import MqkitError
+from mqkit.timing.backoff import Backoff
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.transport.seam import Connection
 
 WAITING_OCTETS_MAX = 16 * 1024 * 1024

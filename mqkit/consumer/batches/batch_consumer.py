@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.batches.batch import Batch
 from mqkit.consumer.batches.batch_decisions import Verb, Window, plan_settling
@@ -26,6 +25,7 @@ from mqkit.consumer.subscription import Link
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, count_attempts_by
 from mqkit.retry.signals import Unavailable
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 
 
 class BatchConsumer(BaseConsumer):

@@ -13,12 +13,12 @@ import asyncio
 import logging
 from typing import Protocol
 
-from mqkit.clock import Clock
 from mqkit.consumer.breaker.circuit import Circuit
 from mqkit.consumer.breaker.states import State
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.retry.signals import Unavailable
-from mqkit.token_bucket import TokenBucket
+from mqkit.timing.clock import Clock
+from mqkit.timing.token_bucket import TokenBucket
 
 REPORTS_AT_FIRST = 3
 REPORT_EVERY_S = 60.0

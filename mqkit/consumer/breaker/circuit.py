@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from mqkit.backoff import Backoff
 from mqkit.consumer.breaker.states import Event, State, after
+from mqkit.timing.backoff import Backoff
 
 PROBE_FIRST_S = 1.0
 PROBE_MAX_S = 60.0

@@ -14,7 +14,6 @@ from dataclasses import replace
 import anyio
 from anyio.abc import TaskGroup
 
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.handler import AnyHandler
@@ -25,6 +24,7 @@ from mqkit.consumer.settlement import Destination, Hold, Republish, Requeue
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import Link
 from mqkit.retry.signals import Park, Unavailable
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 
 SHARE_OF_TIMEOUT = 4
 """A message waits here for a quarter of the broker's consumer timeout at most: those behind it wait

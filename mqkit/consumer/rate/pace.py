@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.consumer.rate.rate import Rate
-from mqkit.token_bucket import TokenBucket
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
+from mqkit.timing.token_bucket import TokenBucket
 
 WAIT_MIN_S = 0.001
 """A shorter wait would be over before its time as often as after it."""

@@ -10,7 +10,7 @@ import pytest
 from mqkit.delay import delayed
 from mqkit.errors import ConfigurationError
 from mqkit.message import Message, Properties
-from mqkit.seconds import Span
+from mqkit.timing.seconds import Span
 from mqkit.topology import loads
 
 TOPOLOGY = loads(

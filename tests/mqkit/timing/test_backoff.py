@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqkit.backoff import Backoff
+from mqkit.timing.backoff import Backoff
 
 
 def test_the_ceiling_doubles_until_the_maximum() -> None:

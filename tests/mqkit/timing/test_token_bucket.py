@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqkit.testing.clock import FakeClock
-from mqkit.token_bucket import TokenBucket
+from mqkit.timing.token_bucket import TokenBucket
 
 
 def test_a_burst_then_one_for_each_interval() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqkit.clock import Clock
+from mqkit.timing.clock import Clock
 
 
 class TokenBucket:

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from mqkit.clock import SYSTEM_CLOCK, Clock
 from mqkit.testing.clock import FakeClock
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 
 pytestmark = pytest.mark.anyio
 

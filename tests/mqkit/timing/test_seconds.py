@@ -9,7 +9,7 @@ import pytest
 
 from mqkit.errors import ConfigurationError
 from mqkit.retry.duration import MAX_DURATION_MS
-from mqkit.seconds import duration, seconds, seconds_or_none, whole_milliseconds
+from mqkit.timing.seconds import duration, seconds, seconds_or_none, whole_milliseconds
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,55 @@
+"""The arguments of an :class:`~mqkit.App` as it needs them. Raises
+:exc:`~mqkit.errors.ConfigurationError` for what they can't be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from mqkit.errors import ConfigurationError
+from mqkit.timing.seconds import Span, seconds
+from mqkit.topology import Temporary, Topology
+
+if TYPE_CHECKING:
+    from mqkit.settings import Settings
+
+TopologyFiles: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A topology's YAML file, or several, each laid over those before it."""
+
+
+def chosen_settings(
+    url: str | Sequence[str] | None, settings: Settings | None, drift_every: Span | None
+) -> Settings:
+    """``settings``, or those of the environment with ``url``; and ``drift_every`` among them."""
+    if url is not None and settings is not None:
+        raise ConfigurationError("give the URL in the settings, or no settings")
+    if settings is None:
+        from mqkit.settings import Settings  # which brings pydantic
+
+        settings = Settings.load(**({} if url is None else {"urls": url}))
+    if drift_every is None:
+        return settings
+    return settings.load(**{**dict(settings), "drift_every_s": seconds(drift_every, "drift_every")})
+
+
+def queue_name(method: str, queue: object) -> str:
+    """The name of a queue that was given to the app's ``method``."""
+    if isinstance(queue, Temporary):
+        return queue.name
+    if not isinstance(queue, str) or not queue:
+        at = "" if method == "queue" else "@"
+        raise ConfigurationError(
+            f'{method} takes the name of a queue, not {queue!r}: {at}app.{method}("name")'
+        )
+    return queue
+
+
+def loaded_topology(files: TopologyFiles) -> Topology:
+    """The topology of one file, or of several that are laid over each other."""
+    from mqkit.topology.file.read import load  # which brings the YAML parser
+
+    several = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    if not several:
+        raise ConfigurationError("topology is an empty list: name a file, or leave it out")
+    return load(*several)

@@ -1,0 +1,1 @@
+"""Times: clocks, spans that users write, waiting times between attempts, and rates."""

@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format lint types imports tests-fast sim soak chaos bench bench-store interop fuzz clean
+.PHONY: help install demo test check format lint types imports tests-fast sim soak chaos drift bench bench-store interop fuzz clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -80,6 +80,12 @@ chaos: $(STAMP)  ## an app under faults, on both brokers and both transports, 30
 	@failed=0; for broker in reference rabbitmq; do for transport in native aio-pika; do \
 		$(BIN)/python -m interop.chaos --broker $$broker --transport $$transport \
 			--seconds $(or $(SECONDS),1800) $(if $(SEED),--seed $(SEED)) || failed=1; \
+	done; done; exit $$failed
+
+drift: $(STAMP)  ## changes by hand beside a running app, on both brokers, seen over AMQP and with the management API, 10 minutes each (SECONDS=60 for less, SEED=n)
+	@failed=0; for broker in reference rabbitmq; do for look in amqp management; do \
+		$(BIN)/python -m interop.drift --broker $$broker --look $$look --policies \
+			--seconds $(or $(SECONDS),600) --quiet $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED)) || failed=1; \
 	done; done; exit $$failed
 
 clean:  ## remove what the other targets made

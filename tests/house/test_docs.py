@@ -301,7 +301,7 @@ def test_every_quoted_number_is_the_codes(page: str, value: str, place: str) -> 
 def test_numbers_are_quoted_where_they_are_expected() -> None:
     counts = {page.name: sum(name == page.name for name, _, _ in quoted()) for page in PAGES}
     assert counts["broker.md"] >= 26
-    assert min(counts[name] for name in ("retry.md", "store.md", "spark.md", "publishing.md")) >= 6
+    assert min(counts[name] for name in ("retry.md", "store.md", "spark.md", "settings.md")) >= 6
 
 
 def test_every_limit_of_an_operator_is_in_the_table() -> None:
@@ -314,7 +314,7 @@ def test_every_key_of_the_topology_is_in_its_tables() -> None:
 
 
 def test_every_setting_counter_and_header_is_in_its_table() -> None:
-    assert set(Settings.model_fields) <= first_cells("publishing.md")
+    assert set(Settings.model_fields) <= first_cells("settings.md")
     assert {field.name for field in fields(Stats)} <= first_cells("consuming.md")
     headers = {
         value

@@ -22,7 +22,7 @@ from mqkit.topology.model import Topology
 from mqkit.topology.snapshot import Snapshot
 from mqkit.topology.validation import RESERVED_PREFIX
 from mqkit.topology.wiring.parts import parts_in_file
-from mqkit.topology.wiring.wiring import ArgumentsOf, Wiring, own_arguments
+from mqkit.topology.wiring.wiring import Wiring
 
 OF_ANY = (check_dead_letters, check_reach, check_waiting_queues)
 """The checks that need only the objects, wherever they are from."""
@@ -47,14 +47,12 @@ def examine(
     *,
     files: Sequence[str] = (),
     watched: frozenset[str] = frozenset(),
-    arguments_of: ArgumentsOf = own_arguments,
 ) -> tuple[Finding, ...]:
     """The findings in a file, on a broker, or in both compared; each object of a file with its
     line.
 
     ``files`` are what the topology was read from, for the commands that mend; its ``file`` where
-    nothing is said. ``watched`` are the parking lots that have an alert. ``arguments_of`` gives
-    the arguments in force of an object of the broker, policies included. ``topology`` may be one
+    nothing is said. ``watched`` are the parking lots that have an alert. ``topology`` may be one
     that ``validate`` finds fault with. The same input gives equal findings in the same order.
     """
     live = None
@@ -64,7 +62,7 @@ def examine(
         found = _in_file(topology, read)
     if snapshot is not None:
         parts = None if topology is None else parts_in_file(topology)
-        live = Wiring.of_snapshot(snapshot, arguments_of, parts)
+        live = Wiring.of_snapshot(snapshot, parts)
         found = _with_broker(found, topology, live, read)
     if topology is not None:
         mending = Mending(read, topology.vhost or "/")

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
 
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.topology.compile import compile_topology
 from mqkit.topology.model import Topology
+from mqkit.topology.policy.comparing import PolicySet
+from mqkit.topology.policy.own import compile_policies
 from mqkit.topology.snapshot import LiveQueue, Snapshot
+from mqkit.topology.wiring.arguments import arguments_in_force
 from mqkit.topology.wiring.parts import Part, parts_by_name, parts_in_file
-
-ArgumentsOf: TypeAlias = Callable[[Exchange | Queue], Mapping[str, Any]]
-"""The arguments in force of an object: its own, and those that a policy gives it."""
-
-
-def own_arguments(declared: Exchange | Queue) -> Mapping[str, Any]:
-    """The arguments that the object was declared with."""
-    return declared.arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +35,10 @@ class Wiring:
     vhost: str = "/"
 
     @classmethod
-    def of_topology(cls, topology: Topology, arguments_of: ArgumentsOf = own_arguments) -> Wiring:
+    def of_topology(cls, topology: Topology) -> Wiring:
         """Everything that the file declares or names."""
-        built = cls._of(compile_topology(topology), arguments_of)
+        policies = PolicySet(compile_policies(topology))
+        built = cls._of(compile_topology(topology), policies)
         return replace(
             built,
             parts=parts_in_file(topology),
@@ -53,12 +48,7 @@ class Wiring:
         )
 
     @classmethod
-    def of_snapshot(
-        cls,
-        snapshot: Snapshot,
-        arguments_of: ArgumentsOf = own_arguments,
-        parts: Mapping[str, Part] | None = None,
-    ) -> Wiring:
+    def of_snapshot(cls, snapshot: Snapshot, parts: Mapping[str, Part] | None = None) -> Wiring:
         """Everything that the broker has. ``parts`` are those that a file names: what it says
         goes before the form of a name. Exclusive queues are their connections' own business."""
         shared = [live for live in snapshot.queues if not live.queue.exclusive]
@@ -69,9 +59,8 @@ class Wiring:
                 kept.append(binding)
             else:
                 also.add(binding.source)
-        built = cls._of(
-            (*snapshot.exchanges, *(live.queue for live in shared), *kept), arguments_of
-        )
+        policies = PolicySet(snapshot.policies, snapshot.operator_policies)
+        built = cls._of((*snapshot.exchanges, *(live.queue for live in shared), *kept), policies)
         return replace(
             built,
             parts={**parts_by_name(built.queues), **(parts or {})},
@@ -81,16 +70,18 @@ class Wiring:
         )
 
     @classmethod
-    def _of(cls, declarations: Iterable[Declaration], arguments_of: ArgumentsOf) -> Wiring:
+    def _of(cls, declarations: Iterable[Declaration], policies: PolicySet) -> Wiring:
         exchanges: dict[str, Exchange] = {}
         queues: dict[str, Queue] = {}
         bindings: list[Binding] = []
         for item in declarations:
             match item:
                 case Exchange():
-                    exchanges[item.name] = replace(item, arguments=arguments_of(item))
+                    exchanges[item.name] = replace(
+                        item, arguments=arguments_in_force(item, policies)
+                    )
                 case Queue():
-                    queues[item.name] = replace(item, arguments=arguments_of(item))
+                    queues[item.name] = replace(item, arguments=arguments_in_force(item, policies))
                 case Binding():
                     bindings.append(item)
         return cls(exchanges, queues, tuple(bindings))

@@ -10,6 +10,7 @@ import pytest
 
 from mqkit.declaration import Declaration
 from mqkit.topology import Finding, Snapshot, check, examine
+from mqkit.topology.policy.policy_model import PolicyModel
 
 Said: TypeAlias = dict[tuple[str, str], Finding]
 """Findings by check and name."""
@@ -53,8 +54,12 @@ def live() -> Callable[..., Snapshot]:
 @pytest.fixture
 def of_broker(live: Callable[..., Snapshot]) -> Callable[..., Said]:
     def said(
-        *declarations: Declaration, counts: Mapping[str, tuple[int, int]] | None = None, **more: Any
+        *declarations: Declaration,
+        counts: Mapping[str, tuple[int, int]] | None = None,
+        policies: tuple[PolicyModel, ...] = (),
+        **more: Any,
     ) -> Said:
-        return by_check(examine(None, live(*declarations, counts=counts), **more))
+        snapshot = replace(live(*declarations, counts=counts), policies=policies)
+        return by_check(examine(None, snapshot, **more))
 
     return said

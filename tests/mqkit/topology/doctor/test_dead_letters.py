@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mqkit.declaration import Binding, Exchange, Queue
+from mqkit.topology.policy.policy_model import PolicyModel
 
 DLX, KEY = "x-dead-letter-exchange", "x-dead-letter-routing-key"
 MISSING, UNROUTED = "dead-letter-exchange-missing", "dead-letter-unrouted"
@@ -93,8 +94,9 @@ def test_an_external_exchange_may_have_bindings(of_file: Any) -> None:
 
 
 def test_a_policy_may_dead_letter(of_broker: Any) -> None:
-    said = of_broker(Queue("q"), arguments_of=lambda it: {DLX: "gone"})
-    assert (MISSING, "q") in said
+    policy = PolicyModel("p", "^q$", definition={"dead-letter-exchange": "gone"})
+    said = of_broker(Queue("q"), Queue("other"), policies=(policy,))
+    assert names(said, MISSING) == [(MISSING, "q")]
 
 
 def test_a_ring(of_file: Any, of_broker: Any) -> None:

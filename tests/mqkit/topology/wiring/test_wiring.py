@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from mqkit.declaration import Binding, Exchange, Queue
 from mqkit.topology import ExchangeModel, QueueModel, Snapshot, Topology
+from mqkit.topology.policy.policy_model import PolicyModel
 from mqkit.topology.wiring.parts import Part, Role
 from mqkit.topology.wiring.wiring import Wiring
 
@@ -51,9 +52,22 @@ def test_what_a_file_says_goes_before_a_name() -> None:
 
 
 def test_arguments_are_those_in_force() -> None:
-    snapshot = Snapshot.of("/", (Queue("q", arguments={"x-max-length": 5}),))
-    found = Wiring.of_snapshot(snapshot, lambda it: {**it.arguments, "x-overflow": "drop-head"})
+    definition = {"overflow": "drop-head", "max-length": 9}
+    snapshot = replace(
+        Snapshot.of("/", (Queue("q", arguments={"x-max-length": 5}),)),
+        policies=(PolicyModel("p", "^q$", definition=definition),),
+    )
+    found = Wiring.of_snapshot(snapshot)
     assert found.queues["q"].arguments == {"x-max-length": 5, "x-overflow": "drop-head"}
+
+
+def test_a_file_has_its_policies_in_force_too() -> None:
+    topology = Topology(
+        queues=(QueueModel("q", expires_ms=5, via_policy=("expires",)),),
+        policies=(PolicyModel("p", "", definition={"max-length": 9}),),
+    )
+    found = Wiring.of_topology(topology).queues["q"].arguments
+    assert found == {"x-expires": 5, "x-max-length": 9}
 
 
 def test_a_file_can_have_the_counts_of_a_broker() -> None:

@@ -189,6 +189,7 @@ def test_the_command_mends_it_by_a_policy(
     finding = patient.says()[name]
     patient.mend(finding)
     assert patient.has_policy(kind, finding["name"])
+    assert name not in patient.says()
 
 
 @pytest.mark.rabbitmq
@@ -209,6 +210,7 @@ def test_quorum_queues_are_mended_by_a_policy(patient: Patient) -> None:
     for finding in found.values():
         patient.mend(finding)
         assert patient.has_policy("queues", finding["name"])
+    assert not {"quorum-drops q", "at-least-once-void p"} & set(patient.says())
 
 
 def test_a_tier_of_an_old_policy(patient: Patient, tmp_path: Path) -> None:

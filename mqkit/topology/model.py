@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from mqkit.retry.policy import RetryPolicy
+from mqkit.topology.lot_model import AlertModel, LotModel
 
 
 class QueueType(StrEnum):
@@ -93,6 +94,7 @@ class QueueModel:
     max_priority: int | None = None
     dead_letter: DeadLetter | None = None
     retry: RetryPolicy | None = None
+    alert: AlertModel | None = None
     bind: tuple[Bind, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
     line: int = field(default=0, compare=False)
@@ -121,6 +123,7 @@ class Topology:
     queues: tuple[QueueModel, ...] = ()
     vhost: str | None = None
     file: str = field(default="topology", compare=False)
+    lots: tuple[LotModel, ...] = ()
 
     def exchange(self, name: str) -> ExchangeModel | None:
         """The exchange of that name, if the file has it."""
@@ -129,3 +132,7 @@ class Topology:
     def queue(self, name: str) -> QueueModel | None:
         """The queue of that name, if the file has it."""
         return next((queue for queue in self.queues if queue.name == name), None)
+
+    def lot(self, name: str) -> LotModel | None:
+        """The lot of that name under ``lots:``, if the file has it."""
+        return next((lot for lot in self.lots if lot.name == name), None)

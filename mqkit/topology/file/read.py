@@ -13,6 +13,7 @@ from mqkit.topology.file.document import (
     parse_document,
 )
 from mqkit.topology.file.fault import Fault, topology_error
+from mqkit.topology.file.lots_section import read_alert, read_lot
 from mqkit.topology.file.retry_section import read_retry
 from mqkit.topology.file.section import Section
 from mqkit.topology.model import (
@@ -33,7 +34,7 @@ MAX_PRIORITY = 255
 PLUGIN_PREFIX = "x-"
 """Exchange types of plugins start so (``x-delayed-message``, ``x-consistent-hash``)."""
 
-TOPOLOGY_KEYS = ("vhost", "exchanges", "queues")
+TOPOLOGY_KEYS = ("vhost", "exchanges", "queues", "lots")
 EXCHANGE_KEYS = (
     *("type", "durable", "auto_delete", "internal", "external", "alternate", "delays", "bind"),
     "arguments",
@@ -41,7 +42,7 @@ EXCHANGE_KEYS = (
 QUEUE_KEYS = (
     *("type", "durable", "exclusive", "auto_delete", "external", "bind", "max_length"),
     *("max_length_bytes", "overflow", "message_ttl", "expires", "max_priority", "dead_letter"),
-    *("retry", "arguments"),
+    *("retry", "alert", "arguments"),
 )
 
 
@@ -96,7 +97,11 @@ def check(text: str, file: str = "topology") -> tuple[Topology, list[Fault]]:
     for path, entry in top.entries("queues", "queue names to queues"):
         objects.add(path)
         queues.append(_queue(entry, path, faults))
-    topology = Topology(tuple(exchanges), tuple(queues), top.text("vhost"), file)
+    lots = []
+    for path, entry in top.entries("lots", "names of parking lots to what is done by the clock"):
+        objects.add(path)
+        lots.append(read_lot(entry, path, faults))
+    topology = Topology(tuple(exchanges), tuple(queues), top.text("vhost"), file, tuple(lots))
     wrong = {_object_of(fault.path, objects) for fault in faults}
     if None not in wrong:
         # What could not be read right is not judged again by its meaning.
@@ -162,6 +167,7 @@ def _queue(entry: Entry, path: str, faults: list[Fault]) -> QueueModel:
         max_priority=section.count("max_priority", 1, MAX_PRIORITY),
         dead_letter=_dead_letter(section),
         retry=read_retry(section),
+        alert=read_alert(section, "depth"),
         bind=_binds(section),
         arguments=section.arguments(),
         line=entry.line,
@@ -178,7 +184,7 @@ def _named(entry: Entry, path: str, known: tuple[str, ...], faults: list[Fault])
     section.short(entry.key, entry.line, path)
     if section.flag("external", default=False):
         for key, line in section.lines().items():
-            if key != "external":
+            if key not in ("external", "alert"):
                 message = f"{key!r} beside external: true (an external object is not declared here)"
                 faults.append(Fault(line, path, message))
     return section

@@ -95,6 +95,8 @@ class Settings(BaseSettings):
     """While the broker blocks publishers (``connection.blocked``), a publish waits, or is rejected
     at once; a call may say otherwise."""
     max_message_bytes: PositiveInt = MESSAGE_BYTES_MAX
+    alert_webhook: SecretStr | None = None
+    """The URL that alerts about queues and lots are POSTed to (:mod:`mqkit.lots.alerts.webhook`)."""
 
     @classmethod
     def load(cls, **overrides: Any) -> Self:

@@ -55,9 +55,7 @@ def _order(lot: LotModel, path: str) -> Iterator[Fault]:
     yield Fault(lot.line_of("replay"), path, message)
 
 
-def _queue(
-    lot: LotModel, model: QueueModel | None, queues: Set[str], path: str
-) -> Iterator[Fault]:
+def _queue(lot: LotModel, model: QueueModel | None, queues: Set[str], path: str) -> Iterator[Fault]:
     if lot.name not in queues:
         message = (
             f"there is no parking lot {lot.name!r} in this file ({meant(lot.name, sorted(queues))});"

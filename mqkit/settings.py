@@ -96,7 +96,7 @@ class Settings(BaseSettings):
     at once; a call may say otherwise."""
     max_message_bytes: PositiveInt = MESSAGE_BYTES_MAX
     alert_webhook: SecretStr | None = None
-    """The URL that alerts about queues and lots are POSTed to (:mod:`mqkit.lots.alerts.webhook`)."""
+    """The URL that alerts about queues and lots are POSTed to, a secret as a broker's is."""
 
     @classmethod
     def load(cls, **overrides: Any) -> Self:

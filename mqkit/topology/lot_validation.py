@@ -57,8 +57,9 @@ def _order(lot: LotModel, path: str) -> Iterator[Fault]:
 
 def _queue(lot: LotModel, model: QueueModel | None, queues: Set[str], path: str) -> Iterator[Fault]:
     if lot.name not in queues:
+        hint = meant(lot.name, sorted(queues))
         message = (
-            f"there is no parking lot {lot.name!r} in this file ({meant(lot.name, sorted(queues))});"
+            f"there is no parking lot {lot.name!r} in this file ({hint});"
             " if it is declared elsewhere, list it under queues: with 'external: true'"
         )
         yield Fault(lot.line, path, message)

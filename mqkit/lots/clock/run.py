@@ -76,8 +76,8 @@ def tended_of(topology: Topology) -> tuple[LotModel, ...]:
 class Lots:
     """The lots, and the queues with an alert, of ``topology``.
 
-    ``endpoints`` are the brokers to try, those of ``settings`` without them; ``settings`` say how to
-    connect, and where alerts are POSTed to (``alert_webhook``). ``on_event`` is called with what
+    ``endpoints`` are the brokers to try, those of ``settings`` without them; ``settings`` say how
+    to connect, and where alerts are POSTed to (``alert_webhook``). ``on_event`` is called with what
     happens; it must return at once, and not raise. ``archive_for`` makes the archives.
 
     Raises :exc:`~mqkit.errors.ConfigurationError` where the file has no lots, or where one can't be

@@ -15,7 +15,7 @@ from mqkit.topology.compile import compile_delays, exchange_arguments, queue_arg
 from mqkit.topology.cycles import alternate_cycles, binding_cycles, dead_letter_cycles
 from mqkit.topology.file.fault import Fault, meant
 from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES, segment
-from mqkit.topology.lot_validation import lot_faults
+from mqkit.topology.lots_by_the_clock import clock_faults
 from mqkit.topology.model import ExchangeModel, Overflow, QueueModel, QueueType, Topology
 
 RESERVED_PREFIX = "amq."
@@ -42,7 +42,7 @@ def validate(topology: Topology) -> list[Fault]:
         *binding_cycles(topology),
         *alternate_cycles(topology),
         *dead_letter_cycles(topology),
-        *lot_faults(topology, _queue_names(topology)),
+        *clock_faults(topology, _queue_names(topology)),
     ]
     return sorted(set(faults))
 

@@ -19,11 +19,20 @@ class EventKind(StrEnum):
     SENDING = "sending"
     """A window is about to go back: where nothing follows, its messages may be there twice."""
     RETURNED = "returned"
+    """The messages of the window that were confirmed and acked."""
+    ARCHIVING = "archiving"
+    """As ``sending``, for a window that is about to be written."""
     ARCHIVED = "archived"
     FAILED = "failed"
     """Something did not work, and is tried again; ``reason`` says what to do."""
     LOOKED = "looked"
     """The counts of one look."""
+
+
+WINDOWS = frozenset(
+    (EventKind.SENDING, EventKind.RETURNED, EventKind.ARCHIVING, EventKind.ARCHIVED)
+)
+"""Events that name the messages of a window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,7 @@ class LotEvent:
             "lot": self.lot,
             "time": self.at.isoformat(),
         }
-        if self.kind in (EventKind.SENDING, EventKind.RETURNED, EventKind.ARCHIVED):
+        if self.kind in WINDOWS:
             shown |= {"count": self.count, "ids": list(self.ids)}
         if self.reason:
             shown["reason"] = self.reason

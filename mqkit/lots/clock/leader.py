@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from mqkit.declaration import Queue
 from mqkit.errors import ChannelError
-from mqkit.topology.lot_validation import LEADER_PREFIX
+from mqkit.topology.lots_by_the_clock import LEADER_PREFIX
 from mqkit.transport.seam import Channel, Connection
 
 RESOURCE_LOCKED = 405

@@ -26,7 +26,7 @@ from mqkit.lots.clock.events import EventKind, LotEvent, OnEvent
 from mqkit.lots.clock.leader import Lock
 from mqkit.lots.clock.looked import Looked
 from mqkit.lots.clock.step import STEP_S, step
-from mqkit.lots.clock.window import Now, Window, ids_of
+from mqkit.lots.clock.window import Now, Read, Window, ids_of
 from mqkit.outcome import Confirmed, Outcome
 from mqkit.retry.headers import to_replay
 from mqkit.retry.parked import ParkedMessage
@@ -59,6 +59,7 @@ class Look:
         on_event: OnEvent,
         clock: Clock,
         now: Now,
+        read: Read,
         *,
         counts_looks: bool,
     ) -> None:
@@ -68,6 +69,7 @@ class Look:
         self._on_event = on_event
         self._clock = clock
         self._now = now
+        self._read_as = read
         self._counts_looks = counts_looks
         self._file: ArchiveFile | None = None
         self._held_tag = 0
@@ -112,7 +114,9 @@ class Look:
             if delivery is None:
                 break
             looked.seen += 1
-            decided, is_undated = window.take(self._lot, delivery, self._now())
+            decided, is_undated = window.take(
+                self._lot, self._read_as(delivery, self._lot.name), self._now()
+            )
             looked.undated += is_undated
             looked.note_due(decided.until)
             if decided.action is Action.LEAVE:
@@ -185,6 +189,7 @@ class Look:
         if looked.archive_fault or self._archive is None:
             self._hold(messages)
             return
+        self._tell(EventKind.ARCHIVING, messages)
         try:
             if self._file is None:
                 self._file = await files.enter_async_context(self._archive.run(self._lot.name))

@@ -44,6 +44,7 @@ from mqkit.lots.clock.looked import Looked
 from mqkit.lots.clock.step import step
 from mqkit.lots.clock.tending import LOCK_EVERY_S, Setting, Tended, Tending
 from mqkit.lots.clock.window import Now
+from mqkit.retry.parked import ParkedMessage
 from mqkit.topology.lot_model import LotModel
 from mqkit.topology.model import Topology
 from mqkit.transport.choice import chosen
@@ -119,7 +120,9 @@ class Lots:
         secret = settings.alert_webhook
         self.alerts = AlertTelling(secret.get_secret_value() if secret else None, clock)
         """The counters of alerts, by kind."""
-        self._setting = Setting(on_event or _silent, self.alerts.tell, clock, now, lock_every_s)
+        self._setting = Setting(
+            on_event or _silent, self.alerts.tell, clock, now, ParkedMessage.of, lock_every_s
+        )
         self._beside: asyncio.Task[None] | None = None
 
     def on_alert(self, function: FunctionT) -> FunctionT:

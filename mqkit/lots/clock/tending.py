@@ -27,7 +27,7 @@ from mqkit.lots.clock.looked import Looked
 from mqkit.lots.clock.parked_time import parked_since
 from mqkit.lots.clock.schedule import FAULT_S, pause_s
 from mqkit.lots.clock.step import step
-from mqkit.lots.clock.window import Now
+from mqkit.lots.clock.window import Now, Read
 from mqkit.topology.lot_model import LotModel
 from mqkit.transport.seam import Channel, Connection
 
@@ -50,6 +50,7 @@ class Setting:
     on_alert: Callable[[Alert], Awaitable[None]]
     clock: Clock
     now: Now
+    read: Read
     lock_every_s: float = LOCK_EVERY_S
 
 
@@ -185,6 +186,7 @@ class Tending:
             self._setting.on_event,
             self._setting.clock,
             self._setting.now,
+            self._setting.read,
             counts_looks=self._counts_looks,
         )
         looked = await look.run(depth)

@@ -19,6 +19,9 @@ WINDOW_OCTETS = 4 * 1024 * 1024
 
 Now = Callable[[], datetime]
 
+Read = Callable[[Delivery, str], ParkedMessage]
+"""A delivery as it was read from the lot of that name."""
+
 
 @dataclass(slots=True)
 class Window:
@@ -34,14 +37,13 @@ class Window:
         """True if no other message should be read before these are settled."""
         return self.messages >= WINDOW or self.octets >= WINDOW_OCTETS
 
-    def take(self, lot: LotModel, delivery: Delivery, now: datetime) -> tuple[Due, bool]:
-        """Decide about ``delivery``; a message that stays is not kept. True beside the decision if
-        the message does not say since when it lies there."""
-        message = ParkedMessage.of(delivery, lot.name)
-        since = parked_since(delivery.headers, now)
+    def take(self, lot: LotModel, message: ParkedMessage, now: datetime) -> tuple[Due, bool]:
+        """Decide about ``message``; one that stays is not kept. True beside the decision if the
+        message does not say since when it lies there."""
+        since = parked_since(message.delivery.headers, now)
         decided = due(lot, since, message.replays, now)
         self.messages += 1
-        self.octets += len(delivery.body)
+        self.octets += len(message.delivery.body)
         match decided.action:
             case Action.REPLAY:
                 self.back.append(message)

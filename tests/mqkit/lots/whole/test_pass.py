@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from typing import Any
 
 import pytest
@@ -24,7 +23,8 @@ class Seen:
     def __init__(self, bench: Any, archive: Any, lot: str = LOT) -> None:
         self.events: list[LotEvent] = []
         self.alerts: list[Alert] = []
-        text = f"queues: {{{bench.name}: {{retry: {{after: [50ms]}}}}}}\nlots: {{{bench.lot}: {{{lot}}}}}"
+        text = f"queues: {{{bench.name}: {{retry: {{after: [50ms]}}}}}}"
+        text += f"\nlots: {{{bench.lot}: {{{lot}}}}}"
         self.lots = Lots(
             loads(text),
             endpoints=[bench.endpoint],

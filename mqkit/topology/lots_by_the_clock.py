@@ -17,7 +17,7 @@ LEADER_PREFIX = "mqkit.leader."
 """The queue that is the lock of a lot is called so (:mod:`mqkit.lots.clock.leader`)."""
 
 
-def lot_faults(topology: Topology, queues: Set[str]) -> Iterator[Fault]:
+def clock_faults(topology: Topology, queues: Set[str]) -> Iterator[Fault]:
     """The faults of the lots of ``topology``; ``queues`` are the names of all queues of the file,
     parking lots among them."""
     watched = [model for model in topology.queues if model.alert is not None]

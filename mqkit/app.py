@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from types import TracebackType
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 import anyio
 
 from mqkit.app_arguments import TopologyFiles, chosen_settings, loaded_topology, queue_name
+from mqkit.beside import beside_the_block
 from mqkit.client import Client
 from mqkit.consumer import (
     BATCH_SIZE_MAX,
@@ -480,8 +481,12 @@ class App:
         finally:
             self._client = None
 
-    def run(self) -> None:
+    def run(self, *beside: Callable[[], Coroutine[Any, Any, object]]) -> None:
         """Run until SIGTERM or SIGINT, then drain: for the main thread of a service.
+
+        Each of ``beside`` is called without arguments, and runs beside the app: it is cancelled
+        before the app drains, and the app ends by an error that it raises (see
+        :class:`mqkit.lots.Lots`). One that returns leaves the app running.
 
         A second signal ends the process without waiting; so it does where a plain function never
         returns, since its thread can't be stopped. Where ``async with`` raises an error of mqkit's
@@ -490,16 +495,17 @@ class App:
         environment it raises the error.
         """
         try:
-            anyio.run(self._serve)
+            anyio.run(self._serve, beside)
         except MqkitError as error:
             end_program(error)
 
-    async def _serve(self) -> None:
+    async def _serve(self, beside: Sequence[Callable[[], Coroutine[Any, Any, object]]]) -> None:
         async with self:
             with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-                async for number in signals:
-                    _LOG.info("%s: draining", signal.Signals(number).name)
-                    break
+                async with beside_the_block(beside):
+                    async for number in signals:
+                        _LOG.info("%s: draining", signal.Signals(number).name)
+                        break
 
     def _model(self, queue: str) -> QueueModel | None:
         return self.topology.queue(queue) if self.topology else None

@@ -11,6 +11,7 @@ from mqkit_cli.broker import command as broker
 from mqkit_cli.completion.parameters import ctl_words
 from mqkit_cli.ctl import main as ctl_main
 from mqkit_cli.demo.command import demo
+from mqkit_cli.lots import command as lots
 from mqkit_cli.messages import consume, dlq, publish
 from mqkit_cli.store import command as store
 from mqkit_cli.topology import command as topology
@@ -29,6 +30,7 @@ broker.app.add_typer(store.app, name="store")
 app.add_typer(broker.app, name="broker")
 app.add_typer(topology.app, name="topology")
 app.add_typer(dlq.app, name="dlq")
+app.add_typer(lots.app, name="lots")
 app.command(short_help="Publish messages, and count what came of them.")(publish.publish)
 app.command(short_help="Print the messages of a queue, and ack them.")(consume.consume)
 app.command()(demo)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from mqkit.retry.policy import RetryPolicy
+from mqkit.topology.lot_model import AlertModel, LotModel
 from mqkit.topology.policy.policy_model import PolicyModel
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class QueueModel:
     dead_letter: DeadLetter | None = None
     retry: RetryPolicy | None = None
     via_policy: tuple[str, ...] = ()
+    alert: AlertModel | None = None
     bind: tuple[Bind, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
     line: int = field(default=0, compare=False)
@@ -140,6 +142,7 @@ class Topology:
     vhost: str | None = None
     file: str = field(default="topology", compare=False)
     policies: tuple[PolicyModel, ...] = ()
+    lots: tuple[LotModel, ...] = ()
 
     @classmethod
     def of(
@@ -175,3 +178,7 @@ class Topology:
     def queue(self, name: str) -> QueueModel | None:
         """The queue of that name, if the file has it."""
         return next((queue for queue in self.queues if queue.name == name), None)
+
+    def lot(self, name: str) -> LotModel | None:
+        """The lot of that name under ``lots:``, if the file has it."""
+        return next((lot for lot in self.lots if lot.name == name), None)

@@ -14,6 +14,7 @@ from mqkit.topology.compile import compile_delays, exchange_arguments, queue_arg
 from mqkit.topology.cycles import alternate_cycles, binding_cycles, dead_letter_cycles
 from mqkit.topology.file.fault import Fault, meant
 from mqkit.topology.file.section import MAX_SHORT_STRING_BYTES, segment
+from mqkit.topology.lots_by_the_clock import clock_faults
 from mqkit.topology.model import ExchangeModel, Overflow, QueueModel, QueueType, Topology
 from mqkit.topology.policy.rules import policy_faults
 from mqkit.topology.retrying.lot_faults import lot_faults
@@ -46,6 +47,7 @@ def validate(topology: Topology) -> list[Fault]:
         *alternate_cycles(topology),
         *dead_letter_cycles(topology),
         *policy_faults(topology),
+        *clock_faults(topology, _queue_names(topology)),
     ]
     return sorted(set(faults))
 
@@ -205,6 +207,12 @@ def _compiled_names(model: QueueModel) -> list[str]:
     return [*model.tiers, *([] if model.parking_lot is None else [model.parking_lot])]
 
 
+def _queue_names(topology: Topology) -> set[str]:
+    """The queues of the file, and those that its retry policies add."""
+    declared = {model.name for model in topology.queues}
+    return declared | {name for model in topology.queues for name in _compiled_names(model)}
+
+
 def _collisions(topology: Topology) -> Iterator[Fault]:
     delays = {
         name: f"a delay of the exchange {model.name!r} makes"
@@ -243,8 +251,7 @@ def _a(kind: str) -> str:
 def _dangling(topology: Topology) -> Iterator[Fault]:
     """References to what is neither in the file, nor on every broker."""
     exchanges = {model.name for model in topology.exchanges} | PREDECLARED
-    queues = {model.name for model in topology.queues}
-    queues |= {name for model in topology.queues for name in _compiled_names(model)}
+    queues = _queue_names(topology)
     for kind, models in (("exchanges", topology.exchanges), ("queues", topology.queues)):
         for model in models:
             path = f"{kind}.{segment(model.name)}"

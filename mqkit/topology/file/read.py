@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from mqkit.topology.file.document import Entry, MappingNode, Node, ScalarNode
 from mqkit.topology.file.fault import Fault, topology_error
+from mqkit.topology.file.lots_section import read_alert, read_lot
 from mqkit.topology.file.policy_section import read_policies, read_via_policy
 from mqkit.topology.file.retry_section import lines_of_names, read_retry
 from mqkit.topology.file.section import Section
@@ -31,7 +32,7 @@ MAX_PRIORITY = 255
 PLUGIN_PREFIX = "x-"
 """Exchange types of plugins start so (``x-delayed-message``, ``x-consistent-hash``)."""
 
-TOPOLOGY_KEYS = ("vhost", "exchanges", "queues", "policies")
+TOPOLOGY_KEYS = ("vhost", "exchanges", "queues", "policies", "lots")
 EXCHANGE_KEYS = (
     *("type", "durable", "auto_delete", "internal", "external", "alternate", "delays", "bind"),
     "arguments",
@@ -39,7 +40,7 @@ EXCHANGE_KEYS = (
 QUEUE_KEYS = (
     *("type", "durable", "exclusive", "auto_delete", "external", "bind", "max_length"),
     *("max_length_bytes", "overflow", "message_ttl", "expires", "max_priority", "dead_letter"),
-    *("retry", "via_policy", "arguments"),
+    *("retry", "alert", "via_policy", "arguments"),
 )
 
 
@@ -123,7 +124,13 @@ def read_tree(root: Node, file: str, before: Iterable[Fault] = ()) -> tuple[Topo
         objects.add(path)
         queues.append(_queue(entry, path, faults))
     policies = read_policies(top, objects)
-    topology = Topology(tuple(exchanges), tuple(queues), top.text("vhost"), file, policies)
+    lots = []
+    for path, entry in top.entries("lots", "names of parking lots to what is done by the clock"):
+        objects.add(path)
+        lots.append(read_lot(entry, path, faults))
+    topology = Topology(
+        tuple(exchanges), tuple(queues), top.text("vhost"), file, policies, tuple(lots)
+    )
     wrong = {_object_of(fault.path, objects) for fault in faults}
     if None not in wrong:
         # What could not be read right is not judged again by its meaning.
@@ -191,6 +198,7 @@ def _queue(entry: Entry, path: str, faults: list[Fault]) -> QueueModel:
         dead_letter=_dead_letter(section),
         retry=read_retry(section),
         via_policy=read_via_policy(section),
+        alert=read_alert(section, "depth"),
         bind=_binds(section),
         arguments=section.arguments(),
         line=entry.line,
@@ -207,7 +215,7 @@ def _named(entry: Entry, path: str, known: tuple[str, ...], faults: list[Fault])
     section.short(entry.key, entry.line, path)
     if section.flag("external", default=False):
         for key, line in section.lines().items():
-            if key != "external":
+            if key not in ("external", "alert"):
                 message = f"{key!r} beside external: true (an external object is not declared here)"
                 faults.append(Fault(line, path, message))
     return section

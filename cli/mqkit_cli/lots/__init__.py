@@ -1,0 +1,1 @@
+"""``mqkit lots``: parking lots by the clock."""

@@ -1,7 +1,7 @@
 """Properties that go out as they came in, to the octet.
 
-``mqkit.message.Properties`` can't tell a delivery mode that was not sent from one that was 1, has no
-field for ``cluster-id``, and of two headers of one name only the first. Who keeps other people's
+``mqkit.message.Properties`` can't tell a delivery mode that was not sent from one that was 1, has
+no field for ``cluster-id``, and of two headers of one name only the first. Who keeps other people's
 messages for later needs all of it.
 """
 

@@ -1,6 +1,6 @@
 """The broker as the tools for lots see it: connections, channels, depths, each with a deadline.
 
-A queue is a lot by its name, or because somebody said so (:class:`~mqkit.retry.known_lots.KnownLots`).
+A queue is a lot by its name, or because somebody said so (:mod:`mqkit.retry.known_lots`).
 What takes messages out of a lot for good touches nothing else.
 """
 

@@ -33,7 +33,7 @@ HEADER_OCTETS = 1_024
 """A message's share of memory beside its body, nearly: a window of empty bodies is bounded, too."""
 
 ALL = 0
-"""The delivery tag that, with ``multiple``, means all that is unacked (specification, basic.ack)."""
+"""The delivery tag that, with ``multiple``, means all that is unacked (AMQP 0-9-1, basic.ack)."""
 
 
 @dataclass(frozen=True, slots=True)

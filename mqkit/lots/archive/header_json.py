@@ -1,8 +1,8 @@
 """Headers as JSON that keeps the types of AMQP. Pure.
 
 A value that JSON has, and that goes out again under the tag that it came with, stands as it is:
-text, numbers, ``true``, ``null``, lists, objects. Every other one is ``{"$amqp": TYPE, "value": V}``
-with RabbitMQ's name of the type (:mod:`mqkit.wire.field_type`):
+text, numbers, ``true``, ``null``, lists, objects. Every other one is
+``{"$amqp": TYPE, "value": V}`` with RabbitMQ's name of the type (:mod:`mqkit.wire.field_type`):
 
     byte, unsignedbyte, short, unsignedshort, unsignedint, signedint, long     V is a number
     float                      a number; the nearest float of 32 bits is meant

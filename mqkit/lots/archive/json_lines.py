@@ -68,10 +68,10 @@ class JsonLinesWriter:
 def read_json_lines(path: Path) -> Iterator[JsonLinesReader]:
     """A reader for the time of the block. Raises :exc:`ArchiveFault`."""
     try:
-        file = gzip.open(path, "rb")
+        opened = path.open("rb")
     except OSError as error:
         raise ArchiveFault(f"{path} can't be read: {in_words(error)}") from None
-    with file:
+    with opened, gzip.GzipFile(fileobj=opened, mode="rb") as file:
         yield JsonLinesReader(path, file)
 
 

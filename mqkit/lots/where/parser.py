@@ -24,7 +24,7 @@ from mqkit.lots.where.conditions import (
     Operator,
     Path,
 )
-from mqkit.lots.where.tokens import Kind, Token, fail, tokens
+from mqkit.lots.where.tokens import Kind, Token, fault, tokens
 
 DEPTH_MAX = 32
 """Parentheses and ``not`` inside one another: nobody reads more, and a stack has an end."""
@@ -46,6 +46,13 @@ def parse(text: str) -> Condition:
     condition = parser.condition(0)
     parser.expect_end()
     return condition
+
+
+def parse_path(text: str) -> Path:
+    """A path alone, into the body or a header. Raises
+    :exc:`~mqkit.lots.where.tokens.WhereError`."""
+    parser = _Parser(tokens(text))
+    return parser.path()
 
 
 class _Parser:
@@ -73,11 +80,19 @@ class _Parser:
 
     def _expect(self, text: str) -> None:
         if not self._takes(text):
-            fail(self._token.at, f"expected {text!r}, not {self._token}")
+            raise fault(self._token.at, f"expected {text!r}, not {self._token}")
 
     def expect_end(self) -> None:
         if self._token.kind is not Kind.END:
-            fail(self._token.at, f"expected 'and', 'or' or the end, not {self._token}")
+            raise fault(self._token.at, f"expected 'and', 'or' or the end, not {self._token}")
+
+    def path(self) -> Path:
+        operand = self._operand()
+        if not isinstance(operand, Path) or not operand.steps:
+            raise fault(0, "expected a field such as body.to or header.NAME")
+        if self._token.kind is not Kind.END:
+            raise fault(self._token.at, f"expected the end of the field, not {self._token}")
+        return operand
 
     def condition(self, depth: int) -> Condition:
         parts = [self._either(depth)]
@@ -94,7 +109,7 @@ class _Parser:
     def _single(self, depth: int) -> Condition:
         at = self._token.at
         if depth > DEPTH_MAX:
-            fail(at, f"nested deeper than {DEPTH_MAX}")
+            raise fault(at, f"nested deeper than {DEPTH_MAX}")
         if self._takes("not"):
             return Not(self._single(depth + 1))
         if self._takes("("):
@@ -109,7 +124,7 @@ class _Parser:
         token = self._take()
         operator = _OPERATORS.get(token.text)
         if operator is None or token.kind not in (Kind.SYMBOL, Kind.NAME):
-            fail(token.at, f"expected a comparison ({', '.join(_OPERATORS)}), not {token}")
+            raise fault(token.at, f"expected a comparison ({', '.join(_OPERATORS)}), not {token}")
         right = self._list() if operator is Operator.IN else (self._operand(),)
         for each in right:
             _check_durations(left, each, operator, at)
@@ -120,7 +135,7 @@ class _Parser:
         found = [self._operand()]
         while self._takes(","):
             if len(found) == LIST_MAX:
-                fail(self._token.at, f"a list has at most {LIST_MAX} values")
+                raise fault(self._token.at, f"a list has at most {LIST_MAX} values")
             found.append(self._operand())
         self._expect("]")
         return tuple(found)
@@ -139,22 +154,22 @@ class _Parser:
             case Kind.NAME if token.text in _TREES:
                 return Path(token.text, self._steps(token))
         names = ", ".join((*_TREES, *_PLAIN))
-        fail(token.at, f"expected a value, or one of {names}, not {token}")
+        raise fault(token.at, f"expected a value, or one of {names}, not {token}")
 
     def _steps(self, tree: Token) -> tuple[str | int, ...]:
         steps: list[str | int] = []
         while self._token.kind is Kind.SYMBOL and self._token.text in (".", "["):
             if len(steps) == STEPS_MAX:
-                fail(self._token.at, f"a path has at most {STEPS_MAX} steps")
+                raise fault(self._token.at, f"a path has at most {STEPS_MAX} steps")
             steps.append(self._name() if self._takes(".") else self._key())
         if tree.text == "header" and (not steps or not isinstance(steps[0], str)):
-            fail(tree.end, 'expected the name of a header: header.NAME or header["NAME"]')
+            raise fault(tree.end, 'expected the name of a header: header.NAME or header["NAME"]')
         return tuple(steps)
 
     def _name(self) -> str:
         token = self._take()
         if token.kind is not Kind.NAME:
-            fail(token.at, f'expected a name after the dot, not {token}; ["..."] takes any')
+            raise fault(token.at, f'expected a name after the dot, not {token}; ["..."] takes any')
         return token.text
 
     def _key(self) -> str | int:
@@ -165,9 +180,9 @@ class _Parser:
         elif token.kind is Kind.NUMBER and isinstance(token.value, int):
             key = token.value
             if not 0 <= key <= INDEX_MAX:
-                fail(token.at, f"an index is 0 to {INDEX_MAX}")
+                raise fault(token.at, f"an index is 0 to {INDEX_MAX}")
         else:
-            fail(token.at, f"expected a text or an index, not {token}")
+            raise fault(token.at, f"expected a text or an index, not {token}")
         self._expect("]")
         return key
 
@@ -179,6 +194,8 @@ def _check_durations(left: Operand, right: Operand, operator: Operator, at: int)
     if not any(ages) and not any(durations):
         return
     if not all(age or duration for age, duration in zip(ages, durations, strict=True)):
-        fail(at, "an age is compared with a duration such as 90s or 1h30m, and with nothing else")
+        raise fault(
+            at, "an age is compared with a duration such as 90s or 1h30m, and with nothing else"
+        )
     if operator in (Operator.CONTAINS, Operator.STARTS_WITH):
-        fail(at, f"an age has no {operator}")
+        raise fault(at, f"an age has no {operator}")

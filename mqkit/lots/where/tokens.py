@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import dataclass
 from enum import Enum
-from typing import NoReturn
 
 from mqkit.errors import ConfigurationError
 from mqkit.retry.duration import UNITS_MS
@@ -60,15 +59,15 @@ class Token:
         return "the end" if self.kind is Kind.END else repr(self.text)
 
 
-def fail(at: int, words: str) -> NoReturn:
-    """Raises :exc:`WhereError` for the column of ``at``."""
-    raise WhereError(f"--where, column {at + 1}: {words}")
+def fault(at: int, words: str) -> WhereError:
+    """The error for the column of ``at``."""
+    return WhereError(f"--where, column {at + 1}: {words}")
 
 
 def tokens(text: str) -> list[Token]:
     """The tokens, the end included. Raises :exc:`WhereError`."""
     if len(text) > TEXT_MAX:
-        fail(TEXT_MAX, f"a condition has at most {TEXT_MAX} characters, not {len(text)}")
+        raise fault(TEXT_MAX, f"a condition has at most {TEXT_MAX} characters, not {len(text)}")
     found: list[Token] = []
     at = 0
     while at < len(text):
@@ -92,21 +91,21 @@ def _token(text: str, at: int) -> Token:
     if match := _TEXT.match(text, at):
         return Token(Kind.TEXT, match[0], at, _string(match[0], at))
     if text[at] in "\"'":
-        fail(at, "a text that does not end")
+        raise fault(at, "a text that does not end")
     if text[at] == "=":
-        fail(at, "`=` is no comparison: `==` is")
+        raise fault(at, "`=` is no comparison: `==` is")
     if text[at] in "-0123456789":
-        fail(at, "neither a number nor a duration such as 90s or 1h30m")
-    fail(at, f"{text[at]!r} has no meaning here")
+        raise fault(at, "neither a number nor a duration such as 90s or 1h30m")
+    raise fault(at, f"{text[at]!r} has no meaning here")
 
 
 def _number(text: str, at: int) -> int | float:
     if sum(each.isdigit() for each in text) > DIGITS_MAX:
-        fail(at, f"a number has at most {DIGITS_MAX} digits")
+        raise fault(at, f"a number has at most {DIGITS_MAX} digits")
     if any(each in text for each in ".eE"):
         number = float(text)
         if number in (float("inf"), float("-inf")):
-            fail(at, "a number that is too large")
+            raise fault(at, "a number that is too large")
         return number
     return int(text)
 
@@ -115,7 +114,7 @@ def _duration(text: str, at: int) -> int:
     total = 0
     for number, unit in _DURATION_PART.findall(text):
         if len(number) > _DURATION_DIGITS_MAX:
-            fail(at, f"a duration has at most {_DURATION_DIGITS_MAX} digits")
+            raise fault(at, f"a duration has at most {_DURATION_DIGITS_MAX} digits")
         total += int(number) * UNITS_MS[unit]
     return total
 
@@ -128,7 +127,7 @@ def _string(text: str, at: int) -> str:
     try:
         return str(json.loads(f'"{inner}"', strict=False))
     except ValueError:
-        fail(at, "a text with an escape that JSON has not")
+        raise fault(at, "a text with an escape that JSON has not")
 
 
 def duration_ms(text: str) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -33,7 +32,7 @@ class PlainFile:
 class PlainArchive:
     """A file for each run, in the folder of the model's path."""
 
-    def __init__(self, model: ArchiveModel) -> None:
+    def __init__(self, model: ArchiveModel, vhost: str) -> None:
         self._folder = Path(model.to).parent
 
     @asynccontextmanager
@@ -48,4 +47,4 @@ class PlainArchive:
 
 if __name__ == "__main__":
     archiving.archive_for = PlainArchive
-    sys.exit(main())
+    main()

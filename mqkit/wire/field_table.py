@@ -63,6 +63,12 @@ def decode_sized_table(data: bytes | memoryview, offset: int = 0) -> tuple[dict[
     return _read(_TableReader(data, _sized), offset, len(data))
 
 
+def decode_tagged_table(data: bytes | memoryview, offset: int = 0) -> tuple[dict[str, Any], int]:
+    """:func:`decode_table` with ``exact``, but integers come as :class:`SizedInt`, with which one
+    can count: for who reads other people's headers, and writes them again. Raises the same."""
+    return _read(_TableReader(data, _sized_or_typed), offset, len(data))
+
+
 def decode_timestamp(data: bytes | memoryview, offset: int) -> tuple[datetime | int, int]:
     """The time at ``offset``; as seconds since 1970 if it is after the year 9999.
 
@@ -83,6 +89,10 @@ def _read(reader: _TableReader, offset: int, limit: int) -> tuple[dict[str, Any]
 
 def _sized(tag: str, value: Any) -> Any:
     return SizedInt(tag, value) if isinstance(value, int) else value
+
+
+def _sized_or_typed(tag: str, value: Any) -> Any:
+    return SizedInt(tag, value) if isinstance(value, int) else Typed(tag, value)
 
 
 def _broken(text: str) -> WireError:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any
 
 from mqkit.wire.errors import EncodeError, WireError
-from mqkit.wire.field_table import decode_table, decode_timestamp
+from mqkit.wire.field_table import decode_table, decode_tagged_table, decode_timestamp
 from mqkit.wire.field_table_encoder import encode_table, encode_timestamp
 from mqkit.wire.spec import ClassId, ReplyCode
 from mqkit.wire.strings import LENIENT, decode_shortstr, encode_shortstr
@@ -84,8 +84,9 @@ def encode_header(body_size: int, properties: Properties) -> bytes:
     return prefix + b"".join(parts)
 
 
-def decode_header(payload: bytes | memoryview) -> tuple[int, Properties]:
-    """The body's size and the properties in a header frame's payload.
+def decode_header(payload: bytes | memoryview, *, exact: bool = False) -> tuple[int, Properties]:
+    """The body's size and the properties in a header frame's payload. With ``exact``, the values
+    of the headers keep their tags (:func:`~mqkit.wire.field_table.decode_tagged_table`).
 
     Raises :exc:`WireError`: 501 for a header that is cut short or of a class without content,
     502 for properties that can't be read.
@@ -99,7 +100,7 @@ def decode_header(payload: bytes | memoryview) -> tuple[int, Properties]:
     values = {}
     offset = HEADER_PREFIX.size
     try:
-        for name, decode in _decoders_of(flags):
+        for name, decode in _decoders_of(flags, exact):
             values[name], offset = decode(payload, offset)
     except (struct.error, IndexError) as error:
         raise _broken("a property is cut short") from error
@@ -158,7 +159,11 @@ _FIELDS = tuple(
 
 
 @lru_cache(maxsize=256)
-def _decoders_of(flags: int) -> tuple[tuple[str, Decoder], ...]:
+def _decoders_of(flags: int, exact: bool) -> tuple[tuple[str, Decoder], ...]:
     """Names and decoders of the properties that ``flags`` announce. Peers use a few combinations,
     over and over."""
-    return tuple((name, decode) for name, flag, _, decode in _FIELDS if flags & flag)
+    return tuple(
+        (name, decode_tagged_table if exact and decode is decode_table else decode)
+        for name, flag, _, decode in _FIELDS
+        if flags & flag
+    )

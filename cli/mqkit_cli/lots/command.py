@@ -6,18 +6,16 @@ from __future__ import annotations
 import asyncio
 import signal
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mqkit.topology import load
 from mqkit.topology.model import Topology
 from mqkit.transport.seam import Endpoint
-from mqkit_cli.amqp import transport
 from mqkit_cli.connection import JsonOption, UrlOption, endpoints_of
 from mqkit_cli.errors import CommandError
 from mqkit_cli.lots.view import EventView
+from mqkit_cli.topology.files import FILES, FilesOption, load_topology
 
 if TYPE_CHECKING:
     from mqkit.lots import Lots
@@ -26,15 +24,10 @@ app = typer.Typer(
     help="Parking lots by the clock: what a topology file says under lots:.", no_args_is_help=True
 )
 
-FileOption = Annotated[
-    Path, typer.Option("--file", "-f", metavar="FILE", help="The topology, in YAML.")
-]
-FILE = Path("topology.yaml")
-
 
 @app.command()
 def run(
-    file: FileOption = FILE,
+    files: FilesOption = FILES,
     once: Annotated[
         bool, typer.Option("--once", help="One pass over the lots, and end: for cron.")
     ] = False,
@@ -50,7 +43,7 @@ def run(
     from mqkit.lots import Lots
     from mqkit.settings import Settings
 
-    topology = load(file)
+    topology = load_topology(files)
     endpoints_of(url)
     settings = Settings.load(urls=url)
     view = EventView(as_json=as_json)
@@ -58,7 +51,6 @@ def run(
         topology,
         settings=settings,
         endpoints=_in_vhost(topology, settings.endpoints),
-        transport=transport(),
         on_event=view.show,
     )
     lots.on_alert(view.alert)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Protocol, TypeAlias
 
-from mqkit.errors import ConfigurationError
+from mqkit.lots.archive.first_free import FirstFree
+from mqkit.lots.archive.formats import Origin
+from mqkit.lots.archive.place import Place
+from mqkit.lots.archive.record import Record
 from mqkit.message import Delivery
 from mqkit.topology.lot_model import ArchiveModel
 
@@ -32,15 +38,48 @@ class Archive(Protocol):
         ...
 
 
-ArchiveFor: TypeAlias = Callable[[ArchiveModel], Archive]
+ArchiveFor: TypeAlias = Callable[[ArchiveModel, str], Archive]
+"""The archive of a model, in the virtual host of that name."""
 
 
-def archive_for(model: ArchiveModel) -> Archive:
-    """The archive that a file's ``archive:`` describes.
+def archive_for(model: ArchiveModel, vhost: str) -> Archive:
+    """The archive that a file's ``archive:`` describes."""
+    return FileArchive(Place(model.to), vhost)
 
-    Raises :exc:`~mqkit.errors.ConfigurationError` where archives can't be written.
-    """
-    raise ConfigurationError(
-        f"'archive: {{to: {model.to!r}}}': archives need mqkit.lots.archive, which is not in this"
-        " install: leave 'archive' out of 'lots:'"
-    )
+
+@dataclass(frozen=True, slots=True)
+class FileArchive:
+    """Files at ``place``: one a run, made when there is a message for it."""
+
+    place: Place
+    vhost: str
+
+    @asynccontextmanager
+    async def run(self, lot: str) -> AsyncIterator[ArchiveFile]:
+        """The file for messages of ``lot``: whole when the block ends, and a ``.part`` where that
+        can't be had."""
+        now = datetime.now(UTC)
+        file = FirstFree(self.place.paths(lot, now), Origin(lot, self.vhost, now))
+        try:
+            yield _Appended(file)
+            if file.is_begun:
+                await asyncio.to_thread(file.complete)
+        finally:
+            await asyncio.to_thread(file.abandon)
+
+
+class _Appended:
+    """JSON lines have each window that was synced; Parquet would have none before its end, and the
+    reader of the file's ``lots:`` refuses it."""
+
+    def __init__(self, file: FirstFree) -> None:
+        self._file = file
+        self._added: list[Record] = []
+
+    async def add(self, messages: Sequence[Delivery]) -> None:
+        self._added += [Record.of(message) for message in messages]
+
+    async def sync(self) -> None:
+        added, self._added = self._added, []
+        if added:
+            await asyncio.to_thread(self._file.keep, added)

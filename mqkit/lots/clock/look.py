@@ -26,8 +26,10 @@ from mqkit.lots.clock.leader import Lock
 from mqkit.lots.clock.looked import Looked
 from mqkit.lots.clock.step import STEP_S, step
 from mqkit.lots.clock.window import Now, Read, Window, ids_of
+from mqkit.lots.replay.edits import Unfit
+from mqkit.lots.replay.outgoing import going_back
+from mqkit.message import Message
 from mqkit.outcome import Confirmed, Outcome
-from mqkit.retry.headers import to_replay
 from mqkit.retry.parked import ParkedMessage
 from mqkit.timing.clock import Clock
 from mqkit.topology.lot_model import LotModel
@@ -143,20 +145,26 @@ class Look:
 
     async def _send(self, messages: list[ParkedMessage], looked: Looked) -> None:
         """Publish, wait, ack what was confirmed."""
-        sendable = []
+        sendable: list[ParkedMessage] = []
+        outgoing: list[Message] = []
         for message in messages:
             # Without a queue, or with the lot as its own, it would not leave.
             if message.queue in ("", self._lot.name):
                 self._hold([message])
                 why = f"{_name(message)} does not say which queue it failed on"
                 looked.refused = looked.refused or why
+                continue
+            try:
+                outgoing.append(going_back(message.delivery, message.queue))
+            except Unfit as why_not:
+                self._hold([message])
+                looked.refused = looked.refused or f"{_name(message)}: {why_not}"
             else:
                 sendable.append(message)
         if not self._link.out.is_open:  # closed by the broker for an earlier window
             self._hold(sendable)
             return
         self._tell(EventKind.SENDING, sendable)
-        outgoing = [to_replay(message.delivery, message.queue) for message in sendable]
         outcomes = await self._confirmed(await self._link.out.publish_many(outgoing))
         sent = []
         for message, outcome in zip(sendable, outcomes, strict=True):

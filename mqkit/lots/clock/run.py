@@ -42,12 +42,15 @@ from mqkit.lots.clock.looked import Looked
 from mqkit.lots.clock.step import step
 from mqkit.lots.clock.tending import LOCK_EVERY_S, Setting, Tended, Tending
 from mqkit.lots.clock.window import Now
+from mqkit.message import Delivery
 from mqkit.retry.parked import ParkedMessage
 from mqkit.timing.backoff import Backoff
 from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.topology.lot_model import LotModel
 from mqkit.topology.model import Topology
+from mqkit.topology.retrying.known_lots import known_lots
 from mqkit.transport.choice import chosen
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Connection, Endpoint, Transport
 
 if TYPE_CHECKING:
@@ -112,18 +115,29 @@ class Lots:
         self._settings = settings
         self._endpoints = tuple(endpoints or settings.endpoints)
         _check_vhost(topology, self._endpoints)
-        self._transport = chosen(settings.transport if transport is None else transport)
+        named = settings.transport if transport is None else transport
+        # An archive keeps headers with their types, which only exact properties have.
+        self._transport = NativeTransport(exact=True) if named == "native" else chosen(named)
+        vhost = self._endpoints[0].vhost
         self._tended = [
-            Tended(lot, None if lot.archive is None else make(lot.archive), AlertBook(lot.name))
+            Tended(
+                lot,
+                None if lot.archive is None else make(lot.archive, vhost),
+                AlertBook(lot.name),
+            )
             for lot in models
         ]
         secret = settings.alert_webhook
         self.alerts = AlertTelling(secret.get_secret_value() if secret else None, clock)
         """The counters of alerts, by kind."""
         self._setting = Setting(
-            on_event or _silent, self.alerts.tell, clock, now, ParkedMessage.of, lock_every_s
+            on_event or _silent, self.alerts.tell, clock, now, self._read, lock_every_s
         )
+        self._known = known_lots(topology)
         self._beside: asyncio.Task[None] | None = None
+
+    def _read(self, delivery: Delivery, lot: str) -> ParkedMessage:
+        return ParkedMessage.of(delivery, lot, self._known)
 
     def on_alert(self, function: FunctionT) -> FunctionT:
         """Have the decorated function told of each :class:`~mqkit.lots.Alert`: once when a limit is

@@ -23,10 +23,10 @@ from mqkit.lots.clock.events import EventKind, LotEvent, OnEvent
 from mqkit.lots.clock.leader import Lock
 from mqkit.lots.clock.look import Link, Look
 from mqkit.lots.clock.looked import Looked
-from mqkit.lots.clock.parked_time import parked_since
 from mqkit.lots.clock.schedule import FAULT_S, pause_s
 from mqkit.lots.clock.step import step
 from mqkit.lots.clock.window import Now, Read
+from mqkit.lots.parked_time import parked_since
 from mqkit.timing.clock import Clock
 from mqkit.topology.lot_model import LotModel
 from mqkit.transport.seam import Channel, Connection

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from mqkit.lots.clock.due import Action, Due, due
-from mqkit.lots.clock.parked_time import parked_since
+from mqkit.lots.parked_time import parked_since
 from mqkit.message import Delivery
 from mqkit.retry.parked import ParkedMessage
 from mqkit.topology.lot_model import LotModel

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from mqkit.drafts import new_delivery
 from mqkit.errors import Closed, ConfigurationError, MqkitError, StaleDelivery
-from mqkit.message import Delivery, Message
+from mqkit.message import Delivery, Message, Properties
 from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
 from mqkit.pool.confirms import ConfirmLedger, Settled
 from mqkit.transport.native.acks import Acks
@@ -70,12 +70,20 @@ class Link(Protocol):
 class NativeChannel:
     """Opened by :meth:`mqkit.transport.native.connection.NativeConnection.open_channel`."""
 
-    def __init__(self, number: int, link: Link, *, confirms: bool) -> None:
+    def __init__(
+        self,
+        number: int,
+        link: Link,
+        *,
+        confirms: bool,
+        read_properties: Callable[[bytes], Properties] = properties_of,
+    ) -> None:
         self.number = number
         self.confirms = confirms
         self.state = ChannelState.OPEN
         self.error: MqkitError = Closed("the channel was closed by this program")
         self._link = link
+        self._read_properties = read_properties
         self._replies = Replies()
         self._consumers: dict[str, Consumer] = {}
         self._acks = Acks()
@@ -302,7 +310,7 @@ class NativeChannel:
         content, self._content = self._content, None
         assert content is not None
         method = content.method
-        properties = properties_of(content.header_octets)
+        properties = self._read_properties(content.header_octets)
         if isinstance(method, methods.BasicReturn):
             returned = Message(method.exchange, method.routing_key, content.body, properties)
             self._ledger.returned(returned, method.reply_code, method.reply_text)

@@ -14,9 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from mqkit.errors import Closed, ConnectionRefused, MqkitError
+from mqkit.message import Properties
 from mqkit.transitions import IllegalTransition
 from mqkit.transport.heartbeat import Beat, Heartbeat
 from mqkit.transport.native.channel import NativeChannel
+from mqkit.transport.native.decoding import properties_of
 from mqkit.transport.native.faults import (
     connection_refused,
     foreign,
@@ -66,6 +68,7 @@ class NativeConnection:
         heartbeat_s: int,
         opened: Promise,
         on_output: Callable[[], None],
+        read_properties: Callable[[bytes], Properties] = properties_of,
     ) -> None:
         self.state = ConnectionState.STARTING
         self.error: MqkitError = Closed("the connection was closed by this program")
@@ -76,6 +79,7 @@ class NativeConnection:
         self._name = name
         self._opened = opened
         self._on_output = on_output
+        self._read_properties = read_properties
         self._limits = Limits(CHANNEL_MAX, FRAME_MIN_SIZE, heartbeat_s)
         self._heartbeat = Heartbeat(0)
         self._channels: dict[int, NativeChannel] = {}
@@ -165,7 +169,9 @@ class NativeConnection:
         if not self.is_open:
             raise self.error
         number = self._free_number()
-        channel = NativeChannel(number, self, confirms=confirms)
+        channel = NativeChannel(
+            number, self, confirms=confirms, read_properties=self._read_properties
+        )
         self._channels[number] = channel
         if confirms:
             channel.call(methods.ChannelOpen(), _Unheard())

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from datetime import datetime
-from typing import Any
 
-from mqkit.drafts import new_properties
 from mqkit.message import Properties
+from mqkit.transport.native.exact import FLAGS_OCTETS, from_octets, plain_properties
 from mqkit.wire import ReplyCode, WireError, decode_header
 from mqkit.wire.methods import BasicDeliver, BasicGetOk, BasicReturn
-from mqkit.wire.properties import HEADER_PREFIX, PERSISTENT
+from mqkit.wire.properties import HEADER_PREFIX
 from mqkit.wire.spec import ClassId
 
 _LOG = logging.getLogger(__name__)
@@ -68,28 +66,16 @@ def properties_of(payload: bytes) -> Properties:
     """The properties in a content header's payload.
 
     What can't be read is left out, all of it, and logged: a message that ended the connection each
-    time it is delivered would never be got rid of. A TTL that is no number, and a time after the
-    year 9999, were somebody else's mistake, and are left out alone.
+    time it is delivered would never be got rid of.
     """
     try:
         _, wire = decode_header(payload)
     except WireError as error:
         _LOG.warning("a message's properties can't be read, and are left out: %s", error)
         return Properties(persistent=False)
-    expiration = wire.expiration
-    headers: dict[str, Any] = wire.headers or {}
-    return new_properties(
-        wire.content_type,
-        wire.content_encoding,
-        headers,
-        wire.delivery_mode == PERSISTENT,
-        wire.priority,
-        wire.correlation_id,
-        wire.reply_to,
-        int(expiration) if expiration and expiration.isdecimal() else None,
-        wire.message_id,
-        wire.timestamp if isinstance(wire.timestamp, datetime) else None,
-        wire.type,
-        wire.user_id,
-        wire.app_id,
-    )
+    return plain_properties(wire)
+
+
+def exact_properties_of(payload: bytes) -> Properties:
+    """As :func:`properties_of`, with the header's own octets; its headers keep their tags."""
+    return from_octets(bytes(payload[HEADER_PREFIX.size - FLAGS_OCTETS :]))

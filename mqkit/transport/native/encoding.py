@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from mqkit.message import Message, Properties
+from mqkit.transport.native.exact import ExactProperties
 from mqkit.wire import (
     FRAME_END,
     FRAME_OVERHEAD,
@@ -95,7 +96,8 @@ def append_publishes(
             except EncodeError as error:
                 refused.append((position, error))
             else:
-                before, id_size = message, -1
+                plain = type(message.properties) is not ExactProperties
+                before, id_size = message if plain else None, -1
         position += 1
     return position, octets, refused
 
@@ -136,6 +138,7 @@ def _is_like(before: Message, message: Message, frame_max: int) -> bool:
         message.routing_key == before.routing_key
         and message.exchange == before.exchange
         and message.mandatory is before.mandatory
+        and type(own) is not ExactProperties
         and own.content_type == others.content_type
         and own.persistent is others.persistent
         and not own.headers
@@ -181,6 +184,8 @@ def _kept_text(text: str) -> bytes:
 
 def _encode_properties(properties: Properties) -> tuple[int, bytes]:
     """The flags and the octets, in the order of the flags. Raises :exc:`EncodeError`."""
+    if type(properties) is ExactProperties:
+        return properties.flags_and_list()
     flags = _DELIVERY_MODE
     parts = []
     if properties.content_type is not None:

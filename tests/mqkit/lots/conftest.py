@@ -34,7 +34,7 @@ class MemoryArchive:
     synced: list[bytes] = field(default_factory=list)
     runs: int = 0
 
-    def __call__(self, model: ArchiveModel) -> MemoryArchive:
+    def __call__(self, model: ArchiveModel, vhost: str) -> MemoryArchive:
         return self
 
     @asynccontextmanager

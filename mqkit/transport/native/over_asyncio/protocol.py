@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import cast
 
+from mqkit.message import Properties
 from mqkit.transport.native.connection import NativeConnection
+from mqkit.transport.native.decoding import properties_of
 from mqkit.transport.seam import Endpoint
 
 WRITE_OCTETS_HIGH = 512 * 1024
@@ -25,11 +28,17 @@ class NativeProtocol(asyncio.BufferedProtocol):
     and at that size the allocator asks the system for the pages each time.
     """
 
-    def __init__(self, endpoint: Endpoint, name: str, heartbeat_s: int) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        name: str,
+        heartbeat_s: int,
+        read_properties: Callable[[bytes], Properties] = properties_of,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self.opened: asyncio.Future[None] = self._loop.create_future()
         self.connection = NativeConnection(
-            endpoint, name, heartbeat_s, self.opened, self._flush_soon
+            endpoint, name, heartbeat_s, self.opened, self._flush_soon, read_properties
         )
         self._transport: asyncio.Transport | None = None
         self._read = memoryview(bytearray(READ_OCTETS))

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from mqkit.retry.headers import PARKED_AT
+from mqkit.wire import Typed
 
 DEATH_RESOLUTION = timedelta(seconds=1)
 """``x-death`` has whole seconds, cut off: the message may have died up to so much later."""
@@ -26,13 +27,21 @@ def parked_since(headers: Mapping[str, Any], now: datetime) -> datetime | None:
 
     Never raises: headers are a peer's.
     """
-    times = [_parked_at(headers), _newest_death(headers)]
-    known = [time for time in times if time is not None and time - now <= SKEW_MAX]
-    return max(known, default=None)
+    return max((time for time in _times(headers) if time - now <= SKEW_MAX), default=None)
+
+
+def parked_time(headers: Mapping[str, Any]) -> datetime | None:
+    """The time in the headers, whatever the clock here says: a part of a message's identity."""
+    return max(_times(headers), default=None)
+
+
+def _times(headers: Mapping[str, Any]) -> list[datetime]:
+    found = (_parked_at(headers), _newest_death(headers))
+    return [time for time in found if time is not None]
 
 
 def _parked_at(headers: Mapping[str, Any]) -> datetime | None:
-    text = headers.get(PARKED_AT)
+    text = bare(headers.get(PARKED_AT))
     if not isinstance(text, str):
         return None
     try:
@@ -45,11 +54,11 @@ def _parked_at(headers: Mapping[str, Any]) -> datetime | None:
 def _newest_death(headers: Mapping[str, Any]) -> datetime | None:
     """The end of the second in which the message died last. RabbitMQ keeps the time of the *first*
     death where one queue let it die twice for the same reason: that is none to go by."""
-    deaths = headers.get("x-death")
-    newest = deaths[0] if isinstance(deaths, list) and deaths else None
-    if not isinstance(newest, Mapping) or newest.get("count", 1) != 1:
+    deaths = bare(headers.get("x-death"))
+    newest = bare(deaths[0]) if isinstance(deaths, list) and deaths else None
+    if not isinstance(newest, Mapping) or bare(newest.get("count", 1)) != 1:
         return None
-    time = _in_utc(newest.get("time"))
+    time = _in_utc(bare(newest.get("time")))
     try:
         return None if time is None else time + DEATH_RESOLUTION
     except OverflowError:
@@ -64,3 +73,15 @@ def _in_utc(time: object) -> datetime | None:
         return time.replace(tzinfo=UTC) if time.utcoffset() is None else time.astimezone(UTC)
     except OverflowError:
         return None
+
+
+def age_ms(headers: Mapping[str, Any], now: datetime) -> int | None:
+    """The milliseconds that a message has lain in its lot; ``None`` where its time is unknown. A
+    time to come, by another machine's clock, is an age of 0."""
+    since = parked_since(headers, now)
+    return None if since is None else max(0, int((now - since).total_seconds() * 1000))
+
+
+def bare(value: Any) -> Any:
+    """A header's value without the tag that an exact reading leaves on it."""
+    return value.value if isinstance(value, Typed) else value

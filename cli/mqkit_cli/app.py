@@ -11,8 +11,9 @@ from mqkit_cli.broker import command as broker
 from mqkit_cli.completion.parameters import ctl_words
 from mqkit_cli.ctl import main as ctl_main
 from mqkit_cli.demo.command import demo
+from mqkit_cli.dlq import command as dlq
 from mqkit_cli.lots import command as lots
-from mqkit_cli.messages import consume, dlq, publish
+from mqkit_cli.messages import consume, publish
 from mqkit_cli.store import command as store
 from mqkit_cli.topology import command as topology
 

@@ -63,15 +63,15 @@ def test_peek_leaves_everything(mqkit: Any, broker: Any, lot: str) -> None:
 
 def test_replay_chooses(mqkit: Any, broker: Any, lot: str) -> None:
     command = ["dlq", "replay", lot, "--url", broker.url]
-    answer = mqkit(*command, "--where", "parity=even", "--dry-run", "--json")
+    answer = mqkit(*command, "--header", "parity=even", "--dry-run", "--json")
     assert answer.returncode == 0, answer.stderr
     report = json.loads(answer.stdout)
     assert (report["replayed"], report["skipped"], report["dry_run"]) == (3, 2, True)
     assert depth(broker, lot) == 5
 
-    assert mqkit(*command, "--where", "parity=even", "--limit", "1").returncode == 0
+    assert mqkit(*command, "--header", "parity=even", "--limit", "1").returncode == 0
     assert (depth(broker, lot), depth(broker, owner(lot))) == (4, 1)
-    answer = mqkit(*command, "--where", "parity=even", "--rate", "1000", "--json")
+    answer = mqkit(*command, "--header", "parity=even", "--rate", "1000", "--json")
     assert json.loads(answer.stdout)["replayed"] == 2
     assert mqkit(*command, "--id", "m1").returncode == 0
     assert (depth(broker, lot), depth(broker, owner(lot))) == (1, 4)

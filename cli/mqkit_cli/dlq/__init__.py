@@ -1,0 +1,1 @@
+"""``mqkit dlq``: parking lots."""

@@ -1,0 +1,60 @@
+"""``mqkit dlq``: parking lots - what failed, why, and sending it back once the cause is gone."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from mqkit.retry.parking_lot import ParkingLot, ParkingLotTools
+from mqkit_cli.amqp import transport
+from mqkit_cli.connection import TIMEOUT_S, JsonOption, TimeoutOption, UrlOption, endpoints_of
+from mqkit_cli.dlq.archiving import archive, restore
+from mqkit_cli.dlq.looking import ls, peek, stats
+from mqkit_cli.dlq.naming import LotArgument, LotFilesOption, NamedOption, known_of
+from mqkit_cli.dlq.sending import move, replay
+from mqkit_cli.errors import CommandError
+from mqkit_cli.render import line, plural, write_json
+
+app = typer.Typer(
+    help="Parking lots: where messages lie that failed for good. They are called QUEUE.parked, or"
+    " as a topology file or --lot says.",
+    no_args_is_help=True,
+)
+for command in (ls, peek, stats, replay, move, archive, restore):
+    app.command()(command)
+
+
+@app.command()
+def purge(
+    lot: LotArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    files: LotFilesOption = None,
+    named: NamedOption = None,
+    url: UrlOption = None,
+    timeout_s: TimeoutOption = TIMEOUT_S,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete every message of a parking lot, after asking. There is no way back."""
+    known = known_of(files, named)
+    tools = ParkingLotTools(transport(), endpoints_of(url)[0], timeout_s, known=known)
+    if not yes and known.is_lot(lot):
+        found = asyncio.run(tools.ls([lot]))[0]
+        if found.exists and found.messages:
+            _ask(found)
+    count = asyncio.run(tools.purge(lot))
+    if as_json:
+        write_json({"lot": lot, "purged": count})
+    else:
+        line(f"purged {plural(count, 'message')} of {lot}")
+
+
+def _ask(lot: ParkingLot) -> None:
+    question = f"Delete {plural(lot.messages, 'message')} of {lot.name}? There is no way back"
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        raise CommandError("nobody answered; nothing was purged (--yes does not ask)") from None
+    if not agreed:
+        raise CommandError("nothing was purged")

@@ -1,0 +1,64 @@
+"""The options that say which queues are parking lots, and the broker that has them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mqkit.lots.link import LotLink
+from mqkit.retry.known_lots import KnownLots
+from mqkit.topology.retrying.known_lots import known_lots
+from mqkit.transport.choice import DEFAULT, TRANSPORT_VARIABLE, chosen
+from mqkit.transport.native import NativeTransport
+from mqkit.transport.seam import Transport
+from mqkit_cli.completion.parameters import parking_lot_names, queue_names
+from mqkit_cli.connection import endpoints_of
+from mqkit_cli.topology.files import load_topology
+
+LotArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="LOT",
+        autocompletion=parking_lot_names,
+        help="The parking lot's queue, such as delays.parked.",
+    ),
+]
+LotFilesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--file", "-f", metavar="FILE", help="A topology whose parking lots have other names."
+    ),
+]
+NamedOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lot",
+        metavar="QUEUE",
+        autocompletion=queue_names,
+        help="This queue is a parking lot, whatever it is called; may be repeated.",
+    ),
+]
+
+
+def known_of(files: Sequence[Path] | None, named: Sequence[str] | None) -> KnownLots:
+    """The lots of the files, and those that are named by hand."""
+    known = known_lots(load_topology(files)) if files else KnownLots()
+    by_hand = dict.fromkeys(named or ())
+    return KnownLots({**by_hand, **known.owners}, known.tiers)
+
+
+def link_of(
+    url: str | None, timeout_s: float, files: Sequence[Path] | None, named: Sequence[str] | None
+) -> LotLink:
+    """The broker, with what is known of its lots."""
+    return LotLink(endpoints_of(url)[0], timeout_s, known_of(files, named), exact_transport())
+
+
+def exact_transport() -> Transport:
+    """The transport of ``MQKIT_TRANSPORT``; mqkit's own keeps headers with their types."""
+    named = os.environ.get(TRANSPORT_VARIABLE) or DEFAULT
+    return NativeTransport(exact=True) if named == DEFAULT else chosen(named)

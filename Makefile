@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format lint types imports tests-fast sim soak chaos drift bench bench-store interop fuzz clean
+.PHONY: help install demo test check format lint types imports tests-fast sim soak chaos drift lots bench bench-store interop fuzz clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -87,6 +87,12 @@ drift: $(STAMP)  ## changes by hand beside a running app, on both brokers, seen 
 		$(BIN)/python -m interop.drift --broker $$broker --look $$look --policies \
 			--seconds $(or $(SECONDS),600) --quiet $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED)) || failed=1; \
 	done; done; exit $$failed
+
+lots: $(STAMP)  ## parking lots by the clock: three processes, their leader killed ten times, on both brokers (KILLS=n, SEED=n)
+	@failed=0; for broker in reference rabbitmq; do \
+		$(BIN)/python -m interop.leaders --broker $$broker --kills $(or $(KILLS),10) \
+			$(if $(SEED),--seed $(SEED)) || failed=1; \
+	done; exit $$failed
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .import-linter.log

@@ -91,8 +91,8 @@ class LotReader:
             self._settled += 1
 
     async def give_back(self) -> None:
-        """What was read and not acked is in the lot again, in its place, marked as redelivered.
-        When this returns, it is there. Idempotent."""
+        """Messages that were read and not acked are in the lot again when this returns, in their
+        place, marked as redelivered. Idempotent."""
         await self._let_come_in()
         if not self._channel.is_open:
             return
@@ -151,7 +151,7 @@ class LotReader:
             self._pauses.resume_reading()
 
     async def _let_come_in(self) -> None:
-        """What is on its way still arrives, and is as unacked as the rest."""
+        """Messages on their way still arrive, and are as unacked as the rest."""
         while self._coming:
             delivery = await self._first()
             if delivery is not None:

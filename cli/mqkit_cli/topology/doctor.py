@@ -47,7 +47,7 @@ def doctor(
     snapshot = None
     if is_named:
         snapshot = asyncio.run(snapshot_of(topology, url, management_url, timeout_s))
-    examined = examine(topology, snapshot, files=tuple(map(str, read)))
+    examined = examine(topology, snapshot, files=tuple(map(str, read)), watched=_watched(topology))
     found = [finding for finding in examined if finding.severity.rank <= least.rank]
     if as_json:
         write_json(_json(found, topology, snapshot))
@@ -55,6 +55,13 @@ def doctor(
         _show(found)
     if found:
         raise typer.Exit(EXIT_FOUND)
+
+
+def _watched(topology: Topology | None) -> frozenset[str]:
+    """The lots that have an alert."""
+    if topology is None:
+        return frozenset()
+    return frozenset(lot.name for lot in topology.lots if lot.alert is not None)
 
 
 def _read(files: Sequence[Path]) -> Topology:

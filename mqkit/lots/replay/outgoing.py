@@ -19,8 +19,8 @@ from mqkit.wire import EncodeError, WireError
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where replayed messages go: to the queue ``to``, to their ``original`` exchange and routing
-    key, or each to the queue that it failed on."""
+    """The target of replayed messages: the queue ``to``, their ``original`` exchange and routing
+    key, or for each the queue that it failed on."""
 
     to: str | None = None
     original: bool = False

@@ -1,4 +1,4 @@
-"""Whether a condition holds for a message. Never raises.
+"""The truth of a condition about a message. Never raises.
 
 * A field that is not there, and any field of a body that is no JSON, makes its comparison false,
   ``!=`` too.

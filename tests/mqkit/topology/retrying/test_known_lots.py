@@ -40,3 +40,9 @@ def test_tiers_are_known_by_their_names() -> None:
 def test_the_queues_that_park_in_a_lot() -> None:
     assert parking_in(TOPOLOGY, "failed") == ("sms", "push", "fax")
     assert parking_in(TOPOLOGY, "plain") == ()
+
+
+def test_what_lots_names_is_a_lot() -> None:
+    text = "queues:\n  a: {}\n  b.parked: {}\nlots:\n  a: {alert: {depth: 1}}\n"
+    found = known_lots(loads(text + "  b.parked: {alert: {depth: 1}}\n"))
+    assert found.owners == {"a": None, "b.parked": "b"}

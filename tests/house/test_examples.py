@@ -73,7 +73,7 @@ def test_the_notification_service(broker: Any, unique: Callable[[str], str]) -> 
     said: list[str] = []
     try:
         for body in ({"to": "ann@example.org", "subject": "hi"}, {"to": "nobody"}):
-            command(["publish", "", queue, json.dumps(body), "--id", body["to"]], variables)
+            command(["publish", "", queue, json.dumps(body), "--message-id", body["to"]], variables)
         assert "ann@example.org" in until(said, process, "sent")
         assert lot in until(said, process, "alert:")
         peeked = json.loads(

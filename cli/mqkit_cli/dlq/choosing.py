@@ -10,8 +10,9 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
+from mqkit.errors import ConfigurationError
 from mqkit.lots.choice import SAMPLE_MAX, Choice
-from mqkit.lots.where import parse
+from mqkit.lots.where import Condition, WhereError, parse
 from mqkit.retry.duration import parse_duration
 from mqkit.retry.known_lots import KnownLots
 from mqkit.retry.parked import Selection
@@ -78,7 +79,7 @@ def choice_of(
     return Choice(
         selection=Selection(frozenset(message_id or ()), reason, error),
         headers=pairs(header or (), "--header"),
-        where=None if where is None else parse(where),
+        where=None if where is None else _condition(where),
         older_than_ms=None if older_than is None else parse_duration(older_than),
         younger_than_ms=None if younger_than is None else parse_duration(younger_than),
         attempts_min=attempts,
@@ -123,3 +124,10 @@ def with_choice(command: Callable[ParamsT, ResultT]) -> Callable[..., ResultT]:
     taking.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
     taking.__annotations__ = {each.name: each.annotation for each in parameters}
     return taking
+
+
+def _condition(text: str) -> Condition:
+    try:
+        return parse(text)
+    except WhereError as error:
+        raise ConfigurationError(f"--where, {error}") from None

@@ -44,7 +44,8 @@ class FirstFree:
         self._writer.complete()
 
     def abandon(self) -> Path | None:
-        """Close it; the path of what is left of it, as :class:`ArchiveWriter` says. Idempotent."""
+        """Close it; the path of what is left of it, as :class:`ArchiveWriter` says. A second call
+        does nothing, and returns ``None``."""
         return None if self._writer is None else self._writer.abandon()
 
     def _begun(self, window: list[Record]) -> ArchiveWriter:

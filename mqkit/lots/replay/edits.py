@@ -23,6 +23,7 @@ from mqkit.errors import ConfigurationError
 from mqkit.lots.archive.header_json import table_to_json
 from mqkit.lots.where.conditions import Path
 from mqkit.lots.where.parser import parse_path
+from mqkit.lots.where.tokens import WhereError
 from mqkit.wire import EncodeError
 
 EDITED = "x-mqkit-edited"
@@ -84,12 +85,19 @@ def set_edit(text: str) -> Edit:
         read = json.loads(value, parse_float=_double, parse_constant=_no_number)
     except (ValueError, RecursionError, Unfit):
         read = value
-    return Edit(path, parse_path(path), read)
+    return Edit(path, _field("--set", path), read)
 
 
 def unset_edit(text: str) -> Edit:
     """``PATH``: the field is taken away where it is there. Raises as :func:`set_edit`."""
-    return Edit(text.strip(), parse_path(text), NOTHING)
+    return Edit(text.strip(), _field("--unset", text), NOTHING)
+
+
+def _field(option: str, text: str) -> Path:
+    try:
+        return parse_path(text)
+    except WhereError as error:
+        raise ConfigurationError(f"{option} {text!r}, {error}") from None
 
 
 def edited(

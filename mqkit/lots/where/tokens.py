@@ -61,7 +61,7 @@ class Token:
 
 def fault(at: int, words: str) -> WhereError:
     """The error for the column of ``at``."""
-    return WhereError(f"--where, column {at + 1}: {words}")
+    return WhereError(f"column {at + 1}: {words}")
 
 
 def tokens(text: str) -> list[Token]:

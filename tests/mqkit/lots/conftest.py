@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mqkit.declaration import Queue
+from mqkit.lots.link import LotLink
 from mqkit.message import Delivery, Message, Properties
 from mqkit.outcome import Confirmed
 from mqkit.retry import compile_parking_lot
@@ -117,3 +118,60 @@ async def bench(broker: Any, unique: Callable[[str], str]) -> AsyncIterator[Benc
 @pytest.fixture
 def archive() -> MemoryArchive:
     return MemoryArchive()
+
+
+@dataclass(frozen=True, slots=True)
+class Yard:
+    """The queue ``name`` and its lot, and a connection for tests."""
+
+    link: LotLink
+    connection: Connection
+    name: str
+
+    @property
+    def lot(self) -> str:
+        return f"{self.name}.parked"
+
+    async def publish(self, queue: str, *bodies: bytes, **properties: Any) -> None:
+        await self.send([Message("", queue, body, Properties(**properties)) for body in bodies])
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        channel = await self.connection.channel(confirms=True)
+        for future in await channel.publish_many(messages):
+            assert isinstance(await future, Confirmed)
+        await channel.close()
+
+    async def drain(self, queue: str) -> list[Delivery]:
+        """Everything ready in ``queue``, taken out."""
+        channel = await self.connection.channel()
+        found = []
+        while (delivery := await channel.get(queue, no_ack=True)) is not None:
+            found.append(delivery)
+        await channel.close()
+        return found
+
+    async def bodies(self, queue: str) -> list[bytes]:
+        return [delivery.body for delivery in await self.drain(queue)]
+
+    async def declare(self, name: str, **arguments: Any) -> None:
+        channel = await self.connection.channel()
+        given = {f"x-{key.replace('_', '-')}": value for key, value in arguments.items()}
+        await channel.declare_queue(Queue(name, arguments=given))
+        await channel.close()
+
+
+@pytest.fixture
+async def yard(broker: Any, unique: Callable[[str], str]) -> AsyncIterator[Yard]:
+    endpoint = parse(broker.url)
+    name = unique("q")
+    unique("q.parked")  # deleted with the others afterwards
+    connection = await NativeTransport(exact=True).connect(
+        endpoint, name="test", timeout_s=TIMEOUT_S
+    )
+    made = Yard(LotLink(endpoint, TIMEOUT_S), connection, name)
+    await made.declare(name)
+    await made.declare(made.lot)
+    try:
+        yield made
+    finally:
+        await connection.close()

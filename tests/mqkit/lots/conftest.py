@@ -27,20 +27,19 @@ TIMEOUT_S = 20.0
 
 @dataclass(slots=True)
 class MemoryArchive:
-    """Keeps bodies: those that were added, and of these those that were synced. ``fault`` is raised
-    instead of a sync."""
+    """Keeps bodies: those that were added in this run, and all that were synced. ``fault`` is
+    raised instead of a sync."""
 
     fault: OSError | None = None
     added: list[bytes] = field(default_factory=list)
     synced: list[bytes] = field(default_factory=list)
-    runs: int = 0
 
     def __call__(self, model: ArchiveModel, vhost: str) -> MemoryArchive:
         return self
 
     @asynccontextmanager
     async def run(self, lot: str) -> AsyncIterator[MemoryArchive]:
-        self.runs += 1
+        self.added = []
         yield self
 
     async def add(self, messages: Sequence[Delivery]) -> None:
@@ -49,7 +48,8 @@ class MemoryArchive:
     async def sync(self) -> None:
         if self.fault is not None:
             raise self.fault
-        self.synced += self.added[len(self.synced) :]
+        self.synced += self.added
+        self.added = []
 
 
 @dataclass(frozen=True, slots=True)

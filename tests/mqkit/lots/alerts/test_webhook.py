@@ -29,6 +29,7 @@ class Hook(BaseHTTPRequestHandler):
     def do_POST(self) -> None:  # the name that http.server asks for
         body = self.rfile.read(int(self.headers["content-length"]))
         self.server.taken.append((self.path, json.loads(body)))
+        self.server.arrived.release()
         status = self.server.statuses.pop(0)
         if not status:
             self.server.over.wait(30)
@@ -50,6 +51,7 @@ class HookServer(ThreadingHTTPServer):
         self.statuses: list[int] = []
         self.taken: list[tuple[str, object]] = []
         self.over = threading.Event()
+        self.arrived = threading.Semaphore(0)
 
     @property
     def url(self) -> str:
@@ -103,8 +105,10 @@ def test_what_is_no_webhook_is_refused_without_its_url(url: str) -> None:
 async def test_one_that_hangs_has_an_end(
     server: HookServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhook, "TIMEOUT_S", 0.1)
+    monkeypatch.setattr(webhook, "TIMEOUT_S", 0.3)
     server.statuses = [0, 0, 0]
     with pytest.raises(WebhookFailed, match="no answer within"):
         await Webhook(server.url, SYSTEM_CLOCK).post(ALERT)
+    # The server's threads may be behind the client, who has gone.
+    assert all(server.arrived.acquire(timeout=20) for _ in range(TRIES))
     assert len(server.taken) == TRIES

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from mqkit.transport.choice import TRANSPORT_VARIABLE, chosen
+from mqkit.transport.choice import DEFAULT, TRANSPORT_VARIABLE, chosen
+from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Transport
 
 
@@ -14,3 +15,10 @@ def transport() -> Transport:
     Raises :exc:`~mqkit.errors.ConfigurationError` for a name that there is not.
     """
     return chosen(os.environ.get(TRANSPORT_VARIABLE))
+
+
+def exact_transport() -> Transport:
+    """As :func:`transport`; mqkit's own keeps headers with their types, for messages that are sent
+    on or put away."""
+    named = os.environ.get(TRANSPORT_VARIABLE) or DEFAULT
+    return NativeTransport(exact=True) if named == DEFAULT else chosen(named)

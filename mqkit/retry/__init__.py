@@ -39,8 +39,6 @@ from mqkit.retry.then import Then
 
 if TYPE_CHECKING:
     from mqkit.retry.parked import ParkedMessage, Selection
-    from mqkit.retry.parking_lot import ParkingLot, ParkingLotTools
-    from mqkit.retry.replay import ReplayReport
 
 __all__ = [
     "Action",
@@ -52,9 +50,6 @@ __all__ = [
     "Park",
     "ParkAction",
     "ParkedMessage",
-    "ParkingLot",
-    "ParkingLotTools",
-    "ReplayReport",
     "RetryAction",
     "RetryLater",
     "RetryNames",
@@ -86,7 +81,5 @@ __getattr__ = lazy_names(
     __name__,
     {
         "mqkit.retry.parked": ("ParkedMessage", "Selection"),
-        "mqkit.retry.parking_lot": ("ParkingLot", "ParkingLotTools"),
-        "mqkit.retry.replay": ("ReplayReport",),
     },
 )

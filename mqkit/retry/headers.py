@@ -62,6 +62,9 @@ page of HTML in an error message must not make a message unpublishable."""
 MAX_ATTEMPTS = 1_000_000
 """More than any policy allows; a larger or stranger count was not written by mqkit."""
 
+MAX_REPLAYS = 10
+"""A message that has come back from so many replays needs a person, not another replay."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:

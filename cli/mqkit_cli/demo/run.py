@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mqkit import App
-from mqkit.retry import ParkingLotTools
+from mqkit.lots import LotLink, ls
+from mqkit.lots.replay import ReplayRequest, replay
 from mqkit.topology import apply, channels_of, compile_topology, plan, take_snapshot
 from mqkit.topology.retrying.known_lots import known_lots
 from mqkit.url import parse, redact
-from mqkit_cli.amqp import transport
+from mqkit_cli.amqp import exact_transport, transport
 from mqkit_cli.demo.broker_process import BrokerProcess
 from mqkit_cli.demo.handlers import Bug, failing_handler, storing_handler
 from mqkit_cli.demo.journal import Event, Journal, read_journal
@@ -136,7 +137,7 @@ class Run:
 
     async def _settle(self, broker: BrokerProcess) -> None:
         """Wait until each message is processed, or lies in a parking lot."""
-        tools = self._tools(broker)
+        link = self._link(broker)
         journal, expected = self.setting.journal, self.scenario.expected
         processed, parked = journal.seen[Event.PROCESSED], journal.seen[Event.PARKED]
 
@@ -146,26 +147,26 @@ class Run:
             # A handler writes down that its message will be parked; the message follows.
             await asyncio.sleep(LOTS_INTERVAL_S)
             missing = expected - processed.keys()
-            return missing <= parked.keys() and await self._depth(tools) >= len(missing)
+            return missing <= parked.keys() and await self._depth(link) >= len(missing)
 
         await self._wait(is_settled)
         self._say(
             "parked",
             f"{journal.messages(Event.PARKED):,} failed every retry, the parking lots hold"
-            f" {await self._depth(tools):,}; processed: {journal.messages(Event.PROCESSED):,}",
+            f" {await self._depth(link):,}; processed: {journal.messages(Event.PROCESSED):,}",
         )
 
     async def _replay(self, broker: BrokerProcess) -> None:
         """The bug is fixed; what it parked goes back to where it failed."""
         self.bug.is_fixed = True
-        tools = self._tools(broker)
+        link = self._link(broker)
         replayed = 0
-        for lot in await tools.ls(self._lots()):
+        for lot in await ls(link, self._lots()):
             if lot.exists and lot.messages:
-                report = await tools.replay(lot.name)
+                report = await replay(link, ReplayRequest(lot.name))
                 replayed += report.replayed
-                if report.stopped:
-                    raise CommandError(f"the replay of {lot.name} stopped: {report.stopped}")
+                if why := report.stopped or report.reason:
+                    raise CommandError(f"the replay of {lot.name} stopped: {why}")
         self._say("replay", f"the bug is fixed; {replayed:,} go back to their queues")
         expected = self.scenario.expected
         processed = self.setting.journal.seen[Event.PROCESSED]
@@ -225,16 +226,16 @@ class Run:
             await asyncio.sleep(POLL_INTERVAL_S)
             self.setting.view.tick()
 
-    def _tools(self, broker: BrokerProcess) -> ParkingLotTools:
+    def _link(self, broker: BrokerProcess) -> LotLink:
         known = known_lots(self.scenario.topology)
-        return ParkingLotTools(transport(), parse(broker.url), known=known)
+        return LotLink(parse(broker.url), known=known, transport=exact_transport())
 
     def _lots(self) -> list[str]:
         return [lot for queue in self.scenario.queues if (lot := queue.parking_lot) is not None]
 
-    async def _depth(self, tools: ParkingLotTools) -> int:
+    async def _depth(self, link: LotLink) -> int:
         lots = self._lots()
-        return sum(lot.messages for lot in await tools.ls(lots)) if lots else 0
+        return sum(lot.messages for lot in await ls(link, lots)) if lots else 0
 
     def _say(self, step: str, text: str) -> None:
         self.setting.view.say(f"{time.monotonic() - self.began_at:6.1f} s  {step:<9}  {text}")

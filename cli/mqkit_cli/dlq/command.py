@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from mqkit.retry.parking_lot import ParkingLot, ParkingLotTools
-from mqkit_cli.amqp import transport
-from mqkit_cli.connection import TIMEOUT_S, JsonOption, TimeoutOption, UrlOption, endpoints_of
+from mqkit.lots.listing import ParkingLot
+from mqkit.lots.listing import ls as list_lots
+from mqkit.lots.purging import purge as purge_lot
+from mqkit_cli.connection import TIMEOUT_S, JsonOption, TimeoutOption, UrlOption
 from mqkit_cli.dlq.archiving import archive, restore
 from mqkit_cli.dlq.looking import ls, peek, stats
-from mqkit_cli.dlq.naming import LotArgument, LotFilesOption, NamedOption, known_of
+from mqkit_cli.dlq.naming import LotArgument, LotFilesOption, NamedOption, link_of
 from mqkit_cli.dlq.sending import move, replay
 from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, plural, write_json
@@ -37,13 +38,12 @@ def purge(
     as_json: JsonOption = False,
 ) -> None:
     """Delete every message of a parking lot, after asking. There is no way back."""
-    known = known_of(files, named)
-    tools = ParkingLotTools(transport(), endpoints_of(url)[0], timeout_s, known=known)
-    if not yes and known.is_lot(lot):
-        found = asyncio.run(tools.ls([lot]))[0]
+    link = link_of(url, timeout_s, files, named)
+    if not yes and link.known.is_lot(lot):
+        (found,) = asyncio.run(list_lots(link, [lot]))
         if found.exists and found.messages:
             _ask(found)
-    count = asyncio.run(tools.purge(lot))
+    count = asyncio.run(purge_lot(link, lot))
     if as_json:
         write_json({"lot": lot, "purged": count})
     else:

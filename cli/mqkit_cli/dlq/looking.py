@@ -7,24 +7,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from mqkit.lots.choice import Choice
+from mqkit.lots.link import LotLink
+from mqkit.lots.listing import ParkingLot
+from mqkit.lots.listing import ls as list_lots
 from mqkit.lots.looking import PEEK_MAX, LotStats
 from mqkit.lots.looking import peek as peek_lot
 from mqkit.lots.looking import stats as stats_of_lot
 from mqkit.retry.known_lots import KnownLots
 from mqkit.retry.parked import ParkedMessage
-from mqkit.retry.parking_lot import ParkingLot, ParkingLotTools
-from mqkit_cli.amqp import transport
 from mqkit_cli.connection import (
     TIMEOUT_S,
     JsonOption,
     ManagementUrlOption,
     TimeoutOption,
     UrlOption,
-    endpoints_of,
     target_of,
 )
 from mqkit_cli.dlq.choosing import with_choice
-from mqkit_cli.dlq.naming import LotArgument, LotFilesOption, NamedOption, known_of, link_of
+from mqkit_cli.dlq.naming import LotArgument, LotFilesOption, NamedOption, link_of
 from mqkit_cli.render import body_text, line, plural, write_json, write_table
 
 PEEK_DEFAULT = 10
@@ -46,8 +46,8 @@ def ls(
 
     The lots that --file and --lot name are asked for over AMQP; the management API knows the rest.
     """
-    endpoints_of(url)
-    lots = asyncio.run(_ls(known_of(files, named), url, management_url, timeout_s))
+    link = link_of(url, timeout_s, files, named)
+    lots = asyncio.run(_ls(link, url, management_url))
     if as_json:
         write_json([_lot_json(lot) for lot in lots])
     elif lots:
@@ -109,15 +109,11 @@ def stats(
         write_table(("by", "value", "messages"), rows)
 
 
-async def _ls(
-    known: KnownLots, url: str | None, management_url: str | None, timeout_s: float
-) -> tuple[ParkingLot, ...]:
-    target = target_of(url, management_url)
-    tools = ParkingLotTools(transport(), target.endpoint, timeout_s, known=known)
-    if known.owners:
-        return tuple(lot for lot in await tools.ls(known.owners) if lot.exists)
-    snapshot = await target.snapshot(timeout_s)
-    return await tools.ls(live.queue.name for live in snapshot.queues)
+async def _ls(link: LotLink, url: str | None, management_url: str | None) -> tuple[ParkingLot, ...]:
+    if link.known.owners:
+        return tuple(lot for lot in await list_lots(link, link.known.owners) if lot.exists)
+    snapshot = await target_of(url, management_url).snapshot(link.timeout_s)
+    return await list_lots(link, (live.queue.name for live in snapshot.queues))
 
 
 def _counts(found: LotStats) -> Mapping[str, Mapping[str, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +11,7 @@ import typer
 from mqkit.lots.link import LotLink
 from mqkit.retry.known_lots import KnownLots
 from mqkit.topology.retrying.known_lots import known_lots
-from mqkit.transport.choice import DEFAULT, TRANSPORT_VARIABLE, chosen
-from mqkit.transport.native import NativeTransport
-from mqkit.transport.seam import Transport
+from mqkit_cli.amqp import exact_transport
 from mqkit_cli.completion.parameters import parking_lot_names, queue_names
 from mqkit_cli.connection import endpoints_of
 from mqkit_cli.topology.files import load_topology
@@ -56,9 +53,3 @@ def link_of(
 ) -> LotLink:
     """The broker, with what is known of its lots."""
     return LotLink(endpoints_of(url)[0], timeout_s, known_of(files, named), exact_transport())
-
-
-def exact_transport() -> Transport:
-    """The transport of ``MQKIT_TRANSPORT``; mqkit's own keeps headers with their types."""
-    named = os.environ.get(TRANSPORT_VARIABLE) or DEFAULT
-    return NativeTransport(exact=True) if named == DEFAULT else chosen(named)

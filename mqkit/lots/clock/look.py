@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import anyio
 
+from mqkit.declaration import Queue
 from mqkit.errors import DeadlineExceeded, MqkitError
 from mqkit.lots.clock.archiving import Archive, ArchiveFile
 from mqkit.lots.clock.delivery_limit import is_near_limit
@@ -169,11 +170,11 @@ class Look:
         sent = []
         for message, outcome in zip(sendable, outcomes, strict=True):
             if isinstance(outcome, Confirmed):
-                await self._ack(message)
                 sent.append(message)
             else:
                 self._hold([message])
                 looked.refused = looked.refused or _say_outcome(message, outcome)
+        await self._ack(sent)
         looked.returned += len(sent)
         self._tell(EventKind.RETURNED, sent)
 
@@ -207,14 +208,20 @@ class Look:
             looked.archive_fault = _say_fault(error)
             self._hold(messages)
             return
-        for message in messages:
-            await self._ack(message)
+        await self._ack(messages)
         looked.archived += len(messages)
         self._tell(EventKind.ARCHIVED, messages)
 
-    async def _ack(self, message: ParkedMessage) -> None:
-        async with step(self._clock, f"an ack on {self._lot.name!r}"):
-            await self._link.source.ack(message.delivery.delivery_tag)
+    async def _ack(self, messages: list[ParkedMessage]) -> None:
+        """Return when the broker has the acks. They have no answer of their own, and what is
+        written when the process is killed may never arrive."""
+        if not messages:
+            return
+        source = self._link.source
+        async with step(self._clock, f"the acks on {self._lot.name!r}"):
+            for message in messages:
+                await source.ack(message.delivery.delivery_tag)
+            await source.declare_queue(Queue(self._lot.name), passive=True)
 
     def _hold(self, messages: list[ParkedMessage]) -> None:
         for message in messages:

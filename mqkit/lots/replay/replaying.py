@@ -30,11 +30,8 @@ from mqkit.lots.replay.report import ReplayReport
 from mqkit.lots.sending import WINDOW, in_words
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
-from mqkit.retry.headers import REPLAYS, count_of
+from mqkit.retry.headers import MAX_REPLAYS, REPLAYS, count_of
 from mqkit.transport.seam import Channel, Connection
-
-MAX_REPLAYS = 10
-"""A message that has come back from so many replays needs a person, not another replay."""
 
 EXCHANGES_MAX = 1_000
 """Original exchanges that are remembered as there, or as gone."""
@@ -203,12 +200,13 @@ class _Run:
         ready: list[tuple[Delivery, str, Message, tuple[Change, ...]]] = []
         for delivery in window:
             self._chosen += 1
+            name = name_of(Record.of(delivery))
             try:
                 message, changes = await self._prepare(delivery)
             except Unfit as why:
-                self._keep(str(why))
+                self._keep(name, str(why))
                 continue
-            ready.append((delivery, name_of(Record.of(delivery)), message, changes))
+            ready.append((delivery, name, message, changes))
         self._tell([(delivery, name) for delivery, name, _, _ in ready])
         for _, name, _, changes in ready:
             if changes:
@@ -257,7 +255,7 @@ class _Run:
                 confirmed.append(delivery.delivery_tag)
                 continue
             if self._stays(outcome):
-                self._keep(in_words(outcome))
+                self._keep(name, in_words(outcome))
             elif not self.report.stopped:
                 words = f"message {name} was not confirmed: {in_words(outcome)}"
                 self.report = replace(self.report, stopped=words)
@@ -271,7 +269,6 @@ class _Run:
         unroutable = isinstance(outcome, Rejected) and outcome.reason is RejectReason.UNROUTABLE
         return unroutable and self.report.to is None
 
-    def _keep(self, why: str) -> None:
-        self.report = replace(
-            self.report, kept=self.report.kept + 1, reason=self.report.reason or why
-        )
+    def _keep(self, name: str, why: str) -> None:
+        reason = self.report.reason or f"message {name}: {why}"
+        self.report = replace(self.report, kept=self.report.kept + 1, reason=reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mqkit.retry.replay import MAX_REPLAYS
+from mqkit.retry.headers import MAX_REPLAYS
 from mqkit.topology.file.document import Entry
 from mqkit.topology.file.fault import Fault, meant
 from mqkit.topology.file.section import Section

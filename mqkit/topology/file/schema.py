@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from mqkit.retry.duration import UNITS_MS
 from mqkit.retry.growth import MAX_FACTOR, MAX_JITTER
-from mqkit.retry.replay import MAX_REPLAYS
+from mqkit.retry.headers import MAX_REPLAYS
 from mqkit.retry.then import Then
 from mqkit.retry.waiting_times import MAX_WAITING_TIMES
 from mqkit.topology.file.read import MAX_LENGTH, MAX_PRIORITY, PLUGIN_PREFIX, ExchangeType

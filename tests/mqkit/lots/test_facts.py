@@ -17,7 +17,7 @@ from mqkit.wire import SizedInt, Typed
 NOW = datetime(2026, 11, 24, tzinfo=UTC)
 
 
-def facts(body: bytes = b"", **headers: Any) -> FactsOf:
+def facts(body: bytes, headers: dict[str, Any]) -> FactsOf:
     delivery = Delivery("", "q.parked", body, Properties(headers=headers), 1, redelivered=False)
     return FactsOf(ParkedMessage.of(delivery, "q.parked"), NOW)
 
@@ -25,7 +25,7 @@ def facts(body: bytes = b"", **headers: Any) -> FactsOf:
 def test_the_facts() -> None:
     at = (NOW - timedelta(seconds=90)).isoformat()
     failed = {ERROR_TYPE: "ValueError", ERROR_MESSAGE: "no VAT"}
-    found = facts(b'{"a": [1]}', **{PARKED_AT: at, PARKED_REASON: "r", ATTEMPT: 4, **failed})
+    found = facts(b'{"a": [1]}', {PARKED_AT: at, PARKED_REASON: "r", ATTEMPT: 4, **failed})
     asked = ("body", "reason", "error", "attempts", "age")
     assert [found.value(name) for name in asked] == [
         {"a": [1]},
@@ -37,15 +37,15 @@ def test_the_facts() -> None:
 
 
 def test_what_is_not_there() -> None:
-    found = facts(b"no JSON")
+    found = facts(b"no JSON", {})
     assert (found.value("body"), found.value("age")) == (MISSING, MISSING)
     assert (found.value("error"), found.value("attempts"), found.value("header")) == ("", 0, {})
-    assert facts(**{ERROR_TYPE: "OSError"}).value("error") == "OSError"
+    assert facts(b"", {ERROR_TYPE: "OSError"}).value("error") == "OSError"
 
 
 def test_headers_have_no_tags() -> None:
     tagged = {"a": SizedInt("l", 1), "b": Typed("F", {"c": [SizedInt("b", 2)]}), "d": b"x"}
-    assert facts(**tagged).value("header") == {"a": 1, "b": {"c": [2]}, "d": b"x"}
+    assert facts(b"", tagged).value("header") == {"a": 1, "b": {"c": [2]}, "d": b"x"}
 
 
 @pytest.mark.parametrize(

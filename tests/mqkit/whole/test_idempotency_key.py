@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from mqkit import App, Delivery
-from mqkit.retry import ParkingLotTools
+from mqkit.lots import Choice, LotLink, peek
+from mqkit.lots.replay import ReplayRequest, replay
 from mqkit.topology import loads
 from mqkit.transport.choice import TRANSPORTS, chosen
 from mqkit.url import parse
@@ -37,14 +38,14 @@ async def test_the_key_is_the_same_at_every_attempt(
         if not replayed:
             raise ValueError("not yet")
 
-    tools = ParkingLotTools(chosen(transport), parse(broker.url), timeout_s=WAIT_S)
+    link = LotLink(parse(broker.url), WAIT_S, transport=chosen(transport))
     async with asyncio.timeout(WAIT_S), app:
         assert await app.publish("", queue, b"", message_id="m", idempotency_key="order-7")
         assert [await keys.get() for _ in range(2)] == [("order-7", "m")] * 2
-        while not (parked := await tools.peek(f"{queue}.parked")):
+        while not (parked := await peek(link, f"{queue}.parked", Choice())):
             pass
         assert parked[0].delivery.idempotency_key == "order-7"
         replayed = True
-        report = await tools.replay(f"{queue}.parked")
+        report = await replay(link, ReplayRequest(f"{queue}.parked"))
         assert report.replayed == 1
         assert await keys.get() == ("order-7", "m")

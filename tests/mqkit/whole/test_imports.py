@@ -14,7 +14,7 @@ SETTINGS = {"pydantic", "pydantic_settings"}
 LATER = {
     "fractions",
     "tenacity",
-    "mqkit.retry.parking_lot",
+    "mqkit.lots.link",
     "mqkit.topology.file.read",
     "mqkit.wire",
 }

@@ -11,12 +11,12 @@ import pytest
 import mqkit
 from mqkit import App, Delivery
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
+from mqkit.lots import Choice, LotLink, ls, peek
+from mqkit.lots.replay import ReplayRequest, replay
 from mqkit.message import Message, Properties
 from mqkit.outcome import Confirmed
-from mqkit.retry import ParkingLotTools
 from mqkit.topology import Topology, loads
 from mqkit.topology.retrying.known_lots import known_lots
-from mqkit.transport.native import NativeTransport
 from mqkit.url import parse
 
 pytestmark = pytest.mark.anyio
@@ -46,9 +46,8 @@ class Mail:
         )
         return App(topology=topology, settings=fast, **options)
 
-    def tools(self, topology: Topology) -> ParkingLotTools:
-        endpoint = parse(self.scene.url)
-        return ParkingLotTools(NativeTransport(), endpoint, WAIT_S, known=known_lots(topology))
+    def link(self, topology: Topology) -> LotLink:
+        return LotLink(parse(self.scene.url), WAIT_S, known_lots(topology))
 
     async def declare(self, *declarations: Declaration) -> None:
         """The objects that are there already, declared."""
@@ -173,13 +172,14 @@ async def test_the_queues_of_the_notification_service_take_a_retry_policy_as_the
     async with app:
         await mail.until(mail.lot, 3)
     assert "not declared" not in caplog.text
-    seen = {it.message_id: it for it in await mail.tools(topology).peek(mail.lot)}
+    link = mail.link(topology)
+    seen = {it.message_id: it for it in await peek(link, mail.lot, Choice())}
     assert {it.queue for it in seen.values()} == {mail.queue}
     assert [seen[each].reason for each in ("m1", "m2")] == [
         "the queue was full",
         "still failing after 2 retries",
     ]
-    report = await mail.tools(topology).replay(mail.lot, limit=2)
+    report = await replay(link, ReplayRequest(mail.lot, Choice(limit=2)))
     assert (report.replayed, report.to, report.stopped) == (2, mail.queue, "")
     assert len(await mail.take(mail.queue)) == 2
 
@@ -206,15 +206,14 @@ async def test_a_shared_lot_gives_each_message_back_to_its_own_queue(
         await mail.put(sms, "sms", "too many")
         await mail.until(mail.lot, 2)
     await mail.put(mail.lot, "stray")
-    tools = mail.tools(topology)
-    (lot,) = await tools.ls([mail.lot, mail.queue, sms])
+    link = mail.link(topology)
+    (lot,) = await ls(link, [mail.lot, mail.queue, sms])
     assert (lot.messages, lot.queue) == (3, "")
-    dry = await tools.replay(mail.lot, dry_run=True)
-    report = await tools.replay(mail.lot)
+    dry = await replay(link, ReplayRequest(mail.lot, dry_run=True))
+    report = await replay(link, ReplayRequest(mail.lot))
     for found in (dry, report):
-        assert (found.replayed, found.homeless, found.unknown) == (2, 1, ("stray",))
-        assert set(found.targets) == {mail.queue, sms}
-        assert "nobody knows the queue of 1 of the messages (stray)" in found.stopped
+        assert (found.replayed, found.kept, found.to) == (2, 1, None)
+        assert found.reason.startswith("message stray: nobody recorded the queue")
     assert [it.message_id for it in await mail.take(mail.queue)] == ["mail"]
     # The queue takes one: what came back pushed the other one out.
     await mail.until(mail.lot, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ BOUNDS = {"b": (-128, 127), "B": (0, 255), "s": (-(2**15), 2**15 - 1), "u": (0, 
           "i": (0, 2**32 - 1), "l": (-(2**63), 2**63 - 1)}  # fmt: skip
 
 numbers = st.one_of(
-    *(st.integers(*bounds).map(lambda n, tag=tag: Typed(tag, n)) for tag, bounds in BOUNDS.items())
+    *(st.integers(*bounds).map(partial(Typed, tag)) for tag, bounds in BOUNDS.items())
 )
 scalars = st.one_of(
     st.none(),

@@ -32,9 +32,9 @@ NOW = datetime(2026, 11, 24, tzinfo=UTC)
 LOT = "q.parked"
 
 
-def parked(body: bytes = b"{}", lot: str = LOT, **headers: Any) -> Delivery:
+def parked(body: bytes = b"{}", headers: dict[str, Any] | None = None, lot: str = LOT) -> Delivery:
     wire = WireProperties(message_id="m", expiration="5", user_id="ann", priority=3)
-    wire.headers = {ATTEMPT: 6, PARKED_AT: "2026-11-23T00:00:00+00:00", **headers}
+    wire.headers = {ATTEMPT: 6, PARKED_AT: "2026-11-23T00:00:00+00:00", **(headers or {})}
     return Delivery("", lot, body, from_octets(octets_of(wire)), 1, redelivered=False)
 
 
@@ -69,12 +69,12 @@ def test_where_to(
     route: Route,
     target: tuple[str, str],
 ) -> None:
-    sent = outgoing(parked(lot=lot, **headers), lot, route, KnownLots(known), (), NOW).message
+    sent = outgoing(parked(headers=headers, lot=lot), lot, route, KnownLots(known), (), NOW).message
     assert (sent.exchange, sent.routing_key, sent.mandatory) == (*target, True)
 
 
 def test_it_starts_anew_and_all_else_stays() -> None:
-    sent = going_back(parked(b"\xff", tenant=SizedInt("l", 7), **{REPLAYS: 2}), "q")
+    sent = going_back(parked(b"\xff", {"tenant": SizedInt("l", 7), REPLAYS: 2}), "q")
     assert (sent.exchange, sent.routing_key, sent.body, sent.mandatory) == ("", "q", b"\xff", True)
     assert sent.properties.headers[REPLAYS] == 3
     assert ATTEMPT not in sent.properties.headers
@@ -92,7 +92,13 @@ def test_it_starts_anew_and_all_else_stays() -> None:
     ("delivery", "lot", "known", "route", "why"),
     [
         (parked(lot="dlq"), "dlq", {"dlq": None}, Route(), "the queue that it failed on"),
-        (parked(lot="dlq", **{QUEUE: "dlq"}), "dlq", {"dlq": None}, Route(), "the queue that"),
+        (
+            parked(headers={QUEUE: "dlq"}, lot="dlq"),
+            "dlq",
+            {"dlq": None},
+            Route(),
+            "the queue that",
+        ),
         (parked(), LOT, {}, Route(original=True), "the exchange that it came from"),
     ],
     ids=["nobody recorded a queue", "the lot itself", "nobody recorded an exchange"],

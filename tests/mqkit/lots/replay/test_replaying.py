@@ -15,13 +15,14 @@ from mqkit.errors import ConfigurationError
 from mqkit.lots.choice import Choice
 from mqkit.lots.replay.edits import EDITED, set_edit, unset_edit
 from mqkit.lots.replay.outgoing import Route
-from mqkit.lots.replay.replaying import MAX_REPLAYS, ReplayRequest, Watch, replay
+from mqkit.lots.replay.replaying import ReplayRequest, Watch, replay
 from mqkit.lots.replay.report import ReplayReport
 from mqkit.lots.sending import WINDOW
 from mqkit.lots.where import parse
 from mqkit.message import Message
 from mqkit.retry.headers import (
     ATTEMPT,
+    MAX_REPLAYS,
     ORIGINAL_EXCHANGE,
     ORIGINAL_ROUTING_KEY,
     PARKED_AT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -106,7 +107,7 @@ def alike(left: Any, right: Any) -> bool:
     return type(left) is type(right)
 
 
-OPERATIONS = {
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": lambda a, b: alike(a, b) and a == b,
     "!=": lambda a, b: alike(a, b) and a != b,
     "<": lambda a, b: alike(a, b) and type(a) in (int, str) and a < b,

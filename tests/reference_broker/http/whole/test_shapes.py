@@ -60,9 +60,11 @@ async def test_a_queue(place: Any, names: dict[str, str], eventually: Any) -> No
         return (await place.api.get(f"/api/queues/{at('/', names['queue'])}")).json()
 
     def counted(row: Any) -> bool:
-        # RabbitMQ has the counts and the other half of its statistics at different times.
+        # RabbitMQ has the queue's counts, its channels' and its consumers at different times.
         counts = (row.get("messages_ready"), row.get("messages_unacknowledged"))
-        return counts == (1, 1) and row.get("consumers") == 1
+        rates = row.get("message_stats", {})
+        is_told = (rates.get("publish"), rates.get("deliver")) == (2, 1)
+        return counts == (1, 1) and is_told and row["consumers"] == len(row["consumer_details"])
 
     row = await eventually(fetch, counted)
     assert part(

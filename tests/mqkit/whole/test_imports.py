@@ -45,9 +45,9 @@ def test_what_is_not_used_is_not_loaded(statement: str, unused: set[str]) -> Non
 def test_what_is_used_is_loaded() -> None:
     """Otherwise the names above might be those of nothing."""
     used = (
-        "from mqkit import App, RetryPolicy, retry, topology; App(transport='aio-pika');"
+        "from mqkit import App, RetryPolicy, lots, topology; App(transport='aio-pika');"
         "import httpx, ruamel.yaml, pika, mqkit.timing.backoff, mqkit.wire;"
-        "topology.load, retry.ParkingLot; RetryPolicy.growing('1s', times=2);"
+        "topology.load, lots.LotLink; RetryPolicy.growing('1s', times=2);"
         "mqkit.timing.backoff.Backoff(1, 2)"
     )
     assert loaded_by(used) >= ADAPTERS | SETTINGS | LATER | LOOPS | {"httpx", "ruamel.yaml"}

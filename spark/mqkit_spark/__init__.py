@@ -12,8 +12,8 @@ from mqkit.extras import advice as _advice
 try:
     from mqkit_spark.datasource import AmqpDataSource, register
     from mqkit_spark.options import MessageIds, OnBadRow, OnUnroutable, SinkOptions
-    from mqkit_spark.publish import publish
-    from mqkit_spark.report import PublishFailed, PublishReport, TaskReport
+    from mqkit_spark.sink.publish import publish
+    from mqkit_spark.sink.report import PublishFailed, PublishReport, TaskReport
 except ModuleNotFoundError as missing:
     _words = _advice(missing, "spark")
     if _words is None:

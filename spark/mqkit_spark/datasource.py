@@ -18,9 +18,9 @@ from pyspark.sql.datasource import DataSource, DataSourceWriter
 from pyspark.sql.types import StructType
 
 from mqkit.errors import ConfigurationError
-from mqkit_spark.options import from_spark
-from mqkit_spark.schema import check
-from mqkit_spark.writer import AmqpWriter
+from mqkit_spark.columns.schema import check
+from mqkit_spark.options import SINK_OPTIONS
+from mqkit_spark.sink.writer import AmqpWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +42,7 @@ class AmqpDataSource(DataSource):
                 'a queue can\'t be overwritten: write with .mode("append"), and purge first if the'
                 " old messages shall go (mqkit dlq purge, or the broker's own tools)"
             )
-        options = from_spark(self.options)
+        options = SINK_OPTIONS.from_spark(self.options)
         fields = [(field.name, field.dataType.simpleString()) for field in schema.fields]
         return AmqpWriter(options, check(fields, options))
 

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 
 from mqkit.transport.blocking import BlockingConnection
 from mqkit.transport.blocking_choice import BlockingChoice
+from mqkit.transport.seam import Endpoint
 from mqkit.transport.window_size import WindowSize
+from mqkit_spark.connecting import connect
 from mqkit_spark.options import SinkOptions
 
 IDLE_MAX_S = 60.0
@@ -25,7 +27,7 @@ IDLE_MAX_S = 60.0
 IDLE_MAX = 4
 """The most idle connections that are kept; the one idle longest goes first."""
 
-_Key = tuple[int, str, BlockingChoice, WindowSize]
+_Key = tuple[int, tuple[Endpoint, ...], BlockingChoice, WindowSize]
 
 
 @dataclass(slots=True)
@@ -47,12 +49,10 @@ def borrowed(options: SinkOptions) -> Iterator[BlockingConnection]:
     with whatever is in flight on it. Raises what connecting raises.
     """
     window = WindowSize(options.max_in_flight, options.max_in_flight_bytes)
-    key = (os.getpid(), options.url, options.transport, window)
+    key = (os.getpid(), options.endpoints(), options.transport, window)
     connection = _take(key)
     if connection is None:
-        connection = options.transport.transport(window).connect(
-            options.endpoint, name="mqkit-spark", timeout_s=options.connect_timeout_s
-        )
+        connection = connect(options, name="mqkit-spark", window=window)
     try:
         yield connection
     except BaseException:

@@ -329,7 +329,7 @@ def test_every_setting_counter_and_header_is_in_its_table() -> None:
 def test_every_option_and_column_of_spark_is_in_its_table() -> None:
     pytest.importorskip("pyspark")
     options = import_module("mqkit_spark.options").SinkOptions
-    columns = import_module("mqkit_spark.schema").COLUMN_TYPES
+    columns = import_module("mqkit_spark.columns.schema").COLUMN_TYPES
     second = {cells[1].strip("`") for cells in rows("spark.md") if len(cells) == 5}
     assert {field.name for field in fields(options)} <= second
     shown = {cells[0].strip("`"): cells[1] for cells in rows("spark.md") if len(cells) == 3}

@@ -14,7 +14,7 @@ LINE = "ImportError: mqkit_spark: pyspark is not installed; run: pip install 'mq
 def test_without_pyspark_one_line_names_the_extra(
     without: Callable[..., dict[str, str]],
 ) -> None:
-    for module in ("mqkit_spark", "mqkit_spark.report"):
+    for module in ("mqkit_spark", "mqkit_spark.sink.report"):
         done = subprocess.run(
             [sys.executable, "-c", f"import {module}"],
             capture_output=True,
@@ -29,8 +29,8 @@ def test_without_pyspark_one_line_names_the_extra(
 
 def test_a_missing_module_of_ours_is_a_defect() -> None:
     pytest.importorskip("pyspark")
-    code = "import sys; sys.modules['mqkit_spark.rows'] = None; import mqkit_spark"
+    code = "import sys; sys.modules['mqkit_spark.columns.rows'] = None; import mqkit_spark"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "ModuleNotFoundError: import of mqkit_spark.rows halted" in done.stderr
+    assert "ModuleNotFoundError: import of mqkit_spark.columns.rows halted" in done.stderr
     assert "pip install" not in done.stderr

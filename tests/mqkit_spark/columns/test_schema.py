@@ -1,12 +1,12 @@
-"""mqkit_spark.schema: which columns are taken, and what is said of the others."""
+"""mqkit_spark.columns.schema: which columns are taken, and what is said of the others."""
 
 from __future__ import annotations
 
 import pytest
 
 from mqkit.errors import ConfigurationError
+from mqkit_spark.columns.schema import COLUMN_TYPES, Columns, check
 from mqkit_spark.options import MessageIds, SinkOptions
-from mqkit_spark.schema import COLUMN_TYPES, Columns, check
 
 OPTIONS = SinkOptions(url="amqp://h/", exchange="x")
 

@@ -1,4 +1,4 @@
-"""mqkit_spark.rows: rows into messages, and which rows can't be."""
+"""mqkit_spark.columns.rows: rows into messages, and which rows can't be."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.message import Message, Properties
+from mqkit_spark.columns.rows import BadRow, RowReader, message_id
+from mqkit_spark.columns.schema import Columns
 from mqkit_spark.options import MessageIds, SinkOptions
-from mqkit_spark.rows import BadRow, RowReader, message_id
-from mqkit_spark.schema import Columns
 
 OPTIONS = SinkOptions(url="amqp://h/", exchange="x", message_ids=MessageIds.NONE)
 

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mqkit.message import Message, Properties
-from mqkit_spark.options import SHORT_STRING_BYTES_MAX, MessageIds, SinkOptions
-from mqkit_spark.schema import Columns
+from mqkit_spark.columns.schema import Columns
+from mqkit_spark.options import MessageIds, SinkOptions
+from mqkit_spark.options.checks import SHORT_STRING_BYTES_MAX
 
 PRIORITY_MAX = 255
 """The priority property is one octet (AMQP 0-9-1, basic class)."""

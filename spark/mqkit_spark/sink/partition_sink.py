@@ -20,7 +20,7 @@ from mqkit.message import Message
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
 from mqkit.transport.blocking import BlockingChannel, BlockingConnection
 from mqkit_spark.options import OnUnroutable, SinkOptions
-from mqkit_spark.report import PublishFailed
+from mqkit_spark.sink.report import PublishFailed
 
 CHUNK_MESSAGES = 500
 """Messages handed to the transport at a time; between two such calls, finished outcomes are taken
@@ -69,8 +69,9 @@ class PartitionSink:
     """A context manager. No connection is opened before the first message.
 
     :meth:`send` messages, then :meth:`finish`; without that nothing is known of the last ones.
-    They raise :exc:`~mqkit_spark.report.PublishFailed`, or what connecting raises; the connection
-    is closed then, with whatever is in flight. ``pause`` waits for so many seconds, before a retry.
+    They raise :exc:`~mqkit_spark.sink.report.PublishFailed`, or what connecting raises; the
+    connection is closed then, with whatever is in flight. ``pause`` waits for so many seconds,
+    before a retry.
     """
 
     def __init__(

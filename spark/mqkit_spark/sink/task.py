@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from mqkit.message import Message
+from mqkit_spark.columns.rows import BadRow, RowReader
+from mqkit_spark.columns.schema import Columns
 from mqkit_spark.options import OnBadRow, SinkOptions
 from mqkit_spark.pool import borrowed
-from mqkit_spark.report import PublishFailed, TaskReport
-from mqkit_spark.rows import BadRow, RowReader
-from mqkit_spark.schema import Columns
-from mqkit_spark.sink import PartitionSink
+from mqkit_spark.sink.partition_sink import PartitionSink
+from mqkit_spark.sink.report import PublishFailed, TaskReport
 
 
 def publish_batches(
@@ -27,8 +27,8 @@ def publish_batches(
     """Publish the rows of one partition, given as ``pyarrow.RecordBatch``.
 
     Returns when every row is confirmed, or dropped because an option says so. Raises
-    :exc:`~mqkit_spark.report.PublishFailed` at the first row that is neither; Spark runs the task
-    again then. A partition without rows opens no connection.
+    :exc:`~mqkit_spark.sink.report.PublishFailed` at the first row that is neither; Spark runs the
+    task again then. A partition without rows opens no connection.
     """
     began = time.monotonic()
     reader = RowReader(options, columns, job_id, partition)

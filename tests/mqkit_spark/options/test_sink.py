@@ -1,4 +1,4 @@
-"""mqkit_spark.options: typed, checked, and silent about the password."""
+"""mqkit_spark.options.sink: typed, checked, and silent about the password."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ import pytest
 from mqkit.errors import ConfigurationError
 from mqkit.transport.blocking_choice import BlockingChoice
 from mqkit_spark.options import (
+    SINK_OPTIONS,
     MessageIds,
     OnBadRow,
     OnUnroutable,
     SinkOptions,
-    from_keywords,
-    from_spark,
 )
 
 URL = "amqp://me:hunter2@broker:5672/v"
 
 
 def test_names_come_in_lower_case_and_values_as_text() -> None:
-    options = from_spark(
+    options = SINK_OPTIONS.from_spark(
         {
             "url": URL,
             "exchange": "flights",
@@ -62,7 +61,7 @@ def test_names_come_in_lower_case_and_values_as_text() -> None:
         blocked_timeout_s=3,
         transport=BlockingChoice.NATIVE,
     )
-    assert from_spark({"URL": URL, "maxInFlight": "7"}).max_in_flight == 7
+    assert SINK_OPTIONS.from_spark({"URL": URL, "maxInFlight": "7"}).max_in_flight == 7
 
 
 @pytest.mark.parametrize(
@@ -89,23 +88,23 @@ def test_names_come_in_lower_case_and_values_as_text() -> None:
 )
 def test_what_cannot_be_is_refused_in_words(given: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigurationError) as error:
-        from_spark(given)
+        SINK_OPTIONS.from_spark(given)
     assert words in str(error.value)
     assert "hunter2" not in str(error.value)
 
 
 def test_keywords_are_checked_alike() -> None:
-    options = from_keywords({"url": URL, "on_unroutable": "drop", "exchange": "x"})
+    options = SINK_OPTIONS.from_keywords({"url": URL, "on_unroutable": "drop", "exchange": "x"})
     assert options.on_unroutable is OnUnroutable.DROP
     with pytest.raises(ConfigurationError, match="unknown option 'on_unroutabel'; known: on_unr"):
-        from_keywords({"url": URL, "on_unroutabel": "drop"})
+        SINK_OPTIONS.from_keywords({"url": URL, "on_unroutabel": "drop"})
     with pytest.raises(ConfigurationError, match="onBadRow: expected one of fail, drop"):
-        from_keywords({"url": URL, "on_bad_row": "ignore"})
+        SINK_OPTIONS.from_keywords({"url": URL, "on_bad_row": "ignore"})
 
 
 def test_the_password_never_shows_and_the_options_can_be_pickled() -> None:
     options = SinkOptions(url=URL)
     assert "hunter2" not in repr(options)
-    assert "hunter2" not in repr(options.endpoint)
+    assert "hunter2" not in repr(options.endpoints())
     assert pickle.loads(pickle.dumps(options)) == options
     assert replace(options, exchange="x").url == URL

@@ -12,10 +12,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from mqkit_spark.options import SinkOptions, from_keywords
-from mqkit_spark.report import PublishFailed, PublishReport, TaskReport, total
-from mqkit_spark.schema import Columns, check
-from mqkit_spark.task import publish_batches
+from mqkit_spark.columns.schema import Columns, check
+from mqkit_spark.options import SINK_OPTIONS, SinkOptions
+from mqkit_spark.sink.report import PublishFailed, PublishReport, TaskReport, total
+from mqkit_spark.sink.task import publish_batches
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,16 +31,16 @@ def publish(
 
     ``url`` and ``options`` are those of :class:`~mqkit_spark.options.SinkOptions` (``exchange=``,
     ``routing_key=``, ``on_unroutable="drop"`` ...), the columns those of
-    :mod:`mqkit_spark.schema`. ``max_publishers`` bounds the tasks, and with them the connections
-    at a time.
+    :mod:`mqkit_spark.columns.schema`. ``max_publishers`` bounds the tasks, and with them the
+    connections at a time.
 
     Raises :exc:`~mqkit.errors.ConfigurationError` before anything runs when options or columns
     can't be used; Spark's own error, with the words of
-    :exc:`~mqkit_spark.report.PublishFailed` in it, when a task failed for good. Some messages may
-    be in queues then: publish again with the same ``job_id`` (or a ``message_id`` column) so that
-    consumers can tell the duplicates.
+    :exc:`~mqkit_spark.sink.report.PublishFailed` in it, when a task failed for good. Some messages
+    may be in queues then: publish again with the same ``job_id`` (or a ``message_id`` column) so
+    that consumers can tell the duplicates.
     """
-    sink_options = from_keywords({"url": url, **options})
+    sink_options = SINK_OPTIONS.from_keywords({"url": url, **options})
     fields = [(field.name, field.dataType.simpleString()) for field in df.schema.fields]
     columns = check(fields, sink_options)
     _warn_of_speculation(df)

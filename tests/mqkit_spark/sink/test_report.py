@@ -1,10 +1,10 @@
-"""mqkit_spark.report: sums, and that nothing is passed over."""
+"""mqkit_spark.sink.report: sums, and that nothing is passed over."""
 
 from __future__ import annotations
 
 import pytest
 
-from mqkit_spark.report import PublishFailed, PublishReport, TaskReport, total
+from mqkit_spark.sink.report import PublishFailed, PublishReport, TaskReport, total
 
 
 def test_a_job_is_the_sum_of_its_tasks() -> None:

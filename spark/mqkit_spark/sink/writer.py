@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
+from mqkit_spark.columns.schema import Columns
 from mqkit_spark.options import SinkOptions
-from mqkit_spark.report import PublishFailed, TaskReport, total
-from mqkit_spark.schema import Columns
-from mqkit_spark.task import publish_batches
+from mqkit_spark.sink.report import PublishFailed, TaskReport, total
+from mqkit_spark.sink.task import publish_batches
 
 if TYPE_CHECKING:
     import pyarrow

@@ -20,8 +20,8 @@ from mqkit.transport.blocking_choice import BlockingChoice
 from mqkit.transport.window_size import WindowSize
 from mqkit_spark.options import OnUnroutable, SinkOptions
 from mqkit_spark.pool import borrowed
-from mqkit_spark.report import PublishFailed
-from mqkit_spark.sink import Counts, PartitionSink
+from mqkit_spark.sink.partition_sink import Counts, PartitionSink
+from mqkit_spark.sink.report import PublishFailed
 
 OptionsOf = Callable[..., SinkOptions]
 
@@ -199,7 +199,7 @@ class Steps:
     @contextmanager
     def _lend(self, options: SinkOptions) -> Iterator[BlockingConnection]:
         transport = options.transport.transport(WindowSize(messages=100, bytes=10**6))
-        connection = transport.connect(options.endpoint, name="test_sink", timeout_s=10)
+        connection = transport.connect(options.endpoints()[0], name="test_sink", timeout_s=10)
         connection.on_blocked(lambda _: self.go_on.set())
         yield connection
         connection.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from mqkit.errors import ConfigurationError
 from mqkit.transport.blocking import BlockingTransport
 from mqkit.transport.window_size import WindowSize
 
@@ -16,13 +17,18 @@ class BlockingChoice(StrEnum):
     PIKA = "pika"
     """On ``pika.SelectConnection``."""
 
-    def transport(self, window: WindowSize | None = None) -> BlockingTransport:
-        """A new one. ``window`` bounds what may be unconfirmed on each channel."""
+    def transport(
+        self, window: WindowSize | None = None, *, exact: bool = False
+    ) -> BlockingTransport:
+        """A new one. ``window`` bounds what may be unconfirmed on each channel. With ``exact``,
+        deliveries keep the types of their headers, which pika can't: ``ConfigurationError``."""
         size = window or WindowSize()
         if self is BlockingChoice.PIKA:
+            if exact:
+                raise ConfigurationError("pika loses types of headers: take transport native")
             from mqkit.transport.over_pika.adapter import PikaTransport
 
             return PikaTransport(size)
         from mqkit.transport.native.over_sockets.transport import NativeBlockingTransport
 
-        return NativeBlockingTransport(size)
+        return NativeBlockingTransport(size, exact=exact)

@@ -9,15 +9,20 @@ from mqkit_spark.options.connection import ConnectionOptions
 
 
 def connect(
-    options: ConnectionOptions, *, name: str, window: WindowSize | None = None
+    options: ConnectionOptions,
+    *,
+    name: str,
+    window: WindowSize | None = None,
+    exact: bool = False,
 ) -> BlockingConnection:
-    """Try the hosts in their order, ``connect_timeout_s`` for each. Whoever calls closes it.
+    """Try the hosts in their order, ``connect_timeout_s`` for each. Whoever calls closes it. With
+    ``exact``, deliveries have headers with their types (over the native transport alone).
 
     Raises the last host's :exc:`~mqkit.errors.TransportError`, or
     :exc:`~mqkit.errors.ConfigurationError` where the URL can't be had in this process.
     """
     endpoints = options.endpoints()
-    transport = options.transport.transport(window)
+    transport = options.transport.transport(window, exact=exact)
     for endpoint in endpoints[:-1]:
         try:
             return transport.connect(endpoint, name=name, timeout_s=options.connect_timeout_s)

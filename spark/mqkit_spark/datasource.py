@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceWriter
 from pyspark.sql.types import StructType
 
 from mqkit.errors import ConfigurationError
-from mqkit_spark.columns.schema import check
+from mqkit_spark.columns.schema import check, given_columns
 from mqkit_spark.options import SINK_OPTIONS
 from mqkit_spark.sink.writer import AmqpWriter
 
@@ -43,8 +43,7 @@ class AmqpDataSource(DataSource):
                 " old messages shall go (mqkit dlq purge, or the broker's own tools)"
             )
         options = SINK_OPTIONS.from_spark(self.options)
-        fields = [(field.name, field.dataType.simpleString()) for field in schema.fields]
-        return AmqpWriter(options, check(fields, options))
+        return AmqpWriter(options, check(given_columns(schema), options))
 
 
 def register(spark: SparkSession) -> None:

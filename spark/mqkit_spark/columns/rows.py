@@ -66,6 +66,10 @@ class RowReader:
             return BadRow(row, why)
         options = self.options
         body = _bytes(value["body"])
+        try:
+            headers = self._headers(value)
+        except ValueError as error:
+            return BadRow(row, f"headers: {error}")
         if self.columns.message_ids is MessageIds.AUTO:
             identity: str | None = message_id(self.job_id, self.partition, row)
         elif self.columns.message_ids is MessageIds.COLUMN:
@@ -80,8 +84,8 @@ class RowReader:
         properties = Properties(
             content_type=value.get("content_type") if content_type is None else content_type,
             content_encoding=value.get("content_encoding"),
-            headers=_headers(value.get("headers")),
-            persistent=options.persistent,
+            headers=headers,
+            persistent=self._is_persistent(value),
             priority=value.get("priority"),
             correlation_id=value.get("correlation_id"),
             reply_to=value.get("reply_to"),
@@ -97,6 +101,22 @@ class RowReader:
             body,
             properties,
         )
+
+    def _headers(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        kind = self.columns.headers
+        given = value.get("headers")
+        if kind is None or not given:
+            return {}
+        headers: dict[str, Any] = kind.to_amqp(given)
+        if any(_is_too_long(name) for name in headers):
+            raise ValueError(f"the name of one is longer than {SHORT_STRING_BYTES_MAX} bytes")
+        return headers
+
+    def _is_persistent(self, value: Mapping[str, Any]) -> bool:
+        """The option, else the column; persistent where neither says anything."""
+        if self.options.persistent is not None:
+            return self.options.persistent
+        return value.get("persistent") is not False
 
 
 def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
@@ -118,8 +138,6 @@ def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
     expiration_ms = value.get("expiration_ms")
     if expiration_ms is not None and expiration_ms < 0:
         return "expiration_ms is negative"
-    if any(_is_too_long(name) for name, _ in value.get("headers") or ()):
-        return f"the name of a header is longer than {SHORT_STRING_BYTES_MAX} bytes"
     if "routing_key" in value and options.routing_key is None and value["routing_key"] is None:
         return "routing_key is null"
     if "exchange" in value and options.exchange is None and value["exchange"] is None:
@@ -134,11 +152,6 @@ def _is_too_long(text: str) -> bool:
 
 def _bytes(body: str | bytes) -> bytes:
     return body.encode() if isinstance(body, str) else body
-
-
-def _headers(entries: Sequence[tuple[str, str | None]] | None) -> dict[str, Any]:
-    """Arrow gives a map as a list of pairs."""
-    return dict(entries) if entries else {}
 
 
 def _moment(moment: datetime | None) -> datetime | None:

@@ -7,7 +7,8 @@ column               type                   meaning
 body                 string or binary       required
 exchange             string                 unless option ``exchange`` is given
 routing_key          string                 unless option ``routingKey`` is given
-headers              map<string,string>     headers; an entry of null is sent as such
+headers              map, struct, string    headers with their types, or JSON
+                                            (:mod:`mqkit_spark.columns.header_types`)
 message_id           string                 a stable id (see ``messageIds``)
 content_type         string                 unless option ``contentType`` is given
 content_encoding     string
@@ -18,18 +19,29 @@ app_id               string
 priority             tinyint .. bigint      0 to 255
 expiration_ms        int or bigint          per-message TTL, not negative
 timestamp            timestamp              sent in whole seconds
+persistent           boolean                unless option ``persistent`` is given
+user_id              string                 of a source: left out
+redelivered          boolean                of a source: left out
 ===================  =====================  ==========================================
 
-Pure: it knows Spark's types by their ``simpleString`` only.
+Pure: it knows Spark's types by their ``simpleString``, and those of the headers by their
+``jsonValue``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mqkit.errors import ConfigurationError
+from mqkit.transport.blocking_choice import BlockingChoice
+from mqkit_spark.columns.deliveries import READ_ONLY_COLUMNS
+from mqkit_spark.columns.header_types import ColumnType, column_type, is_text_only
 from mqkit_spark.options import MessageIds, SinkOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 _STRING = frozenset({"string"})
 _INTEGER = frozenset({"tinyint", "smallint", "int", "bigint"})
@@ -38,7 +50,7 @@ COLUMN_TYPES: dict[str, frozenset[str]] = {
     "body": frozenset({"string", "binary"}),
     "exchange": _STRING,
     "routing_key": _STRING,
-    "headers": frozenset({"map<string,string>"}),
+    "headers": frozenset({"map", "struct", "string"}),
     "message_id": _STRING,
     "content_type": _STRING,
     "content_encoding": _STRING,
@@ -49,8 +61,28 @@ COLUMN_TYPES: dict[str, frozenset[str]] = {
     "priority": _INTEGER,
     "expiration_ms": _INTEGER,
     "timestamp": frozenset({"timestamp"}),
+    "persistent": frozenset({"boolean"}),
+    **{name: frozenset({kind}) for name, kind in READ_ONLY_COLUMNS.items()},
 }
 """Every column that the sink knows, with the types that it may have."""
+
+
+class Given(NamedTuple):
+    """A column of a DataFrame."""
+
+    name: str
+    kind: str
+    """Its type's ``simpleString``."""
+    type: Any
+    """Its type's ``jsonValue``."""
+
+
+def given_columns(schema: StructType) -> list[Given]:
+    """The columns of a DataFrame."""
+    return [
+        Given(each.name, each.dataType.simpleString(), each.dataType.jsonValue())
+        for each in schema.fields
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +91,24 @@ class Columns:
 
     names: tuple[str, ...]
     message_ids: MessageIds
+    headers: ColumnType | None = None
+    """The type of the column ``headers``, if there is one."""
 
 
-def check(fields: Sequence[tuple[str, str]], options: SinkOptions) -> Columns:
-    """The columns to use, from the (name, ``simpleString`` of the type) of a DataFrame.
-
-    Raises :exc:`~mqkit.errors.ConfigurationError` with every fault that was found.
-    """
+def check(fields: Sequence[Given], options: SinkOptions) -> Columns:
+    """The columns to use. Raises :exc:`~mqkit.errors.ConfigurationError` with every fault that was
+    found."""
     faults: list[str] = []
-    names = [name for name, _ in fields]
-    for name, kind in fields:
+    names = [each.name for each in fields]
+    for name, kind, _ in fields:
         allowed = COLUMN_TYPES.get(name)
         if allowed is None:
             faults.append(
                 f"column {name!r} has no meaning for AMQP; put it into body or headers, or drop it"
             )
-        elif kind not in allowed:
+        elif name == "body" and kind.startswith(("struct<", "map<", "array<")):
+            faults.append("column 'body' is a struct, a map or an array: to_json(...) as body")
+        elif name != "headers" and kind not in allowed:
             faults.append(f"column {name!r} is {kind}, expected {' or '.join(sorted(allowed))}")
         if names.count(name) > 1 and f"column {name!r} is there twice" not in faults:
             faults.append(f"column {name!r} is there twice")
@@ -83,6 +117,11 @@ def check(fields: Sequence[tuple[str, str]], options: SinkOptions) -> Columns:
             "there is no column 'body'; make one, for example with to_json(struct(*)) as body"
         )
     faults += _addressing(names, options)
+    headers = None
+    try:
+        headers = _headers(fields, options)
+    except ValueError as error:
+        faults.append(f"column 'headers' {error}")
     message_ids = options.message_ids
     if message_ids is None:
         message_ids = MessageIds.COLUMN if "message_id" in names else MessageIds.AUTO
@@ -91,7 +130,17 @@ def check(fields: Sequence[tuple[str, str]], options: SinkOptions) -> Columns:
     if faults:
         known = ", ".join(COLUMN_TYPES)
         raise ConfigurationError(f"{'; '.join(faults)} (columns: {known})")
-    return Columns(tuple(names), message_ids)
+    return Columns(tuple(names), message_ids, headers)
+
+
+def _headers(fields: Sequence[Given], options: SinkOptions) -> ColumnType | None:
+    kinds = [each.type for each in fields if each.name == "headers"]
+    if not kinds:
+        return None
+    found = column_type(kinds[0])
+    if options.transport is BlockingChoice.PIKA and not is_text_only(found):
+        raise ValueError("has types that pika loses: map<string,string>, or transport native")
+    return found
 
 
 def _addressing(names: Sequence[str], options: SinkOptions) -> list[str]:

@@ -4,6 +4,7 @@ table       options by their two names, from Python and from Spark
 values      the text of an option, read
 checks      values that can't be
 connection  the broker: URL, file or variable, library, time to reach it
+queue       a queue that is read
 sink        the sink's
 """
 

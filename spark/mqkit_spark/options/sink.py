@@ -45,7 +45,8 @@ class SinkOptions(ConnectionOptions):
     be.
 
     A value given here wins over the column of the same meaning. ``message_ids`` of ``None`` means
-    the column where there is one, else ``auto``. The two timeouts count time without any progress;
+    the column where there is one, else ``auto``; ``persistent`` of ``None`` the column, else true.
+    The two timeouts count time without any progress;
     time during which the broker has blocked the connection counts against ``blocked_timeout_s``
     only.
     """
@@ -53,7 +54,7 @@ class SinkOptions(ConnectionOptions):
     exchange: str | None = None
     routing_key: str | None = None
     content_type: str | None = None
-    persistent: bool = True
+    persistent: bool | None = None
     message_ids: MessageIds | None = None
     job_id: str | None = None
     on_unroutable: OnUnroutable = OnUnroutable.FAIL

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from mqkit_spark.columns.schema import Columns, check
+from mqkit_spark.columns.schema import Columns, check, given_columns
 from mqkit_spark.options import SINK_OPTIONS, SinkOptions
 from mqkit_spark.sink.report import PublishFailed, PublishReport, TaskReport, total
 from mqkit_spark.sink.task import publish_batches
@@ -41,8 +41,7 @@ def publish(
     that consumers can tell the duplicates.
     """
     sink_options = SINK_OPTIONS.from_keywords({"url": url, **options})
-    fields = [(field.name, field.dataType.simpleString()) for field in df.schema.fields]
-    columns = check(fields, sink_options)
+    columns = check(given_columns(df.schema), sink_options)
     _warn_of_speculation(df)
     job_id = sink_options.job_id or str(uuid.uuid4())
     if max_publishers is not None:

@@ -11,16 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqkit.message import Message, Properties
+from mqkit_spark.columns.header_types import Plain, TableOf
 from mqkit_spark.columns.rows import BadRow, RowReader, message_id
 from mqkit_spark.columns.schema import Columns
 from mqkit_spark.options import MessageIds, SinkOptions
 
 OPTIONS = SinkOptions(url="amqp://h/", exchange="x", message_ids=MessageIds.NONE)
+HEADERS = TableOf(Plain("string"))
 
 
 def read(options: SinkOptions = OPTIONS, **columns: list[Any]) -> list[Message | BadRow]:
     ids = options.message_ids or MessageIds.NONE
-    reader = RowReader(options, Columns(tuple(columns), ids), "job", 3)
+    reader = RowReader(options, Columns(tuple(columns), ids, HEADERS), "job", 3)
     return list(reader.read(list(columns.values()), 100))
 
 
@@ -98,7 +100,7 @@ LONG = "ä" * 128
         ({"body": ["x"], "priority": [256]}, "priority is not from 0 to 255"),
         ({"body": ["x"], "priority": [-1]}, "priority is not from 0 to 255"),
         ({"body": ["x"], "expiration_ms": [-1]}, "expiration_ms is negative"),
-        ({"body": ["x"], "headers": [[(LONG, "v")]]}, "the name of a header is longer"),
+        ({"body": ["x"], "headers": [[(LONG, "v")]]}, "headers: the name of one is longer"),
     ],
 )
 def test_rows_that_cannot_be_messages(columns: dict[str, list[Any]], why: str) -> None:

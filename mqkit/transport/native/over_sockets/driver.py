@@ -29,8 +29,10 @@ from concurrent.futures import Future
 from typing import Any, TypeAlias, TypeVar
 
 from mqkit.errors import ConfigurationError, MqkitError
+from mqkit.message import Properties
 from mqkit.transport.connection_thread import ConnectionThread
 from mqkit.transport.native.connection import NativeConnection
+from mqkit.transport.native.decoding import properties_of
 from mqkit.transport.native.over_sockets.answers import Answer, Waiters, wait_for
 from mqkit.transport.native.over_sockets.stream import Stream
 from mqkit.transport.native.replies import Promise
@@ -55,12 +57,20 @@ BELL_OCTETS = 64
 class SocketDriver(ConnectionThread):
     """Owns the socket. :meth:`start` it once, then wait for :attr:`opened`."""
 
-    def __init__(self, endpoint: Endpoint, name: str, heartbeat_s: int) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        name: str,
+        heartbeat_s: int,
+        read_properties: Callable[[bytes], Properties] = properties_of,
+    ) -> None:
         super().__init__(f"mqkit-native-{endpoint.host}:{endpoint.port}")
         self.lock = threading.Lock()
         self._owner: int | None = None
         self.opened: Future[None] = Future()
-        self.connection = NativeConnection(endpoint, name, heartbeat_s, self.opened, _at_turns_end)
+        self.connection = NativeConnection(
+            endpoint, name, heartbeat_s, self.opened, _at_turns_end, read_properties
+        )
         self._stream: Stream | None = None
         self._bell, self._ringer = socket.socketpair()
         self._rung = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mqkit.errors import DeadlineExceeded
+from mqkit.transport.native.decoding import exact_properties_of, properties_of
 from mqkit.transport.native.over_sockets.answers import wait_for
 from mqkit.transport.native.over_sockets.connection import NativeBlockingConnection
 from mqkit.transport.native.over_sockets.driver import SocketDriver
@@ -21,11 +22,13 @@ class NativeBlockingTransport:
     """A :class:`mqkit.transport.blocking.BlockingTransport`: a plain value, to be pickled, or used
     after a fork.
 
-    ``window`` bounds what may be unconfirmed on each channel.
+    ``window`` bounds what may be unconfirmed on each channel. With ``exact``, deliveries have
+    :class:`~mqkit.transport.native.exact.ExactProperties`.
     """
 
     window: WindowSize = field(default_factory=WindowSize)
     call_timeout_s: float = DEFAULT_CALL_TIMEOUT_S
+    exact: bool = False
 
     def connect(
         self, endpoint: Endpoint, *, name: str, timeout_s: float, heartbeat_s: int = 60
@@ -35,7 +38,8 @@ class NativeBlockingTransport:
         options = endpoint.tls_options
         tls = options.context() if endpoint.tls else None
         host, port = endpoint.host, endpoint.port
-        driver = SocketDriver(endpoint, name, heartbeat_s)
+        read_properties = exact_properties_of if self.exact else properties_of
+        driver = SocketDriver(endpoint, name, heartbeat_s, read_properties)
         late = f"{endpoint} did not open an AMQP connection within {timeout_s:g} s"
 
         def connected() -> Stream:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from mqkit.timing.clock import Clock
+from typing import Protocol
+
+
+class Monotonic(Protocol):
+    """The half of a :class:`~mqkit.timing.clock.Clock` that a bucket reads."""
+
+    def monotonic_s(self) -> float:
+        """Seconds since some fixed moment; never goes back."""
+        ...
 
 
 class TokenBucket:
@@ -11,7 +19,7 @@ class TokenBucket:
 
     __slots__ = ("_at_s", "_capacity", "_clock", "_interval_s", "_tokens")
 
-    def __init__(self, capacity: int, interval_s: float, clock: Clock) -> None:
+    def __init__(self, capacity: int, interval_s: float, clock: Monotonic) -> None:
         self._capacity = capacity
         self._interval_s = interval_s
         self._clock = clock

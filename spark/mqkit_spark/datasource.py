@@ -1,4 +1,4 @@
-"""The data source ``amqp`` for Spark, for batch writes.
+"""The data source ``amqp`` for Spark: batch and streaming writes.
 
 ::
 
@@ -6,21 +6,23 @@
       .write.format("amqp").mode("append")
       .option("url", "amqp://user:password@host:5672/").option("exchange", "flights").save()
 
-Spark calls :meth:`AmqpDataSource.writer` by keyword in places: its parameters must be named
-``schema`` and ``overwrite``.
+Spark calls :meth:`AmqpDataSource.writer` and its like by keyword in places: their parameters must
+be named ``schema`` and ``overwrite``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceWriter
+from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, DataSourceWriter
 from pyspark.sql.types import StructType
 
 from mqkit.errors import ConfigurationError
-from mqkit_spark.columns.schema import check, given_columns
-from mqkit_spark.options import SINK_OPTIONS
+from mqkit_spark.columns.schema import Columns, check, given_columns
+from mqkit_spark.options import SINK_OPTIONS, STREAM_SINK_OPTIONS, OptionTable, SinkOptions
+from mqkit_spark.sink.topology import apply_topology, apply_topology_once
 from mqkit_spark.sink.writer import AmqpWriter
+from mqkit_spark.versions import require_streams
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,8 +44,35 @@ class AmqpDataSource(DataSource):
                 'a queue can\'t be overwritten: write with .mode("append"), and purge first if the'
                 " old messages shall go (mqkit dlq purge, or the broker's own tools)"
             )
-        options = SINK_OPTIONS.from_spark(self.options)
-        return AmqpWriter(options, check(given_columns(schema), options))
+        options, columns = self._sink(SINK_OPTIONS, schema)
+        apply_topology(options)
+        return AmqpWriter(options, columns)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """Called for every batch and again for its commit. Checks options and columns before a row
+        is read; raises :exc:`~mqkit.errors.ConfigurationError`.
+
+        ``overwrite`` is Spark's output mode ``complete``, which is refused: a queue can't be
+        overwritten.
+        """
+        require_streams()
+        if overwrite:
+            raise ConfigurationError(
+                'a queue can\'t be overwritten: outputMode("complete") is refused, "append" and'
+                ' "update" publish each row once'
+            )
+        options, columns = self._sink(STREAM_SINK_OPTIONS, schema)
+        checkpoint = self.options.get("checkpointLocation")
+        apply_topology_once(options, checkpoint)
+        from mqkit_spark.sink.stream_writer import AmqpStreamWriter
+
+        return AmqpStreamWriter(options, columns)
+
+    def _sink(
+        self, table: OptionTable[SinkOptions], schema: StructType
+    ) -> tuple[SinkOptions, Columns]:
+        options = table.from_spark(self.options)
+        return options, check(given_columns(schema), options)
 
 
 def register(spark: SparkSession) -> None:

@@ -32,12 +32,22 @@ _SHORT_STRINGS = (
 )
 
 
+DEDUPLICATION_HEADER = "x-deduplication-header"
+"""The header by which RabbitMQ's message deduplication plugin tells duplicates; the reference
+broker's ``x-message-id-window`` goes by the message id itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that can't be a message: its number in the partition, from 0, and why."""
+    """A row that can't be a message: its number in the partition, from 0, and why.
+
+    ``remains`` is as much of it as AMQP can carry, for a dead letter: the body, unless it is null
+    or too large, and of the address, the id and the content type each that is right.
+    """
 
     row: int
     why: str
+    remains: Message
 
 
 def message_id(job_id: str, partition: int, row: int) -> str:
@@ -61,26 +71,28 @@ class RowReader:
             yield self._message(dict(zip(names, values, strict=True)), row)
 
     def _message(self, value: Mapping[str, Any], row: int) -> Message | BadRow:
-        why = _fault(value, self.options)
-        if why is not None:
-            return BadRow(row, why)
         options = self.options
+        why = _fault(value, options)
+        if why is not None:
+            return BadRow(row, why, self._remains(value, row))
         body = _bytes(value["body"])
         try:
             headers = self._headers(value)
         except ValueError as error:
-            return BadRow(row, f"headers: {error}")
+            return BadRow(row, f"headers: {error}", self._remains(value, row))
         if self.columns.message_ids is MessageIds.AUTO:
             identity: str | None = message_id(self.job_id, self.partition, row)
         elif self.columns.message_ids is MessageIds.COLUMN:
             identity = value["message_id"]
             if identity is None:
-                return BadRow(row, "message_id is null")
+                return BadRow(row, "message_id is null", self._remains(value, row))
         else:
             identity = None
         exchange = options.exchange
         routing_key = options.routing_key
         content_type = options.content_type
+        if options.dedup:
+            headers.setdefault(DEDUPLICATION_HEADER, identity)
         properties = Properties(
             content_type=value.get("content_type") if content_type is None else content_type,
             content_encoding=value.get("content_encoding"),
@@ -118,16 +130,37 @@ class RowReader:
             return self.options.persistent
         return value.get("persistent") is not False
 
+    def _remains(self, value: Mapping[str, Any], row: int) -> Message:
+        def text(name: str) -> str | None:
+            found: str | None = value.get(name)
+            return None if found is None or _is_too_long(found) else found
+
+        options = self.options
+        body = value["body"]
+        carried = body is not None and not _is_too_large(body, options)
+        is_auto = self.columns.message_ids is MessageIds.AUTO
+        return Message(
+            text("exchange") or "" if options.exchange is None else options.exchange,
+            text("routing_key") or "" if options.routing_key is None else options.routing_key,
+            _bytes(body) if carried else b"",
+            Properties(
+                content_type=options.content_type or text("content_type"),
+                content_encoding=text("content_encoding"),
+                message_id=(
+                    message_id(self.job_id, self.partition, row) if is_auto else text("message_id")
+                ),
+            ),
+        )
+
 
 def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
     """The reason why the row can't be a message; ``None`` when it can."""
     body = value["body"]
     if body is None:
         return "body is null"
-    if len(body) > options.max_message_bytes or (
-        isinstance(body, str) and len(body.encode()) > options.max_message_bytes
-    ):
-        return f"body is larger than maxMessageBytes ({options.max_message_bytes})"
+    if _is_too_large(body, options):
+        size = len(_bytes(body))
+        return f"body has {size} bytes, more than maxMessageBytes ({options.max_message_bytes})"
     for name in _SHORT_STRINGS:
         text = value.get(name)
         if text and _is_too_long(text):
@@ -143,6 +176,12 @@ def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
     if "exchange" in value and options.exchange is None and value["exchange"] is None:
         return "exchange is null"
     return None
+
+
+def _is_too_large(body: str | bytes, options: SinkOptions) -> bool:
+    return len(body) > options.max_message_bytes or (
+        isinstance(body, str) and len(body.encode()) > options.max_message_bytes
+    )
 
 
 def _is_too_long(text: str) -> bool:

@@ -107,7 +107,10 @@ def check(fields: Sequence[Given], options: SinkOptions) -> Columns:
                 f"column {name!r} has no meaning for AMQP; put it into body or headers, or drop it"
             )
         elif name == "body" and kind.startswith(("struct<", "map<", "array<")):
-            faults.append("column 'body' is a struct, a map or an array: to_json(...) as body")
+            faults.append(
+                "column 'body' is a struct, a map or an array; make text of it, for example with"
+                " to_json(struct(*)) as body"
+            )
         elif name != "headers" and kind not in allowed:
             faults.append(f"column {name!r} is {kind}, expected {' or '.join(sorted(allowed))}")
         if names.count(name) > 1 and f"column {name!r} is there twice" not in faults:
@@ -127,6 +130,7 @@ def check(fields: Sequence[Given], options: SinkOptions) -> Columns:
         message_ids = MessageIds.COLUMN if "message_id" in names else MessageIds.AUTO
     elif message_ids is MessageIds.COLUMN and "message_id" not in names:
         faults.append("messageIds is column, but there is no column 'message_id'")
+    faults += _telling_apart(message_ids, options)
     if faults:
         known = ", ".join(COLUMN_TYPES)
         raise ConfigurationError(f"{'; '.join(faults)} (columns: {known})")
@@ -141,6 +145,21 @@ def _headers(fields: Sequence[Given], options: SinkOptions) -> ColumnType | None
     if options.transport is BlockingChoice.PIKA and not is_text_only(found):
         raise ValueError("has types that pika loses: map<string,string>, or transport native")
     return found
+
+
+def _telling_apart(message_ids: MessageIds, options: SinkOptions) -> list[str]:
+    """A queue that deduplicates keeps one of two rows that have the same id."""
+    if not options.dedup or message_ids is MessageIds.COLUMN:
+        return []
+    if message_ids is MessageIds.NONE:
+        return ["dedup is true, but with messageIds none there is no id to tell duplicates by"]
+    if options.deterministic:
+        return []
+    return [
+        "dedup is true, but the ids are automatic (partition and row): where Spark computes a"
+        " partition again with other rows, the queue would drop some; give a column 'message_id',"
+        " or say deterministic=true if the plan gives the same rows in the same order each time"
+    ]
 
 
 def _addressing(names: Sequence[str], options: SinkOptions) -> list[str]:

@@ -9,13 +9,23 @@ sink        the sink's
 """
 
 from mqkit_spark.options.connection import ConnectionOptions
-from mqkit_spark.options.sink import SINK_OPTIONS, MessageIds, OnBadRow, OnUnroutable, SinkOptions
+from mqkit_spark.options.sink import (
+    SINK_OPTIONS,
+    STREAM_SINK_OPTIONS,
+    MessageIds,
+    OnBadRow,
+    OnUnroutable,
+    SinkOptions,
+)
+from mqkit_spark.options.table import OptionTable
 
 __all__ = [
     "SINK_OPTIONS",
+    "STREAM_SINK_OPTIONS",
     "ConnectionOptions",
     "MessageIds",
     "OnBadRow",
     "OnUnroutable",
+    "OptionTable",
     "SinkOptions",
 ]

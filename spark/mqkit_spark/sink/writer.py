@@ -6,24 +6,22 @@ attempt and the commit: so an id made in the constructor names the job everywher
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from mqkit_spark.columns.schema import Columns
 from mqkit_spark.options import SinkOptions
+from mqkit_spark.sink import journal
+from mqkit_spark.sink.job import BatchJob
 from mqkit_spark.sink.report import PublishFailed, TaskReport, total
-from mqkit_spark.sink.task import publish_batches
+from mqkit_spark.sink.task import run
 
 if TYPE_CHECKING:
     import pyarrow
-
-LOGGER = logging.getLogger("mqkit.spark")
 
 
 @dataclass
@@ -31,6 +29,24 @@ class TaskCommitted(WriterCommitMessage):
     """A task's report on its way to the commit."""
 
     report: TaskReport
+
+
+def reports_of(messages: Sequence[WriterCommitMessage | None]) -> list[TaskReport]:
+    """The reports of all tasks. Raises :exc:`~mqkit_spark.sink.report.PublishFailed` where one has
+    left none."""
+    reports = [each.report for each in messages if isinstance(each, TaskCommitted)]
+    if len(reports) != len(messages):
+        raise PublishFailed(f"{len(messages) - len(reports)} tasks left no report")
+    return reports
+
+
+def say_aborted(messages: Sequence[WriterCommitMessage | None], name: str) -> None:
+    """A task failed for good. AMQP can't take back what was published; this only says so."""
+    reports = [each.report for each in messages if isinstance(each, TaskCommitted)]
+    journal.warn(
+        f"{name} is aborted; {sum(each.confirmed for each in reports)} of its messages at least"
+        " stay in their queues"
+    )
 
 
 class AmqpWriter(DataSourceArrowWriter):
@@ -43,32 +59,13 @@ class AmqpWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pyarrow.RecordBatch]) -> TaskCommitted:
         """Publish one partition, in a task. Called again, with the same rows, if it raised."""
-        context = TaskContext.get()
-        if context is None:
-            raise PublishFailed("an AMQP write runs inside a Spark task")
-        report = publish_batches(
-            iterator,
-            self.options,
-            self.columns,
-            job_id=self.job_id,
-            partition=context.partitionId(),
-            attempt=context.attemptNumber(),
-        )
-        return TaskCommitted(report)
+        return TaskCommitted(run(iterator, self.options, self.columns, BatchJob(self.job_id)))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """All tasks are done: raises :exc:`PublishFailed` unless all their rows are accounted
-        for."""
-        reports = [each.report for each in messages if isinstance(each, TaskCommitted)]
-        if len(reports) != len(messages):
-            raise PublishFailed(f"{len(messages) - len(reports)} tasks left no report")
-        LOGGER.info("%s", total(self.job_id, reports))
+        """All tasks are done: raises :exc:`~mqkit_spark.sink.report.PublishFailed` unless all their
+        rows are accounted for."""
+        journal.write(total(self.job_id, reports_of(messages)), self.options.report_path)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """A task failed for good. AMQP can't take back what was published; this only says so."""
-        reports = [each.report for each in messages if isinstance(each, TaskCommitted)]
-        LOGGER.warning(
-            "job %s is aborted; %d of its messages at least stay in their queues",
-            self.job_id,
-            sum(report.confirmed for report in reports),
-        )
+        """See :func:`say_aborted`."""
+        say_aborted(messages, f"job {self.job_id}")

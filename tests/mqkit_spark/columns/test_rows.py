@@ -81,7 +81,9 @@ def test_automatic_ids_name_job_partition_and_row_and_bad_rows_count() -> None:
     items = read(replace(OPTIONS, message_ids=MessageIds.AUTO), body=["a", None, "c"])
     ids = [item.properties.message_id for item in items if isinstance(item, Message)]
     assert ids == ["job/3/100", "job/3/102"]
-    assert items[1] == BadRow(101, "body is null")
+    assert isinstance(items[1], BadRow)
+    assert (items[1].row, items[1].why) == (101, "body is null")
+    assert items[1].remains.properties.message_id == "job/3/101"
     assert message_id("j", 0, 0) == "j/0/0"
 
 
@@ -92,8 +94,8 @@ LONG = "ä" * 128
     ("columns", "why"),
     [
         ({"body": [None]}, "body is null"),
-        ({"body": ["x" * 11]}, "body is larger than maxMessageBytes (10)"),
-        ({"body": ["ä" * 6]}, "body is larger than maxMessageBytes (10)"),
+        ({"body": ["x" * 11]}, "body has 11 bytes, more than maxMessageBytes (10)"),
+        ({"body": ["ä" * 6]}, "body has 12 bytes, more than maxMessageBytes (10)"),
         ({"body": ["x"], "routing_key": [LONG]}, "routing_key is longer than 255 bytes"),
         ({"body": ["x"], "routing_key": [None]}, "routing_key is null"),
         ({"body": ["x"], "reply_to": [LONG]}, "reply_to is longer than 255 bytes"),
@@ -112,9 +114,34 @@ def test_rows_that_cannot_be_messages(columns: dict[str, list[Any]], why: str) -
 
 def test_a_null_id_is_bad_where_ids_come_from_the_column() -> None:
     (item,) = read(replace(OPTIONS, message_ids=MessageIds.COLUMN), body=["x"], message_id=[None])
-    assert item == BadRow(100, "message_id is null")
+    assert isinstance(item, BadRow)
+    assert (item.row, item.why) == (100, "message_id is null")
     (item,) = read(replace(OPTIONS, exchange=None), body=["x"], exchange=[None], routing_key=["k"])
-    assert item == BadRow(100, "exchange is null")
+    assert isinstance(item, BadRow)
+    assert (item.row, item.why) == (100, "exchange is null")
+
+
+def test_as_much_of_a_bad_row_remains_as_amqp_can_carry() -> None:
+    options = replace(OPTIONS, max_message_bytes=10, message_ids=MessageIds.COLUMN)
+    columns = {"message_id": ["id"], "content_type": ["t"], "type": [LONG]}
+    (item,) = read(options, body=["whole"], routing_key=["k"], **columns)
+    assert isinstance(item, BadRow)
+    assert item.remains == Message(
+        "x", "k", b"whole", Properties(content_type="t", message_id="id")
+    )
+    (item,) = read(options, body=["x" * 11], routing_key=[LONG], message_id=[LONG])
+    assert isinstance(item, BadRow)
+    assert item.remains == Message("x", "", b"", Properties())
+
+
+def test_deduplication_sends_the_id_as_the_plugins_header_too() -> None:
+    options = replace(OPTIONS, message_ids=MessageIds.COLUMN, dedup=True)
+    headers = [[("mine", "1")], [("x-deduplication-header", "other")]]
+    first, second = read(options, body=["a", "b"], message_id=["1", "2"], headers=headers)
+    assert isinstance(first, Message)
+    assert isinstance(second, Message)
+    assert first.properties.headers == {"mine": "1", "x-deduplication-header": "1"}
+    assert second.properties.headers == {"x-deduplication-header": "other"}
 
 
 @given(st.text(max_size=300), st.text(max_size=300))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mqkit.errors import ConfigurationError
@@ -41,7 +43,7 @@ def test_ids_come_from_the_column_where_there_is_one() -> None:
         ([("key", "string")], "there is no column 'body'; make one, for example with to_json"),
         ([("body", "int")], "column 'body' is int, expected binary or string"),
         ([("body", "string"), ("delay", "int")], "column 'delay' has no meaning for AMQP"),
-        ([("body", "struct<a:int>")], "column 'body' is a struct, a map or an array: to_json("),
+        ([("body", "struct<a:int>")], "column 'body' is a struct, a map or an array; make text"),
         ([("body", "string"), ("headers", "int")], "column 'headers' is int, expected a map, a st"),
         ([("body", "string"), ("body", "string")], "column 'body' is there twice"),
         ([("body", "string"), ("priority", "double")], "expected bigint or int or smallint"),
@@ -70,6 +72,27 @@ def test_something_must_say_where_to() -> None:
     assert check(fields(body), SinkOptions(url="amqp://h/", routing_key="a-queue"))
     with pytest.raises(ConfigurationError, match="default exchange routes by queue name"):
         check(fields(body), SinkOptions(url="amqp://h/", exchange=""))
+
+
+def test_a_struct_as_body_is_refused_with_what_to_write_instead() -> None:
+    struct = f"struct<{'some_column:string,' * 50}n:int>"
+    with pytest.raises(ConfigurationError) as error:
+        check(fields(("body", struct)), OPTIONS)
+    assert "make text of it, for example with to_json(struct(*)) as body" in str(error.value)
+    assert len(str(error.value)) < 500
+
+
+def test_a_queue_that_deduplicates_needs_ids_that_can_be_trusted() -> None:
+    body = fields(("body", "string"))
+    with_id = [*body, *fields(("message_id", "string"))]
+    dedup = SinkOptions(url="amqp://h/", exchange="x", dedup=True)
+    assert check(with_id, dedup).message_ids is MessageIds.COLUMN
+    with pytest.raises(ConfigurationError, match="the ids are automatic"):
+        check(body, dedup)
+    assert check(body, replace(dedup, deterministic=True)).message_ids is MessageIds.AUTO
+    for columns in (body, with_id):
+        with pytest.raises(ConfigurationError, match="there is no id to tell duplicates by"):
+            check(columns, replace(dedup, message_ids=MessageIds.NONE, deterministic=True))
 
 
 def test_ids_from_a_column_need_the_column() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from mqkit.transport.blocking_choice import BlockingChoice
 from mqkit.transport.window_size import WindowSize
 from mqkit_spark.options import OnUnroutable, SinkOptions
 from mqkit_spark.pool import borrowed
+from mqkit_spark.sink.pace import SystemWaiting
 from mqkit_spark.sink.partition_sink import Counts, PartitionSink
 from mqkit_spark.sink.report import PublishFailed
 
@@ -32,8 +34,24 @@ def options_of(request: pytest.FixtureRequest) -> OptionsOf:
     return partial(SinkOptions, transport=request.param)
 
 
-def no_pause(_: float) -> None:
-    pass
+class NoPause(SystemWaiting):
+    """The machine's clock, without its pauses."""
+
+    def pause(self, delay_s: float) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Instead(SystemWaiting):
+    """Does something else where the sink would pause."""
+
+    act: Callable[[], None]
+
+    def pause(self, delay_s: float) -> None:
+        self.act()
+
+
+NO_PAUSE = NoPause()
 
 
 def to(queue: str, count: int, size: int = 1) -> list[Message]:
@@ -44,11 +62,13 @@ def to(queue: str, count: int, size: int = 1) -> list[Message]:
 
 
 def publish(
-    options: SinkOptions, *batches: list[Message], pause: Callable[[float], None] = no_pause
+    options: SinkOptions, *batches: list[Message], waiting: SystemWaiting = NO_PAUSE
 ) -> Counts:
-    with PartitionSink(options, borrowed, pause) as sink:
+    with PartitionSink(options, borrowed, waiting, partition=7) as sink:
+        row = 0
         for batch in batches:
-            sink.send(batch)
+            sink.send(batch, range(row, row + len(batch)))
+            row += len(batch)
         sink.finish()
     return sink.counts
 
@@ -80,6 +100,75 @@ def test_an_unroutable_message_fails_the_task_or_is_dropped_and_counted(
     assert target.count() == 5
 
 
+def test_what_no_queue_takes_goes_to_the_dead_letter_exchange_with_the_reason(
+    options_of: OptionsOf, broker_url: str, target: Any, make_queue: Callable[..., Any]
+) -> None:
+    dead = make_queue()
+    options = options_of(
+        url=broker_url,
+        exchange="",
+        on_unroutable="deadletter",
+        dead_letter_exchange="",
+        dead_letter_routing_key=dead.name,
+    )
+    lost = Message(
+        "",
+        "no-such-queue-of-ours",
+        b"lost",
+        Properties(message_id="lost", headers={"mine": 1}, expiration_ms=5, content_type="x/y"),
+    )
+    counts = publish(options, to(target.name, 3), [lost], to(target.name, 2))
+    assert counts == Counts(confirmed=5, unroutable=1, dead_lettered=1, body_bytes=5)
+    ((_, body, properties),) = dead.consume_all()
+    assert (body, properties.message_id, properties.content_type) == (b"lost", "lost", "x/y")
+    assert properties.expiration is None, "a dead letter stays until somebody has seen it"
+    error = properties.headers.pop("x-mqkit-error")
+    assert error.startswith("unroutable: no queue is bound to exchange '' for routing key")
+    assert properties.headers == {
+        "mine": 1,
+        "x-mqkit-partition": 7,
+        "x-mqkit-row": 3,
+        "x-mqkit-original-exchange": "",
+        "x-mqkit-original-routing-key": "no-such-queue-of-ours",
+    }
+
+
+def test_a_dead_letter_that_no_queue_takes_fails_the_task(
+    options_of: OptionsOf, broker_url: str
+) -> None:
+    options = options_of(
+        url=broker_url,
+        exchange="",
+        on_unroutable="deadletter",
+        dead_letter_exchange="amq.topic",
+        dead_letter_routing_key="nobody.listens",
+    )
+    with pytest.raises(PublishFailed, match="the dead letter of message '0' is unroutable"):
+        publish(options, to("no-such-queue-of-ours", 1))
+
+
+def test_a_dead_letter_that_is_nacked_is_sent_again(
+    options_of: OptionsOf, broker_url: str, make_queue: Callable[..., Any]
+) -> None:
+    dead = make_queue({"x-max-length": 1, "x-overflow": "reject-publish"})
+    options = options_of(
+        url=broker_url,
+        exchange="",
+        on_unroutable="deadletter",
+        dead_letter_exchange="",
+        dead_letter_routing_key=dead.name,
+    )
+    drained: list[int] = []
+
+    def drain() -> None:
+        drained.append(len(dead.consume_all()))
+
+    counts = publish(options, to("no-such-queue-of-ours", 2), waiting=Instead(drain))
+    assert (counts.unroutable, counts.dead_lettered) == (2, 2)
+    assert counts.resent >= 1
+    assert sum(drained) + dead.count() == 2
+
+
 def test_a_missing_exchange_fails_with_the_brokers_words(
     options_of: OptionsOf, broker_url: str
 ) -> None:
@@ -95,10 +184,10 @@ def test_what_a_full_queue_nacks_is_sent_again_until_it_is_taken(
     options = options_of(url=broker_url, exchange="", publish_retries=3)
     drained: list[int] = []
 
-    def drain(_: float) -> None:
+    def drain() -> None:
         drained.append(len(target.consume_all()))
 
-    counts = publish(options, to(target.name, 11), pause=drain)
+    counts = publish(options, to(target.name, 11), waiting=Instead(drain))
     assert counts.confirmed == 11
     assert counts.resent >= 1
     assert sum(drained) + target.count() == 11
@@ -121,7 +210,7 @@ def test_refusals_pile_up_no_higher_than_the_window(
     endless = (to(target.name, 10) for _ in iter(int, 1))
     with pytest.raises(PublishFailed, match="in vain"), PartitionSink(options, borrowed) as sink:
         for batch in endless:
-            sink.send(batch)
+            sink.send(batch, range(10))
 
 
 def test_a_login_that_is_refused_and_a_broker_that_is_away(
@@ -162,10 +251,12 @@ async def test_doubts_of_a_lost_connection_are_seen_after_the_next_is_open(
             yield connection
 
     def run() -> Counts:
-        with PartitionSink(options, lend, no_pause) as sink:
-            sink.send(to(target.name, 1))
+        with PartitionSink(options, lend, NO_PAUSE) as sink:
+            sink.send(to(target.name, 1), [0])
             assert lost.wait(10)
-            sink.send(to(target.name, 5))  # opens a connection, and finds that the first is unknown
+            sink.send(
+                to(target.name, 5), range(5)
+            )  # opens a connection, and finds that the first is unknown
             sink.finish()
         return sink.counts
 
@@ -189,10 +280,10 @@ class Steps:
         """The error of the sink when it goes on after the break."""
         failure = pytest.raises(PublishFailed)
         with failure as error, PartitionSink(self._options, self._lend) as sink:
-            sink.send(to(self._queue, 1))
+            sink.send(to(self._queue, 1), [0])
             self.sent_one.set()
             assert self.go_on.wait(10)
-            sink.send(to(self._queue, 5))
+            sink.send(to(self._queue, 5), range(1, 6))
             sink.finish()
         return str(error.value)
 
@@ -247,3 +338,70 @@ async def test_time_while_blocked_counts_against_its_own_timeout(
     assert "unconfirmed and nothing moves" in words[0]
     # The first may have been on its way to the socket when the broker blocked, the others not.
     assert target.count() <= 1, "nothing is sent while the broker has blocked the connection"
+
+
+@pytest.mark.anyio
+async def test_a_connection_that_is_blocked_for_a_while_pauses_the_sink_and_is_counted(
+    options_of: OptionsOf, broker_url: str, target: Any
+) -> None:
+    blocked = threading.Event()
+
+    def heard(reason: str | None) -> None:
+        if reason is not None:
+            blocked.set()
+
+    @contextmanager
+    def lend(options: SinkOptions) -> Iterator[BlockingConnection]:
+        with borrowed(options) as connection:
+            connection.on_blocked(heard)
+            yield connection
+
+    def run(sent_one: threading.Event) -> Counts:
+        with PartitionSink(options, lend) as sink:
+            sink.send(to(target.name, 1), [0])
+            sent_one.set()
+            assert blocked.wait(10)
+            sink.send(to(target.name, 5), range(1, 6))
+            sink.finish()
+        return sink.counts
+
+    async with FaultyProxy.before(broker_url) as proxy, anyio.create_task_group() as group:
+        options = options_of(url=proxy.url, exchange="")
+        sent_one = threading.Event()
+        counts: list[Counts] = []
+
+        async def publish_there() -> None:
+            counts.append(await anyio.to_thread.run_sync(run, sent_one))
+
+        group.start_soon(publish_there)
+        await anyio.to_thread.run_sync(sent_one.wait, 10)
+        proxy.block()
+        await anyio.to_thread.run_sync(blocked.wait, 10)
+        proxy.unblock()
+    assert counts[0].confirmed == 6
+    assert counts[0].blocked_seconds > 0
+    assert target.count() == 6
+
+
+def test_a_rate_makes_the_sink_wait(broker_url: str, target: Any) -> None:
+    waiting = FakeWaiting()
+    options = SinkOptions(url=broker_url, exchange="", max_rate=100)
+    with PartitionSink(options, borrowed, waiting) as sink:
+        sink.send(to(target.name, 250), range(250))
+        sink.finish()
+    assert target.count() == 250
+    assert waiting.now_s == pytest.approx(
+        2.4, abs=0.1
+    )  # the first tenth of a second's worth goes at once
+
+
+class FakeWaiting:
+    """A clock that goes on by its pauses only."""
+
+    now_s = 0.0
+
+    def monotonic_s(self) -> float:
+        return self.now_s
+
+    def pause(self, delay_s: float) -> None:
+        self.now_s += delay_s

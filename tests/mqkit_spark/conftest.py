@@ -9,6 +9,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pika
@@ -98,6 +99,47 @@ def make_queue(broker_url: str) -> Iterator[Callable[..., Target]]:
         yield make
         for target in made:
             connection.channel().queue_delete(target.name)
+
+
+def kill_writer_once(url: str, queue: str, marker: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A function for ``mapInArrow``, before the sink. Once, and ``marker`` is a file that is there
+    from then on, it kills the Python workers that have a connection to the broker (so the one that
+    publishes this partition) by SIGKILL, at a moment when some of it is in the queue."""
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import signal
+        from pathlib import Path
+
+        yield from batches
+        if Path(marker).exists():
+            return
+        parameters = pika.URLParameters(url)
+        with pika.BlockingConnection(parameters) as connection:
+            channel = connection.channel()
+            for method, _, _ in channel.consume(queue, inactivity_timeout=20):
+                assert method is not None, "nothing of the first attempt was published"
+                break  # it goes back to the queue with the channel
+        Path(marker).touch()
+        remote = f":{parameters.port:04X} 01 "
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                command = (process / "cmdline").read_bytes()
+                inodes = {os.readlink(each) for each in (process / "fd").iterdir()}
+            except OSError:
+                continue
+            if b"pyspark.daemon" not in command or int(process.name) == os.getpid():
+                continue
+            sockets = Path("/proc/net/tcp").read_text().splitlines()
+            if any(remote in line and f"socket:[{line.split()[9]}]" in inodes for line in sockets):
+                os.kill(int(process.name), signal.SIGKILL)
+
+    return run
+
+
+@pytest.fixture
+def kill_once(broker_url: str, tmp_path: Path) -> Callable[[str], Callable[..., Any]]:
+    """See :func:`kill_writer_once`; the marker is ``killed`` in the test's folder."""
+    return lambda queue: kill_writer_once(broker_url, queue, str(tmp_path / "killed"))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pika
@@ -144,6 +145,69 @@ def test_a_task_that_runs_again_publishes_the_same_messages_under_the_same_ids(
     assert set(by_id) == {f"retried/{p}/{row}" for p in range(2) for row in range(2000)}
     assert all(len(bodies) == 1 for bodies in by_id.values()), "one id, one message"
     assert copies > 4000, "the first attempt had published some already"
+
+
+def test_a_worker_that_is_killed_while_it_publishes_loses_nothing(
+    spark: SparkSession,
+    broker: Any,
+    make_queue: Callable[..., Any],
+    kill_once: Callable[[str], Callable[..., Any]],
+    tmp_path: Path,
+) -> None:
+    copies, once = make_queue(), make_queue({"x-message-id-window": 100_000})
+    exchange = copies.name + "-exchange"
+    copies.channel.exchange_declare(exchange, "fanout", auto_delete=True)
+    for queue in (copies, once):
+        queue.channel.queue_bind(queue.name, exchange)
+    bodies = spark.range(0, 2000, 1, 1).selectExpr("lpad(id, 1000, '0') as body")
+    df = bodies.mapInArrow(kill_once(copies.name), "body string")
+    options = {"exchange": exchange, "jobId": "killed", "dedup": "true", "deterministic": "true"}
+    save(df, broker.url, **options, reportPath=str(tmp_path / "reports"))
+    assert (tmp_path / "killed").exists()
+    ids = [properties.message_id for _, _, properties in copies.consume_all()]
+    wanted = {f"killed/0/{row}" for row in range(2000)}
+    assert set(ids) == wanted
+    assert len(ids) > 2000, "the worker that was killed had published some already"
+    if broker.is_reference:
+        assert sorted(p.message_id for _, _, p in once.consume_all()) == sorted(wanted)
+    (report,) = map(json.loads, (tmp_path / "reports").read_text().splitlines())
+    assert (report["job_id"], report["rows"], report["retried_tasks"]) == ("killed", 2000, 1)
+
+
+def test_bad_rows_and_what_no_queue_takes_are_dead_lettered_and_counted(
+    spark: SparkSession, broker_url: str, target: Any, make_queue: Callable[..., Any], tmp_path: Any
+) -> None:
+    dead = make_queue()
+    rows = [("a", target.name), (None, target.name), ("c", "no-queue-of-ours"), ("d", target.name)]
+    df = spark.createDataFrame(rows, "body string, routing_key string").coalesce(1)
+    topology = tmp_path / "topology.yaml"
+    topology.write_text(f"queues:\n  {target.name}: {{}}\n")
+    policies = {"onBadRow": "deadletter", "onUnroutable": "deadletter"}
+    place = {"deadLetterExchange": "", "deadLetterRoutingKey": dead.name}
+    reports = tmp_path / "reports"
+    save(df, broker_url, **policies, **place, reportPath=str(reports), topology=str(topology))
+    assert [body for _, body, _ in target.consume_all()] == [b"a", b"d"]
+    letters = {
+        properties.headers["x-mqkit-row"]: (body, properties.headers["x-mqkit-error"])
+        for _, body, properties in dead.consume_all()
+    }
+    assert letters[1] == (b"", "bad row: body is null")
+    assert letters[2][0] == b"c"
+    assert letters[2][1].startswith("unroutable: no queue is bound to exchange ''")
+    (report,) = map(json.loads, reports.read_text().splitlines())
+    counts = {name: report[name] for name in ("rows", "confirmed", "unroutable", "bad_rows")}
+    assert counts == {"rows": 4, "confirmed": 2, "unroutable": 1, "bad_rows": 1}
+    assert report["dead_lettered"] == 2
+
+
+def test_a_topology_that_cannot_be_applied_fails_before_a_row_is_read(
+    spark: SparkSession, broker_url: str, target: Any, tmp_path: Any
+) -> None:
+    topology = tmp_path / "topology.yaml"
+    topology.write_text(f"queues:\n  {target.name}: {{max_length: 7}}\n")
+    with pytest.raises(Exception, match="can't be applied: queue"):
+        save(numbered(spark, 10), broker_url, routingKey=target.name, topology=str(topology))
+    assert target.count() == 0
 
 
 def test_flight_records_arrive_whole(

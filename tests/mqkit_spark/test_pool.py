@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,15 +54,32 @@ def test_only_so_many_idle_connections_are_kept(options: SinkOptions) -> None:
     assert sum(connection.is_open for connection in lent) == pool.IDLE_MAX
 
 
-def test_a_connection_idle_for_too_long_is_closed_at_the_next_use(
-    options: SinkOptions, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pool.borrowed(options) as old:
-        pass
-    monkeypatch.setattr(pool, "IDLE_MAX_S", -1.0)
-    with pool.borrowed(SinkOptions(url=options.url, exchange="", max_in_flight=5)):
-        pass
-    assert not old.is_open
+def test_an_idle_connection_closes_by_itself(options: SinkOptions) -> None:
+    short = pool.Pool(idle_max_s=0.05)
+    closed = threading.Event()
+    with short.borrowed(options, options.window) as connection:
+        connection.on_closed(lambda _: closed.set())
+    assert closed.wait(10), "nobody used the pool again, and yet it is closed"
+    with short.borrowed(options, options.window) as another:
+        assert another is not connection
+        closed.clear()
+        another.on_closed(lambda _: closed.set())
+    assert closed.wait(10), "nor is one left open that came after the pool was empty"
+
+
+def test_only_what_is_idle_for_too_long_is_closed(options: SinkOptions) -> None:
+    times = SimpleNamespace(now_s=1000.0)
+    patient = pool.Pool(idle_max_s=60.0, monotonic_s=lambda: float(times.now_s))
+    assert patient.close_idle() is None
+    with patient.borrowed(options, options.window) as connection:
+        times.now_s += 100
+        assert patient.close_idle() is None, "what is lent is not idle"
+    times.now_s += 59
+    assert patient.close_idle() == 1
+    assert connection.is_open
+    times.now_s += 1
+    assert patient.close_idle() is None
+    assert not connection.is_open
 
 
 def test_a_forked_process_shares_nothing(options: SinkOptions) -> None:

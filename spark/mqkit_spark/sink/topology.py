@@ -59,7 +59,8 @@ def apply_topology_once(options: SinkOptions, *identity: object) -> None:
     try:
         state = os.stat(options.topology)
     except OSError as error:
-        raise _unreadable(options.topology, error) from None
+        why = error.strerror or type(error).__name__
+        raise ConfigurationError(f"{options.topology}: can't be read: {why}") from None
     key = (options.endpoints(), options.topology, state.st_mtime_ns, state.st_size, *identity)
     with _lock:
         if key not in _applied:
@@ -79,13 +80,6 @@ def _load(path: str) -> Topology:
             " installed: run pip install mqkit there, or apply the file before the job with mqkit"
             " topology apply"
         ) from None
-    except OSError as error:
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: str, error: OSError) -> ConfigurationError:
-    why = (error.strerror or type(error).__name__).lower()
-    return ConfigurationError(f"topology {path} can't be read in the driver: {why}")
 
 
 def _apply_at_first(topology: Topology, options: SinkOptions) -> Coroutine[Any, Any, Applied]:
@@ -106,6 +100,11 @@ async def _apply(topology: Topology, endpoint: Endpoint, connect_timeout_s: floa
     from mqkit.topology.live.over_amqp import ask, plan_of
     from mqkit.transport.choice import chosen
 
+    if topology.vhost is not None and topology.vhost != endpoint.vhost:
+        raise ConfigurationError(
+            f"{topology.file} is for the vhost {topology.vhost!r}, but the URL leads to"
+            f" {endpoint.vhost!r}: write the vhost into the URL"
+        )
     wanted = Wanted.of(topology)
     async with channels_of(chosen(None), endpoint, timeout_s=connect_timeout_s) as open_channel:
         answers = await ask(wanted, open_channel, timeout_s=APPLY_TIMEOUT_S)

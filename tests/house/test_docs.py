@@ -301,7 +301,7 @@ def test_every_quoted_number_is_the_codes(page: str, value: str, place: str) -> 
 def test_numbers_are_quoted_where_they_are_expected() -> None:
     counts = {page.name: sum(name == page.name for name, _, _ in quoted()) for page in PAGES}
     assert counts["broker.md"] >= 26
-    assert min(counts[name] for name in ("retry.md", "store.md", "spark.md", "settings.md")) >= 6
+    assert min(counts[name] for name in ("retry.md", "store.md", "spark_sink.md", "settings.md")) >= 6
 
 
 def test_every_limit_of_an_operator_is_in_the_table() -> None:
@@ -330,9 +330,9 @@ def test_every_option_and_column_of_spark_is_in_its_table() -> None:
     pytest.importorskip("pyspark")
     options = import_module("mqkit_spark.options").SinkOptions
     columns = import_module("mqkit_spark.columns.schema").COLUMN_TYPES
-    second = {cells[1].strip("`") for cells in rows("spark.md") if len(cells) == 5}
+    second = {cells[1].strip("`") for cells in rows("spark_sink.md") if len(cells) == 5}
     assert {field.name for field in fields(options)} <= second
-    shown = {cells[0].strip("`"): cells[1] for cells in rows("spark.md") if len(cells) == 3}
+    shown = {cells[0].strip("`"): cells[1] for cells in rows("spark_sink.md") if len(cells) == 3}
     for name, kinds in columns.items():
         assert set(re.split(r", | or ", shown[name])) == kinds
 

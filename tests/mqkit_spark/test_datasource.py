@@ -204,7 +204,7 @@ def test_a_topology_that_cannot_be_applied_fails_before_a_row_is_read(
     spark: SparkSession, broker_url: str, target: Any, tmp_path: Any
 ) -> None:
     topology = tmp_path / "topology.yaml"
-    topology.write_text(f"queues:\n  {target.name}: {{max_length: 7}}\n")
+    topology.write_text(f"queues:\n  {target.name}: {{message_ttl: 1d}}\n")
     with pytest.raises(Exception, match="can't be applied: queue"):
         save(numbered(spark, 10), broker_url, routingKey=target.name, topology=str(topology))
     assert target.count() == 0

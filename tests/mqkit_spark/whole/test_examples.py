@@ -17,7 +17,7 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "spark"
 NAMES = ("spark-flights", "spark-readings", "spark-unroutable")
 PYTHON_LINES_MAX = 50
-DEADLINE_S = 110
+DEADLINE_S = 240
 
 RUN_EACH = """
 import runpy, sys

@@ -53,5 +53,5 @@ def look_at_speculation(spark: SparkSession, options: SinkOptions, columns: Colu
     warnings.warn(
         "spark.speculation is on: rows of slow tasks are published twice, under the same ids"
         " (dedup says that the queue drops the second)",
-        stacklevel=4,
+        stacklevel=3,
     )

@@ -10,6 +10,7 @@ topology         declared before the first row
 task             one task: Arrow batches in, a report out
 job              the first part of its automatic ids
 partition_sink   messages of a partition, until each has its outcome
+outgoing         the messages on their way
 link             its connection
 pace             its rate
 patience         its timeouts

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 
 from mqkit.message import Message
-from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
-from mqkit.transport.blocking import BlockingChannel
+from mqkit.outcome import Confirmed, Rejected, RejectReason, Unknown
 from mqkit_spark.options import OnUnroutable, SinkOptions
 from mqkit_spark.sink.dead_letters import dead_letter
 from mqkit_spark.sink.link import Borrow, Link, retry_pause_s
+from mqkit_spark.sink.outgoing import InFlight, Outgoing
 from mqkit_spark.sink.pace import Pace, SystemWaiting, Waiting
 from mqkit_spark.sink.patience import Patience
 from mqkit_spark.sink.report import PublishFailed
@@ -42,29 +41,6 @@ class Counts:
     resent: int = 0
     body_bytes: int = 0
     blocked_seconds: float = 0.0
-
-
-@dataclass(slots=True)
-class _Outgoing:
-    """A message to send, for attempt ``attempt`` (from 0); ``why`` is what became of the last."""
-
-    message: Message
-    row: int
-    is_dead_letter: bool
-    attempt: int = 0
-    why: str = ""
-
-
-@dataclass(slots=True)
-class _InFlight:
-    message: Message
-    row: int
-    is_dead_letter: bool
-    attempt: int
-    future: Future[Outcome]
-    channel: BlockingChannel
-    """The channel of the publish: the sink may have another by the time that it looks at the
-    outcome."""
 
 
 class PartitionSink:
@@ -91,9 +67,9 @@ class PartitionSink:
         self._chunk = min(CHUNK_MESSAGES, self._pace.burst or CHUNK_MESSAGES)
         self._link = Link(options, borrow, self._waiting.pause)
         self._patience = Patience(options, self._waiting.monotonic_s, lambda: self._link.blocked_s)
-        self._in_flight: deque[_InFlight] = deque()
-        self._again: list[_Outgoing] = []
-        self._dead: list[_Outgoing] = []
+        self._in_flight: deque[InFlight] = deque()
+        self._again: list[Outgoing] = []
+        self._dead: list[Outgoing] = []
 
     def __enter__(self) -> PartitionSink:
         return self
@@ -119,7 +95,7 @@ class PartitionSink:
         letter = dead_letter(
             message, why=why, partition=self._partition, row=row, options=self._options
         )
-        self._dead.append(_Outgoing(letter, row, is_dead_letter=True))
+        self._dead.append(Outgoing(letter, row, is_dead_letter=True))
 
     def finish(self) -> None:
         """Wait until every message has its outcome."""
@@ -144,9 +120,7 @@ class PartitionSink:
         patience_s = self._options.confirm_timeout_s + self._options.blocked_timeout_s
         futures = channel.publish_many(messages, timeout_s=patience_s)
         for message, row, future in zip(messages, rows, futures, strict=True):
-            self._in_flight.append(
-                _InFlight(message, row, is_dead_letter, attempt, future, channel)
-            )
+            self._in_flight.append(InFlight(message, row, is_dead_letter, attempt, future, channel))
         while self._in_flight and self._in_flight[0].future.done():
             self._settle(self._in_flight.popleft())
 
@@ -158,17 +132,14 @@ class PartitionSink:
         again, self._again = self._again, []
         tired = next((e for e in again if e.attempt > self._options.publish_retries), None)
         if tired is not None:
-            raise PublishFailed(
-                f"{_name(tired.message, tired.is_dead_letter)} was sent {tired.attempt} times in"
-                f" vain: {tired.why}"
-            )
+            raise PublishFailed(f"{tired.name} was sent {tired.attempt} times in vain: {tired.why}")
         attempt = max(each.attempt for each in again)
         self._waiting.pause(retry_pause_s(attempt))
         self.counts.resent += len(again)
         self._send_all([each for each in again if not each.is_dead_letter], attempt)
         self._send_all([each for each in again if each.is_dead_letter], attempt)
 
-    def _send_all(self, outgoing: Sequence[_Outgoing], attempt: int) -> None:
+    def _send_all(self, outgoing: Sequence[Outgoing], attempt: int) -> None:
         """All of one kind."""
         for start in range(0, len(outgoing), self._chunk):
             chunk = outgoing[start : start + self._chunk]
@@ -192,7 +163,7 @@ class PartitionSink:
                 self._settle(self._in_flight.popleft())
                 self._patience.note_progress()
 
-    def _settle(self, done: _InFlight) -> None:
+    def _settle(self, done: InFlight) -> None:
         message = done.message
         match done.future.result():
             case Confirmed() if done.is_dead_letter:
@@ -203,16 +174,15 @@ class PartitionSink:
             case Rejected(reason=RejectReason.UNROUTABLE) as no:
                 self._unroutable(done, no.detail)
             case Rejected(reason=RejectReason.NACKED) as no:
-                self._again.append(_once_more(done, no.detail))
+                self._again.append(done.again(no.detail))
             case Rejected() as no:
-                name = _name(message, done.is_dead_letter)
-                raise PublishFailed(f"{name}: {no.reason.value}: {no.detail}")
+                raise PublishFailed(f"{done.name}: {no.reason.value}: {no.detail}")
             case Unknown() if done.channel.is_open:
                 raise PublishFailed(self._patience.words(len(self._in_flight)))
             case Unknown() as lost:
-                self._again.append(_once_more(done, lost.detail))
+                self._again.append(done.again(lost.detail))
 
-    def _unroutable(self, done: _InFlight, detail: str) -> None:
+    def _unroutable(self, done: InFlight, detail: str) -> None:
         message, policy = done.message, self._options.on_unroutable
         why = (
             f"no queue is bound to exchange {message.exchange!r} for routing key"
@@ -220,11 +190,11 @@ class PartitionSink:
         )
         if done.is_dead_letter:
             raise PublishFailed(
-                f"{_name(message, True)} is unroutable: {why}; bind a queue to deadLetterExchange"
+                f"{done.name} is unroutable: {why}; bind a queue to deadLetterExchange"
             )
         if policy is OnUnroutable.FAIL:
             raise PublishFailed(
-                f"{_name(message, False)} is unroutable: {why}; bind one, or set onUnroutable to"
+                f"{done.name} is unroutable: {why}; bind one, or set onUnroutable to"
                 " drop or deadletter"
             )
         self.counts.unroutable += 1
@@ -234,12 +204,3 @@ class PartitionSink:
     def _disconnect(self) -> None:
         self._link.close()
         self.counts.blocked_seconds = self._link.blocked_s
-
-
-def _once_more(done: _InFlight, why: str) -> _Outgoing:
-    return _Outgoing(done.message, done.row, done.is_dead_letter, done.attempt + 1, why)
-
-
-def _name(message: Message, is_dead_letter: bool) -> str:
-    name = repr(message.properties.message_id or message.body[:40])
-    return f"the dead letter of message {name}" if is_dead_letter else f"message {name}"

@@ -1,0 +1,134 @@
+"""A standalone Spark cluster on this machine: a master and workers, processes of whoever asks.
+
+Local mode neither speculates nor has executors of its own; this has both. PySpark brings all that
+it needs. Each worker has an address of its own in 127.0.0.0/8 (of which all belongs to the loopback
+interface on Linux), for Spark starts no speculative attempt on the host of the first one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pyspark
+
+from mqkit_bench.server import end_somehow
+
+START_WITHIN_S = 90.0
+LOOK_AGAIN_S = 0.1
+WORKERS = 2
+WORKER_CORES = 1
+WORKER_MEMORY = "512m"
+"""The smallest executor that Spark takes has 450 MiB."""
+DAEMON_MEMORY = "256m"
+MASTER = "org.apache.spark.deploy.master.Master"
+WORKER = "org.apache.spark.deploy.worker.Worker"
+MASTER_STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
+WORKER_STARTED = re.compile(r"Successfully registered with master")
+LOG_SHOWN_CHARACTERS = 2_000
+
+
+class ClusterFailed(RuntimeError):
+    """The cluster did not start; the end of the log is in the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A running cluster. ``workers`` are their processes, in the order of their addresses
+    (127.0.0.1, 127.0.0.2 ...); whoever kills one finds it here."""
+
+    url: str
+    workers: tuple[subprocess.Popen[bytes], ...]
+
+
+@contextmanager
+def started_cluster(workers: int = WORKERS) -> Iterator[Cluster]:
+    """A master and workers of one core each, for the time of the block; all folders go with it.
+
+    Give :attr:`Cluster.url` as ``spark.master``, and executors at most :data:`WORKER_MEMORY`. Raises
+    :exc:`ClusterFailed`.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqkit-cluster-")))
+        started = [stack.enter_context(_daemon(folder, "master", MASTER, *_place(1)))]
+        url = _said(started[0], folder / "master.log", MASTER_STARTED)[1]
+        size = ("--cores", str(WORKER_CORES), "--memory", WORKER_MEMORY)
+        for number in range(1, workers + 1):
+            name = f"worker-{number}"
+            arguments = ("--work-dir", str(folder / name), *size, *_place(number), url)
+            started.append(stack.enter_context(_daemon(folder, name, WORKER, *arguments)))
+        for number, process in enumerate(started[1:], start=1):
+            _said(process, folder / f"worker-{number}.log", WORKER_STARTED)
+        yield Cluster(url, tuple(started[1:]))
+
+
+def _place(number: int) -> tuple[str, ...]:
+    """An address of its own, and free ports."""
+    return "--host", f"127.0.0.{number}", "--port", "0", "--webui-port", "0"
+
+
+@contextmanager
+def _daemon(
+    folder: Path, name: str, main_class: str, *arguments: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    home = Path(pyspark.__file__).parent
+    (folder / name).mkdir()
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_DAEMON_MEMORY": DAEMON_MEMORY,
+        "SPARK_LOCAL_DIRS": str(folder / name),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    with (folder / f"{name}.log").open("wb") as log:
+        process = _start([str(home / "bin" / "spark-class"), main_class, *arguments], environment, log)
+    try:
+        yield process
+    finally:
+        end_somehow(process)
+
+
+def _start(
+    command: list[str], environment: dict[str, str], log: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    # spark-class replaces itself by the JVM, so the process is the daemon.
+    return subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+    )
+
+
+def _said(
+    process: subprocess.Popen[bytes], log: Path, words: re.Pattern[str]
+) -> re.Match[str]:
+    """The line in the daemon's log that says that it runs."""
+    found: list[re.Match[str]] = []
+
+    def look() -> bool:
+        match = words.search(log.read_text(errors="replace"))
+        if match:
+            found.append(match)
+        return bool(found) or process.poll() is not None
+
+    until(look, START_WITHIN_S)
+    if not found:
+        raise ClusterFailed(f"{log.stem}: {log.read_text(errors='replace')[-LOG_SHOWN_CHARACTERS:]}")
+    return found[0]
+
+
+def until(is_so: Callable[[], bool], within_s: float) -> bool:
+    """Wait until it is so; ``False`` when the time is over."""
+    deadline = time.monotonic() + within_s
+    while not is_so():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(LOOK_AGAIN_S)
+    return True

@@ -1,0 +1,45 @@
+"""The rows of a round, and the messages that they must become. Pure.
+
+Row *n* has the body and the key of *n*, and Spark's ``range`` cuts the rows into partitions of
+equal size, in order; so an automatic id follows from *n*, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+PARTITIONS = 4
+BATCHES_OF_PARTITION = 10
+ROWS_OF_BATCH = 100
+ROWS_OF_PARTITION = BATCHES_OF_PARTITION * ROWS_OF_BATCH
+ROWS = PARTITIONS * ROWS_OF_PARTITION
+BODY_CHARACTERS = 1_000
+"""Half a partition is more than all buffers between a task's processes hold, so that some of its
+rows are published when the fault comes."""
+
+BODY_SQL = f"rpad(concat('row ', id), {BODY_CHARACTERS}, '.')"
+KEY_SQL = "concat('key-', id)"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row that must arrive: its body, and the partition that it is in."""
+
+    body: bytes
+    partition: int
+
+
+def body(number: int) -> bytes:
+    """The body of row ``number``."""
+    return f"row {number}".ljust(BODY_CHARACTERS, ".").encode()
+
+
+def expected(ids: Literal["column", "auto"], job_id: str) -> dict[str, Row]:
+    """The message id that each row must have, and the row."""
+    found = {}
+    for number in range(ROWS):
+        partition, place = divmod(number, ROWS_OF_PARTITION)
+        name = f"key-{number}" if ids == "column" else f"{job_id}/{partition}/{place}"
+        found[name] = Row(body(number), partition)
+    return found

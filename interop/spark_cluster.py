@@ -90,7 +90,9 @@ def _daemon(
         "PYSPARK_PYTHON": sys.executable,
     }
     with (folder / f"{name}.log").open("wb") as log:
-        process = _start([str(home / "bin" / "spark-class"), main_class, *arguments], environment, log)
+        process = _start(
+            [str(home / "bin" / "spark-class"), main_class, *arguments], environment, log
+        )
     try:
         yield process
     finally:
@@ -106,9 +108,7 @@ def _start(
     )
 
 
-def _said(
-    process: subprocess.Popen[bytes], log: Path, words: re.Pattern[str]
-) -> re.Match[str]:
+def _said(process: subprocess.Popen[bytes], log: Path, words: re.Pattern[str]) -> re.Match[str]:
     """The line in the daemon's log that says that it runs."""
     found: list[re.Match[str]] = []
 
@@ -120,7 +120,9 @@ def _said(
 
     until(look, START_WITHIN_S)
     if not found:
-        raise ClusterFailed(f"{log.stem}: {log.read_text(errors='replace')[-LOG_SHOWN_CHARACTERS:]}")
+        raise ClusterFailed(
+            f"{log.stem}: {log.read_text(errors='replace')[-LOG_SHOWN_CHARACTERS:]}"
+        )
     return found[0]
 
 

@@ -27,7 +27,7 @@ class DriverFailed(RuntimeError):
 
 def environment() -> dict[str, str]:
     """Spark's Python workers shall be this Python, with this package."""
-    paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))
+    paths = (os.environ.get("PYTHONPATH", ""), str(ROOT))
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),

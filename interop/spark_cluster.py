@@ -54,8 +54,8 @@ class Cluster:
 def started_cluster(workers: int = WORKERS) -> Iterator[Cluster]:
     """A master and workers of one core each, for the time of the block; all folders go with it.
 
-    Give :attr:`Cluster.url` as ``spark.master``, and executors at most :data:`WORKER_MEMORY`. Raises
-    :exc:`ClusterFailed`.
+    Give :attr:`Cluster.url` as ``spark.master``, and executors :data:`WORKER_MEMORY` at most.
+    Raises :exc:`ClusterFailed`.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqkit-cluster-")))

@@ -4,7 +4,6 @@ all of Spark has gone."""
 from __future__ import annotations
 
 import os
-import random
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,7 +63,6 @@ def run(options: Options) -> int:
 
 def _run_jobs(options: Options, broker: Broker) -> list[Job]:
     """All processes of Spark have gone when this returns."""
-    rng = random.Random(options.seed)
     with _master(options.kind) as master:
         driver = Driver(
             "interop.spark_sink.program",
@@ -75,7 +73,7 @@ def _run_jobs(options: Options, broker: Broker) -> list[Job]:
             if driver.answer(START_WITHIN_S) is None:
                 raise DriverFailed(f"there is no Spark session after {START_WITHIN_S:g} s")
             planned = rounds(options.kind, options.rounds, options.seed)
-            jobs = [_run_job(options, broker, driver, each, rng) for each in planned]
+            jobs = [_run_job(options, broker, driver, each) for each in planned]
             driver.end()
         finally:
             driver.leave_nothing()
@@ -92,9 +90,7 @@ def _master(kind: Kind) -> Iterator[str]:
         yield cluster.url
 
 
-def _run_job(
-    options: Options, broker: Broker, driver: Driver, round: Round, rng: random.Random
-) -> Job:
+def _run_job(options: Options, broker: Broker, driver: Driver, round: Round) -> Job:
     folder = options.folder / str(round.number)
     folder.mkdir()
     name = f"round-{round.number}"
@@ -116,20 +112,20 @@ def _run_job(
         waiting = pauses(folder)
         if waiting and queues.depth(broker.url, made.plain):
             if options.kind is Kind.KILLED_WORKER:
-                kills += _kill_a_writer(driver, broker, folder, rng)
+                kills += _kill_writers(driver, broker, folder)
             for each in waiting:
                 go(folder, each)
     raise DriverFailed(f"round {round.number} has not ended after {ROUND_WITHIN_S:g} s")
 
 
-def _kill_a_writer(driver: Driver, broker: Broker, folder: Path, rng: random.Random) -> int:
-    """SIGKILL to a Python worker that publishes; the number that it has hit."""
-    known = set(driver.pids()) - pids_of_starts(folder)
-    publishing = writers(sorted(known), broker.address[1])
-    if not publishing:
-        return 0
-    os.kill(rng.choice(publishing), signal.SIGKILL)
-    return 1
+def _kill_writers(driver: Driver, broker: Broker, folder: Path) -> int:
+    """SIGKILL to the Python workers that publish, of which the one behind a waiting task is one;
+    their number."""
+    workers = set(driver.pids()) - pids_of_starts(folder)
+    publishing = writers(sorted(workers), broker.address[1])
+    for pid in publishing:
+        os.kill(pid, signal.SIGKILL)
+    return len(publishing)
 
 
 def _found(options: Options, broker: Broker, job: Job) -> Found:
@@ -150,17 +146,17 @@ def _judged(options: Options, broker: Broker, jobs: list[Job]) -> int:
         found = _found(options, broker, job)
         copies += found.copies
         begun += sum(found.attempts.values())
-        said = faults(found) + did_not_come(options.kind, job.round.faulty, job.kills, found)
+        said = faults(found) + did_not_come(job.round.faulty, found)
         wrong += bool(said)
         for fault in said[:FAULTS_SHOWN]:
             print(f"  round {job.round.number} ({job.round.way}, {job.round.ids}): {fault}")
     if not copies:
-        print("  no row came twice: the faults came before anything was published, or not at all")
+        print("  no row came twice: the faults came before anything was published")
+    tasks, kills = len(jobs) * PARTITIONS, sum(job.kills for job in jobs)
+    window = "each row once behind the window, " if options.windows and not wrong else ""
     print(
-        f"{options.kind} on {options.broker}: {len(jobs)} rounds of {ROWS} rows,"
-        f" {begun} tasks begun for {len(jobs) * PARTITIONS}, {sum(job.kills for job in jobs)} workers"
-        f" killed, {copies} messages more than rows"
-        + (", each row once behind the window" if options.windows and not wrong else "")
-        + f"; {wrong} rounds with faults"
+        f"{options.kind} on {options.broker}: {len(jobs)} rounds of {ROWS} rows, {tasks} tasks"
+        f" begun {begun} times, {kills} workers killed, {copies} messages more than rows, {window}"
+        f"{wrong} rounds with faults"
     )
     return 1 if wrong or not copies else 0

@@ -12,12 +12,13 @@ from interop.spark_sink.rows import ROWS_OF_BATCH
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ATTEMPTS_MAX = 4
+ATTEMPTS_MAX = 8
+"""A killed worker may be met once more, as one that Spark thought idle."""
 LOCAL = f"local[2,{ATTEMPTS_MAX}]"
 
 
 def session(master: str, *, speculates: bool = False) -> SparkSession:
-    """Tasks are attempted :data:`ATTEMPTS_MAX` times, Spark's own number for clusters."""
+    """In local mode with two cores; a cluster has its own."""
     from pyspark.sql import SparkSession
 
     builder = (

@@ -13,7 +13,9 @@ faults      run in front of the sink, in its tasks
 program     the driver program of batch jobs; stream_program that of streams
 driver      the process of such a program
 writers     processes that have a connection to the broker
+striker     the blow at tasks that wait for it
 queues      exchanges and queues of a round, with pika
-judgement   the promises, judged by what was found. Pure
+judgement   the promises of a batch job, judged by what was found; stream_judgement those of a
+            stream. Pure
 batch_run   a run of batch jobs; stream_run one of a stream
 """

@@ -15,8 +15,9 @@ from typing import Annotated, Literal
 import typer
 
 from interop.spark_cluster import ClusterFailed
-from interop.spark_sink.batch_run import Options, run
+from interop.spark_sink import batch_run, stream_run
 from interop.spark_sink.driver import DriverFailed
+from interop.spark_sink.options import Options
 from interop.spark_sink.plan import Kind
 from mqkit.testing.rabbitmq_node import NodeFailed
 
@@ -34,6 +35,7 @@ def spark_sink(
     began = time.monotonic()
     code = 1
     try:
+        run = stream_run.run if kind is Kind.KILLED_DRIVER else batch_run.run
         code = run(Options(broker, kind, rounds, chosen, folder))
     except (ClusterFailed, DriverFailed, NodeFailed, RuntimeError) as why:
         print(f"interop.spark_sink: {why}", file=sys.stderr)

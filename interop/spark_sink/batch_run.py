@@ -3,8 +3,6 @@ all of Spark has gone."""
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -15,32 +13,16 @@ from interop.chaos.broker import Broker, started
 from interop.spark_cluster import started_cluster
 from interop.spark_sink import queues
 from interop.spark_sink.driver import START_WITHIN_S, Driver, DriverFailed
-from interop.spark_sink.faults import go, pauses, pids_of_starts, starts_of
+from interop.spark_sink.faults import starts_of
 from interop.spark_sink.judgement import FAULTS_SHOWN, Found, did_not_come, faults
+from interop.spark_sink.options import Options
 from interop.spark_sink.plan import Kind, Round, rounds
 from interop.spark_sink.rows import PARTITIONS, ROWS, expected
 from interop.spark_sink.session import LOCAL
-from interop.spark_sink.writers import writers
+from interop.spark_sink.striker import Striker
 
 ROUND_WITHIN_S = 240.0
 LOOK_AGAIN_S = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The broker by its name, the fault, the number of rounds, the seed, and a folder for marks and
-    logs."""
-
-    broker: str
-    kind: Kind
-    rounds: int
-    seed: int
-    folder: Path
-
-    @property
-    def windows(self) -> bool:
-        """Only the reference broker has message-id windows."""
-        return self.broker == "reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +86,13 @@ def _run_job(options: Options, broker: Broker, driver: Driver, round: Round) -> 
             "folder": str(folder),
         }
     )
-    kills = 0
+    striker = Striker(options.kind, driver, broker, made.plain, folder)
     for _ in range(int(ROUND_WITHIN_S / LOOK_AGAIN_S)):
         report = driver.answer(LOOK_AGAIN_S)
         if report is not None:
-            return Job(round, made, folder, report, kills)
-        waiting = pauses(folder)
-        if waiting and queues.depth(broker.url, made.plain):
-            if options.kind is Kind.KILLED_WORKER:
-                kills += _kill_writers(driver, broker, folder)
-            for each in waiting:
-                go(folder, each)
+            return Job(round, made, folder, report, striker.kills)
+        striker.look()
     raise DriverFailed(f"round {round.number} has not ended after {ROUND_WITHIN_S:g} s")
-
-
-def _kill_writers(driver: Driver, broker: Broker, folder: Path) -> int:
-    """SIGKILL to the Python workers that publish, of which the one behind a waiting task is one;
-    their number."""
-    workers = set(driver.pids()) - pids_of_starts(folder)
-    publishing = writers(sorted(workers), broker.address[1])
-    for pid in publishing:
-        os.kill(pid, signal.SIGKILL)
-    return len(publishing)
 
 
 def _found(options: Options, broker: Broker, job: Job) -> Found:

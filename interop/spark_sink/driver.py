@@ -40,7 +40,7 @@ class Driver:
     """Call :meth:`end` or :meth:`kill`, and :meth:`leave_nothing` before its queues are read."""
 
     def __init__(self, module: str, *arguments: str, log: Path) -> None:
-        self._log = log
+        self.log = log
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
@@ -71,7 +71,7 @@ class Driver:
             return None
         if found is None:
             self._answers.put(None)
-            words = self._log.read_text(errors="replace")[-LOG_SHOWN_CHARACTERS:]
+            words = self.log.read_text(errors="replace")[-LOG_SHOWN_CHARACTERS:]
             raise DriverFailed(f"the driver ended with {self._process.wait()}: {words}")
         return found
 

@@ -43,3 +43,17 @@ def expected(ids: Literal["column", "auto"], job_id: str) -> dict[str, Row]:
         name = f"key-{number}" if ids == "column" else f"{job_id}/{partition}/{place}"
         found[name] = Row(body(number), partition)
     return found
+
+
+ROWS_OF_FILE = 500
+
+
+def bodies(count: int) -> dict[str, bytes]:
+    """The first ``count`` rows by their keys."""
+    return {f"key-{number}": body(number) for number in range(count)}
+
+
+def text_of_file(number: int) -> bytes:
+    """The rows of one file of a stream's source."""
+    first = number * ROWS_OF_FILE
+    return b"".join(body(each) + b"\n" for each in range(first, first + ROWS_OF_FILE))

@@ -12,6 +12,7 @@ rows        the rows of a round, and the ids that they must have. Pure
 faults      run in front of the sink, in its tasks
 program     the driver program of batch jobs; stream_program that of streams
 driver      the process of such a program
+watch       which rows have come so far
 writers     processes that have a connection to the broker
 striker     the blow at tasks that wait for it
 queues      exchanges and queues of a round, with pika

@@ -3,6 +3,7 @@ all of Spark has gone."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -20,9 +21,9 @@ from interop.spark_sink.plan import Kind, Round, rounds
 from interop.spark_sink.rows import PARTITIONS, ROWS, expected
 from interop.spark_sink.session import LOCAL
 from interop.spark_sink.striker import Striker
+from interop.spark_sink.watch import watching
 
 ROUND_WITHIN_S = 240.0
-LOOK_AGAIN_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +87,14 @@ def _run_job(options: Options, broker: Broker, driver: Driver, round: Round) -> 
             "folder": str(folder),
         }
     )
-    striker = Striker(options.kind, driver, broker, made.plain, folder)
-    for _ in range(int(ROUND_WITHIN_S / LOOK_AGAIN_S)):
-        report = driver.answer(LOOK_AGAIN_S)
-        if report is not None:
-            return Job(round, made, folder, report, striker.kills)
-        striker.look()
+    with watching(broker.url, made.exchange) as watch:
+        striker = Striker(options.kind, driver, broker, watch, folder)
+        deadline = time.monotonic() + ROUND_WITHIN_S
+        while time.monotonic() < deadline:
+            report = driver.answer()
+            if report is not None:
+                return Job(round, made, folder, report, striker.kills)
+            striker.look()
     raise DriverFailed(f"round {round.number} has not ended after {ROUND_WITHIN_S:g} s")
 
 

@@ -35,6 +35,11 @@ def body(number: int) -> bytes:
     return f"row {number}".ljust(BODY_CHARACTERS, ".").encode()
 
 
+def partition_of(body: bytes) -> int:
+    """The partition of the row that has this body."""
+    return int(body.rstrip(b".").removeprefix(b"row ")) // ROWS_OF_PARTITION
+
+
 def expected(ids: Literal["column", "auto"], job_id: str) -> dict[str, Row]:
     """The message id that each row must have, and the row."""
     found = {}

@@ -12,8 +12,8 @@ from interop.spark_sink.rows import ROWS_OF_BATCH
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ATTEMPTS_MAX = 20
-"""Every worker that publishes is killed, so some tasks fail several times."""
+ATTEMPTS_MAX = 8
+"""All workers that publish are killed, so that a task may fail some times."""
 LOCAL = f"local[2,{ATTEMPTS_MAX}]"
 
 

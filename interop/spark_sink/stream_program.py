@@ -51,7 +51,8 @@ def _start(
         "checkpointLocation", str(folder / f"{way}.checkpoint")
     )
     if way == Way.PUBLISH:
-        return writer.foreachBatch(mqkit_spark.batch_publisher(url, **options)).start()
+        publish_batch = mqkit_spark.batch_publisher(url, **options)
+        return writer.foreachBatch(lambda df, batch_id: publish_batch(df, batch_id)).start()
     return (
         writer.format("amqp")
         .options(

@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 from mqkit.errors import ConfigurationError
 from mqkit_spark.columns.schema import Columns, check, given_columns
 from mqkit_spark.options import SINK_OPTIONS, STREAM_SINK_OPTIONS, OptionTable, SinkOptions
+from mqkit_spark.sink.preflight import look_at_broker, look_at_broker_once
 from mqkit_spark.sink.topology import apply_topology, apply_topology_once
 from mqkit_spark.sink.writer import AmqpWriter
 from mqkit_spark.versions import require_streams
@@ -46,6 +47,7 @@ class AmqpDataSource(DataSource):
             )
         options, columns = self._sink(SINK_OPTIONS, schema)
         apply_topology(options)
+        look_at_broker(options)
         return AmqpWriter(options, columns)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
@@ -64,6 +66,7 @@ class AmqpDataSource(DataSource):
         options, columns = self._sink(STREAM_SINK_OPTIONS, schema)
         checkpoint = self.options.get("checkpointLocation")
         apply_topology_once(options, checkpoint)
+        look_at_broker_once(options)
         from mqkit_spark.sink.stream_writer import AmqpStreamWriter
 
         return AmqpStreamWriter(options, columns)

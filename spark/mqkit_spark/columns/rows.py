@@ -19,6 +19,9 @@ from mqkit_spark.options.checks import SHORT_STRING_BYTES_MAX
 PRIORITY_MAX = 255
 """The priority property is one octet (AMQP 0-9-1, basic class)."""
 
+EXPIRATION_MS_MAX = 315_360_000_000
+"""Ten years: for a longer TTL a broker closes the channel, with all that is in flight on it."""
+
 _SHORT_STRINGS = (
     "exchange",
     "routing_key",
@@ -169,8 +172,8 @@ def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
     if priority is not None and not 0 <= priority <= PRIORITY_MAX:
         return f"priority is not from 0 to {PRIORITY_MAX}"
     expiration_ms = value.get("expiration_ms")
-    if expiration_ms is not None and expiration_ms < 0:
-        return "expiration_ms is negative"
+    if expiration_ms is not None and not 0 <= expiration_ms <= EXPIRATION_MS_MAX:
+        return f"expiration_ms is not from 0 to {EXPIRATION_MS_MAX}"
     if "routing_key" in value and options.routing_key is None and value["routing_key"] is None:
         return "routing_key is null"
     if "exchange" in value and options.exchange is None and value["exchange"] is None:

@@ -17,7 +17,7 @@ reply_to             string
 type                 string
 app_id               string
 priority             tinyint .. bigint      0 to 255
-expiration_ms        int or bigint          per-message TTL, not negative
+expiration_ms        int or bigint          per-message TTL, up to ten years
 timestamp            timestamp              sent in whole seconds
 persistent           boolean                unless option ``persistent`` is given
 user_id              string                 of a source: left out

@@ -8,6 +8,7 @@ from mqkit_spark.columns.schema import check, given_columns
 from mqkit_spark.options import SINK_OPTIONS, SinkOptions
 from mqkit_spark.sink import journal
 from mqkit_spark.sink.job import StreamBatch
+from mqkit_spark.sink.preflight import look_at_broker
 from mqkit_spark.sink.report import PublishReport, job_id_of, total
 from mqkit_spark.sink.running import look_at_speculation, run_tasks
 from mqkit_spark.sink.topology import apply_topology
@@ -32,6 +33,7 @@ class BatchPublisher:
         if self._is_new:
             look_at_speculation(df.sparkSession, options, columns)
             apply_topology(options)
+            look_at_broker(options)
             self._is_new = False
         if self._max_publishers is not None:
             df = df.coalesce(self._max_publishers)

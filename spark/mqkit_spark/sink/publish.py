@@ -15,6 +15,7 @@ from mqkit_spark.columns.schema import check, given_columns
 from mqkit_spark.options import SINK_OPTIONS
 from mqkit_spark.sink import journal
 from mqkit_spark.sink.job import BatchJob
+from mqkit_spark.sink.preflight import look_at_broker
 from mqkit_spark.sink.progress import progress_bar
 from mqkit_spark.sink.report import PublishReport, total
 from mqkit_spark.sink.running import look_at_speculation, run_tasks
@@ -40,16 +41,17 @@ def publish(
     connections at a time. ``progress`` shows on standard error how many tasks are done.
 
     Raises :exc:`~mqkit.errors.ConfigurationError` before anything runs when options or columns
-    can't be used; Spark's own error, with the words of
-    :exc:`~mqkit_spark.sink.report.PublishFailed` in it, when a task failed for good. Some messages
-    may be in queues then: publish again with the same ``job_id`` (or a ``message_id`` column) so
-    that consumers can tell the duplicates.
+    can't be used, and when the broker refuses the login or has no such exchange; Spark's own error,
+    with the words of :exc:`~mqkit_spark.sink.report.PublishFailed` in it, when a task failed for
+    good. Some messages may be in queues then: publish again with the same ``job_id`` (or a
+    ``message_id`` column) so that consumers can tell the duplicates.
     """
     given = options if url is None else {"url": url, **options}
     sink_options = SINK_OPTIONS.from_keywords(given)
     columns = check(given_columns(df.schema), sink_options)
     look_at_speculation(df.sparkSession, sink_options, columns)
     apply_topology(sink_options)
+    look_at_broker(sink_options)
     job_id = sink_options.job_id or str(uuid.uuid4())
     if max_publishers is not None:
         df = df.coalesce(max_publishers)

@@ -101,7 +101,11 @@ LONG = "ä" * 128
         ({"body": ["x"], "reply_to": [LONG]}, "reply_to is longer than 255 bytes"),
         ({"body": ["x"], "priority": [256]}, "priority is not from 0 to 255"),
         ({"body": ["x"], "priority": [-1]}, "priority is not from 0 to 255"),
-        ({"body": ["x"], "expiration_ms": [-1]}, "expiration_ms is negative"),
+        ({"body": ["x"], "expiration_ms": [-1]}, "expiration_ms is not from 0 to 315360000000"),
+        (
+            {"body": ["x"], "expiration_ms": [315_360_000_001]},
+            "expiration_ms is not from 0 to 315360000000",
+        ),
         ({"body": ["x"], "headers": [[(LONG, "v")]]}, "headers: the name of one is longer"),
     ],
 )

@@ -1,0 +1,190 @@
+"""Bad input through Spark, in the words that a user sees: Spark prints a traceback, and its last line
+must be ours and say it all. Before the first row where that can be known, else with the row's id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import mqkit_spark
+from mqkit.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+CONFIGURATION = "mqkit.errors.ConfigurationError"
+PUBLISH_FAILED = "mqkit_spark.sink.report.PublishFailed"
+OF_SPARK = " SQLSTATE:"
+"""Spark's own end of an error of the planner."""
+COLUMNS = (
+    "(columns: body, exchange, routing_key, headers, message_id, content_type, content_encoding,"
+    " correlation_id, reply_to, type, app_id, priority, expiration_ms, timestamp)"
+)
+REFERENCE_BYTES_MAX = 16 * 1024 * 1024
+RABBITMQ_BYTES_MAX = 128 * 1024 * 1024
+
+
+@pytest.fixture(autouse=True)
+def registered(spark: SparkSession) -> None:
+    mqkit_spark.register(spark)
+
+
+def save(df: DataFrame, url: str, **options: object) -> None:
+    given = {name: str(value) for name, value in options.items()}
+    df.write.format("amqp").mode("append").option("url", url).options(**given).save()
+
+
+def last_line(error: BaseException) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    while lines[-1].startswith(OF_SPARK):
+        lines.pop()
+    return lines[-1]
+
+
+def refused(run: Callable[[], object]) -> str:
+    """The last line that Spark shows of an error."""
+    with pytest.raises(Exception) as error:  # noqa: PT011 - Spark's class depends on who raised
+        run()
+    assert "hunter2" not in str(error.value)
+    return last_line(error.value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "options", "words"),
+    [
+        ("'x' as body", {"exchagne": "x"}, "unknown option 'exchagne'; did you mean exchange?"),
+        (
+            "'x' as text",
+            {},
+            "column 'text' has no meaning for AMQP; put it into body or headers, or drop it; there"
+            " is no column 'body'; make one, for example with to_json(struct(*)) as body"
+            f" {COLUMNS}",
+        ),
+        (
+            "'x' as body, 'high' as priority",
+            {},
+            f"column 'priority' is string, expected bigint or int or smallint or tinyint {COLUMNS}",
+        ),
+        ("'x' as body", {"maxInFlight": "0"}, "maxInFlight must be at least 1"),
+    ],
+)
+def test_options_and_columns_are_refused_before_the_first_row(
+    spark: SparkSession,
+    reference_broker: Any,
+    sql: str,
+    options: dict[str, str],
+    words: str,
+) -> None:
+    df = spark.sql(f"select {sql}")
+    said = refused(lambda: save(df, reference_broker.url, routingKey="q", **options))
+    assert said == f"{CONFIGURATION}: {words}"
+
+
+def test_a_wrong_password_is_refused_before_the_first_row(
+    spark: SparkSession, broker: Any, target: Any
+) -> None:
+    df = spark.sql("select raise_error('a row was read') as body")
+    url = broker.url.replace("guest:guest", "guest:hunter2")
+    refusal = (
+        "the broker refuses the user, the password or the vhost of the URL: 403 ACCESS_REFUSED"
+    )
+    said = refused(lambda: save(df, url, routingKey=target.name))
+    assert said.startswith(f"{CONFIGURATION}: {refusal} - "), said
+    with pytest.raises(ConfigurationError, match=refusal):
+        mqkit_spark.publish(df, url, routing_key=target.name)
+    assert target.count() == 0
+
+
+def test_an_exchange_that_is_not_there_is_refused_before_the_first_row(
+    spark: SparkSession, broker: Any
+) -> None:
+    df = spark.sql("select raise_error('a row was read') as body")
+    refusal = (
+        "option exchange: the broker has no exchange 'nope' (404 NOT_FOUND - no exchange 'nope' in"
+        " vhost '/'); declare it, for example with option topology"
+    )
+    said = refused(lambda: save(df, broker.url, exchange="nope"))
+    assert said == f"{CONFIGURATION}: {refusal}"
+    with pytest.raises(ConfigurationError) as error:
+        mqkit_spark.publish(df, broker.url, exchange="nope")
+    assert str(error.value) == refusal
+
+
+def test_a_stream_is_refused_before_the_first_row(
+    spark: SparkSession, broker: Any, tmp_path: Any
+) -> None:
+    rows = (
+        spark.readStream.format("rate").load().selectExpr("raise_error('a row was read') as body")
+    )
+    writer = rows.writeStream.format("amqp").option("url", broker.url).option("exchange", "nope")
+    query = writer.option("checkpointLocation", str(tmp_path)).start()
+    said = refused(query.awaitTermination)
+    assert said.startswith(f"{CONFIGURATION}: option exchange: the broker has no exchange 'nope'")
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("cast(null as string) as body", "body is null"),
+        ("'x' as body, cast(null as string) as message_id", "message_id is null"),
+        ("'x' as body, cast(null as string) as exchange", "exchange is null"),
+        ("repeat('x', 11) as body", "body has 11 bytes, more than maxMessageBytes (10)"),
+        ("'x' as body, 256 as priority", "priority is not from 0 to 255"),
+        (
+            "'x' as body, 315360000001 as expiration_ms",
+            "expiration_ms is not from 0 to 315360000000",
+        ),
+        ("'x' as body, repeat('x', 256) as type", "type is longer than 255 bytes"),
+    ],
+)
+def test_a_row_that_can_be_no_message_is_told_with_its_number(
+    spark: SparkSession, broker_url: str, target: Any, row: str, why: str
+) -> None:
+    names = [column.rpartition(" ")[2] for column in row.split(", ") if " as " in column]
+    good = spark.range(3).selectExpr(
+        *(f"'{'' if name == 'exchange' else 1}' as {name}" for name in names)
+    )
+    bad = spark.sql(f"select {row}")
+    df = good.selectExpr(
+        *(f"cast({n} as {bad.schema[n].dataType.simpleString()}) as {n}" for n in names)
+    )
+    df = df.coalesce(1).union(bad).coalesce(1)
+    said = refused(lambda: save(df, broker_url, routingKey=target.name, maxMessageBytes=10))
+    assert said == (
+        f"{PUBLISH_FAILED}: row 3 of partition 0 can't be a message: {why}; correct it, or set"
+        " onBadRow to drop or deadletter"
+    )
+
+
+def test_a_row_above_the_brokers_message_size_is_told_with_its_id(
+    spark: SparkSession, broker: Any, target: Any
+) -> None:
+    most = REFERENCE_BYTES_MAX if broker.is_reference else RABBITMQ_BYTES_MAX
+    df = spark.range(0, 100, 1, 1).selectExpr(
+        f"if(id = 42, repeat('x', {most + 1}), 'x') as body", "concat('key-', id) as message_id"
+    )
+    said = refused(lambda: save(df, broker.url, routingKey=target.name, maxMessageBytes=2 * most))
+    assert said == (
+        f"{PUBLISH_FAILED}: message 'key-42': too large: 406 PRECONDITION_FAILED - message size"
+        f" {most + 1} is larger than configured max size {most}"
+    )
+    assert {p.message_id for _, _, p in target.consume_all()} == {f"key-{n}" for n in range(42)}
+
+
+def test_a_row_for_an_exchange_that_is_not_there_is_told_with_its_id(
+    spark: SparkSession, broker_url: str, target: Any
+) -> None:
+    df = spark.range(0, 5, 1, 1).selectExpr(
+        "'x' as body",
+        "if(id = 3, 'nope', '') as exchange",
+        f"'{target.name}' as routing_key",
+    )
+    said = refused(lambda: save(df, broker_url, jobId="j"))
+    assert said == (
+        f"{PUBLISH_FAILED}: message 'j/0/3': no such exchange: 404 NOT_FOUND - no exchange 'nope'"
+        " in vhost '/'"
+    )

@@ -18,9 +18,9 @@ class Watch:
         self._connection = connection
         self._seen: set[int] = set()
 
-    def look(self) -> None:
-        """Take what has come since the last look."""
-        self._connection.process_data_events(0)
+    def look(self, within_s: float = 0) -> None:
+        """Take what has come since the last look, or comes within that time."""
+        self._connection.process_data_events(within_s)
 
     def has_come(self, partition: int) -> bool:
         """Of that partition, some row is in the queues."""

@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import pyspark
 
 from mqkit_bench.server import end_somehow
 
-START_WITHIN_S = 90.0
+START_WITHIN_S = 300.0
+"""Some seconds on a machine that has nothing else to do."""
 LOOK_AGAIN_S = 0.1
 WORKERS = 2
 WORKER_CORES = 1
@@ -59,53 +59,53 @@ def started_cluster(workers: int = WORKERS) -> Iterator[Cluster]:
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mqkit-cluster-")))
-        started = [stack.enter_context(_daemon(folder, "master", MASTER, *_place(1)))]
-        url = _said(started[0], folder / "master.log", MASTER_STARTED)[1]
+        master = stack.enter_context(_daemon(folder, "master", _address(1), MASTER))
+        url = _said(master, folder / "master.log", MASTER_STARTED)[1]
         size = ("--cores", str(WORKER_CORES), "--memory", WORKER_MEMORY)
+        started: dict[str, subprocess.Popen[bytes]] = {}
         for number in range(1, workers + 1):
             name = f"worker-{number}"
-            arguments = ("--work-dir", str(folder / name), *size, *_place(number), url)
-            started.append(stack.enter_context(_daemon(folder, name, WORKER, *arguments)))
-        for number, process in enumerate(started[1:], start=1):
-            _said(process, folder / f"worker-{number}.log", WORKER_STARTED)
-        yield Cluster(url, tuple(started[1:]))
+            arguments = ("--work-dir", str(folder / name), *size, url)
+            daemon = _daemon(folder, name, _address(number), WORKER, *arguments)
+            started[name] = stack.enter_context(daemon)
+        for name, process in started.items():
+            _said(process, folder / f"{name}.log", WORKER_STARTED)
+        yield Cluster(url, tuple(started.values()))
 
 
-def _place(number: int) -> tuple[str, ...]:
-    """An address of its own, and free ports."""
-    return "--host", f"127.0.0.{number}", "--port", "0", "--webui-port", "0"
+def _address(number: int) -> str:
+    return f"127.0.0.{number}"
 
 
 @contextmanager
 def _daemon(
-    folder: Path, name: str, main_class: str, *arguments: str
+    folder: Path, name: str, address: str, main_class: str, *arguments: str
 ) -> Iterator[subprocess.Popen[bytes]]:
+    """At that address alone, on free ports."""
     home = Path(pyspark.__file__).parent
     (folder / name).mkdir()
     environment = {
         **os.environ,
         "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": address,
         "SPARK_DAEMON_MEMORY": DAEMON_MEMORY,
         "SPARK_LOCAL_DIRS": str(folder / name),
         "PYSPARK_PYTHON": sys.executable,
     }
+    place = ("--host", address, "--port", "0", "--webui-port", "0")
     with (folder / f"{name}.log").open("wb") as log:
-        process = _start(
-            [str(home / "bin" / "spark-class"), main_class, *arguments], environment, log
+        # spark-class replaces itself by the JVM, so the process is the daemon.
+        process = subprocess.Popen(
+            [str(home / "bin" / "spark-class"), main_class, *place, *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
         )
     try:
         yield process
     finally:
         end_somehow(process)
-
-
-def _start(
-    command: list[str], environment: dict[str, str], log: IO[bytes]
-) -> subprocess.Popen[bytes]:
-    # spark-class replaces itself by the JVM, so the process is the daemon.
-    return subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
-    )
 
 
 def _said(process: subprocess.Popen[bytes], log: Path, words: re.Pattern[str]) -> re.Match[str]:

@@ -78,9 +78,9 @@ def go(folder: Path, name: str) -> None:
     (folder / f"go-{name}").touch()
 
 
-def pids_of_starts(folder: Path) -> set[int]:
-    """The processes that ran :meth:`Fault.run`."""
-    return {int(path.read_text()) for path in folder.glob("start-*")}
+def pids_of_pauses(folder: Path) -> set[int]:
+    """The processes that wait, or have waited."""
+    return {int(path.read_text()) for path in folder.glob("pause-*")}
 
 
 def _mark(folder: str, name: str) -> None:

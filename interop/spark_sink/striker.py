@@ -8,7 +8,7 @@ from pathlib import Path
 
 from interop.chaos.broker import Broker
 from interop.spark_sink.driver import Driver
-from interop.spark_sink.faults import go, pauses, pids_of_starts
+from interop.spark_sink.faults import go, pauses, pids_of_pauses
 from interop.spark_sink.plan import Kind
 from interop.spark_sink.watch import Watch
 from interop.spark_sink.writers import writers
@@ -44,9 +44,10 @@ class Striker:
             go(self._folder, name)
 
     def _kill_writers(self) -> None:
-        """SIGKILL to all Python workers that have a connection to the broker; the one behind a task
-        that waits is one of them."""
-        workers = set(self._driver.pids()) - pids_of_starts(self._folder)
+        """SIGKILL to all Python workers that have a connection to the broker, the one behind a task
+        that waits is one of them; but not to the one that waits, which may have one from when it
+        published itself."""
+        workers = set(self._driver.pids()) - pids_of_pauses(self._folder)
         for pid in writers(sorted(workers), self._broker.address[1]):
             os.kill(pid, signal.SIGKILL)
             self.kills += 1

@@ -14,9 +14,9 @@ FAULTS_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a job has left: ``rows`` are those that must be there, by message id; ``window`` is what
-    the queue with a window has, ``None`` where the broker has no windows; ``attempts`` says how
-    often the task of each partition was begun."""
+    """The remains of a job. ``rows`` are those that must be there, by message id; ``window`` has the
+    messages of the queue with a window, ``None`` where the broker has no windows; ``attempts`` says
+    how often the task of each partition was begun."""
 
     rows: Mapping[str, Row]
     plain: Messages

@@ -17,7 +17,7 @@ from interop.spark_sink.queues import Messages
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """What a query has left: ``bodies`` are those of all rows, by key; ``query_id`` is given where
+    """The remains of a query. ``bodies`` are those of all rows, by key; ``query_id`` is given where
     ids are automatic; ``reports`` are the lines of its report, in order."""
 
     bodies: Mapping[str, bytes]

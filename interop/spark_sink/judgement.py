@@ -14,9 +14,9 @@ FAULTS_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The remains of a job. ``rows`` are those that must be there, by message id; ``window`` has the
-    messages of the queue with a window, ``None`` where the broker has no windows; ``attempts`` says
-    how often the task of each partition was begun."""
+    """The remains of a job. ``rows`` are those that must be there, by message id; ``window`` has
+    the messages of the queue with a window, ``None`` where the broker has no windows; ``attempts``
+    says how often the task of each partition was begun."""
 
     rows: Mapping[str, Row]
     plain: Messages

@@ -11,6 +11,7 @@ import pytest
 
 import mqkit_spark
 from mqkit.errors import ConfigurationError
+from mqkit_spark.columns.schema import COLUMN_TYPES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,10 +22,7 @@ CONFIGURATION = "mqkit.errors.ConfigurationError"
 PUBLISH_FAILED = "mqkit_spark.sink.report.PublishFailed"
 OF_SPARK = " SQLSTATE:"
 """Spark's own end of an error of the planner."""
-COLUMNS = (
-    "(columns: body, exchange, routing_key, headers, message_id, content_type, content_encoding,"
-    " correlation_id, reply_to, type, app_id, priority, expiration_ms, timestamp)"
-)
+COLUMNS = f"(columns: {', '.join(COLUMN_TYPES)})"
 NEVER = "cast(raise_error('a row was read') as string)"
 """A column that nobody must compute."""
 NO_EXCHANGE = (

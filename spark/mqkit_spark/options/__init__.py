@@ -5,17 +5,24 @@ values      the text of an option, read
 checks      values that can't be
 connection  the broker: URL, file or variable, library, time to reach it
 queue       a queue that is read
+batch_read  a batch read's
+reads       those of a read, which may be a batch or a stream
 sink        the sink's
 """
 
+from mqkit_spark.options.batch_read import BATCH_READ_OPTIONS, AckMode, BatchReadOptions, Until
 from mqkit_spark.options.connection import ConnectionOptions
 from mqkit_spark.options.sink import SINK_OPTIONS, MessageIds, OnBadRow, OnUnroutable, SinkOptions
 
 __all__ = [
+    "BATCH_READ_OPTIONS",
     "SINK_OPTIONS",
+    "AckMode",
+    "BatchReadOptions",
     "ConnectionOptions",
     "MessageIds",
     "OnBadRow",
     "OnUnroutable",
     "SinkOptions",
+    "Until",
 ]

@@ -1,0 +1,4 @@
+"""Queues into DataFrames.
+
+batch/  a read that has an end
+"""

@@ -16,7 +16,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
 from mqkit.errors import ConfigurationError
@@ -26,6 +31,7 @@ from mqkit_spark.options import BATCH_READ_OPTIONS, SINK_OPTIONS
 from mqkit_spark.options.reads import read_options
 from mqkit_spark.sink.writer import AmqpWriter
 from mqkit_spark.source.batch.reader import AmqpReader
+from mqkit_spark.source.stream.choice import stream_reader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,6 +56,10 @@ class AmqpDataSource(DataSource):
         options = BATCH_READ_OPTIONS.from_spark(self.options)
         check_read(given_columns(schema), options.headers_format)
         return AmqpReader(options)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """A queue as a stream. Raises :exc:`~mqkit.errors.ConfigurationError` as :meth:`reader`."""
+        return stream_reader(self.options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Checks options and columns before a row is read; raises

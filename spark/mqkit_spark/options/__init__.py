@@ -6,6 +6,7 @@ checks      values that can't be
 connection  the broker: URL, file or variable, library, time to reach it
 queue       a queue that is read
 batch_read  a batch read's
+stream_read a stream's
 reads       those of a read, which may be a batch or a stream
 sink        the sink's
 """
@@ -13,10 +14,12 @@ sink        the sink's
 from mqkit_spark.options.batch_read import BATCH_READ_OPTIONS, AckMode, BatchReadOptions, Until
 from mqkit_spark.options.connection import ConnectionOptions
 from mqkit_spark.options.sink import SINK_OPTIONS, MessageIds, OnBadRow, OnUnroutable, SinkOptions
+from mqkit_spark.options.stream_read import STREAM_READ_OPTIONS, StreamMode, StreamReadOptions
 
 __all__ = [
     "BATCH_READ_OPTIONS",
     "SINK_OPTIONS",
+    "STREAM_READ_OPTIONS",
     "AckMode",
     "BatchReadOptions",
     "ConnectionOptions",
@@ -24,5 +27,7 @@ __all__ = [
     "OnBadRow",
     "OnUnroutable",
     "SinkOptions",
+    "StreamMode",
+    "StreamReadOptions",
     "Until",
 ]

@@ -9,9 +9,10 @@ from typing import Any
 from mqkit.errors import ConfigurationError
 from mqkit_spark.options.batch_read import BATCH_READ_OPTIONS
 from mqkit_spark.options.queue import QueueOptions
+from mqkit_spark.options.stream_read import STREAM_READ_OPTIONS
 from mqkit_spark.options.table import OptionTable
 
-READ_TABLES: tuple[OptionTable[Any], ...] = (BATCH_READ_OPTIONS,)
+READ_TABLES: tuple[OptionTable[Any], ...] = (BATCH_READ_OPTIONS, STREAM_READ_OPTIONS)
 """The kinds of reads; each has :class:`~mqkit_spark.options.queue.QueueOptions`."""
 
 

@@ -74,8 +74,10 @@ class SpoolFolder:
         return cls(layout, dedup_window, lock)
 
     def release(self) -> None:
-        """Let others have it."""
-        os.close(self._lock)
+        """Let others have it. Idempotent."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
 
     def batch(self, offset: Offset) -> BatchFolder:
         """The folder of a batch, there or not."""

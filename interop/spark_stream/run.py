@@ -22,7 +22,7 @@ PARTITIONS = 4
 LOOK_AGAIN_S = 0.2
 KILL_DELAY_MAX_S = 1.5
 """A kill comes up to so long after a batch was finished since the last one."""
-BATCH_WITHIN_S = 180.0
+BATCH_WITHIN_S = 300.0
 ALL_WITHIN_S = 300.0
 """Without any progress, a run is given up after these, and judged as it is."""
 BATCHES_FOR_A_KILL = 2

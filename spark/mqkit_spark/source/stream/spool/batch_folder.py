@@ -13,6 +13,7 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
+from mqkit.errors import ConfigurationError
 from mqkit_spark.source.stream.offset import Offset
 from mqkit_spark.source.stream.spool.counts import Counts, text_of
 from mqkit_spark.source.stream.spool.disk import sync, write
@@ -86,7 +87,7 @@ def standing(batches: Path) -> list[BatchFolder]:
             continue
         try:
             offset = Offset.from_json(json.loads((path / OFFSET_FILE).read_bytes()))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ConfigurationError) as error:
             raise SpoolError(f"spool folder {path} can't be read: {error}") from None
         found.append(BatchFolder(batches, offset))
     return found

@@ -14,6 +14,9 @@ from mqkit_spark import register
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+LOOK_AGAIN_S = 5
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -51,14 +54,19 @@ class Stream:
             .trigger(availableNow=True)
             .start()
         )
-        query.awaitTermination()
+        self.wait(query)
         return sum(progress.numInputRows > 0 for progress in query.recentProgress)
 
     def run_each(self, act: Callable[[DataFrame, int], None]) -> None:
         rows = self.spark.readStream.format("amqp").options(**self.options).load()
         place = str(self.folder / "checkpoint")
         writer = rows.writeStream.foreachBatch(act).option("checkpointLocation", place)
-        writer.trigger(availableNow=True).start().awaitTermination()
+        self.wait(writer.trigger(availableNow=True).start())
+
+    def wait(self, query: StreamingQuery) -> None:
+        """Until its end; meanwhile the test's own connection is kept."""
+        while not query.awaitTermination(LOOK_AGAIN_S):
+            self.target.channel.connection.process_data_events()
 
     def bodies(self) -> list[int]:
         out = str(self.folder / "out")

@@ -72,7 +72,7 @@ class SpoolStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The shares of the batch that ``end`` is the end of."""
         if start == end:
             return []
-        return self._plan().partitions(Offset.from_json(end))
+        return self._plan().partitions(Offset.from_json(start), Offset.from_json(end))
 
     def commit(self, end: dict[str, Any]) -> None:
         """Spark has finished the batch: its rows go."""
@@ -132,17 +132,34 @@ class _Driver:
             self._planner.planned(messages, now_s)
             return offset
 
-    def partitions(self, end: Offset) -> Sequence[InputPartition]:
-        batch = self._folder.batch(end)
-        if not batch.is_there():
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        with one_line(f"spoolLocation {self._options.spool_location}"):
+            found = [each.offset for each in self._folder.standing()]
+            self._check_is_whole(start, end, found)
+            if end not in found:
+                return []
+            if end != self._offered:
+                self._take_over(end)
+        batches = [each for each in found if start.batch < each.batch <= end.batch]
+        return [
+            SpoolPartition(self._folder.batch(each), index)
+            for each in batches
+            for index in range(each.partitions)
+        ]
+
+    def _check_is_whole(self, start: Offset, end: Offset, found: Sequence[Offset]) -> None:
+        """A checkpoint set back by hand; or one of asynchronous progress tracking, which does not
+        have every batch, and asks for several as one."""
+        history = self._folder.history()
+        if end not in found:
             lost = f"batch {end.batch} is asked for again, and its files are gone from the spool"
-            if self._options.fail_on_data_loss:
-                raise DataLoss(f"{lost}; failOnDataLoss=false goes on without its rows")
-            LOGGER.warning("%s: it has no rows", lost)
-            return []
-        if end != self._offered:
-            self._take_over(end)
-        return [SpoolPartition(batch, index) for index in range(end.partitions)]
+        elif history is not None and start.batch < history.last.batch:
+            lost = f"the files of batches after {start.batch} are gone, and are asked for again"
+        else:
+            return
+        if self._options.fail_on_data_loss:
+            raise DataLoss(f"{lost}; failOnDataLoss=false goes on without their rows")
+        LOGGER.warning("%s: they have no rows", lost)
 
     def settle_to(self, end: Offset) -> None:
         with one_line(f"spoolLocation {self._options.spool_location}"):

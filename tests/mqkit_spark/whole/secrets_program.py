@@ -1,0 +1,136 @@
+"""A job that does all that is done with a broker's URL, well and badly, with all that Spark writes
+down about it turned on. Run by test_secrets.py in a process of its own:
+
+    secrets_program.py classic|connect OPTION VALUE QUEUE FOLDER UI_PORT [ENVIRONMENT_NAME]
+
+Its output has Spark's log, the plans and the errors; in FOLDER are the event log, and the pages and
+answers of the UI.
+"""
+
+from __future__ import annotations
+
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def session(kind: str, folder: Path, ui_port: str, name: str | None, value: str) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("secrets")
+    builder = builder.remote("local[1]") if kind == "connect" else builder.master("local[1]")
+    settings = {
+        "spark.log.level": "INFO",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "true",
+        "spark.ui.port": ui_port,
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": folder.as_uri(),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    if name is not None:
+        settings[f"spark.executorEnv.{name}"] = value
+    for key, setting in settings.items():
+        builder = builder.config(key, setting)
+    return builder.getOrCreate()
+
+
+def attempt(name: str, action: Callable[[], Any]) -> None:
+    print(f"== {name}", flush=True)
+    try:
+        print(action())
+    except Exception as error:  # noqa: BLE001 - its words are what is looked at
+        print(f"failed: {error}", flush=True)
+
+
+def jobs(spark: SparkSession, option: str, value: str, queue: str) -> None:
+    """Writes and reads that succeed, and that fail in each place where they can."""
+    import mqkit_spark
+
+    mqkit_spark.register(spark)
+    here = {option: value}
+    rows = spark.range(10).selectExpr("cast(id as string) as body")
+
+    def save(**options: str) -> None:
+        rows.write.format("amqp").mode("append").options(**here, **options).save()
+
+    def load(**options: str) -> Any:
+        return spark.read.format("amqp").options(**here, **options).load()
+
+    def sql(kind: str, name: str, **options: str) -> str:
+        pairs = ", ".join(f"{key} '{text}'" for key, text in {**here, **options}.items())
+        spark.sql(f"CREATE {kind} {name} USING amqp OPTIONS ({pairs})")
+        return name
+
+    def stored() -> Any:
+        name = sql("TABLE", "of_amqp", queue=queue)
+        spark.sql(f"DESCRIBE EXTENDED {name}").show(100, False)
+        spark.sql(f"SHOW CREATE TABLE {name}").show(100, False)
+        return spark.table(name).count()
+
+    def view() -> Any:
+        return spark.table(sql("TEMPORARY VIEW", "seen", queue=queue)).count()
+
+    keyword = {"url": "url", "urlFile": "url_file", "urlEnv": "url_env"}[option]
+    attempt("save", lambda: save(routingKey=queue))
+    attempt("save, failing task", lambda: save(routingKey="no-such-queue"))
+    attempt("save, no broker's exchange", lambda: save(exchange="no-such-exchange"))
+    attempt("save, refused", lambda: save(routingKei=queue))
+    attempt("publish", lambda: mqkit_spark.publish(rows, routing_key=queue, **{keyword: value}))
+    attempt("load", lambda: load(queue=queue).count())
+    attempt("load, plans", lambda: load(queue=queue).where("priority = 1").explain(True))
+    attempt("load, no queue", lambda: load(queue="no-such-queue").count())
+    attempt("load, refused", lambda: load(queue=queue, ackMode="x"))
+    attempt("table", stored)
+    attempt("view", view)
+
+
+def look(spark: SparkSession, kind: str, folder: Path, ui_port: str) -> None:
+    """Keep what the UI shows, by its pages and by its REST interface."""
+    base = f"http://127.0.0.1:{ui_port}"
+    with urllib.request.urlopen(f"{base}/api/v1/applications") as answer:
+        text = answer.read().decode()
+    application = text.partition('"id" : "')[2].partition('"')[0]
+    api = f"/api/v1/applications/{application}"
+    places = ["/environment/", "/jobs/", "/stages/", "/executors/", "/SQL/", "/storage/"]
+    places += [f"{api}/{name}" for name in ("environment", "jobs", "stages", "allexecutors")]
+    places += [f"{api}/sql?details=true&planDescription=true&length=100"]
+    places += [f"/SQL/execution/?id={number}" for number in range(40)]
+    places += [f"/jobs/job/?id={number}" for number in range(40)]
+    if kind == "connect":
+        places.append("/connect/")
+    for number, place in enumerate(places):
+        try:
+            with urllib.request.urlopen(base + place) as answer:
+                page = f"{place}\n{answer.read().decode()}"
+        except urllib.error.HTTPError as error:
+            page = f"{place}\n{error.code}"
+        (folder / f"page-{number}").write_text(page)
+
+
+def main(
+    kind: str,
+    option: str,
+    value: str,
+    queue: str,
+    folder: str,
+    ui_port: str,
+    name: str | None = None,
+    environment: str = "",
+) -> None:
+    place = Path(folder)
+    spark = session(kind, place, ui_port, name, environment)
+    jobs(spark, option, value, queue)
+    look(spark, kind, place, ui_port)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

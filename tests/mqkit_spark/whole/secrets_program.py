@@ -79,11 +79,12 @@ def jobs(spark: SparkSession, option: str, value: str, queue: str) -> None:
         return spark.table(sql("TEMPORARY VIEW", "seen", queue=queue)).count()
 
     keyword = {"url": "url", "urlFile": "url_file", "urlEnv": "url_env"}[option]
+    place: dict[str, Any] = {keyword: value}
     attempt("save", lambda: save(routingKey=queue))
     attempt("save, failing task", lambda: save(routingKey="no-such-queue"))
     attempt("save, no broker's exchange", lambda: save(exchange="no-such-exchange"))
     attempt("save, refused", lambda: save(routingKei=queue))
-    attempt("publish", lambda: mqkit_spark.publish(rows, routing_key=queue, **{keyword: value}))
+    attempt("publish", lambda: mqkit_spark.publish(rows, routing_key=queue, **place))
     attempt("load", lambda: load(queue=queue).count())
     attempt("load, plans", lambda: load(queue=queue).where("priority = 1").explain(True))
     attempt("load, no queue", lambda: load(queue="no-such-queue").count())

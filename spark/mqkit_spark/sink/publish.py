@@ -25,11 +25,11 @@ REPORT_COLUMN = "report"
 
 
 def publish(
-    df: DataFrame, url: str | None = None, *, max_publishers: int | None = None, **options: Any
+    df: DataFrame, url: str, *, max_publishers: int | None = None, **options: Any
 ) -> PublishReport:
     """Publish every row of ``df`` and return what became of them.
 
-    ``url`` (or ``url_file=``, ``url_env=``, which keep it out of plans) and ``options`` are those of :class:`~mqkit_spark.options.SinkOptions` (``exchange=``,
+    ``url`` and ``options`` are those of :class:`~mqkit_spark.options.SinkOptions` (``exchange=``,
     ``routing_key=``, ``on_unroutable="drop"`` ...), the columns those of
     :mod:`mqkit_spark.columns.schema`. ``max_publishers`` bounds the tasks, and with them the
     connections at a time.

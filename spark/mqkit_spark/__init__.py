@@ -11,6 +11,8 @@ Raises :exc:`ImportError` with the command that installs it where PySpark is mis
 from mqkit.extras import advice as _advice
 
 try:
+    import pyarrow as _pyarrow  # noqa: F401 - wanted by each job, and first missed inside a task
+
     from mqkit_spark.archive import package_zip
     from mqkit_spark.datasource import AmqpDataSource, register
     from mqkit_spark.options import MessageIds, OnBadRow, OnUnroutable, SinkOptions

@@ -134,7 +134,7 @@ def arrived(table: dict[str, Any]) -> dict[str, Any]:
 def table_of(struct: dict[str, Any]) -> dict[str, Any]:
     """A struct as the table that docs/spark_read.md says."""
     tags = {"y": "b", "h": "s", "i": "I", "l": "l"}
-    table = dict(struct)
+    table = {field.name: struct[field.name] for field in struct_type()}
     for name, tag in tags.items():
         if table[name] is not None:
             table[name] = SizedInt(tag, table[name])

@@ -19,7 +19,7 @@ Options = TypeVar("Options")
 OF_TABLES = frozenset(
     {"collation", "comment", "external", "is_managed_location", "location", "owner", "provider"}
 )
-"""Names that ``CREATE TABLE ... USING amqp`` adds to the options, for the table's own properties."""
+"""Names that ``CREATE TABLE ... USING amqp`` adds to the options: the table's own properties."""
 
 OF_TABLES_PREFIX = "option."
 """The same adds each option once more, with this in front."""

@@ -24,7 +24,7 @@ from mqkit_spark.columns.headers import as_json, as_map
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 ROWS = int(os.environ.get("MQKIT_TEST_ROUND_TRIP_ROWS", "1000"))
 EXPIRATION_MS_MIN = 3_600_000

@@ -33,7 +33,7 @@ def fill(target: Any, count: int, **properties: Any) -> None:
 def arriving(target: Any, count: int) -> list[int]:
     """So many messages, whenever they come: of a read that Spark ends early, the worker may give
     back after the job's end."""
-    numbers = []
+    numbers: list[int] = []
     for method, _, body in target.channel.consume(target.name, inactivity_timeout=60):
         assert method is not None, f"only {len(numbers)} came"
         numbers.append(int(body))

@@ -22,6 +22,9 @@ from mqkit_spark.options.checks import SHORT_STRING_BYTES_MAX
 PRIORITY_MAX = 255
 """The priority property is one octet (AMQP 0-9-1, basic class)."""
 
+EXPIRATION_MS_MAX = 2**32 - 1
+"""RabbitMQ's largest TTL, 49 days; it closes the channel of who sends a larger one."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """AMQP's timestamps count from here, and are not negative."""
 
@@ -145,8 +148,8 @@ def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
     if priority is not None and not 0 <= priority <= PRIORITY_MAX:
         return f"priority is not from 0 to {PRIORITY_MAX}"
     expiration_ms = value.get("expiration_ms")
-    if expiration_ms is not None and expiration_ms < 0:
-        return "expiration_ms is negative"
+    if expiration_ms is not None and not 0 <= expiration_ms <= EXPIRATION_MS_MAX:
+        return f"expiration_ms is not from 0 to {EXPIRATION_MS_MAX}"
     timestamp = _moment(value.get("timestamp"))
     if timestamp is not None and timestamp < EPOCH:
         return "timestamp is before 1970"

@@ -97,7 +97,7 @@ def endpoints_of(urls: str) -> tuple[Endpoint, ...]:
     # Said here: the error for one URL shows its beginning, which may be the end of a password.
     if not all(part.lower().startswith(_SCHEMES) for part in parts):
         raise ConfigurationError(
-            "each AMQP URL begins with amqp:// or amqps:// (a comma in a user name or password is"
+            "each AMQP URL starts with amqp:// or amqps:// (a comma in a user name or password is"
             " written with %: %2C)"
         )
     return tuple(map(parse, parts))

@@ -16,6 +16,14 @@ from mqkit.errors import ConfigurationError
 Reader = Callable[[str], Any]
 Options = TypeVar("Options")
 
+OF_TABLES = frozenset(
+    {"collation", "comment", "external", "is_managed_location", "location", "owner", "provider"}
+)
+"""Names that ``CREATE TABLE ... USING amqp`` adds to the options: the table's own properties."""
+
+OF_TABLES_PREFIX = "option."
+"""The same adds each option once more, with this in front."""
+
 
 def option_name(name: str) -> str:
     """``max_in_flight`` as Spark users write it: ``maxInFlight``; seconds go without a unit."""
@@ -62,7 +70,7 @@ class OptionTable(Generic[Options]):
         """
         values: dict[str, Any] = {}
         for given, text in options.items():
-            if given.lower() in self.ignored:
+            if self._is_ignored(given.lower()):
                 continue
             name = self._by_lower_name.get(given.lower())
             if name is None:
@@ -72,6 +80,9 @@ class OptionTable(Generic[Options]):
             except ValueError as error:
                 raise ConfigurationError(f"option {option_name(name)}: {error}") from None
         return self.kind(**values)
+
+    def _is_ignored(self, name: str) -> bool:
+        return name in self.ignored or name in OF_TABLES or name.startswith(OF_TABLES_PREFIX)
 
     def knows(self, given: str) -> bool:
         """True for a name, in any letter case, that is an option of this direction."""

@@ -98,8 +98,9 @@ def _given_back(
 
 
 def _give_back(channel: BlockingChannel, queue: str) -> None:
-    """Returns when they are ready again. A classic queue knows their places; a quorum queue takes
-    them in an order of its own, behind which come those that were not read."""
+    """Returns when whoever reads next finds them; RabbitMQ may count them a moment later. A classic
+    queue knows their places; a quorum queue takes them in an order of its own, and gives those that
+    were not read behind them."""
     channel.nack(ALL, multiple=True, requeue=True)
     # Nacks have no answer. This has one, after them.
     check(channel, queue)

@@ -1,0 +1,75 @@
+"""mqkit_spark.connecting: the first host of a list that can be reached."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mqkit.errors import ConnectionRefused, DeadlineExceeded, Unreachable
+from mqkit.transport.native.exact import ExactProperties
+from mqkit_spark.connecting import connect
+from mqkit_spark.options.connection import ConnectionOptions
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port at which nobody listens, and nobody else will."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port at which connections are taken, and nothing is said."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_the_second_host_is_tried_where_the_first_is_down(
+    reference_broker: Any, closed_port: int, silent_port: int
+) -> None:
+    for port in (closed_port, silent_port):
+        urls = f"amqp://127.0.0.1:{port}/,{reference_broker.url}"
+        connection = connect(ConnectionOptions(url=urls, connect_timeout_s=2), name="test")
+        assert connection.is_open
+        connection.close()
+
+
+def test_the_last_host_s_error_is_raised(closed_port: int, silent_port: int) -> None:
+    down, silent = (f"amqp://127.0.0.1:{port}/" for port in (closed_port, silent_port))
+    with pytest.raises(Unreachable):
+        connect(ConnectionOptions(url=f"{silent},{down}", connect_timeout_s=0.5), name="test")
+    with pytest.raises(DeadlineExceeded):
+        connect(ConnectionOptions(url=f"{down},{silent}", connect_timeout_s=0.5), name="test")
+
+
+def test_a_refused_login_is_refused_by_all(reference_broker: Any) -> None:
+    wrong = reference_broker.url.replace("guest:guest", "guest:hunter2")
+    options = ConnectionOptions(url=f"{wrong},{reference_broker.url}", connect_timeout_s=20)
+    with pytest.raises(ConnectionRefused) as error:
+        connect(options, name="test")
+    assert "hunter2" not in str(error.value)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_exact_connections_keep_the_types_of_headers(reference_broker: Any, exact: bool) -> None:
+    from mqkit.declaration import Queue
+    from mqkit.message import Message, Properties
+    from mqkit.wire import SizedInt
+
+    options = ConnectionOptions(url=reference_broker.url)
+    connection = connect(options, name="test", exact=exact)
+    channel = connection.channel(confirms=True)
+    name = channel.declare_queue(Queue("", exclusive=True)).name
+    message = Message("", name, b"", Properties(headers={"n": SizedInt("b", 5)}))
+    (outcome,) = channel.publish_many([message])
+    assert outcome.result(20)
+    delivery = channel.get(name)
+    assert delivery is not None
+    assert isinstance(delivery.properties, ExactProperties) is exact
+    assert (getattr(delivery.headers["n"], "tag", None) == "b") is exact
+    connection.close()

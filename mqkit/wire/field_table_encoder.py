@@ -45,7 +45,9 @@ def table_type_name(value: object) -> str:
 def encode_timestamp(value: datetime | int) -> bytes:
     """Whole seconds since 1970 (an ``int`` is that already); a naive datetime is taken as UTC."""
     if isinstance(value, datetime):
-        value = int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+        # Far from now a float has no place for microseconds: they would round a second up.
+        moment = value.replace(microsecond=0, tzinfo=value.tzinfo or UTC)
+        value = int(moment.timestamp())
     try:
         return _TIMESTAMP.pack(value)
     except struct.error as error:

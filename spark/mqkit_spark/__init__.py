@@ -1,9 +1,11 @@
-"""DataFrames into queues, with publisher confirms.
+"""DataFrames into queues, with publisher confirms, and back.
 
 ``df.write.format("amqp")`` and ``df.writeStream.format("amqp")`` (see
 :mod:`mqkit_spark.datasource`), :func:`publish`, which returns counts, and :func:`batch_publisher`
 for ``foreachBatch``. At least once: a task or a batch that Spark runs again publishes its rows
-again, under the same message ids.
+again, under the same message ids. ``spark.readStream.format("amqp")`` consumes a queue,
+``spark.read`` looks into one. :func:`package_zip` makes the file that brings all of it to the
+executors.
 
 ``format("amqp")`` needs PySpark 4.0, its streams 4.2; the two functions work on 3.5 too. Raises
 :exc:`ImportError` with the command that installs it where PySpark is missing.
@@ -21,6 +23,9 @@ if _TYPE_CHECKING:
     from pyspark.sql import SparkSession as _SparkSession
 
 try:
+    import pyarrow as _pyarrow  # noqa: F401 - wanted by each job, and first missed inside a task
+
+    from mqkit_spark.archive import package_zip
     from mqkit_spark.options import MessageIds, OnBadRow, OnUnroutable, SinkOptions
     from mqkit_spark.sink.batch_publisher import BatchPublisher, batch_publisher
     from mqkit_spark.sink.publish import publish
@@ -58,6 +63,7 @@ __all__ = [
     "SinkOptions",
     "TaskReport",
     "batch_publisher",
+    "package_zip",
     "publish",
     "register",
 ]

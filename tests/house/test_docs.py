@@ -338,6 +338,29 @@ def test_every_option_and_column_of_spark_is_in_its_table() -> None:
         assert set(re.split(r", | or ", shown[name])) == kinds
 
 
+def test_every_option_and_column_of_a_batch_read_is_in_its_table() -> None:
+    pytest.importorskip("pyspark")
+    table = import_module("mqkit_spark.options").BATCH_READ_OPTIONS
+    name_of = import_module("mqkit_spark.options.table").option_name
+    shown = {
+        (cells[0].strip("`"), cells[1].strip("`"))
+        for cells in rows("spark_read.md")
+        if len(cells) == 5
+    }
+    assert {(name_of(name), name) for name in table.readers} <= shown
+    deliveries = import_module("mqkit_spark.columns.deliveries")
+    forms = import_module("mqkit_spark.columns.headers").HeadersFormat
+    columns = {
+        name: re.split(r", (?:or )?", cells[1])
+        for cells in rows("spark_read.md")
+        if len(cells) == 3
+        for name in CODE.findall(cells[0])
+    }
+    for form in forms:
+        for name, kind in deliveries.source_columns(form).items():
+            assert kind in columns[name], name
+
+
 def test_every_management_path_is_in_its_table() -> None:
     host = SimpleNamespace(broker=SimpleNamespace(users=None))
     served = {

@@ -71,6 +71,14 @@ class Target:
         """The number of ready messages."""
         return int(self.channel.queue_declare(self.name, passive=True).method.message_count)
 
+    def get_all(self) -> list[tuple[bytes, bool]]:
+        """Every message, in the queue's order: body, and whether it was redelivered. Messages that
+        are on their way back count: RabbitMQ's own count may leave them out for a moment."""
+        got: list[tuple[bytes, bool]] = []
+        while (found := self.channel.basic_get(self.name, auto_ack=True))[0] is not None:
+            got.append((found[2], found[0].redelivered))
+        return got
+
     def consume_all(self) -> list[tuple[str, bytes, pika.BasicProperties]]:
         """Every message that is ready, in the queue's order: routing key, body, properties."""
         waiting = self.count()

@@ -12,7 +12,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mqkit.message import Message, Properties
+from mqkit_spark.columns import header_limits
+from mqkit_spark.columns.header_types import is_text_only
 from mqkit_spark.columns.schema import Columns
+from mqkit_spark.columns.values import Unreadable
 from mqkit_spark.options import MessageIds, SinkOptions
 from mqkit_spark.options.checks import SHORT_STRING_BYTES_MAX
 
@@ -21,6 +24,9 @@ PRIORITY_MAX = 255
 
 EXPIRATION_MS_MAX = 315_360_000_000
 """Ten years: for a longer TTL a broker closes the channel, with all that is in flight on it."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""AMQP's timestamps count from here, and are not negative."""
 
 _SHORT_STRINGS = (
     "exchange",
@@ -123,8 +129,8 @@ class RowReader:
         if kind is None or not given:
             return {}
         headers: dict[str, Any] = kind.to_amqp(given)
-        if any(_is_too_long(name) for name in headers):
-            raise ValueError(f"the name of one is longer than {SHORT_STRING_BYTES_MAX} bytes")
+        if not (is_text_only(kind) and header_limits.is_surely_short(headers)):
+            header_limits.check(headers)
         return headers
 
     def _is_persistent(self, value: Mapping[str, Any]) -> bool:
@@ -135,12 +141,12 @@ class RowReader:
 
     def _remains(self, value: Mapping[str, Any], row: int) -> Message:
         def text(name: str) -> str | None:
-            found: str | None = value.get(name)
-            return None if found is None or _is_too_long(found) else found
+            found = value.get(name)
+            return found if isinstance(found, str) and not _is_too_long(found) else None
 
         options = self.options
         body = value["body"]
-        carried = body is not None and not _is_too_large(body, options)
+        carried = isinstance(body, str | bytes) and not _is_too_large(body, options)
         is_auto = self.columns.message_ids is MessageIds.AUTO
         return Message(
             text("exchange") or "" if options.exchange is None else options.exchange,
@@ -158,6 +164,9 @@ class RowReader:
 
 def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
     """The reason why the row can't be a message; ``None`` when it can."""
+    for name, each in value.items():
+        if type(each) is Unreadable:
+            return f"{name} has {each.why}"
     body = value["body"]
     if body is None:
         return "body is null"
@@ -174,6 +183,9 @@ def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
     expiration_ms = value.get("expiration_ms")
     if expiration_ms is not None and not 0 <= expiration_ms <= EXPIRATION_MS_MAX:
         return f"expiration_ms is not from 0 to {EXPIRATION_MS_MAX}"
+    timestamp = _moment(value.get("timestamp"))
+    if timestamp is not None and timestamp < EPOCH:
+        return "timestamp is before 1970"
     if "routing_key" in value and options.routing_key is None and value["routing_key"] is None:
         return "routing_key is null"
     if "exchange" in value and options.exchange is None and value["exchange"] is None:

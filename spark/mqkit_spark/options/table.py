@@ -16,6 +16,14 @@ from mqkit.errors import ConfigurationError
 Reader = Callable[[str], Any]
 Options = TypeVar("Options")
 
+OF_TABLES = frozenset(
+    {"collation", "comment", "external", "is_managed_location", "location", "owner", "provider"}
+)
+"""Names that ``CREATE TABLE ... USING amqp`` adds to the options: the table's own properties."""
+
+OF_TABLES_PREFIX = "option."
+"""The same adds each option once more, with this in front."""
+
 
 def option_name(name: str) -> str:
     """``max_in_flight`` as Spark users write it: ``maxInFlight``; seconds go without a unit."""
@@ -27,12 +35,14 @@ def option_name(name: str) -> str:
 class OptionTable(Generic[Options]):
     """The options of one direction: a reader for each field of the dataclass ``kind``.
 
-    ``ignored`` are the names (in lower case) that Spark adds by itself.
+    ``ignored`` are the names (in lower case) that Spark adds by itself; ``elsewhere`` has, for
+    names (in lower case) that mean something in another place, the words to refuse them with.
     """
 
     kind: type[Options]
     readers: Mapping[str, Reader]
     ignored: Collection[str] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
     _by_lower_name: dict[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +70,7 @@ class OptionTable(Generic[Options]):
         """
         values: dict[str, Any] = {}
         for given, text in options.items():
-            if given.lower() in self.ignored:
+            if self._is_ignored(given.lower()):
                 continue
             name = self._by_lower_name.get(given.lower())
             if name is None:
@@ -71,7 +81,16 @@ class OptionTable(Generic[Options]):
                 raise ConfigurationError(f"option {option_name(name)}: {error}") from None
         return self.kind(**values)
 
+    def _is_ignored(self, name: str) -> bool:
+        return name in self.ignored or name in OF_TABLES or name.startswith(OF_TABLES_PREFIX)
+
+    def knows(self, given: str) -> bool:
+        """True for a name, in any letter case, that is an option of this direction."""
+        return given.lower() in self._by_lower_name
+
     def _unknown(self, given: str) -> str:
+        if (words := self.elsewhere.get(given.lower())) is not None:
+            return words
         near = difflib.get_close_matches(given.lower(), self._by_lower_name, n=1)
         if near:
             meant = option_name(self._by_lower_name[near[0]])

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from mqkit.errors import ConfigurationError
 from mqkit.transport.blocking_choice import BlockingChoice
 from mqkit.transport.native.over_sockets.transport import NativeBlockingTransport
 from mqkit.transport.over_pika.adapter import PikaTransport
@@ -16,6 +17,13 @@ def test_a_transport_is_chosen_by_its_name() -> None:
     assert BlockingChoice("native").transport(window) == NativeBlockingTransport(window)
     assert BlockingChoice("pika").transport(window) == PikaTransport(window)
     assert BlockingChoice("pika").transport() == PikaTransport()
+
+
+def test_only_the_native_one_keeps_the_types_of_headers() -> None:
+    assert BlockingChoice("native").transport(exact=True) == NativeBlockingTransport(exact=True)
+    assert NativeBlockingTransport(exact=True) != NativeBlockingTransport()
+    with pytest.raises(ConfigurationError, match="pika loses types of headers"):
+        BlockingChoice("pika").transport(exact=True)
 
 
 @pytest.mark.parametrize(("name", "loaded"), [("native", "False"), ("pika", "True")])

@@ -79,6 +79,9 @@ def test_a_time_is_in_utc_and_whole_seconds() -> None:
         encode_timestamp(1)
     )
     assert encode_timestamp(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)) == encode_timestamp(1)
+    far = datetime(9038, 1, 16, 2, 23, 45, 999_999, tzinfo=UTC)
+    assert encode_timestamp(far) == encode_timestamp(far.replace(microsecond=0))
+    assert encode_timestamp(far.replace(tzinfo=None)) == encode_timestamp(far)
 
 
 @pytest.mark.parametrize(

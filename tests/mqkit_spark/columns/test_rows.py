@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from mqkit.message import Message, Properties
 from mqkit_spark.columns.header_types import Plain, TableOf
 from mqkit_spark.columns.rows import BadRow, RowReader, message_id
 from mqkit_spark.columns.schema import Columns
+from mqkit_spark.columns.values import Unreadable
 from mqkit_spark.options import MessageIds, SinkOptions
 
 OPTIONS = SinkOptions(url="amqp://h/", exchange="x", message_ids=MessageIds.NONE)
@@ -106,7 +109,10 @@ LONG = "ä" * 128
             {"body": ["x"], "expiration_ms": [315_360_000_001]},
             "expiration_ms is not from 0 to 315360000000",
         ),
-        ({"body": ["x"], "headers": [[(LONG, "v")]]}, "headers: the name of one is longer"),
+        ({"body": ["x"], "headers": [[(LONG, "v")]]}, "headers: a short string holds 255 bytes"),
+        ({"body": ["x"], "headers": [[("a", "x" * 2**17)]]}, "headers: 131083 octets, and 128992"),
+        ({"body": ["x"], "headers": [Unreadable("nothing")]}, "headers has nothing"),
+        ({"body": ["x"], "timestamp": [datetime(1969, 12, 31)]}, "timestamp is before 1970"),
     ],
 )
 def test_rows_that_cannot_be_messages(columns: dict[str, list[Any]], why: str) -> None:
@@ -114,6 +120,18 @@ def test_rows_that_cannot_be_messages(columns: dict[str, list[Any]], why: str) -
     assert isinstance(item, BadRow)
     assert item.row == 100
     assert why in item.why
+
+
+@pytest.mark.parametrize("value", [math.nan, Decimal("1E-9") * 2**31])
+def test_a_header_that_amqp_has_no_place_for_makes_its_row_bad_and_no_other(value: object) -> None:
+    kind = TableOf(Plain("double"))
+    columns = Columns(("body", "headers"), MessageIds.NONE, kind)
+    reader = RowReader(OPTIONS, columns, "job", 0)
+    bad, good = reader.read([["x", "y"], [[("a", value)], [("a", 1.5)]]], 0)
+    assert isinstance(bad, BadRow)
+    assert bad.why.startswith("headers: ")
+    assert isinstance(good, Message)
+    assert good.properties.headers == {"a": 1.5}
 
 
 def test_a_null_id_is_bad_where_ids_come_from_the_column() -> None:

@@ -71,6 +71,11 @@ class BlockingChannel(Protocol):
         """One message if one is ready (``basic.get``)."""
         ...
 
+    def get_many(self, queue: str, most: int) -> list[Delivery]:
+        """Messages that are ready, in their order, ``most`` at most, unacked: fewer where the queue
+        was empty meanwhile. All of them are in memory at a time."""
+        ...
+
     def consume(
         self,
         queue: str,

@@ -1,27 +1,45 @@
-"""The data source ``amqp`` for Spark: batch and streaming writes.
+"""The data source ``amqp`` for Spark: writes and reads, in batches and as streams.
 
 ::
 
     df.selectExpr("to_json(struct(*)) as body", "concat('flights.', origin) as routing_key")
       .write.format("amqp").mode("append")
-      .option("url", "amqp://user:password@host:5672/").option("exchange", "flights").save()
+      .option("urlFile", "/etc/broker.url").option("exchange", "flights").save()
 
-Spark calls :meth:`AmqpDataSource.writer` and its like by keyword in places: their parameters must
-be named ``schema`` and ``overwrite``.
+    spark.read.format("amqp").option("urlFile", "/etc/broker.url").option("queue", "orders").load()
+
+Spark calls these methods by keyword in places: their parameters must be named ``schema`` and
+``overwrite``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, DataSourceWriter
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
 from mqkit.errors import ConfigurationError
-from mqkit_spark.columns.schema import Columns, check, given_columns
-from mqkit_spark.options import SINK_OPTIONS, STREAM_SINK_OPTIONS, OptionTable, SinkOptions
+from mqkit_spark.columns.deliveries import ddl
+from mqkit_spark.columns.schema import Columns, check, check_read, given_columns
+from mqkit_spark.options import (
+    BATCH_READ_OPTIONS,
+    SINK_OPTIONS,
+    STREAM_SINK_OPTIONS,
+    OptionTable,
+    SinkOptions,
+)
+from mqkit_spark.options.reads import read_options
 from mqkit_spark.sink.topology import apply_topology, apply_topology_once
 from mqkit_spark.sink.writer import AmqpWriter
+from mqkit_spark.source.batch.reader import AmqpReader
+from mqkit_spark.source.stream.choice import stream_reader
 from mqkit_spark.versions import require_streams
 
 if TYPE_CHECKING:
@@ -35,6 +53,22 @@ class AmqpDataSource(DataSource):
     def name(cls) -> str:
         """The name for ``format(...)``."""
         return "amqp"
+
+    def schema(self) -> str:
+        """The columns of a read, batch or stream; Spark asks for them in ``load()``. Raises
+        :exc:`~mqkit.errors.ConfigurationError` for options that no read has."""
+        return ddl(read_options(self.options).headers_format)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A batch read. Raises :exc:`~mqkit.errors.ConfigurationError` for options that it has not,
+        and for a schema of the user's own."""
+        options = BATCH_READ_OPTIONS.from_spark(self.options)
+        check_read(given_columns(schema), options.headers_format)
+        return AmqpReader(options)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """A queue as a stream. Raises :exc:`~mqkit.errors.ConfigurationError` as :meth:`reader`."""
+        return stream_reader(self.options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Checks options and columns before a row is read; raises

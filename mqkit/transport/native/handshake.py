@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import version
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 
 from mqkit.errors import ConnectionRefused
 from mqkit.transport.seam import Endpoint
@@ -42,7 +43,7 @@ def start_ok(start: ConnectionStart, endpoint: Endpoint, name: str) -> Connectio
         client_properties={
             "connection_name": name,
             "product": "mqkit",
-            "version": version("mqkit"),
+            "version": _version(),
             "platform": "Python",
             "information": "an AMQP 0-9-1 client",
             "capabilities": {
@@ -81,3 +82,12 @@ def negotiate(offer: ConnectionTune, heartbeat_s: int) -> Limits:
 def tune_ok(limits: Limits) -> ConnectionTuneOk:
     """The limits, as the broker is told them."""
     return ConnectionTuneOk(limits.channel_max, limits.frame_max, limits.heartbeat_s)
+
+
+@cache
+def _version() -> str:
+    """A source tree, or an archive of one on the path, has no metadata, and works all the same."""
+    try:
+        return version("mqkit")
+    except PackageNotFoundError:
+        return "unknown"

@@ -163,6 +163,13 @@ class PikaChannel:
         answer: Delivery | None = self._ask(f"the get from {queue!r}", start)
         return answer
 
+    def get_many(self, queue: str, most: int) -> list[Delivery]:
+        """One after the other: pika has one get of a channel on its way at a time."""
+        found: list[Delivery] = []
+        while len(found) < most and (delivery := self.get(queue)) is not None:
+            found.append(delivery)
+        return found
+
     def consume(
         self,
         queue: str,

@@ -1,8 +1,10 @@
 """Columns of a DataFrame, and the fields of a message that they are.
 
-schema        the columns that there are, with their types
-rows          rows into messages
-header_types  headers as a column has them, into AMQP's types
-headers       headers of a message that arrived, as a column
-deliveries    messages that arrived, as Arrow batches
+schema         the columns that there are, with their types
+values         the values of an Arrow column
+rows           rows into messages
+header_types   headers as a column has them, into AMQP's types
+header_limits  headers that AMQP has room for
+headers        headers of a message that arrived, as a column
+deliveries     messages that arrived, as Arrow batches
 """

@@ -51,10 +51,14 @@ INT64_MAX = 2**63 - 1
 a TTL."""
 
 
+def source_columns(headers: HeadersFormat) -> dict[str, str]:
+    """The columns with their types, in their order."""
+    return {**_DDL, "headers": "string" if headers is HeadersFormat.JSON else "map<string,string>"}
+
+
 def ddl(headers: HeadersFormat) -> str:
     """The schema in Spark's own words."""
-    kinds = {"headers": "string" if headers is HeadersFormat.JSON else "map<string,string>"}
-    return ", ".join(f"{name} {kinds.get(name, kind)}" for name, kind in _DDL.items())
+    return ", ".join(f"{name} {kind}" for name, kind in source_columns(headers).items())
 
 
 @cache

@@ -11,6 +11,7 @@ import base64
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -65,6 +66,8 @@ def _text(value: Any) -> str | None:
             return base64.b64encode(value).decode("ascii")
         case datetime():
             return value.astimezone(UTC).isoformat()
+        case Decimal():
+            return format(value, "f")
         case Mapping():
             return as_json(value)
         case list() | tuple():

@@ -12,12 +12,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mqkit.message import Message, Properties
+from mqkit_spark.columns import header_limits
+from mqkit_spark.columns.header_types import is_text_only
 from mqkit_spark.columns.schema import Columns
+from mqkit_spark.columns.values import Unreadable
 from mqkit_spark.options import MessageIds, SinkOptions
 from mqkit_spark.options.checks import SHORT_STRING_BYTES_MAX
 
 PRIORITY_MAX = 255
 """The priority property is one octet (AMQP 0-9-1, basic class)."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""AMQP's timestamps count from here, and are not negative."""
 
 _SHORT_STRINGS = (
     "exchange",
@@ -120,8 +126,8 @@ class RowReader:
         if kind is None or not given:
             return {}
         headers: dict[str, Any] = kind.to_amqp(given)
-        if any(_is_too_long(name) for name in headers):
-            raise ValueError(f"the name of one is longer than {SHORT_STRING_BYTES_MAX} bytes")
+        if not (is_text_only(kind) and header_limits.is_surely_short(headers)):
+            header_limits.check(headers)
         return headers
 
     def _is_persistent(self, value: Mapping[str, Any]) -> bool:
@@ -155,6 +161,9 @@ class RowReader:
 
 def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
     """The reason why the row can't be a message; ``None`` when it can."""
+    for name, each in value.items():
+        if type(each) is Unreadable:
+            return f"{name} has {each.why}"
     body = value["body"]
     if body is None:
         return "body is null"
@@ -171,6 +180,9 @@ def _fault(value: Mapping[str, Any], options: SinkOptions) -> str | None:
     expiration_ms = value.get("expiration_ms")
     if expiration_ms is not None and expiration_ms < 0:
         return "expiration_ms is negative"
+    timestamp = _moment(value.get("timestamp"))
+    if timestamp is not None and timestamp < EPOCH:
+        return "timestamp is before 1970"
     if "routing_key" in value and options.routing_key is None and value["routing_key"] is None:
         return "routing_key is null"
     if "exchange" in value and options.exchange is None and value["exchange"] is None:

@@ -36,8 +36,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mqkit.errors import ConfigurationError
 from mqkit.transport.blocking_choice import BlockingChoice
-from mqkit_spark.columns.deliveries import READ_ONLY_COLUMNS
+from mqkit_spark.columns.deliveries import READ_ONLY_COLUMNS, ddl, source_columns
 from mqkit_spark.columns.header_types import ColumnType, column_type, is_text_only
+from mqkit_spark.columns.headers import HeadersFormat
 from mqkit_spark.options import MessageIds, SinkOptions
 
 if TYPE_CHECKING:
@@ -135,6 +136,15 @@ def check(fields: Sequence[Given], options: SinkOptions) -> Columns:
         known = ", ".join(COLUMN_TYPES)
         raise ConfigurationError(f"{'; '.join(faults)} (columns: {known})")
     return Columns(tuple(names), message_ids, headers)
+
+
+def check_read(fields: Sequence[Given], headers: HeadersFormat) -> None:
+    """Raises :exc:`~mqkit.errors.ConfigurationError` unless the columns are a source's own."""
+    if [(each.name, each.kind) for each in fields] != list(source_columns(headers).items()):
+        raise ConfigurationError(
+            "a queue has its own columns: load it without a schema, and select(...) from these:"
+            f" {ddl(headers)}"
+        )
 
 
 def _headers(fields: Sequence[Given], options: SinkOptions) -> ColumnType | None:

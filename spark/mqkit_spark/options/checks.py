@@ -13,6 +13,9 @@ from mqkit_spark.options.values import choice
 SHORT_STRING_BYTES_MAX = 255
 """AMQP 0-9-1, section 4.2.5.3: names, keys and string properties have one octet of length."""
 
+SECONDS_MAX = 366 * 24 * 3600
+"""A year is as good as for ever, and every system call can wait for it."""
+
 
 def choices(options: object, kinds: Mapping[str, type[StrEnum]]) -> None:
     """Make members of these fields: from Python an option may be given as its text."""
@@ -38,8 +41,10 @@ def positive_seconds(options: object, names: Iterable[str]) -> None:
     """Times that can be waited for; ``None`` is not given."""
     for name in names:
         value = getattr(options, name)
-        if value is not None and not value > 0:
-            raise ConfigurationError(f"{option_name(name)} must be more than 0 seconds")
+        if value is not None and not 0 < value <= SECONDS_MAX:
+            raise ConfigurationError(
+                f"{option_name(name)} must be more than 0 seconds, and {SECONDS_MAX} at most"
+            )
 
 
 def short_strings(options: object, names: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ each worker; the URL itself travels nowhere then.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,7 +28,7 @@ URL_FILE_BYTES_MAX = 64 * 1024
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionOptions:
     """One of ``url``, ``url_file`` and ``url_env`` says where the broker is: one URL, or several of
-    one cluster separated by commas, tried in this order.
+    one cluster separated by commas or in lines, tried in this order.
 
     Raises :exc:`~mqkit.errors.ConfigurationError` for values that can't be, without the URL.
     """
@@ -73,6 +73,9 @@ class ConnectionOptions:
 
 URL_OPTIONS = ("url", "url_file", "url_env")
 
+_SEPARATORS = re.compile(r"[,\s]+")
+_SCHEMES = ("amqp://", "amqps://")
+
 CONNECTION_READERS: dict[str, Reader] = {
     "url": text,
     "url_file": text,
@@ -85,17 +88,19 @@ CONNECTION_READERS: dict[str, Reader] = {
 def endpoints_of(urls: str) -> tuple[Endpoint, ...]:
     """The endpoints in a list of URLs. Raises :exc:`~mqkit.errors.ConfigurationError`, which never
     shows a password."""
-    found = tuple(parse(url) for url in _parts(urls))
-    if not found:
+    parts = [part for part in _SEPARATORS.split(urls) if part]
+    if not parts:
         raise ConfigurationError(
             "there is no AMQP URL (example: amqp://user:password@host:5672/; several of one"
             " cluster are separated by commas)"
         )
-    return found
-
-
-def _parts(urls: str) -> Iterable[str]:
-    return (part for each in urls.split(",") if (part := each.strip()))
+    # Said here: the error for one URL shows its beginning, which may be the end of a password.
+    if not all(part.lower().startswith(_SCHEMES) for part in parts):
+        raise ConfigurationError(
+            "each AMQP URL begins with amqp:// or amqps:// (a comma in a user name or password is"
+            " written with %: %2C)"
+        )
+    return tuple(map(parse, parts))
 
 
 def _said_by(source: str, urls: str) -> tuple[Endpoint, ...]:
@@ -117,3 +122,5 @@ def _file_text(path: str) -> str:
         raise ConfigurationError(f"urlFile {path} can't be read in this process: {why}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"urlFile {path} is not UTF-8 text") from None
+    except ValueError:
+        raise ConfigurationError(f"urlFile {path!r} can't be the name of a file") from None

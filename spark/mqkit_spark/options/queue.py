@@ -27,7 +27,9 @@ class QueueOptions(ConnectionOptions):
         # super() without arguments knows nothing of the class that slots=True makes anew.
         ConnectionOptions.__post_init__(self)
         if not self.queue:
-            raise ConfigurationError('option queue is missing (example: .option("queue", "orders")')
+            raise ConfigurationError(
+                'option queue is missing (example: .option("queue", "orders"))'
+            )
         checks.short_strings(self, ("queue",))
         checks.choices(self, {"headers_format": HeadersFormat})
         if self.transport is BlockingChoice.PIKA:

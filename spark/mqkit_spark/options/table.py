@@ -27,12 +27,14 @@ def option_name(name: str) -> str:
 class OptionTable(Generic[Options]):
     """The options of one direction: a reader for each field of the dataclass ``kind``.
 
-    ``ignored`` are the names (in lower case) that Spark adds by itself.
+    ``ignored`` are the names (in lower case) that Spark adds by itself; ``elsewhere`` has, for
+    names (in lower case) that mean something in another place, the words to refuse them with.
     """
 
     kind: type[Options]
     readers: Mapping[str, Reader]
     ignored: Collection[str] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
     _by_lower_name: dict[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -71,7 +73,13 @@ class OptionTable(Generic[Options]):
                 raise ConfigurationError(f"option {option_name(name)}: {error}") from None
         return self.kind(**values)
 
+    def knows(self, given: str) -> bool:
+        """True for a name, in any letter case, that is an option of this direction."""
+        return given.lower() in self._by_lower_name
+
     def _unknown(self, given: str) -> str:
+        if (words := self.elsewhere.get(given.lower())) is not None:
+            return words
         near = difflib.get_close_matches(given.lower(), self._by_lower_name, n=1)
         if near:
             meant = option_name(self._by_lower_name[near[0]])

@@ -9,6 +9,7 @@ from typing import Any
 from mqkit.message import Message
 from mqkit_spark.columns.rows import BadRow, RowReader
 from mqkit_spark.columns.schema import Columns
+from mqkit_spark.columns.values import values_of
 from mqkit_spark.options import OnBadRow, SinkOptions
 from mqkit_spark.pool import borrowed
 from mqkit_spark.sink.job import Job
@@ -57,7 +58,7 @@ def publish_batches(
             messages: list[Message] = []
             numbers: Sequence[int] = range(rows, rows + batch.num_rows)
             bad: list[BadRow] = []
-            for item in reader.read([column.to_pylist() for column in batch.columns], rows):
+            for item in reader.read([values_of(column) for column in batch.columns], rows):
                 if isinstance(item, Message):
                     messages.append(item)
                 else:

@@ -12,7 +12,8 @@ from mqkit.errors import ConfigurationError, DeadlineExceeded
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome
 from mqkit.transport.native.channel import Consumer, NativeChannel
-from mqkit.transport.native.over_sockets.answers import guarded
+from mqkit.transport.native.connection import NativeConnection
+from mqkit.transport.native.over_sockets.answers import Answer, guarded, wait_for
 from mqkit.transport.native.over_sockets.driver import SocketDriver
 from mqkit.transport.native.over_sockets.publisher import BlockingPublisher
 from mqkit.transport.native.requests import (
@@ -98,6 +99,20 @@ class NativeBlockingChannel:
         request = methods.BasicGet(queue=queue, no_ack=no_ack)
         answer = self._call(f"the get from {queue!r}", request)
         return answer if isinstance(answer, Delivery) else None
+
+    def get_many(self, queue: str, most: int) -> list[Delivery]:
+        what = f"{most} gets from {queue!r}"
+        self._driver.check_may_wait(what)
+        request = methods.BasicGet(queue=queue)
+        answers = [Answer(self._driver.later) for _ in range(most)]
+
+        def start(_: NativeConnection) -> None:
+            for answer in answers:
+                self._channel.call(request, answer)
+
+        self._driver.turn(start)
+        got = [wait_for(answer.future, what, self._call_timeout_s) for answer in answers]
+        return [each for each in got if isinstance(each, Delivery)]
 
     def consume(
         self,

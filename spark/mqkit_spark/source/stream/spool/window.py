@@ -1,0 +1,90 @@
+"""The fingerprints of the newest messages that the spool has taken, in files of 16 octets each.
+
+A file has the fingerprints of some batches, and the number of the newest of them as its name. Small
+ones are put together as batches are settled, so that there are few; those that are older than the
+window go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mqkit_spark.source.stream.spool.data_file import FINGERPRINTS
+from mqkit_spark.source.stream.spool.disk import write
+from mqkit_spark.source.stream.spool.fingerprint import FINGERPRINT_OCTETS
+
+if TYPE_CHECKING:
+    import pyarrow
+
+SUFFIX = ".seen"
+TOGETHER_OCTETS = 1024 * 1024
+"""A file that is smaller takes the next batch too; so a batch writes no more than this twice."""
+
+
+def add(folder: Path, batch: int, fingerprints: Sequence[pyarrow.Array], window: int) -> None:
+    """Have the fingerprints of a batch there, synced, and let go of what is out of the window. Does
+    nothing for a batch that is there already."""
+    octets = b"".join(each for array in fingerprints for each in array.to_pylist())
+    files = _newest_first(folder)
+    if not files or _batch_of(files[0]) < batch:
+        newest = files[0] if files and files[0].stat().st_size < TOGETHER_OCTETS else None
+        before = newest.read_bytes() if newest is not None else b""
+        write(folder / f"{batch:012d}{SUFFIX}", before + octets)
+        if newest is not None:
+            newest.unlink()
+    seen = 0
+    for path in _newest_first(folder):
+        if seen >= window:
+            path.unlink()
+        else:
+            seen += path.stat().st_size // FINGERPRINT_OCTETS
+
+
+def known(
+    own: pyarrow.Array, newest: Sequence[pyarrow.Array], folder: Path, window: int
+) -> pyarrow.Array:
+    """Those of ``own`` that are among the last ``window``: first among ``newest``, which are in no
+    file of ``folder`` yet, then in its files from the newest on."""
+    found = pa.array([], FINGERPRINTS)
+    left = window
+    if not len(own) or not left:
+        return found
+    for array in newest:
+        found = _with(found, own, array)
+        left -= len(array)
+    for path in _newest_first(folder):
+        if left <= 0:
+            break
+        found = _with(found, own, _read(path)[-left:])
+        left -= path.stat().st_size // FINGERPRINT_OCTETS
+    return found
+
+
+def _with(found: pyarrow.Array, own: pyarrow.Array, seen: pyarrow.Array) -> pyarrow.Array:
+    if not len(seen):
+        return found
+    more = own.filter(pc.is_in(own, value_set=seen, skip_nulls=True))
+    return pa.concat_arrays([found, more]) if len(more) else found
+
+
+def _read(path: Path) -> pyarrow.Array:
+    size = path.stat().st_size
+    if not size:
+        return pa.array([], FINGERPRINTS)
+    with pa.memory_map(str(path)) as mapped:
+        octets = mapped.read_buffer(size)
+    return pa.Array.from_buffers(FINGERPRINTS, size // FINGERPRINT_OCTETS, [None, octets])
+
+
+def _newest_first(folder: Path) -> list[Path]:
+    return sorted((path for path in folder.glob(f"*{SUFFIX}") if path.name[0] != "."), reverse=True)
+
+
+def _batch_of(path: Path) -> int:
+    return int("".join(takewhile(str.isdigit, path.name)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mqkit.message import Message
+from mqkit_spark.columns.plain_rows import plain_messages
 from mqkit_spark.columns.rows import BadRow, RowReader
 from mqkit_spark.columns.schema import Columns
 from mqkit_spark.columns.values import values_of
@@ -55,15 +56,18 @@ def publish_batches(
     first_id = last_id = None
     with PartitionSink(options, borrowed, partition=partition) as sink:
         for batch in batches:
-            messages: list[Message] = []
+            columns_of_batch = [values_of(column) for column in batch.columns]
             numbers: Sequence[int] = range(rows, rows + batch.num_rows)
             bad: list[BadRow] = []
-            for item in reader.read([values_of(column) for column in batch.columns], rows):
-                if isinstance(item, Message):
-                    messages.append(item)
-                else:
-                    bad.append(item)
-                    _treat(item, options, sink, partition)
+            messages = plain_messages(reader, columns_of_batch, rows)
+            if messages is None:
+                messages = []
+                for item in reader.read(columns_of_batch, rows):
+                    if isinstance(item, Message):
+                        messages.append(item)
+                    else:
+                        bad.append(item)
+                        _treat(item, options, sink, partition)
             if bad:
                 gone = {each.row for each in bad}
                 numbers = [number for number in numbers if number not in gone]

@@ -13,6 +13,7 @@ from mqkit_spark.columns.schema import Columns
 from mqkit_spark.columns.values import values_of
 from mqkit_spark.options import OnBadRow, SinkOptions
 from mqkit_spark.pool import borrowed
+from mqkit_spark.sink.collector import rare_collections
 from mqkit_spark.sink.job import Job
 from mqkit_spark.sink.partition_sink import PartitionSink
 from mqkit_spark.sink.report import PublishFailed, TaskReport
@@ -54,7 +55,7 @@ def publish_batches(
     reader = RowReader(options, columns, job_id, partition)
     rows = bad_rows = 0
     first_id = last_id = None
-    with PartitionSink(options, borrowed, partition=partition) as sink:
+    with rare_collections(), PartitionSink(options, borrowed, partition=partition) as sink:
         for batch in batches:
             columns_of_batch = [values_of(column) for column in batch.columns]
             numbers: Sequence[int] = range(rows, rows + batch.num_rows)

@@ -15,6 +15,7 @@ from typing import Any
 from mqkit.drafts import new_message, new_properties
 from mqkit.message import Headers, Message
 from mqkit_spark.columns.rows import RowReader, message_ids
+from mqkit_spark.columns.values import Unreadable
 from mqkit_spark.options import MessageIds
 from mqkit_spark.options.checks import SHORT_STRING_BYTES_MAX
 
@@ -44,6 +45,8 @@ def plain_messages(
     ``columns`` are as for :meth:`~mqkit_spark.columns.rows.RowReader.read`."""
     options, names = reader.options, reader.columns.names
     if options.dedup or not _PLAIN.issuperset(names):
+        return None
+    if any(Unreadable in map(type, column) for column in columns):
         return None
     found = dict(zip(names, columns, strict=True))
     rows = range(first_row, first_row + len(columns[0]))

@@ -1,8 +1,8 @@
 """Python's cyclic garbage collector, while messages are made by the ten thousand.
 
-It runs each time that 700 more objects were made than went, and goes through all that is alive every
-so often. The messages of a batch and of a window are that many objects, hold no cycles, and are all
-gone a moment later: looking at them took as long as making and sending them.
+It runs each time that 700 more objects were made than went, and every so often goes through all
+that is alive. The messages of a batch and of a window are that many objects, hold no cycles, and
+are all gone a moment later: looking at them took as long as making and sending them.
 """
 
 from __future__ import annotations

@@ -62,6 +62,18 @@ def new_properties(
     return draft  # type: ignore[no-any-return]
 
 
+def new_message(exchange: str, routing_key: str, body: bytes, properties: Properties) -> Message:
+    """A ``Message`` that the broker returns when no queue takes it."""
+    draft = _MessageDraft()
+    draft.exchange = exchange
+    draft.routing_key = routing_key
+    draft.body = body
+    draft.properties = properties
+    draft.mandatory = True
+    draft.__class__ = Message
+    return draft  # type: ignore[no-any-return]
+
+
 def new_outgoing(
     exchange: str,
     routing_key: str,

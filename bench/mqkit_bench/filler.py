@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from mqkit_bench.confirm_counter import ConfirmCounter
 from mqkit_bench.contestant import Contestant
@@ -25,6 +26,15 @@ STALL_S = 60.0
 """No confirm for this long means that the broker won't take more: an alarm, or a fault."""
 _PACE_POLL_MS = 5
 _POLL_MS = 200
+
+
+class Supply(Protocol):
+    """Encoded messages, one after the other: a :class:`~mqkit_bench.ring.Ring`, or a file of
+    them."""
+
+    def bytes_before(self, message: int) -> int: ...
+    def messages_before(self, place: int) -> int: ...
+    def piece(self, place: int, end: int) -> memoryview: ...
 
 
 class Stalled(ConnectionError):
@@ -68,10 +78,10 @@ class Pace:
 
 
 class Filler:
-    """Publishes a ring's messages in order, on a socket of :func:`publisher`. Close it."""
+    """Publishes the messages of ``ring`` in order, on a socket of :func:`publisher`. Close it."""
 
     def __init__(
-        self, connection: socket.socket, ring: Ring, window: int = WINDOW_MESSAGES
+        self, connection: socket.socket, ring: Supply, window: int = WINDOW_MESSAGES
     ) -> None:
         self._ring = ring
         self._window = window

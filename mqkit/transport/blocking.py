@@ -22,7 +22,7 @@ from typing import Protocol
 from mqkit.declaration import Binding, Exchange, Queue, QueueState
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome
-from mqkit.transport.seam import Endpoint, OnBlocked, OnCancel, OnClosed, OnDelivery
+from mqkit.transport.seam import Endpoint, OnBlocked, OnCancel, OnClosed, OnDelivery, OnSettled
 
 
 class BlockingChannel(Protocol):
@@ -65,6 +65,19 @@ class BlockingChannel(Protocol):
         without confirms the futures are done with ``Unknown`` when written.
         The futures never raise.
         """
+        ...
+
+    def publish_run(
+        self,
+        messages: Sequence[Message],
+        on_settled: OnSettled,
+        *,
+        timeout_s: float | None = None,
+    ) -> None:
+        """As :meth:`publish_many`, but without a future for each: ``on_settled`` is called with the
+        outcomes of messages that follow each other and are settled at once, and the position of the
+        first of them in ``messages``. It is a callback, on whatever thread; it must not raise, and
+        ``messages`` must not change before the last call."""
         ...
 
     def get(self, queue: str, *, no_ack: bool = False) -> Delivery | None:

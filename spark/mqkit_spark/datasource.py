@@ -1,4 +1,4 @@
-"""The data source ``amqp`` for Spark: batch and streaming, writes and reads.
+"""The data source ``amqp`` for Spark: writes and reads, in batches and as streams.
 
 ::
 

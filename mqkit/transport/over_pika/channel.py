@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 
 from pika import data, spec
@@ -24,7 +25,7 @@ from mqkit.transport.over_pika.errors import closing_error
 from mqkit.transport.over_pika.loop import LoopThread
 from mqkit.transport.over_pika.properties import from_pika, plain
 from mqkit.transport.over_pika.publisher import PikaPublisher
-from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery
+from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery, OnSettled
 from mqkit.transport.window_size import WindowSize
 
 LOGGER = logging.getLogger("mqkit.transport.pika")
@@ -137,6 +138,16 @@ class PikaChannel:
         if self._thread.is_current():
             raise ConfigurationError("publish from another thread than the connection's callbacks")
         return self._publisher.publish_many(messages, timeout_s)
+
+    def publish_run(
+        self,
+        messages: Sequence[Message],
+        on_settled: OnSettled,
+        *,
+        timeout_s: float | None = None,
+    ) -> None:
+        for position, future in enumerate(self.publish_many(messages, timeout_s=timeout_s)):
+            future.add_done_callback(partial(_tell, on_settled, position))
 
     # ---- consuming
 
@@ -415,3 +426,7 @@ def _call(callback: Callable[[T], None], argument: T) -> None:
         callback(argument)
     except Exception:
         LOGGER.exception("a callback of the channel raised")
+
+
+def _tell(on_settled: OnSettled, position: int, settled: Future[Outcome]) -> None:
+    on_settled(position, (settled.result(),))

@@ -3,6 +3,7 @@
 schema         the columns that there are, with their types
 values         the values of an Arrow column
 rows           rows into messages
+plain_rows     the same, a batch at a time, where rows are texts
 header_types   headers as a column has them, into AMQP's types
 header_limits  headers that AMQP has room for
 headers        headers of a message that arrived, as a column

@@ -59,9 +59,15 @@ class BadRow:
     remains: Message
 
 
-def message_id(job_id: str, partition: int, row: int) -> str:
+def message_id(job_id: str, partition: int, row: int | str) -> str:
     """The automatic id of a row: the same in each attempt of its task."""
     return f"{job_id}/{partition}/{row}"
+
+
+def message_ids(job_id: str, partition: int, rows: range) -> list[str]:
+    """The automatic ids of rows that follow each other."""
+    before = message_id(job_id, partition, "")
+    return [f"{before}{row}" for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,12 @@ batch_publisher  the same for foreachBatch
 running          the tasks of these two, through mapInArrow
 progress         a bar for the first
 topology         declared before the first row
+preflight        a look at the broker before the first row
 task             one task: Arrow batches in, a report out
 job              the first part of its automatic ids
 partition_sink   messages of a partition, until each has its outcome
 outgoing         the messages on their way
+collector        the garbage collector meanwhile
 link             its connection
 pace             its rate
 patience         its timeouts

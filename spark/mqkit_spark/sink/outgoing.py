@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mqkit.message import Message
-from mqkit.outcome import Outcome
 from mqkit.transport.blocking import BlockingChannel
 
 
@@ -26,26 +25,26 @@ class Outgoing:
         return _name(self.message, self.is_dead_letter)
 
 
-@dataclass(slots=True)
-class InFlight:
-    """A message that was sent. ``channel`` is that of the publish: the sink may have another by the
-    time that it looks at the outcome."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Messages that were handed to the transport at once, named by their positions in the run.
+    ``channel`` is that of the publish: the sink may have another by the time that it looks at the
+    outcomes."""
 
-    message: Message
-    row: int
+    messages: Sequence[Message]
+    rows: Sequence[int]
     is_dead_letter: bool
     attempt: int
-    future: Future[Outcome]
     channel: BlockingChannel
 
-    @property
-    def name(self) -> str:
-        """The message in the words of an error."""
-        return _name(self.message, self.is_dead_letter)
+    def name(self, position: int) -> str:
+        """The message there in the words of an error."""
+        return _name(self.messages[position], self.is_dead_letter)
 
-    def again(self, why: str) -> Outgoing:
-        """The message for one more attempt."""
-        return Outgoing(self.message, self.row, self.is_dead_letter, self.attempt + 1, why)
+    def again(self, position: int, why: str) -> Outgoing:
+        """The message there for one more attempt."""
+        message, row = self.messages[position], self.rows[position]
+        return Outgoing(message, row, self.is_dead_letter, self.attempt + 1, why)
 
 
 def _name(message: Message, is_dead_letter: bool) -> str:

@@ -1,29 +1,31 @@
 """Publishes the messages of one partition, and returns only when each has its outcome.
 
-Confirms are pipelined: thousands of messages are in flight, and outcomes are looked at in the
-order of sending. What the broker nacked, and what a lost connection left in doubt, is sent once
-more under the same id, ``publishRetries`` times at most. What no queue takes is dropped or
-dead-lettered where an option says so; a dead letter has to be confirmed as any message. Everything
-else ends the task.
+Confirms are pipelined: thousands of messages are in flight, and outcomes are looked at as they
+come, those of a run at once. What the broker nacked, and what a lost connection left in doubt, is
+sent once more under the same id, ``publishRetries`` times at most. What no queue takes is dropped
+or dead-lettered where an option says so; a dead letter has to be confirmed as any message.
+Everything else ends the task.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import TypeAlias
 
 from mqkit.message import Message
-from mqkit.outcome import Confirmed, Rejected, RejectReason, Unknown
+from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
 from mqkit_spark.options import OnUnroutable, SinkOptions
 from mqkit_spark.sink.dead_letters import dead_letter
 from mqkit_spark.sink.link import Borrow, Link, retry_pause_s
-from mqkit_spark.sink.outgoing import InFlight, Outgoing
+from mqkit_spark.sink.outgoing import Outgoing, Run
 from mqkit_spark.sink.pace import Pace, SystemWaiting, Waiting
 from mqkit_spark.sink.patience import Patience
 from mqkit_spark.sink.report import PublishFailed
 
-CHUNK_MESSAGES = 500
+CHUNK_MESSAGES = 2_000
 """Messages handed to the transport at a time; between two such calls, finished outcomes are taken
 off."""
 
@@ -41,6 +43,10 @@ class Counts:
     resent: int = 0
     body_bytes: int = 0
     blocked_seconds: float = 0.0
+
+
+Settled: TypeAlias = tuple[Run, int, Sequence[Outcome]]
+"""A run, the position of the first message that is settled, and the outcomes from there on."""
 
 
 class PartitionSink:
@@ -67,7 +73,9 @@ class PartitionSink:
         self._chunk = min(CHUNK_MESSAGES, self._pace.burst or CHUNK_MESSAGES)
         self._link = Link(options, borrow, self._waiting.pause)
         self._patience = Patience(options, self._waiting.monotonic_s, lambda: self._link.blocked_s)
-        self._in_flight: deque[InFlight] = deque()
+        self._in_flight = 0
+        self._settled: SimpleQueue[Settled] = SimpleQueue()
+        """Filled by the transport's thread."""
         self._again: list[Outgoing] = []
         self._dead: list[Outgoing] = []
 
@@ -118,11 +126,15 @@ class PartitionSink:
         self._pace.wait(len(messages))
         channel = self._link.channel()
         patience_s = self._options.confirm_timeout_s + self._options.blocked_timeout_s
-        futures = channel.publish_many(messages, timeout_s=patience_s)
-        for message, row, future in zip(messages, rows, futures, strict=True):
-            self._in_flight.append(InFlight(message, row, is_dead_letter, attempt, future, channel))
-        while self._in_flight and self._in_flight[0].future.done():
-            self._settle(self._in_flight.popleft())
+        run = Run(messages, rows, is_dead_letter, attempt, channel)
+        self._in_flight += len(messages)
+        channel.publish_run(messages, partial(self._note, run), timeout_s=patience_s)
+        while not self._settled.empty():
+            self._settle(*self._settled.get())
+
+    def _note(self, run: Run, position: int, outcomes: Sequence[Outcome]) -> None:
+        """On any thread."""
+        self._settled.put((run, position, outcomes))
 
     def _send_dead_letters(self) -> None:
         dead, self._dead = self._dead, []
@@ -153,53 +165,62 @@ class PartitionSink:
     def _settle_all(self) -> None:
         self._patience.note_progress()
         while self._in_flight:
-            future = self._in_flight[0].future
             try:
-                future.result(POLL_INTERVAL_S)
-            except TimeoutError:
+                settled = self._settled.get(timeout=POLL_INTERVAL_S)
+            except Empty:
                 if self._patience.is_out():
-                    raise PublishFailed(self._patience.words(len(self._in_flight))) from None
+                    raise PublishFailed(self._patience.words(self._in_flight)) from None
             else:
-                self._settle(self._in_flight.popleft())
+                self._settle(*settled)
                 self._patience.note_progress()
 
-    def _settle(self, done: InFlight) -> None:
-        message = done.message
-        match done.future.result():
-            case Confirmed() if done.is_dead_letter:
+    def _settle(self, run: Run, position: int, outcomes: Sequence[Outcome]) -> None:
+        self._in_flight -= len(outcomes)
+        if run.is_dead_letter or not all(outcomes):
+            for place, outcome in enumerate(outcomes, start=position):
+                self._settle_one(run, place, outcome)
+            return
+        messages = run.messages[position : position + len(outcomes)]
+        self.counts.confirmed += len(messages)
+        self.counts.body_bytes += sum([len(message.body) for message in messages])
+
+    def _settle_one(self, run: Run, position: int, outcome: Outcome) -> None:
+        message = run.messages[position]
+        match outcome:
+            case Confirmed() if run.is_dead_letter:
                 self.counts.dead_lettered += 1
             case Confirmed():
                 self.counts.confirmed += 1
                 self.counts.body_bytes += len(message.body)
             case Rejected(reason=RejectReason.UNROUTABLE) as no:
-                self._unroutable(done, no.detail)
+                self._unroutable(run, position, no.detail)
             case Rejected(reason=RejectReason.NACKED) as no:
-                self._again.append(done.again(no.detail))
+                self._again.append(run.again(position, no.detail))
             case Rejected() as no:
-                raise PublishFailed(f"{done.name}: {no.reason.value}: {no.detail}")
-            case Unknown() if done.channel.is_open:
-                raise PublishFailed(self._patience.words(len(self._in_flight)))
+                raise PublishFailed(f"{run.name(position)}: {no.reason.value}: {no.detail}")
+            case Unknown() if run.channel.is_open:
+                raise PublishFailed(self._patience.words(self._in_flight))
             case Unknown() as lost:
-                self._again.append(done.again(lost.detail))
+                self._again.append(run.again(position, lost.detail))
 
-    def _unroutable(self, done: InFlight, detail: str) -> None:
-        message, policy = done.message, self._options.on_unroutable
+    def _unroutable(self, run: Run, position: int, detail: str) -> None:
+        message, policy = run.messages[position], self._options.on_unroutable
         why = (
             f"no queue is bound to exchange {message.exchange!r} for routing key"
             f" {message.routing_key!r} ({detail})"
         )
-        if done.is_dead_letter:
+        if run.is_dead_letter:
             raise PublishFailed(
-                f"{done.name} is unroutable: {why}; bind a queue to deadLetterExchange"
+                f"{run.name(position)} is unroutable: {why}; bind a queue to deadLetterExchange"
             )
         if policy is OnUnroutable.FAIL:
             raise PublishFailed(
-                f"{done.name} is unroutable: {why}; bind one, or set onUnroutable to"
+                f"{run.name(position)} is unroutable: {why}; bind one, or set onUnroutable to"
                 " drop or deadletter"
             )
         self.counts.unroutable += 1
         if policy is OnUnroutable.DEADLETTER:
-            self.bury(message, done.row, f"unroutable: {why}")
+            self.bury(message, run.rows[position], f"unroutable: {why}")
 
     def _disconnect(self) -> None:
         self._link.close()

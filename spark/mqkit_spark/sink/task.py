@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mqkit.message import Message
+from mqkit_spark.columns.plain_rows import plain_messages
 from mqkit_spark.columns.rows import BadRow, RowReader
 from mqkit_spark.columns.schema import Columns
 from mqkit_spark.columns.values import values_of
 from mqkit_spark.options import OnBadRow, SinkOptions
 from mqkit_spark.pool import borrowed
+from mqkit_spark.sink.collector import rare_collections
 from mqkit_spark.sink.job import Job
 from mqkit_spark.sink.partition_sink import PartitionSink
 from mqkit_spark.sink.report import PublishFailed, TaskReport
@@ -53,17 +55,20 @@ def publish_batches(
     reader = RowReader(options, columns, job_id, partition)
     rows = bad_rows = 0
     first_id = last_id = None
-    with PartitionSink(options, borrowed, partition=partition) as sink:
+    with rare_collections(), PartitionSink(options, borrowed, partition=partition) as sink:
         for batch in batches:
-            messages: list[Message] = []
+            columns_of_batch = [values_of(column) for column in batch.columns]
             numbers: Sequence[int] = range(rows, rows + batch.num_rows)
             bad: list[BadRow] = []
-            for item in reader.read([values_of(column) for column in batch.columns], rows):
-                if isinstance(item, Message):
-                    messages.append(item)
-                else:
-                    bad.append(item)
-                    _treat(item, options, sink, partition)
+            messages = plain_messages(reader, columns_of_batch, rows)
+            if messages is None:
+                messages = []
+                for item in reader.read(columns_of_batch, rows):
+                    if isinstance(item, Message):
+                        messages.append(item)
+                    else:
+                        bad.append(item)
+                        _treat(item, options, sink, partition)
             if bad:
                 gone = {each.row for each in bad}
                 numbers = [number for number in numbers if number not in gone]

@@ -23,7 +23,7 @@ from mqkit.transport.native.requests import (
     queue_state,
     unbind,
 )
-from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery
+from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery, OnSettled
 from mqkit.transport.window_size import WindowSize
 from mqkit.wire import methods
 from mqkit.wire.methods import Method
@@ -86,9 +86,22 @@ class NativeBlockingChannel:
     def publish_many(
         self, messages: Sequence[Message], *, timeout_s: float | None = None
     ) -> list[Future[Outcome]]:
+        self._check_may_publish()
+        return self._publisher.publish_many(messages, timeout_s)
+
+    def publish_run(
+        self,
+        messages: Sequence[Message],
+        on_settled: OnSettled,
+        *,
+        timeout_s: float | None = None,
+    ) -> None:
+        self._check_may_publish()
+        self._publisher.publish_run(messages, on_settled, timeout_s)
+
+    def _check_may_publish(self) -> None:
         if self._driver.is_current():
             raise ConfigurationError("publish from another thread than the connection's callbacks")
-        return self._publisher.publish_many(messages, timeout_s)
 
     # -- consuming ---------------------------------------------------------------------------
 

@@ -10,10 +10,12 @@ a channel without confirms, until the system has it, whose own buffer waits for 
 from __future__ import annotations
 
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from itertools import accumulate
 
 from mqkit.message import Message
 from mqkit.outcome import Outcome, Unknown
@@ -21,17 +23,29 @@ from mqkit.transport.native.channel import NativeChannel
 from mqkit.transport.native.connection import NativeConnection
 from mqkit.transport.native.over_sockets.answers import Waiters
 from mqkit.transport.native.over_sockets.driver import SocketDriver
+from mqkit.transport.seam import OnSettled
 from mqkit.transport.window_size import MESSAGE_OVERHEAD_BYTES, WindowSize
 
 OUTPUT_OCTETS_MAX = 256 * 1024
 """Octets of publishes after which a turn ends: confirms are read in between."""
 
-_Slot: TypeAlias = tuple[Future[Outcome], int]
-"""The future of the outcome, and the bytes that the message takes of the window."""
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Messages that were handed over together."""
+
+    messages: Sequence[Message]
+    on_settled: OnSettled
+    ends: Sequence[int]
+    """The bytes of the window that the messages before each position take, and all of them."""
+
+    def bytes_of(self, position: int, end: int) -> int:
+        """The bytes that the messages from ``position`` to before ``end`` take."""
+        return self.ends[end] - self.ends[position]
 
 
 class BlockingPublisher:
-    """:meth:`publish_many` begins turns; all else is called in one."""
+    """:meth:`publish_many` and :meth:`publish_run` begin turns; all else is called in one."""
 
     def __init__(self, driver: SocketDriver, channel: NativeChannel, size: WindowSize) -> None:
         self._driver = driver
@@ -40,7 +54,8 @@ class BlockingPublisher:
         self._messages = 0
         self._bytes = 0
         self._room = Waiters()
-        self._outbox: list[tuple[Sequence[Message], list[_Slot]]] = []
+        self._outbox: list[tuple[_Run, int, int]] = []
+        """Runs, each with the positions of what was taken of it: the first, and the end."""
         self._unwritten = (0, 0)
         """Places, by messages and bytes, of what the system does not have yet."""
 
@@ -48,23 +63,30 @@ class BlockingPublisher:
         self, messages: Sequence[Message], timeout_s: float | None
     ) -> list[Future[Outcome]]:
         """See :meth:`mqkit.transport.blocking.BlockingChannel.publish_many`."""
-        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
         futures: list[Future[Outcome]] = [Future() for _ in messages]
+        self.publish_run(messages, partial(_resolve, futures), timeout_s)
+        return futures
+
+    def publish_run(
+        self, messages: Sequence[Message], on_settled: OnSettled, timeout_s: float | None
+    ) -> None:
+        """See :meth:`mqkit.transport.blocking.BlockingChannel.publish_run`."""
+        deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
         costs = [len(message.body) + MESSAGE_OVERHEAD_BYTES for message in messages]
+        run = _Run(messages, on_settled, list(accumulate(costs, initial=0)))
         position = 0
         while position < len(messages):
-            end = self._driver.turn(partial(self._publish, messages, futures, costs, position))
+            end = self._driver.turn(partial(self._publish, run, position))
             if end == position and not self._wait_for_room(costs[position], deadline_s):
-                _give_up(messages[position:], futures[position:])
+                on_settled(position, [_not_sent(message) for message in messages[position:]])
                 break
             position = end
-        return futures
 
     def unblocked(self) -> None:
         """The broker takes publishes again."""
         outbox, self._outbox = self._outbox, []
-        for messages, slots in outbox:
-            self._write(messages, slots)
+        for run, position, end in outbox:
+            self._write(run, position, end)
 
     def closed(self) -> None:
         """The channel is: what was not written yet never will be."""
@@ -73,73 +95,68 @@ class BlockingPublisher:
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _publish(
-        self,
-        messages: Sequence[Message],
-        futures: Sequence[Future[Outcome]],
-        costs: Sequence[int],
-        position: int,
-        connection: NativeConnection,
-    ) -> int:
+    def _publish(self, run: _Run, position: int, connection: NativeConnection) -> int:
         """Publish the messages from ``position`` on that have a place in the window; return the
         position after them."""
-        end = self._take(costs, position)
+        end = self._room_for(run, position)
         if end > position:
-            taken = messages[position:end]
-            slots = list(zip(futures[position:end], costs[position:end], strict=True))
+            self._messages += end - position
+            self._bytes += run.bytes_of(position, end)
             if connection.blocked_reason is None:
-                self._write(taken, slots)
+                self._write(run, position, end)
             else:
-                self._outbox.append((taken, slots))
+                self._outbox.append((run, position, end))
         return end
 
-    def _take(self, costs: Sequence[int], position: int) -> int:
-        """Take places for the next messages: as many as there are, or as one turn writes. Returns
-        the position after them. A closed channel takes all, and refuses them."""
-        messages, octets = self._messages, self._bytes
-        is_open, octets_max = self._channel.is_open, octets + OUTPUT_OCTETS_MAX
-        while position < len(costs) and octets < octets_max:
-            if is_open and not self._fits(costs[position], messages, octets):
-                break
-            messages += 1
-            octets += costs[position]
-            position += 1
-        self._messages, self._bytes = messages, octets
-        return position
-
-    def _fits(self, cost_bytes: int, messages: int, octets: int) -> bool:
-        """True if the window has room beside ``messages`` of ``octets``. A message larger than the
-        window goes when it is alone."""
+    def _room_for(self, run: _Run, position: int) -> int:
+        """The position after the next messages that may go: as many as there are, or as one turn
+        writes. A closed channel takes all, and refuses them."""
+        ends, before = run.ends, run.ends[position]
+        last = len(run.messages)
+        of_a_turn = min(last, bisect_left(ends, before + OUTPUT_OCTETS_MAX, position))
+        if not self._channel.is_open:
+            return of_a_turn
         size = self._size
-        return not messages or (messages < size.messages and octets + cost_bytes <= size.bytes)
+        by_bytes = bisect_right(ends, before + size.bytes - self._bytes, position) - 1
+        fitting = min(of_a_turn, by_bytes, position + size.messages - self._messages)
+        if self._messages:
+            return max(position, fitting)
+        return max(position + 1, fitting)  # one larger than the window goes when it is alone
+
+    def _fits(self, cost_bytes: int) -> bool:
+        """True if the window has room for a message. One larger than the window goes when it is
+        alone."""
+        size, messages = self._size, self._messages
+        return not messages or (messages < size.messages and self._bytes + cost_bytes <= size.bytes)
 
     def _wait_for_room(self, cost_bytes: int, deadline_s: float | None) -> bool:
         """False when the time was over first. A closed channel has room: for refusals."""
 
         def has_room() -> bool:
-            return not self._channel.is_open or self._fits(cost_bytes, self._messages, self._bytes)
+            return not self._channel.is_open or self._fits(cost_bytes)
 
         return self._driver.wait_until(has_room, self._room, deadline_s)
 
-    def _write(self, messages: Sequence[Message], slots: Sequence[_Slot]) -> None:
-        position, settled = 0, partial(self._settled, slots)
-        while position < len(messages):
-            position = self._channel.publish(
-                messages, settled, start=position, octets_max=OUTPUT_OCTETS_MAX
+    def _write(self, run: _Run, position: int, end: int) -> None:
+        messages = run.messages[position:end]
+        start, settled = 0, partial(self._settled, run, position)
+        while start < len(messages):
+            start = self._channel.publish(
+                messages, settled, start=start, octets_max=OUTPUT_OCTETS_MAX
             )
 
-    def _settled(self, slots: Sequence[_Slot], position: int, outcomes: Sequence[Outcome]) -> None:
-        """``outcomes`` are those of ``slots`` from ``position`` on."""
-        settled = slots[position : position + len(outcomes)]
-        self._driver.later(_resolve, (settled, outcomes))
-        octets = sum([cost_bytes for _, cost_bytes in settled])
+    def _settled(self, run: _Run, first: int, position: int, outcomes: Sequence[Outcome]) -> None:
+        """``outcomes`` are those of the messages of ``run`` from ``first + position`` on."""
+        position += first
+        self._driver.later(_tell, (run.on_settled, position, outcomes))
+        octets = run.bytes_of(position, position + len(outcomes))
         if self._channel.confirms:
-            self._give(len(settled), octets)
+            self._give(len(outcomes), octets)
             return
         if not self._unwritten[0]:
             self._driver.when_written(self._written)
         messages, octets_before = self._unwritten
-        self._unwritten = (messages + len(settled), octets_before + octets)
+        self._unwritten = (messages + len(outcomes), octets_before + octets)
 
     def _written(self) -> None:
         unwritten, self._unwritten = self._unwritten, (0, 0)
@@ -151,15 +168,22 @@ class BlockingPublisher:
         self._room.wake()
 
 
-def _resolve(settled: tuple[Sequence[_Slot], Sequence[Outcome]]) -> None:
-    for (future, _), outcome in zip(*settled, strict=True):
+def _tell(settled: tuple[OnSettled, int, Sequence[Outcome]]) -> None:
+    on_settled, position, outcomes = settled
+    on_settled(position, outcomes)
+
+
+def _resolve(
+    futures: Sequence[Future[Outcome]], position: int, outcomes: Sequence[Outcome]
+) -> None:
+    settled = futures[position : position + len(outcomes)]
+    for future, outcome in zip(settled, outcomes, strict=True):
         try:
             future.set_result(outcome)
         except InvalidStateError:
             pass  # its caller has cancelled it
 
 
-def _give_up(messages: Sequence[Message], futures: Sequence[Future[Outcome]]) -> None:
+def _not_sent(message: Message) -> Outcome:
     detail = "not sent: the time ran out while the window was full"
-    for message, future in zip(messages, futures, strict=True):
-        future.set_result(Unknown(detail, message.properties.message_id, sent=False))
+    return Unknown(detail, message.properties.message_id, sent=False)

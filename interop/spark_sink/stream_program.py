@@ -51,11 +51,7 @@ def _start(
         "checkpointLocation", str(folder / f"{way}.checkpoint")
     )
     if way == Way.PUBLISH:
-        publisher = mqkit_spark.batch_publisher(url, **options)
-
-        def publish_batch(df: DataFrame, batch_id: int) -> None:
-            publisher(df, batch_id)
-
+        publish_batch = mqkit_spark.batch_publisher(url, **options)
         return writer.foreachBatch(publish_batch).start()
     return (
         writer.format("amqp")

@@ -25,9 +25,14 @@ class BatchPublisher:
         self._max_publishers = max_publishers
         self._is_new = True
 
-    def __call__(self, df: DataFrame, batch_id: int) -> PublishReport:
-        """Publish one batch and return what became of its rows; raises as ``publish`` does.
-        Spark repeats a batch that failed when the query is started again."""
+    def __call__(self, df: DataFrame, batch_id: int) -> None:
+        """As :meth:`publish`, for Spark, which takes a function that returns nothing."""
+        self.publish(df, batch_id)
+
+    def publish(self, df: DataFrame, batch_id: int) -> PublishReport:
+        """Publish one batch and return what became of its rows; raises as
+        :func:`mqkit_spark.publish` does. Spark repeats a batch that failed when the query is
+        started again."""
         options = self._options
         columns = check(given_columns(df.schema), options)
         if self._is_new:
@@ -51,8 +56,8 @@ def batch_publisher(
         stream.writeStream.foreachBatch(mqkit_spark.batch_publisher(url=URL, exchange="flights"))
 
     Automatic ids are query, batch, partition and row: a batch that Spark repeats is published again
-    under the same ids. A topology is applied at the first batch. It can be called from a function
-    of your own as well, and returns the batch's report. Raises
+    under the same ids. A topology is applied at the first batch. A function of your own calls its
+    :meth:`~BatchPublisher.publish`, which returns the batch's report. Raises
     :exc:`~mqkit.errors.ConfigurationError` for options that can't be.
     """
     given = options if url is None else {"url": url, **options}

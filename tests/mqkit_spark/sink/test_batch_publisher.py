@@ -40,7 +40,7 @@ def test_a_repeated_batch_has_the_same_ids_and_its_report_says_what_became_of_it
     reports: list[mqkit_spark.PublishReport] = []
 
     def publish(batch: DataFrame, batch_id: int) -> None:
-        reports.append(publisher(batch, batch_id))
+        reports.append(publisher.publish(batch, batch_id))
 
     query_id = ""
     for _ in range(2):

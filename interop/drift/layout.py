@@ -74,7 +74,7 @@ class Binding:
     def name(self) -> str:
         """As the app tells it."""
         key = f" [{self.key}]" if self.key else ""
-        pairs = ", ".join(f"{name}: {value}" for name, value in self.arguments.items())
+        pairs = ", ".join(f"{name}: {value}" for name, value in sorted(self.arguments.items()))
         return f"{self.source} -> {self.destination}{key}" + (f" {{{pairs}}}" if pairs else "")
 
 

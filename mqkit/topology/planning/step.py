@@ -101,10 +101,13 @@ def describe(declaration: Declaration | PolicyModel) -> dict[str, Any]:
 
 
 def name_of(declaration: Declaration | PolicyModel) -> str:
-    """The object's name; for a binding ``source -> destination [key] {arguments}``."""
+    """The object's name; for a binding ``source -> destination [key] {arguments}``, its arguments by
+    name, for brokers give them in an order of their own."""
     if isinstance(declaration, Binding):
         key = f" [{declaration.key}]" if declaration.key else ""
-        pairs = ", ".join(f"{name}: {value}" for name, value in declaration.arguments.items())
+        pairs = ", ".join(
+            f"{name}: {value}" for name, value in sorted(declaration.arguments.items())
+        )
         arguments = f" {{{pairs}}}" if pairs else ""
         return f"{declaration.source} -> {declaration.destination}{key}{arguments}"
     return declaration.name

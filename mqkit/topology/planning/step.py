@@ -101,8 +101,8 @@ def describe(declaration: Declaration | PolicyModel) -> dict[str, Any]:
 
 
 def name_of(declaration: Declaration | PolicyModel) -> str:
-    """The object's name; for a binding ``source -> destination [key] {arguments}``, its arguments by
-    name, for brokers give them in an order of their own."""
+    """The object's name; for a binding ``source -> destination [key] {arguments}``, its arguments
+    in the order of their names, for brokers give them in one of their own."""
     if isinstance(declaration, Binding):
         key = f" [{declaration.key}]" if declaration.key else ""
         pairs = ", ".join(

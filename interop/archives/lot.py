@@ -14,6 +14,9 @@ from interop.archives.raw import RawProperties, read_raw
 
 SETTLE_WITHIN_S = 60.0
 LOOK_AGAIN_S = 0.05
+CHANNEL_MOST = 50_000
+"""Messages that one channel holds unacked: the reference broker bounds them (docs/broker.md)."""
+ACK_EACH = 1_000
 SILENCE_S = 5.0
 """No message for so long is the end, though the broker has counted more."""
 
@@ -60,30 +63,53 @@ class Lots:
 
     def look(self, name: str) -> list[bytes]:
         """The prints of its messages in order; they stay."""
-        with self._channel() as channel:
-            return [print_of(octets, body) for octets, body in self._all(channel, name)]
+        found: list[bytes] = []
+        with self._connection() as connection:
+            left = True
+            while left:
+                channel = connection.channel()
+                channel.basic_qos(prefetch_count=CHANNEL_MOST)
+                before = len(found)
+                for _, octets, body in _taken(channel, name, CHANNEL_MOST):
+                    found.append(print_of(octets, body))
+                left = len(found) - before == CHANNEL_MOST
+        return found
 
     def drain(self, name: str) -> Iterator[tuple[bytes, bytes]]:
         """Properties and bodies in order; they are gone."""
         with self._channel() as channel:
-            yield from self._all(channel, name)
-            channel.basic_ack(0, multiple=True)
-
-    def _all(self, channel: Any, name: str) -> Iterator[tuple[bytes, bytes]]:
-        left = int(channel.queue_declare(name, passive=True).method.message_count)
-        if not left:
-            return
-        for method, properties, body in channel.consume(name, inactivity_timeout=SILENCE_S):
-            if method is None:
-                return
-            yield properties.octets, body
-            left -= 1
-            if not left:
-                return
+            channel.basic_qos(prefetch_count=CHANNEL_MOST)
+            tag = 0
+            for number, (tag, octets, body) in enumerate(_taken(channel, name), 1):
+                if number % ACK_EACH == 0:
+                    channel.basic_ack(tag, multiple=True)
+                yield octets, body
+            if tag:
+                channel.basic_ack(0, multiple=True)
 
     @contextmanager
     def _channel(self) -> Iterator[Any]:
+        with self._connection() as connection:
+            yield connection.channel()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Any]:
         parameters = pika.URLParameters(self._url)
         parameters.heartbeat = 0  # a look at a large lot is one long loop
         with pika.BlockingConnection(parameters) as connection:
-            yield connection.channel()
+            yield connection
+
+
+def _taken(channel: Any, name: str, most: int | None = None) -> Iterator[tuple[int, bytes, bytes]]:
+    """Tags, properties and bodies of what is there now, ``most`` of them."""
+    left = int(channel.queue_declare(name, passive=True).method.message_count)
+    left = left if most is None else min(left, most)
+    if not left:
+        return
+    for method, properties, body in channel.consume(name, inactivity_timeout=SILENCE_S):
+        if method is None:
+            return
+        yield method.delivery_tag, properties.octets, body
+        left -= 1
+        if not left:
+            return

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from mqkit.consumer.handler import Handler, HandlerExit
-from mqkit.errors import ConfigurationError
+from mqkit.errors import ConfigurationError, MqkitError
 from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.timing.token_bucket import TokenBucket
 
@@ -176,7 +176,9 @@ class _Hook(Generic[EventT]):
 
     def _failed(self, raised: BaseException, what: str) -> None:
         self.failed += 1
-        trace: Any = raised if self._tracebacks.take() else None
+        # An error of mqkit's own says all that there is to say.
+        shows = not isinstance(raised, MqkitError) and self._tracebacks.take()
+        trace: Any = raised if shows else None
         _LOG.warning("the %s failed: %s", self._name, what, exc_info=trace)
 
     def _drop(self, number: int) -> None:

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from mqkit.errors import ConfigurationError
+from mqkit.errors import ConfigurationError, MqkitError
 from mqkit.program_hook import FUNCTIONS_MAX, TRACEBACK_EVERY_S, ProgramHooks
 from mqkit.testing.clock import FakeClock
 
@@ -107,6 +107,23 @@ def test_a_failing_function_is_logged_and_told_the_next_event(
     assert told == [1, 2, 3]
     assert "failing failed: ValueError: no more than 1" in _lines(caplog)[0]
     assert [record.exc_info is not None for record in caplog.records] == [True, False, True]
+
+
+def test_an_error_of_mqkit_has_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    def failing(event: int) -> None:
+        raise MqkitError("nobody answers")
+
+    async def main() -> None:
+        hooks: ProgramHooks[int] = ProgramHooks("on_test")
+        hooks.add(failing)
+        await hooks.tell(1)
+        await hooks.close()
+
+    with caplog.at_level(logging.WARNING, "mqkit.program_hook"):
+        asyncio.run(main())
+    (record,) = caplog.records
+    assert "MqkitError: nobody answers" in record.getMessage()
+    assert record.exc_info is None
 
 
 @pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt()])

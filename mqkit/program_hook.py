@@ -98,7 +98,7 @@ class ProgramHooks(Generic[EventT]):
 
     @property
     def failed(self) -> int:
-        """Calls that raised, or that took too long."""
+        """Calls that raised, that took too long, or that had not returned at :meth:`close`."""
         return sum(hook.failed for hook in self._hooks)
 
     async def tell(self, event: EventT) -> None:
@@ -167,6 +167,10 @@ class _Hook(Generic[EventT]):
         except TimeoutError as error:
             # The function's own TimeoutError has words of its own, or is as good as ours.
             self._failed(error, str(error) or f"took longer than {self._time_limit_s:g} s")
+        except asyncio.CancelledError:
+            self.failed += 1
+            _LOG.warning("the %s failed: it had not returned at the end of the program", self._name)
+            raise
         except (Exception, HandlerExit) as error:  # noqa: BLE001 - a hook is other people's code
             raised: BaseException = error
             if isinstance(error, HandlerExit) and error.__cause__ is not None:

@@ -187,7 +187,9 @@ def test_events_that_a_function_is_too_slow_for_are_counted(
     assert "too slow: 1 events dropped" in _lines(caplog)[0]
 
 
-def test_closing_gives_up_what_is_not_told_in_time() -> None:
+def test_closing_gives_up_what_is_not_told_in_time_and_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def main() -> None:
         clock = FakeClock()
         hooks: ProgramHooks[int] = ProgramHooks("on_test", time_limit_s=60.0, clock=clock)
@@ -200,10 +202,11 @@ def test_closing_gives_up_what_is_not_told_in_time() -> None:
         await clock.until_waiting(2)
         clock.advance(3.0)
         await closing
-        assert (slow.begun, hooks.dropped) == ([1], 1)
+        assert (slow.begun, hooks.dropped, hooks.failed) == ([1], 1, 1)
         await hooks.close()
 
     asyncio.run(main())
+    assert "had not returned at the end of the program" in _lines(caplog)[-1]
 
 
 def test_what_is_no_function_and_too_many_functions_are_refused() -> None:

@@ -75,6 +75,11 @@ class Lots:
                 left = len(found) - before == CHANNEL_MOST
         return found
 
+    def purge(self, name: str) -> None:
+        """Nothing is left that is ready."""
+        with self._channel() as channel:
+            channel.queue_purge(name)
+
     def drain(self, name: str) -> Iterator[tuple[bytes, bytes]]:
         """Properties and bodies in order; they are gone."""
         with self._channel() as channel:

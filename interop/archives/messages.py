@@ -24,6 +24,9 @@ NAMED_FROM_OCTETS = 17
 
 TABLES = 499
 """Header tables that are made; a prime, so that each meets each size."""
+FULL_TABLE_EACH = 8
+"""One table in so many has every type in every place; the others have some by themselves."""
+SHORT_TABLE = 4
 RANGES = {"b": 7, "B": -8, "s": 15, "u": -16, "I": 31, "i": -32, "l": 63, "T": -64}
 """The bits of a type's numbers; below zero for one without a sign."""
 LAST_DIGEST_DIGITS = 16
@@ -55,7 +58,7 @@ class Messages:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         rng = random.Random(seed)
-        self._tables = [_entries(_every_type(rng)) for _ in range(TABLES)]
+        self._tables = [_entries(_some_types(turn, rng)) for turn in range(TABLES)]
 
     def message(self, number: int) -> Message:
         """The one of that number."""
@@ -131,7 +134,12 @@ def _parking(number: int) -> Table:
     return []
 
 
-def _every_type(rng: random.Random) -> Table:
+def _some_types(turn: int, rng: random.Random) -> Table:
+    every = _every_type(rng)
+    return every if turn % FULL_TABLE_EACH == 0 else rng.sample(every[:-2], SHORT_TABLE)
+
+
+def _every_type(rng: random.Random) -> list[tuple[str, Tagged]]:
     """A value of every type by itself, in a table, and in an array."""
     values = [_value(tag, rng) for tag in (*FIXED, "D", "S", "x", "V")]
     named = [(f"{tag} of AMQP", (tag, value)) for tag, value in values]

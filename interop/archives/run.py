@@ -73,22 +73,24 @@ def run(options: Options) -> int:
         for suffix in (".jsonl.gz", ".parquet"):
             run.there_and_back(small, suffix)
         run.replay_undisturbed(small)
-        run.there_and_back(options.messages, ".jsonl.gz")
+        run.there_and_back(options.messages, ".jsonl.gz", is_last=False)
         run.archive_killed()
         run.replay_killed()
-    for step in ("archive", "restore", "replay"):
-        peaks = found.peaks_kib
-        large = f"{step} {options.messages}"
-        found.add(judgement.grows(step, peaks[f"{step} {small}"], peaks[large]))
-        known = options.messages if step == "restore" else 0
-        killed = peaks.get(f"{large}, killed", 0)
-        found.add(judgement.grows(f"{step}, killed", peaks[f"{step} {small}"], killed, known))
+    _judge_memory(found, small, options.messages)
     for step, kib in found.peaks_kib.items():
         print(f"  peak memory {kib / 1024:6.1f} MiB  {step}")
     print(f"  {len(found.faults)} faults")
     for fault in found.faults[:FAULTS_SHOWN]:
         print(f"  {fault}")
     return 1 if found.faults else 0
+
+
+def _judge_memory(found: Found, small: int, large: int) -> None:
+    for step in ("archive", "restore", "replay"):
+        least = found.peaks_kib[f"{step} {small}"]
+        for of in (f"{step} {large}", f"{step} {large}, killed"):
+            known = large if of.startswith("restore") and of.endswith("killed") else 0
+            found.add(judgement.grows(of, least, found.peaks_kib.get(of, 0), known))
 
 
 class _Run:
@@ -105,8 +107,8 @@ class _Run:
             self._prints.append(print_of(message.octets, message.body))
             self._names.append(message.name)
 
-    def there_and_back(self, count: int, suffix: str) -> None:
-        """Archive a lot, restore it, and compare."""
+    def there_and_back(self, count: int, suffix: str, *, is_last: bool = True) -> None:
+        """Archive a lot, restore it, and compare; if ``is_last``, the lot is empty then."""
         wanted = self._prints[:count]
         self._fill(count)
         path = self._options.folder / f"whole-{count}{suffix}"
@@ -117,7 +119,9 @@ class _Run:
         self._found.add(judgement.differs(wanted, _filed(path), f"file {path.name}"))
         restored = self._dlq("restore", str(path))
         self._found.ran(f"restore {step}", restored)
-        back = [print_of(*each) for each in self.lots.drain(LOT)]
+        back = self.lots.look(LOT)
+        if is_last:
+            self.lots.purge(LOT)
         self._found.add(judgement.differs(wanted, back, f"lot after the restore of {path.name}"))
         print(
             f"  {step}: archived in {archived.seconds:.1f} s, restored in {restored.seconds:.1f} s,"
@@ -137,7 +141,7 @@ class _Run:
     def archive_killed(self) -> None:
         """Archive with kills, until it is done; look after each for what is nowhere; restore."""
         count, kills = self._options.messages, self._options.kills
-        self._fill(count)
+        self.lots.wait_for(LOT, count)
         folder = self._options.folder / "killed"
         files: list[Path] = []
         in_files: set[bytes] = set()
@@ -170,10 +174,8 @@ class _Run:
     def replay_killed(self) -> None:
         """Replay with kills, until it is done."""
         count, kills = self._options.messages, self._options.kills
-        for _ in self.lots.drain(LOT):
-            pass
-        self.replay_undisturbed(count)
-        self._fill(count)
+        self.lots.purge(LOT)
+        self._fill(count)  # anew: a look has marked the others as redelivered
         told: Counter[str] = Counter()
         killed, step = 0, f"replay {count}, killed"
         while True:

@@ -45,7 +45,7 @@ class Options:
 
 @dataclass(slots=True)
 class Found:
-    """What a run has come to."""
+    """The faults and the peaks of a run, so far."""
 
     faults: list[str] = field(default_factory=list)
     peaks_kib: dict[str, int] = field(default_factory=dict)
@@ -227,8 +227,8 @@ class _Run:
             return dlq(self._url, *arguments, kill_when=is_time)
 
     def _find_lost(self, in_files: set[bytes], when: str) -> None:
-        """What was under way at a kill is in the lot when the broker sees that the process is
-        gone: look again for what is in neither."""
+        """Look again for messages that are in neither: those that were under way at a kill are in
+        the lot when the broker sees that the process is gone."""
         faults: list[str] = []
         for _ in range(LOOKS_MAX):
             in_lot = set(self.lots.look(LOT))

@@ -78,7 +78,7 @@ def run(options: Options) -> int:
         run.replay_killed()
     _judge_memory(found, small, options.messages)
     for step, kib in found.peaks_kib.items():
-        print(f"  peak memory {kib / 1024:6.1f} MiB  {step}")
+        print(f"  peak memory {_mib(kib)}: {step}")
     print(f"  {len(found.faults)} faults")
     for fault in found.faults[:FAULTS_SHOWN]:
         print(f"  {fault}")
@@ -124,7 +124,8 @@ class _Run:
             self.lots.purge(LOT)
         self._found.add(judgement.differs(wanted, back, f"lot after the restore of {path.name}"))
         print(
-            f"  {step}: archived in {archived.seconds:.1f} s, restored in {restored.seconds:.1f} s,"
+            f"  {step}: archived in {archived.seconds:.1f} s ({_mib(archived.peak_kib)}),"
+            f" restored in {restored.seconds:.1f} s ({_mib(restored.peak_kib)}),"
             f" {len(back)} compared",
             flush=True,
         )
@@ -136,7 +137,11 @@ class _Run:
         self._found.ran(f"replay {count}", ended)
         arrivals = list(self._arrivals())
         self._found.add(judgement.replayed(self._names[:count], arrivals, Counter(), 0))
-        print(f"  {count}: replayed in {ended.seconds:.1f} s, {len(arrivals)} compared", flush=True)
+        print(
+            f"  {count}: replayed in {ended.seconds:.1f} s ({_mib(ended.peak_kib)}),"
+            f" {len(arrivals)} compared",
+            flush=True,
+        )
 
     def archive_killed(self) -> None:
         """Archive with kills, until it is done; look after each for what is nowhere; restore."""
@@ -258,6 +263,10 @@ class _Run:
 
     def _dlq(self, *arguments: str) -> Ended:
         return dlq(self._url, *arguments)
+
+
+def _mib(kib: int) -> str:
+    return f"{kib / 1024:.1f} MiB"
 
 
 def _filed(path: Path) -> list[bytes]:

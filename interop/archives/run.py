@@ -218,7 +218,8 @@ class _Run:
         """Kill it, if it is to be, after it has moved some messages of its share of the lot."""
         if not is_to_be:
             return self._dlq(*arguments)
-        moved = self._rng.randint(1, self._options.messages // (self._options.kills + 1))
+        share = self._options.messages // (2 * (self._options.kills + 1))  # some are under way
+        moved = self._rng.randint(1, max(1, share))
         delay_s = self._rng.random() * DELAY_S
         with self.lots.counting(LOT) as count:
             before = count()

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from mqkit.consumer.handler import Handler, HandlerExit
-from mqkit.errors import ConfigurationError
+from mqkit.errors import ConfigurationError, MqkitError
 from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.timing.token_bucket import TokenBucket
 
@@ -98,7 +98,7 @@ class ProgramHooks(Generic[EventT]):
 
     @property
     def failed(self) -> int:
-        """Calls that raised, or that took too long."""
+        """Calls that raised, that took too long, or that had not returned at :meth:`close`."""
         return sum(hook.failed for hook in self._hooks)
 
     async def tell(self, event: EventT) -> None:
@@ -167,6 +167,10 @@ class _Hook(Generic[EventT]):
         except TimeoutError as error:
             # The function's own TimeoutError has words of its own, or is as good as ours.
             self._failed(error, str(error) or f"took longer than {self._time_limit_s:g} s")
+        except asyncio.CancelledError:
+            self.failed += 1
+            _LOG.warning("the %s failed: it had not returned at the end of the program", self._name)
+            raise
         except (Exception, HandlerExit) as error:  # noqa: BLE001 - a hook is other people's code
             raised: BaseException = error
             if isinstance(error, HandlerExit) and error.__cause__ is not None:
@@ -176,7 +180,9 @@ class _Hook(Generic[EventT]):
 
     def _failed(self, raised: BaseException, what: str) -> None:
         self.failed += 1
-        trace: Any = raised if self._tracebacks.take() else None
+        # An error of mqkit's own says all that there is to say.
+        shows = not isinstance(raised, MqkitError) and self._tracebacks.take()
+        trace: Any = raised if shows else None
         _LOG.warning("the %s failed: %s", self._name, what, exc_info=trace)
 
     def _drop(self, number: int) -> None:

@@ -29,7 +29,7 @@ async def send(email: Email) -> None:
 
 @lots.on_alert
 async def page_somebody(alert: Alert) -> None:
-    print(f"alert: {alert}", flush=True)
+    print(f"to on-call: {alert}", flush=True)
 
 
 if __name__ == "__main__":

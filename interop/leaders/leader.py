@@ -20,7 +20,7 @@ class Leader:
     def __init__(self, topology: Path, url: str) -> None:
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "interop.leaders.program", "lots", "run"),
+                *(sys.executable, "-m", "mqkit_cli", "lots", "run"),
                 *("--file", str(topology), "--url", url, "--json"),
             ],
             stdout=subprocess.PIPE,
@@ -29,6 +29,7 @@ class Leader:
         self.is_leading = False
         self.has_begun = threading.Event()
         """Set with each window that is begun; clear it to wait for the next."""
+        self._has_spoken = threading.Event()
         self.returned = self.archived = 0
         self._open: dict[str, list[str]] = {}
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -50,7 +51,9 @@ class Leader:
         return self._under_way()
 
     def end(self) -> tuple[int, Counter[str]]:
-        """Have it end by SIGTERM; returns its exit code, and what it left under way."""
+        """Have it end by SIGTERM; returns its exit code, and what it left under way. One that is
+        still starting would not know the signal."""
+        self._has_spoken.wait(END_WITHIN_S)
         self._process.terminate()
         try:
             code = self._process.wait(END_WITHIN_S)
@@ -73,6 +76,7 @@ class Leader:
             self._take(said)
 
     def _take(self, said: dict[str, object]) -> None:
+        self._has_spoken.set()
         match said["event"]:
             case "leading":
                 self.is_leading = True

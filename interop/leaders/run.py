@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Callable
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import pika
 
+from interop.archives.file import read
+from interop.archives.octets import parts_of
 from interop.chaos.broker import Broker, started
 from interop.leaders.facts import Facts
 from interop.leaders.judgement import FAULTS_SHOWN, faults
@@ -116,11 +117,15 @@ def _depth(broker: Broker) -> int:
 
 
 def _archived_ids(folder: Path) -> list[str]:
-    return [
-        str(json.loads(line)["message_id"])
-        for path in sorted((folder / "archive").iterdir())
-        for line in path.read_text().splitlines()
-    ]
+    """The messages of all files, those of killed leaders and of the one at work included."""
+    found: list[str] = []
+    for path in sorted((folder / "archive").iterdir()):
+        try:
+            of_file = [parts_of(octets)[0]["message_id"] for octets, _ in read(path)]
+        except FileNotFoundError:  # it has got its name meanwhile
+            continue
+        found += (each[1:].decode() for each in of_file)
+    return found
 
 
 def _is_archived(folder: Path, facts: Facts) -> bool:

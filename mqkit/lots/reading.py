@@ -6,6 +6,10 @@
 What is held stays unacked until the end: a requeued message goes back to the head, and the next get
 would bring it again. A window is bounded in messages and in octets: when what has arrived is more,
 the rest is left in the socket, and the broker waits.
+
+A broker bounds what a channel may hold unacked. So each channel gets a share of the lot, and the
+next one begins when the broker has all that was asked and settled on the one before. A tag that the
+reader gives out counts through all of them.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mqkit.lots.link import LotLink
 from mqkit.message import Delivery
@@ -32,6 +36,9 @@ ASKED_MAX = 500
 HEADER_OCTETS = 1_024
 """A message's share of memory beside its body, nearly: a window of empty bodies is bounded, too."""
 
+SHARE = 50_000
+"""Messages that are read over one channel. The reference broker lets one hold 65,535 unacked."""
+
 ALL = 0
 """The delivery tag that, with ``multiple``, means all that is unacked (AMQP 0-9-1, basic.ack)."""
 
@@ -44,6 +51,14 @@ class Window:
     octets: int = OCTETS_MAX
 
 
+@dataclass(slots=True)
+class _Share:
+    """A channel, and what it was given and did not settle."""
+
+    channel: Channel
+    unsettled: int = 0
+
+
 class LotReader:
     """Made by :func:`reading`. ``total`` messages lay there at the start."""
 
@@ -54,13 +69,13 @@ class LotReader:
         self.total = total
         self.seen = 0
         self._link = link
+        self._connection = connection
         self._pauses = connection if isinstance(connection, PausesReading) else None
-        self._channel = channel
+        self._shares = [_Share(channel)]
         self._asked = 0
         self._coming: deque[asyncio.Task[Delivery | None]] = deque()
         self._arrived_octets = 0
         self._is_paused = False
-        self._settled = 0
 
     @property
     def is_over(self) -> bool:
@@ -87,22 +102,24 @@ class LotReader:
     async def ack(self, tags: Iterable[int]) -> None:
         """They leave the lot."""
         for tag in tags:
-            await self._channel.ack(tag)
-            self._settled += 1
+            share, before = divmod(tag - 1, SHARE)
+            await self._shares[share].channel.ack(before + 1)
+            self._shares[share].unsettled -= 1
 
     async def give_back(self) -> None:
         """Messages that were read and not acked are in the lot again when this returns, in their
         place, marked as redelivered. Idempotent."""
         await self._let_come_in()
-        if not self._channel.is_open:
-            return
-        async with self._link.step(f"the requeue on {self.lot!r}"):
-            if self._settled < self.seen:
-                # 0 is every one. RabbitMQ closes the channel for a tag that is acked already.
-                await self._channel.nack(ALL, multiple=True, requeue=True)
-                self._settled = self.seen
-            # Answered after it: acks and nacks have no answer of their own.
-            await self._link.state(self._channel, self.lot)
+        for share in self._shares:
+            if not share.channel.is_open:
+                continue
+            async with self._link.step(f"the requeue on {self.lot!r}"):
+                if share.unsettled:
+                    # 0 is every one. RabbitMQ closes the channel for a tag that is acked already.
+                    await share.channel.nack(ALL, multiple=True, requeue=True)
+                    share.unsettled = 0
+                # Answered after it: acks and nacks have no answer of their own.
+                await self._link.state(share.channel, self.lot)
 
     def abandon(self) -> None:
         """Wait for nothing more."""
@@ -110,14 +127,13 @@ class LotReader:
             task.cancel()
 
     async def _next(self, most: int) -> Delivery | None:
-        self._ask(min(most, ASKED_MAX))
+        await self._ask(min(most, ASKED_MAX))
         delivery = await self._first()
         if delivery is None:
             await self._let_come_in()
             self.total = self.seen
             return None
-        self._take(delivery)
-        return delivery
+        return self._take(delivery)
 
     async def _first(self) -> Delivery | None:
         task = self._coming.popleft()
@@ -126,12 +142,21 @@ class LotReader:
                 await task
         return task.result()
 
-    def _ask(self, most: int) -> None:
+    async def _ask(self, most: int) -> None:
         while len(self._coming) < most and self._asked < self.total:
+            if self._asked == SHARE * len(self._shares):
+                if self._coming:
+                    return  # a broker serves channels side by side, and the order would be lost
+                await self._begin_share()
             self._asked += 1
-            task = asyncio.ensure_future(self._channel.get(self.lot))
+            task = asyncio.ensure_future(self._shares[-1].channel.get(self.lot))
             task.add_done_callback(self._arrived)
             self._coming.append(task)
+
+    async def _begin_share(self) -> None:
+        async with self._link.step(f"the acks on {self.lot!r}"):
+            await self._link.state(self._shares[-1].channel, self.lot)
+        self._shares.append(_Share(await self._link.channel(self._connection)))
 
     def _arrived(self, task: asyncio.Task[Delivery | None]) -> None:
         if task.cancelled() or task.exception() is not None:
@@ -143,12 +168,19 @@ class LotReader:
                 self._is_paused = True
                 self._pauses.pause_reading()
 
-    def _take(self, delivery: Delivery) -> None:
+    def _take(self, delivery: Delivery) -> Delivery:
+        """Count it, and give it the tag that counts through all channels."""
+        share = self._shares[self.seen // SHARE]
+        share.unsettled += 1
+        before = SHARE * (self.seen // SHARE)
         self.seen += 1
         self._arrived_octets -= size_of(delivery)
         if self._is_paused and self._pauses and not self._arrived_octets:
             self._is_paused = False
             self._pauses.resume_reading()
+        if not before:
+            return delivery
+        return replace(delivery, delivery_tag=before + delivery.delivery_tag)
 
     async def _let_come_in(self) -> None:
         """Messages on their way still arrive, and are as unacked as the rest."""

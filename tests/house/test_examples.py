@@ -75,7 +75,7 @@ def test_the_notification_service(broker: Any, unique: Callable[[str], str]) -> 
         for body in ({"to": "ann@example.org", "subject": "hi"}, {"to": "nobody"}):
             command(["publish", "", queue, json.dumps(body), "--message-id", body["to"]], variables)
         assert "ann@example.org" in until(said, process, "sent")
-        assert lot in until(said, process, "alert:")
+        assert lot in until(said, process, "to on-call:")
         peeked = json.loads(
             command(["dlq", "peek", lot, "-f", "topology.yaml", "--json"], variables)
         )

@@ -84,6 +84,43 @@ def test_the_developer_and_the_operator(
 
 
 @pytest.mark.slow
+def test_the_notification_service(
+    tmp_path: Path, environment: dict[str, str], run: Callable[..., str]
+) -> None:
+    """The commands of a clone's shell, but for those that only choose folder and broker."""
+    (block,) = consoles(". .venv/bin/activate")
+    shown = [(command, output) for command, output in steps(block)]
+    choosing, (apply, *_), (service, _), *rest = shown[:3], *shown[3:]
+    assert [command[0] for command, _ in choosing] == [".", "export", "cd"]
+    assert choosing[1][0][2] == "UNIT=ms"
+    environment["UNIT"] = "ms"
+    shutil.copytree(ROOT / choosing[2][0][1], tmp_path, dirs_exist_ok=True)
+    run(apply)
+    assert service == ["python", "service.py", "&"]
+    process = subprocess.Popen(
+        [sys.executable, *service[1:-1]],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        publish, ls, replay = rest
+        run(*publish)
+        line = process.stdout.readline()
+        assert line.startswith("to on-call: email-dlq:"), line
+        run(*ls)
+        run(*replay)
+        while "sent 'hello' to ann@example.org" not in line:
+            line = process.stdout.readline()
+            assert line, "the service has ended"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE_S) == 0
+
+
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_data_engineer(
     folder: Path, environment: dict[str, str], run: Callable[..., str]

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from mqkit.errors import ConfigurationError
+from mqkit.errors import ConfigurationError, MqkitError
 from mqkit.program_hook import FUNCTIONS_MAX, TRACEBACK_EVERY_S, ProgramHooks
 from mqkit.testing.clock import FakeClock
 
@@ -109,6 +109,23 @@ def test_a_failing_function_is_logged_and_told_the_next_event(
     assert [record.exc_info is not None for record in caplog.records] == [True, False, True]
 
 
+def test_an_error_of_mqkit_has_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    def failing(event: int) -> None:
+        raise MqkitError("nobody answers")
+
+    async def main() -> None:
+        hooks: ProgramHooks[int] = ProgramHooks("on_test")
+        hooks.add(failing)
+        await hooks.tell(1)
+        await hooks.close()
+
+    with caplog.at_level(logging.WARNING, "mqkit.program_hook"):
+        asyncio.run(main())
+    (record,) = caplog.records
+    assert "MqkitError: nobody answers" in record.getMessage()
+    assert record.exc_info is None
+
+
 @pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt()])
 def test_a_function_that_would_end_the_program_has_failed(
     raised: BaseException, caplog: pytest.LogCaptureFixture
@@ -170,7 +187,9 @@ def test_events_that_a_function_is_too_slow_for_are_counted(
     assert "too slow: 1 events dropped" in _lines(caplog)[0]
 
 
-def test_closing_gives_up_what_is_not_told_in_time() -> None:
+def test_closing_gives_up_what_is_not_told_in_time_and_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def main() -> None:
         clock = FakeClock()
         hooks: ProgramHooks[int] = ProgramHooks("on_test", time_limit_s=60.0, clock=clock)
@@ -183,10 +202,11 @@ def test_closing_gives_up_what_is_not_told_in_time() -> None:
         await clock.until_waiting(2)
         clock.advance(3.0)
         await closing
-        assert (slow.begun, hooks.dropped) == ([1], 1)
+        assert (slow.begun, hooks.dropped, hooks.failed) == ([1], 1, 1)
         await hooks.close()
 
     asyncio.run(main())
+    assert any("had not returned at the end of the program" in text for text in _lines(caplog))
 
 
 def test_what_is_no_function_and_too_many_functions_are_refused() -> None:

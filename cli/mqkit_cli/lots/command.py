@@ -4,7 +4,10 @@ a time."""
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +22,9 @@ from mqkit_cli.topology.files import FILES, FilesOption, load_topology
 
 if TYPE_CHECKING:
     from mqkit.lots import Lots
+
+TOLD_BY_THE_VIEW = ("mqkit.lots.alerts.telling", "mqkit.lots.clock.tending")
+"""Loggers whose warnings are events as well, and have their line."""
 
 app = typer.Typer(
     help="Parking lots by the clock: what a topology file says under lots:.", no_args_is_help=True
@@ -54,10 +60,25 @@ def run(
         on_event=view.show,
     )
     lots.on_alert(view.alert)
-    asyncio.run(_run(lots, once=once))
+    with _told_once():
+        asyncio.run(_run(lots, once=once))
     view.end(lots.totals)
     if once and view.failed:
         raise CommandError(f"{view.failed} of the lots' steps failed; see above")
+
+
+@contextmanager
+def _told_once() -> Iterator[None]:
+    """Loggers keep quiet of what has its line already, for the time of the block."""
+    loggers = [logging.getLogger(name) for name in TOLD_BY_THE_VIEW]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 async def _run(lots: Lots, *, once: bool) -> None:

@@ -6,6 +6,7 @@ names them all in messages.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -49,5 +50,5 @@ def _must_be_there(files: Sequence[Path]) -> None:
     for file in files:
         if file.is_dir():
             raise CommandError(f"{file} is a directory: name the topology's file with --file FILE")
-        if not file.exists():
+        if not os.path.lexists(file):  # of a ring of links, reading says what it is
             raise CommandError(f"there is no file {file}: name the topology with --file FILE")

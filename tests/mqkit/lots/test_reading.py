@@ -12,6 +12,7 @@ from mqkit.errors import ConfigurationError
 from mqkit.lots import reading as module
 from mqkit.lots.reading import HEADER_OCTETS, Window, reading
 from mqkit.message import Delivery
+from reference_broker.core.base.limits import UNACKED_MAX
 
 pytestmark = pytest.mark.anyio
 
@@ -88,6 +89,27 @@ async def test_an_error_in_the_block_loses_nothing(yard: Any) -> None:
             await reader.window(everything, Window(3))
             raise RuntimeError("stop")
     assert await yard.bodies(yard.lot) == NUMBERS
+
+
+@pytest.mark.parametrize("share", [1, 2, 3])
+async def test_a_lot_that_is_too_large_for_one_channel(
+    yard: Any, monkeypatch: pytest.MonkeyPatch, share: int
+) -> None:
+    """In order, settled on the channel that it came over, and the rest in its place."""
+    monkeypatch.setattr(module, "SHARE", share)
+    await yard.publish(yard.lot, *NUMBERS)
+    async with reading(yard.link, yard.lot, "test") as reader:
+        found = await reader.window(everything, Window(5))
+        assert bodies(found) == NUMBERS[:5]
+        await reader.ack([found[3].delivery_tag, found[0].delivery_tag])
+        rest = await reader.window(everything)
+        assert bodies(rest) == NUMBERS[5:]
+        await reader.ack([rest[0].delivery_tag])
+    assert await yard.bodies(yard.lot) == [b"1", b"2", b"4", b"6"]
+
+
+def test_a_channel_of_the_reference_broker_may_hold_a_share() -> None:
+    assert module.SHARE <= UNACKED_MAX
 
 
 async def test_a_queue_that_is_not_there(yard: Any) -> None:

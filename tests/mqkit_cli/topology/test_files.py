@@ -85,19 +85,27 @@ def test_faults_of_several_files_for_programs(mqkit: Any, files: list[str], tmp_
         (["huge.yaml"], "huge.yaml: the file is larger than 4194304 bytes, which is the limit"),
         (["base.yaml", "huge.yaml"], "huge.yaml: the files together are larger than 4194304"),
         (["many.yaml"], "many.yaml:20002: more than 20000 in one mapping or list, the limit"),
+        (["ring.yaml"], "ring.yaml: can't be read: Too many levels of symbolic links"),
+        (["anchors.yaml"], "anchors.yaml:2: the alias *a has no anchor &a before it"),
+        (["twice.yaml"], "twice.yaml:2: the value of TWICE has a variable in it, which is not"),
+        (["inner.yaml"], "inner.yaml:2: '${A:-${B...' has a variable in its default, which is not"),
     ],
 )
 def test_bad_input_is_one_line(
     mqkit: Any, files: list[str], tmp_path: Path, command: str, given: list[str], said: str
 ) -> None:
     (tmp_path / "link.yaml").symlink_to("base.yaml")
+    (tmp_path / "ring.yaml").symlink_to("ring.yaml")
+    (tmp_path / "anchors.yaml").write_text("queues: &a\n  q: *a\n")
+    (tmp_path / "twice.yaml").write_text("queues:\n  ${TWICE}:\n")
+    (tmp_path / "inner.yaml").write_text("queues:\n  ${A:-${B}}:\n")
     with (tmp_path / "huge.yaml").open("wb") as huge:
         huge.truncate(50 * 1024 * 1024)
     if "many.yaml" in given:
         queues = "".join(f"  q{n}: {{}}\n" for n in range(100_000))
         (tmp_path / "many.yaml").write_text(f"queues:\n{queues}")
     options = [part for file in given for part in ("-f", file)]
-    answer = mqkit("topology", command, *options)
+    answer = mqkit("topology", command, *options, TWICE="${OTHER}")
     assert answer.returncode == 1
     assert answer.stderr.startswith(f"mqkit: {said}")
     assert answer.stderr.count("\n") == 1

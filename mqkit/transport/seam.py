@@ -197,6 +197,7 @@ class PublishesRuns(Protocol):
         ...
 
 
+@runtime_checkable
 class TransactionalChannel(Channel, Protocol):
     """A channel in transaction mode (AMQP 0-9-1, class ``tx``): publishes and settlements count
     when they are committed, all of them or none if the connection ends before. Close it to roll

@@ -79,7 +79,7 @@ async def move_one(channel: Channel, source: str, to: str) -> None:
 
 async def bodies(connection: Connection, queue: str, count: int) -> list[bytes]:
     channel = await connection.channel()
-    found = []
+    found: list[bytes] = []
     async with asyncio.timeout(WAIT_S):
         while len(found) < count:  # what a closed channel gives back takes a moment
             delivery = await channel.get(queue, no_ack=True)

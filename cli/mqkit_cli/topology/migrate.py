@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -146,6 +147,7 @@ def _run(site: Site, request: Request, *, quiet: bool) -> Report:
             elif record["record"] == "begun" and not quiet:
                 step = Step(record["step"])
                 line(f"{step:<8} {WORDS[step]}")
+                sys.stdout.flush()  # in a pipe, too, each step shows when it begins
 
         return asyncio.run(migrate_queue(site, request, on_record=tell))
 

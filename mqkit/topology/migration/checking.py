@@ -72,6 +72,7 @@ def check_migration(
     refusals = [
         *_unfit(live.queue, wanted),
         *_refused_by_product(wanted, snapshot),
+        *_dead_ends(wanted, snapshot),
         *_in_the_way(migration, snapshot),
         *_limited(migration, policies),
         *_too_many(policies.settings_on(wanted), live),
@@ -149,6 +150,24 @@ def _refused_by_product(wanted: Queue, snapshot: Snapshot) -> Iterator[str]:
         for rule in findings(wanted, snapshot.product):
             if rule.answer is Answer.REFUSED:
                 yield f"{snapshot.product} would refuse the queue of the file: {rule.words}"
+
+
+def _dead_ends(wanted: Queue, snapshot: Snapshot) -> Iterator[str]:
+    """Dead letters of the new queue that would go nowhere."""
+    exchange = wanted.arguments.get("x-dead-letter-exchange")
+    key = wanted.arguments.get("x-dead-letter-routing-key")
+    queues = {live.queue.name for live in snapshot.queues}
+    exchanges = {it.name for it in snapshot.exchanges}
+    missing = ""
+    if exchange == "" and key is not None and key not in queues:
+        missing = f"the queue {key!r}"
+    elif exchange and exchange not in exchanges and not str(exchange).startswith("amq."):
+        missing = f"the exchange {exchange!r}"
+    if missing:
+        yield (
+            f"the file dead-letters its messages to {missing}, which is not there: declare it first"
+            " (`mqkit topology apply` does)"
+        )
 
 
 def _in_the_way(migration: Migration, snapshot: Snapshot) -> Iterator[str]:

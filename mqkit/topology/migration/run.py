@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqkit.errors import ConfigurationError
-from mqkit.topology.live.product import REFERENCE_BROKER
+from mqkit.topology.live.management import open_management
+from mqkit.topology.live.product import REFERENCE_BROKER, Product
 from mqkit.topology.migration.acts import ACTS
 from mqkit.topology.migration.checking import check_migration
 from mqkit.topology.migration.journal import Journal, OnRecord
@@ -59,9 +60,7 @@ async def migrate(
             if not await _is_under_way(site, request, journal):
                 return Report(request.queue, Outcome.NOTHING)
             journal.on_record = on_record
-            settle_s = site.settle_s
-            if settle_s is None:
-                settle_s = _settle_s(connection.server_properties.get("product"))
+            settle_s = await _settle_s(site) if site.settle_s is None else site.settle_s
             async with ThrowAwayChannel(connection.channel) as channel:
                 session = Session(site, connection, journal, channel, settle_s, request.gap)
                 return await _run(session, request)
@@ -101,8 +100,14 @@ def _check_owner(request: Request, journal: Journal) -> None:
         )
 
 
-def _settle_s(product: object) -> float:
-    return SETTLE_REFERENCE_S if product == REFERENCE_BROKER else SETTLE_RABBITMQ_S
+async def _settle_s(site: Site) -> float:
+    """The age that the counts of this product's management API may have. (Over AMQP the reference
+    broker says that it is RabbitMQ, so that clients treat it so.)"""
+    async with open_management(
+        site.management_url, site.endpoint.vhost, timeout_s=site.timeout_s
+    ) as management:
+        product = Product.of(await management.overview())
+    return SETTLE_REFERENCE_S if product.name == REFERENCE_BROKER else SETTLE_RABBITMQ_S
 
 
 async def _run(session: Session, request: Request) -> Report:

@@ -1,4 +1,4 @@
-"""``python -m interop.migration``: exit code 1 when a promise is broken; the facts are kept then."""
+"""``python -m interop.migration``: exit code 1 when a promise is broken."""
 
 from __future__ import annotations
 

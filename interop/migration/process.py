@@ -33,6 +33,8 @@ class Process:
         )
         self.step = NOT_BEGUN
         self.said = ""
+        self._seen: set[str] = set()
+        self._is_over = False
         self._changed = threading.Condition()
         self._readers = [
             threading.Thread(target=self._read, daemon=True),
@@ -47,10 +49,15 @@ class Process:
         return self._process.poll() is None
 
     def wait_for(self, step: str, within_s: float) -> bool:
-        """True when ``step`` begins; false if the process ends before, or the time does."""
+        """True when ``step`` has begun; false if the process ends before, or the time does."""
         with self._changed:
-            self._changed.wait_for(lambda: self.step == step or not self.runs, within_s)
-            return self.step == step
+            self._changed.wait_for(lambda: step in self._seen or self._is_over, within_s)
+            return step in self._seen
+
+    def wait_until_begun(self, within_s: float) -> None:
+        """Return when a step has begun, or the process or the time has ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._seen or self._is_over, within_s)
 
     def kill(self) -> str:
         """SIGKILL. Returns the step that was under way; empty if it had gone already."""
@@ -78,8 +85,10 @@ class Process:
         for line in self._process.stdout:
             with self._changed:
                 self.step = line.partition(" ")[0]
+                self._seen.add(self.step)
                 self._changed.notify_all()
         with self._changed:
+            self._is_over = True
             self._changed.notify_all()
 
     def _read_errors(self) -> None:

@@ -14,7 +14,7 @@ import pika
 from interop.migration.broker import Broker, started
 from interop.migration.facts import End, Facts, counted_ids
 from interop.migration.judgement import FAULTS_SHOWN, faults
-from interop.migration.process import Process
+from interop.migration.process import NOT_BEGUN, Process
 from interop.migration.traffic import Traffic
 
 EXCHANGE, QUEUE, TIER, LOT = "shop", "orders", "orders.wait", "orders.dead"
@@ -23,7 +23,7 @@ KEYS = ["order.new", "order.urgent", "mail.urgent"]
 """The second one fits both bindings."""
 TIER_MS = 300
 BACKLOG = 400
-"""Messages that are there at the start, so that each move takes a while."""
+"""Messages that come all at once before each migration, so that moves take a while."""
 SETTLE_WITHIN_S = 60.0
 LOOK_AGAIN_S = 0.1
 
@@ -31,8 +31,11 @@ STEPS = (
     *("declare", "gate", "unbind", "fetch", "divert", "empty", "replace", "release", "return"),
     *("revert", "follow", "bind", "ungate", "remove"),
 )
-UNIFORM_S = 4.0
-"""A kill that waits for no step comes within so long of the start."""
+SHARE_AT_STEPS, SHARE_BEGUN = 0.6, 0.95
+"""Kills of that share wait for a random step, those up to the next one for any, the rest for
+nothing."""
+UNIFORM_S = 3.0
+"""A kill that waits for no certain step comes within so long."""
 AFTER_STEP_S = 0.03
 """A kill that waits for a step comes within so long of its beginning."""
 KILLS_MAX = 7
@@ -112,6 +115,7 @@ def _migrate(
 ) -> str:
     """One migration, killed some times, to its end; returns the declaration that it came to."""
     after = rng.choice([kind for kind in KINDS if kind != before])
+    _publish_backlog(broker, facts)
     topology = _topology(options.folder, after)
     kills = min(rng.randint(1, KILLS_MAX), options.kills - facts.kills.total())
     if options.kills == 0:
@@ -140,14 +144,32 @@ def _migrate(
     return came_to
 
 
+def _publish_backlog(broker: Broker, facts: Facts) -> None:
+    ids = [f"b{len(facts.ends)}-{number}" for number in range(BACKLOG)]
+    with pika.BlockingConnection(pika.URLParameters(broker.url)) as connection:
+        channel = connection.channel()
+        channel.tx_select()
+        for message_id in ids:
+            properties = pika.BasicProperties(message_id=message_id, delivery_mode=2)
+            channel.basic_publish(EXCHANGE, KEYS[0], b"{}", properties)
+        channel.tx_commit()
+    with facts.lock:
+        facts.published += ids
+
+
 def _killed(process: Process, rng: random.Random) -> str:
-    """Kill it at a random step, or at any moment."""
-    if rng.random() < 0.7:
+    """Kill it right after the beginning of a random step, or at any moment; returns the step, or
+    nothing if it had done its work already."""
+    how = rng.random()
+    if how < SHARE_AT_STEPS:
         process.wait_for(rng.choice(STEPS), SETTLE_WITHIN_S)
         time.sleep(rng.random() * AFTER_STEP_S)
     else:
+        if how < SHARE_BEGUN:
+            process.wait_until_begun(SETTLE_WITHIN_S)
         time.sleep(rng.random() * UNIFORM_S)
-    return process.kill()
+    step = process.kill()
+    return step if step in (*STEPS, NOT_BEGUN) else ""
 
 
 def _topology(folder: Path, kind: str) -> Path:
@@ -206,8 +228,9 @@ def _report(facts: Facts) -> int:
     twice = sum(times > 1 for times in facts.handled.values())
     print(
         f"{len(facts.published)} messages, {facts.retried} of them by the tier;"
-        f" {len(facts.ends)} migrations ({facts.aborts} aborted), killed {facts.kills.total()} times:"
-        f" {twice} handled twice ({facts.counted.total()} counted), {len(found)} faults"
+        f" {len(facts.ends)} migrations ({facts.aborts} aborted),"
+        f" killed {facts.kills.total()} times: {twice} handled twice"
+        f" ({facts.counted.total()} counted), {len(found)} faults"
     )
     print("kills:", ", ".join(f"{step} {facts.kills[step]}" for step in sorted(facts.kills)))
     for fault in found[:FAULTS_SHOWN]:

@@ -195,7 +195,8 @@ async def open_management(
                 auth=auth,
                 timeout=httpx.Timeout(timeout_s),
                 trust_env=False,
-                verify=tls.context() if base.startswith("https:") else True,
+                # Without TLS nothing is verified, and loading the certificates takes a while.
+                verify=tls.context() if base.startswith("https:") else False,
             ) as client,
         ):
             yield Management(client, base, shown, vhost, tls)

@@ -56,10 +56,10 @@ async def migrate(
         if request.abort and not request.journal.exists():
             raise ConfigurationError(f"there is no journal {request.journal}: nothing is under way")
         journal = Journal.opened(request.journal)
+        journal.on_record = on_record
         try:
             if not await _is_under_way(site, request, journal):
                 return Report(request.queue, Outcome.NOTHING)
-            journal.on_record = on_record
             settle_s = await _settle_s(site) if site.settle_s is None else site.settle_s
             async with ThrowAwayChannel(connection.channel) as channel:
                 session = Session(site, connection, journal, channel, settle_s, request.gap)

@@ -19,6 +19,7 @@ from mqkit.testing.rabbitmq_node import NodeFailed
 def migration(
     broker: Annotated[Literal["reference", "rabbitmq"], typer.Option()] = "reference",
     kills: Annotated[int, typer.Option(min=0, help="So many processes are killed.")] = 200,
+    seconds: Annotated[float, typer.Option(help="No kills after that.")] = 86_400.0,
     seed: Annotated[int | None, typer.Option(help="The moments of the kills.")] = None,
 ) -> None:
     """A queue is migrated again and again, by processes that are killed."""
@@ -27,7 +28,7 @@ def migration(
     print(f"migration: {broker}, {kills} kills, --seed {chosen}", flush=True)
     code = 1
     try:
-        code = run(Options(broker, kills, chosen, folder))
+        code = run(Options(broker, kills, seconds, chosen, folder))
     except (NodeFailed, RuntimeError) as why:
         print(f"interop.migration: {why}", file=sys.stderr)
     finally:

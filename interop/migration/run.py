@@ -63,11 +63,12 @@ KINDS: Mapping[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The broker by its name, the number of kills, the seed, and a folder for topology and
-    journal."""
+    """The broker by its name, the number of kills and the time for them, the seed, and a folder for
+    topology and journal."""
 
     broker: str
     kills: int
+    seconds: float
     seed: int
     folder: Path
 
@@ -82,7 +83,10 @@ def run(options: Options) -> int:
         traffic.start(facts, publishers=2, consumers=2)
         try:
             kind = "plain"
-            while facts.kills.total() < options.kills or not facts.ends:
+            until = time.monotonic() + options.seconds
+            while not facts.ends or (
+                facts.kills.total() < options.kills and time.monotonic() < until
+            ):
                 kind = _migrate(broker, options, facts, rng, kind)
         finally:
             traffic.end_publishing()
@@ -117,9 +121,7 @@ def _migrate(
     after = rng.choice([kind for kind in KINDS if kind != before])
     _publish_backlog(broker, facts)
     topology = _topology(options.folder, after)
-    kills = min(rng.randint(1, KILLS_MAX), options.kills - facts.kills.total())
-    if options.kills == 0:
-        kills = 0
+    kills = min(rng.randint(1, KILLS_MAX), max(0, options.kills - facts.kills.total()))
     flags: tuple[str, ...] = ()
     is_begun = False
     for number in range(kills):

@@ -37,6 +37,9 @@ CHASES_MAX = 20
 """Rounds of moving what has come meanwhile, where each round leaves as much as it found: then
 publishers are as fast as the move, and it goes on without the order of those messages."""
 
+ROUND_MAX = 500
+"""Messages that are moved back between two looks at the bindings."""
+
 Act: TypeAlias = Callable[[Session], Awaitable[Event]]
 
 
@@ -150,7 +153,7 @@ async def _chase(session: Session, lane: Lane, *, watches_bindings: bool = False
             depth = 0 if state is None else state.message_count
             if depth and watches_bindings and await _is_bound_again(session):
                 return
-            moved = await mover.move(depth)
+            moved = await mover.move(min(depth, ROUND_MAX) if watches_bindings else depth)
             if depth <= MESSAGES_MAX or moved.is_empty:
                 return
             chases = chases + 1 if depth >= before else 0

@@ -87,7 +87,6 @@ class Journal:
     def begin(self, migration: Migration) -> None:
         """A new migration, whatever stood here before."""
         self._write(Kind.MIGRATION, migration=migration.to_dict(), at=_now())
-        self._progress = self.progress.taken_up()
 
     def begun(self, step: Step) -> None:
         """``step`` is done from here on."""

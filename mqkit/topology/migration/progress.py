@@ -76,7 +76,6 @@ class Progress:
     direction: Direction = Direction.FORWARD
     moved: int = 0
     lost: int = 0
-    runs: int = 0
     window: InDoubt | None = None
     in_doubt: tuple[InDoubt, ...] = ()
     remarks: tuple[str, ...] = field(default=())
@@ -105,7 +104,7 @@ class Progress:
                 following = step_after(self.step, Event(record["event"]))
                 return replace(self, step=following, direction=Direction.BACK)
             case Kind.WINDOW:
-                return replace(self, window=_window(record))
+                return replace(self.taken_up(), window=_window(record))
             case Kind.COMMITTED:
                 return replace(self, window=None, moved=self.moved + int(record["count"]))
             case Kind.LOST:
@@ -117,9 +116,9 @@ class Progress:
                 return replace(self, remarks=(*self.remarks, remark))
 
     def taken_up(self) -> Progress:
-        """The progress as the next run finds it: a window that is open now stays in doubt."""
+        """The progress with no window open: one that is stays in doubt, since its run ended."""
         open_one = () if self.window is None else (self.window,)
-        return replace(self, window=None, in_doubt=(*self.in_doubt, *open_one), runs=self.runs + 1)
+        return replace(self, window=None, in_doubt=(*self.in_doubt, *open_one))
 
 
 def progress_after(progress: Progress | None, record: Record) -> Progress:

@@ -113,9 +113,9 @@ async def _settle_s(site: Site) -> float:
 async def _run(session: Session, request: Request) -> Report:
     journal = session.journal
     try:
-        if journal.progress.runs > 1:
-            await declare_temporary(session)
         await _turn(session, request)
+        if journal.progress.step is not Step.DECLARE:
+            await declare_temporary(session)  # whatever is gone, as after a kill in the last step
         while not journal.progress.is_finished:
             step = journal.progress.step
             journal.begun(step)

@@ -22,7 +22,7 @@ BINDINGS = frozenset({(EXCHANGE, "order.#"), (EXCHANGE, "*.urgent")})
 KEYS = ["order.new", "order.urgent", "mail.urgent"]
 """The second one fits both bindings."""
 TIER_MS = 300
-BACKLOG = 400
+BACKLOG = 250
 """Messages that come all at once before each migration, so that moves take a while."""
 SETTLE_WITHIN_S = 60.0
 LOOK_AGAIN_S = 0.1

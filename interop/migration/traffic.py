@@ -11,7 +11,7 @@ import pika
 
 from interop.migration.facts import Facts
 
-PUBLISH_EVERY_S = 0.01
+PUBLISH_EVERY_S = 0.02
 HANDLE_S = 0.001
 PREFETCH = 20
 RETRY_EVERY = 25

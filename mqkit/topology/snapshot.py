@@ -110,9 +110,9 @@ def _snapshot(
     return Snapshot(
         vhost,
         tuple(_exchange(row) for row in rows["exchanges"] if _is_declared(row["name"])),
-        tuple(_queue(row) for row in rows["queues"] if _is_declared(row["name"])),
+        tuple(live_queue(row) for row in rows["queues"] if _is_declared(row["name"])),
         tuple(
-            _binding(row)
+            live_binding(row)
             for row in rows["bindings"]
             if row["source"] and _is_declared(row["destination"])
         ),
@@ -155,7 +155,8 @@ def _exchange(row: Row) -> Exchange:
     )
 
 
-def _queue(row: Row) -> LiveQueue:
+def live_queue(row: Row) -> LiveQueue:
+    """A queue, as the management API shows it."""
     queue = Queue(
         row["name"],
         durable=row["durable"],
@@ -167,7 +168,8 @@ def _queue(row: Row) -> LiveQueue:
     return LiveQueue(queue, row.get("messages"), row.get("consumers"))
 
 
-def _binding(row: Row) -> Binding:
+def live_binding(row: Row) -> Binding:
+    """A binding, as the management API shows it."""
     return Binding(
         row["source"],
         row["destination"],

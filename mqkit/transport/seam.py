@@ -197,6 +197,34 @@ class PublishesRuns(Protocol):
         ...
 
 
+@runtime_checkable
+class TransactionalChannel(Channel, Protocol):
+    """A channel in transaction mode (AMQP 0-9-1, class ``tx``): publishes and settlements count
+    when they are committed, all of them or none if the connection ends before. Close it to roll
+    back. The futures of publishes are ``Unknown``, as on any channel without confirms."""
+
+    async def commit(self) -> list[Message]:
+        """Return when the broker has what was published and settled since the last commit, and
+        begin the next transaction.
+
+        The result are mandatory messages that no queue took: they are nowhere, while the
+        settlements have been done. Raises :exc:`~mqkit.errors.ChannelError` where a queue refused
+        its message (406 for one that is full and rejects publishes): the settlements have been
+        done then, too, so publish into such a queue with confirms. A broker that is killed during
+        a commit may have done a part of it.
+        """
+        ...
+
+
+@runtime_checkable
+class OpensTransactions(Protocol):
+    """A connection that has channels in transaction mode. Those of the asyncio adapters are."""
+
+    async def transactional_channel(self) -> TransactionalChannel:
+        """Open a channel in transaction mode."""
+        ...
+
+
 class Connection(Protocol):
     """One TCP connection. mqkit never publishes and consumes on the same one."""
 

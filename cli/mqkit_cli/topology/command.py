@@ -34,6 +34,7 @@ from mqkit_cli.topology.doctor import doctor
 from mqkit_cli.topology.files import FILES, FilesOption, check_topology, load_topology
 from mqkit_cli.topology.graph import graph
 from mqkit_cli.topology.importing import import_command, write_new
+from mqkit_cli.topology.migrate import migrate
 from mqkit_cli.topology.planning import (
     ForceOption,
     PruneOption,
@@ -56,6 +57,7 @@ app.command()(schema)
 app.command(name="import")(import_command)
 app.command()(doctor)
 app.command()(graph)
+app.command()(migrate)
 
 
 @app.command()

@@ -65,6 +65,33 @@ class Management:
             raise self.strange()
         return found
 
+    async def queue(self, name: str) -> Row | None:
+        """One queue with its counts; ``None`` if it is not there."""
+        try:
+            found = await self._read(self._queue_path(name))
+        except NotAllowed as refusal:
+            if refusal.status != HTTPStatus.NOT_FOUND:
+                raise
+            return None
+        if not isinstance(found, dict):
+            raise self.strange()
+        return found
+
+    async def bindings_of(self, queue: str) -> list[Row]:
+        """The bindings of one queue; none if it is not there."""
+        try:
+            found = await self._read(f"{self._queue_path(queue)}/bindings")
+        except NotAllowed as refusal:
+            if refusal.status != HTTPStatus.NOT_FOUND:
+                raise
+            return []
+        if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+            raise self.strange()
+        return found
+
+    def _queue_path(self, name: str) -> str:
+        return f"/api/queues/{quote(self.vhost, safe='')}/{quote(name, safe='')}"
+
     async def overview(self) -> Row:
         """``/api/overview``."""
         found = await self._read("/api/overview")
@@ -168,7 +195,8 @@ async def open_management(
                 auth=auth,
                 timeout=httpx.Timeout(timeout_s),
                 trust_env=False,
-                verify=tls.context() if base.startswith("https:") else True,
+                # Without TLS nothing is verified, and loading the certificates takes a while.
+                verify=tls.context() if base.startswith("https:") else False,
             ) as client,
         ):
             yield Management(client, base, shown, vhost, tls)

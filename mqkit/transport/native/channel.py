@@ -80,6 +80,8 @@ class NativeChannel:
     ) -> None:
         self.number = number
         self.confirms = confirms
+        self.returned: list[Message] | None = None
+        """A list while somebody collects what comes back: of a transaction, where no ack tells."""
         self.state = ChannelState.OPEN
         self.error: MqkitError = Closed("the channel was closed by this program")
         self._link = link
@@ -313,7 +315,10 @@ class NativeChannel:
         properties = self._read_properties(content.header_octets)
         if isinstance(method, methods.BasicReturn):
             returned = Message(method.exchange, method.routing_key, content.body, properties)
-            self._ledger.returned(returned, method.reply_code, method.reply_text)
+            if self.returned is not None:
+                self.returned.append(returned)
+            else:
+                self._ledger.returned(returned, method.reply_code, method.reply_text)
             return
         delivery = new_delivery(
             method.exchange,

@@ -13,6 +13,8 @@ from mqkit.wire.methods import Method
 ANSWERS: Mapping[type[Method], tuple[type[Method], ...]] = {
     methods.ChannelOpen: (methods.ChannelOpenOk,),
     methods.ConfirmSelect: (methods.ConfirmSelectOk,),
+    methods.TxSelect: (methods.TxSelectOk,),
+    methods.TxCommit: (methods.TxCommitOk,),
     methods.ExchangeDeclare: (methods.ExchangeDeclareOk,),
     methods.ExchangeDelete: (methods.ExchangeDeleteOk,),
     methods.ExchangeBind: (methods.ExchangeBindOk,),

@@ -267,7 +267,7 @@ class AioPikaChannel:
             returned = Message(
                 method.exchange or "", method.routing_key or "", content.body, content.properties
             )
-            self._ledger.returned(returned, method.reply_code or 0, method.reply_text or "")
+            self._came_back(returned, method.reply_code or 0, method.reply_text or "")
             return
         assert isinstance(method, spec.Basic.Deliver)
         consumer = self._consumers.get(method.consumer_tag or "")
@@ -277,6 +277,9 @@ class AioPikaChannel:
             consumer.on_delivery(_delivery(content))
         except Exception:  # noqa: BLE001 - one bad delivery must not end the connection's reader
             _LOG.exception("the callback of consumer %s failed", method.consumer_tag)
+
+    def _came_back(self, returned: Message, reply_code: int, reply_text: str) -> None:
+        self._ledger.returned(returned, reply_code, reply_text)
 
     def channel_closed(self, error: MqkitError | None) -> None:
         """The frames have stopped for good: settle what is open and tell everybody."""
@@ -307,6 +310,28 @@ class AioPikaChannel:
             self._frames.send_soon(methods.BasicCancelOk(consumer_tag=tag))
         if consumer.on_cancel is not None:
             consumer.on_cancel(tag)
+
+
+class AioPikaTransactionalChannel(AioPikaChannel):
+    """A :class:`mqkit.transport.seam.TransactionalChannel`. Get one from a connection."""
+
+    def __init__(self, connection: AbstractConnection) -> None:
+        super().__init__(connection, confirms=False)
+        self._returned: list[Message] = []
+
+    async def open(self) -> None:
+        """Open it at the broker, and begin the first transaction."""
+        await super().open()
+        await self._rpc(methods.TxSelect())
+
+    async def commit(self) -> list[Message]:
+        """See :meth:`mqkit.transport.seam.TransactionalChannel.commit`."""
+        await self._rpc(methods.TxCommit())
+        returned, self._returned = self._returned, []
+        return returned
+
+    def _came_back(self, returned: Message, reply_code: int, reply_text: str) -> None:
+        self._returned.append(returned)
 
 
 def _of_binding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, TypeVar
 
 import aio_pika
 from aiormq import spec
@@ -11,13 +11,15 @@ from aiormq.abc import AbstractConnection
 from pamqp.base import Frame
 
 from mqkit.errors import Closed, ConnectionLost, MqkitError
-from mqkit.transport.over_aio_pika.channel import AioPikaChannel
+from mqkit.transport.over_aio_pika.channel import AioPikaChannel, AioPikaTransactionalChannel
 from mqkit.transport.over_aio_pika.content import table_from_wire
 from mqkit.transport.over_aio_pika.errors import connection_loss, lost_channel
 from mqkit.transport.over_aio_pika.frames import CLOSE_TIMEOUT_S
 from mqkit.transport.over_aio_pika.silence import SilenceWatch
 from mqkit.transport.over_aio_pika.tap import TappedTransportFactory
 from mqkit.transport.seam import OnBlocked, OnClosed
+
+ChannelT = TypeVar("ChannelT", bound=AioPikaChannel)
 
 
 class AioPikaConnection:
@@ -57,9 +59,19 @@ class AioPikaConnection:
         return dict(table_from_wire(self._inner.server_properties))
 
     async def channel(self, *, confirms: bool = False) -> AioPikaChannel:
+        self._raise_if_closed()
+        return await self._opened(AioPikaChannel(self._inner, confirms=confirms))
+
+    async def transactional_channel(self) -> AioPikaTransactionalChannel:
+        """See :class:`mqkit.transport.seam.OpensTransactions`."""
+        self._raise_if_closed()
+        return await self._opened(AioPikaTransactionalChannel(self._inner))
+
+    def _raise_if_closed(self) -> None:
         if not self._open:
             raise self._error or Closed("the connection was closed by this program")
-        channel = AioPikaChannel(self._inner, confirms=confirms)
+
+    async def _opened(self, channel: ChannelT) -> ChannelT:
         self._channels.append(channel)
         channel.on_closed(lambda _: self._forget(channel))
         await channel.open()

@@ -200,6 +200,21 @@ class NativeAsyncChannel:
         return asyncio.get_running_loop().create_future()
 
 
+class NativeTransactionalChannel(NativeAsyncChannel):
+    """A :class:`mqkit.transport.seam.TransactionalChannel`. Get one from a connection."""
+
+    async def select(self) -> None:
+        """Begin the first transaction. Called once, by the connection."""
+        self._channel.returned = []
+        await self._call(methods.TxSelect())
+
+    async def commit(self) -> list[Message]:
+        """See :meth:`mqkit.transport.seam.TransactionalChannel.commit`."""
+        await self._call(methods.TxCommit())
+        returned, self._channel.returned = self._channel.returned, []
+        return returned or []
+
+
 def _resolve(
     futures: Sequence[asyncio.Future[Outcome]], position: int, outcomes: Sequence[Outcome]
 ) -> None:

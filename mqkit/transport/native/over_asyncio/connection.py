@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mqkit.transport.native.over_asyncio.channel import NativeAsyncChannel
+from mqkit.transport.native.channel import NativeChannel
+from mqkit.transport.native.over_asyncio.channel import (
+    NativeAsyncChannel,
+    NativeTransactionalChannel,
+)
 from mqkit.transport.native.over_asyncio.protocol import NativeProtocol
 from mqkit.transport.seam import OnBlocked, OnClosed
 
@@ -29,6 +33,15 @@ class NativeAsyncConnection:
         return dict(self._connection.server_properties)
 
     async def channel(self, *, confirms: bool = False) -> NativeAsyncChannel:
+        return NativeAsyncChannel(self._protocol, await self._opened(confirms=confirms))
+
+    async def transactional_channel(self) -> NativeTransactionalChannel:
+        """See :class:`mqkit.transport.seam.OpensTransactions`."""
+        channel = NativeTransactionalChannel(self._protocol, await self._opened(confirms=False))
+        await channel.select()
+        return channel
+
+    async def _opened(self, *, confirms: bool) -> NativeChannel:
         opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         channel = self._connection.open_channel(confirms=confirms, promise=opened)
         try:
@@ -36,7 +49,7 @@ class NativeAsyncConnection:
         except asyncio.CancelledError:
             channel.close()
             raise
-        return NativeAsyncChannel(self._protocol, channel)
+        return channel
 
     async def close(self) -> None:
         closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()

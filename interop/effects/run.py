@@ -27,6 +27,9 @@ SETTLE_WITHIN_S = 600.0
 STALLED_AFTER_S = 120.0
 """Without one more effect for so long, what is missing will not come."""
 LOOK_AGAIN_S = 0.5
+LOOK_AT_LOCKS_S, LOOKS_AT_LOCKS = 0.005, 400
+KILL_DELAY_S = 0.05
+"""A window of a few messages takes about so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,8 @@ def _kill_some(
     while (now := time.monotonic()) < ends:
         time.sleep(min(rng.uniform(*KILL_EVERY_S), ends - now))
         name = rng.choice(["relay", "relay", "consumer", "consumer", "broker", "database"])
+        _until_a_relay_is_at_work(database)
+        time.sleep(rng.uniform(0.0, KILL_DELAY_S))
         if name == "broker":
             broker.kill_and_start()
         elif name == "database":
@@ -114,12 +119,28 @@ def _kill_some(
             database.server.kill()
             database.server.start()
         else:
-            rng.choice([other for other in others if other.name == name]).kill_and_start()
+            for program in others:
+                if program.name == name:
+                    program.kill_and_start()
         kills[name] += 1
         for program in (producer, *others):
             if program.code:
                 raise RuntimeError(f"the {program.name} ended by itself, with {program.code}")
     return kills
+
+
+def _until_a_relay_is_at_work(database: PostgreSQL) -> None:
+    """Return when a relay has locks, as it has while it publishes; or soon, if none does. A kill
+    between two windows would show nothing."""
+    with _connect(database) as connection:
+        connection.autocommit = True
+        for _ in range(LOOKS_AT_LOCKS):
+            row = connection.execute(
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+            ).fetchone()
+            if row is not None and row[0]:
+                return
+            time.sleep(LOOK_AT_LOCKS_S)
 
 
 def _settle(options: Options, database: PostgreSQL) -> None:

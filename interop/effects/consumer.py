@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import Any
 
@@ -10,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
 
 import mqkit
+from interop.effects.moments import HOLD_S, is_one_of_few, say_in_between
 from interop.effects.shop import QUEUE, Effect
 from mqkit.inbox import Inbox
 
@@ -42,6 +44,14 @@ def app_of(url: str, database: str, *, has_inbox: bool) -> mqkit.App:
                     write(session, placed)
             except (DBAPIError, OSError) as error:
                 raise mqkit.Unavailable(type(error).__name__) from error
+
+    @app.around_handle
+    async def tell(delivery: mqkit.Delivery, handle: mqkit.HandleNext) -> object:
+        result = await handle(delivery)
+        if is_one_of_few():  # it is committed, and not acked yet
+            say_in_between()
+            await asyncio.sleep(HOLD_S)
+        return result
 
     return app
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from interop.chaos.broker import started
+from interop.effects.moments import IN_BETWEEN
 from mqkit.testing.rabbitmq_node import _free_ports
 from mqkit_bench.server import end_somehow
 
@@ -18,12 +20,14 @@ END_WITHIN_S = 30.0
 
 
 class Program:
-    """A Python program of the run's own."""
+    """A Python program of the run's own. A thread reads its lines."""
 
     def __init__(self, name: str, words: Sequence[str]) -> None:
         self.name = name
+        self.in_between = threading.Event()
+        """Set at each of its moments (:mod:`interop.effects.moments`); clear it to wait for one."""
         self._command = [sys.executable, "-m", *words]
-        self._process = subprocess.Popen(self._command)
+        self._start()
 
     @property
     def code(self) -> int | None:
@@ -34,7 +38,7 @@ class Program:
         """``kill -9``, and start it again."""
         self._process.kill()
         self._process.wait()
-        self._process = subprocess.Popen(self._command)
+        self._start()
 
     def end(self) -> None:
         """End it, by force if it does not end by SIGTERM. Idempotent."""
@@ -45,6 +49,17 @@ class Program:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        threading.Thread(target=self._read, args=(self._process,), daemon=True).start()
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                if line.strip() == IN_BETWEEN:
+                    self.in_between.set()
 
 
 class Broker(Protocol):

@@ -27,9 +27,8 @@ SETTLE_WITHIN_S = 600.0
 STALLED_AFTER_S = 120.0
 """Without one more effect for so long, what is missing will not come."""
 LOOK_AGAIN_S = 0.5
-LOOK_AT_LOCKS_S, LOOKS_AT_LOCKS = 0.005, 400
-KILL_DELAY_S = 0.05
-"""A window of a few messages takes about so long."""
+IN_BETWEEN_WITHIN_S = 20.0
+"""Longer than a program takes to start again on a machine at work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,7 @@ def run(options: Options) -> int:
         _prepare(database, broker)
         begun = time.monotonic()
         producer, others = _start(stack, options, database, broker)
+        _until(lambda: _distinct_effects(database) > 0, SETTLE_WITHIN_S)
         kills = _kill_some(options, database, broker, producer, others)
         killed_s = time.monotonic() - begun
         _until(lambda: producer.code is not None, SETTLE_WITHIN_S)
@@ -84,7 +84,7 @@ def _start(
         return program
 
     url, sync_url, async_url = broker.url, database.url(), database.url("asyncpg")
-    relay = ("mqkit_cli", "outbox", "run", "--url", url, "--database")
+    relay = ("interop.effects.relay", "outbox", "run", "--url", url, "--database")
     with_inbox = "inbox" if options.has_inbox else "none"
     others = [
         start("relay", *relay, sync_url),
@@ -110,8 +110,10 @@ def _kill_some(
     while (now := time.monotonic()) < ends:
         time.sleep(min(rng.uniform(*KILL_EVERY_S), ends - now))
         name = rng.choice(["relay", "relay", "consumer", "consumer", "broker", "database"])
-        _until_a_relay_is_at_work(database)
-        time.sleep(rng.uniform(0.0, KILL_DELAY_S))
+        at_work = [other for other in others if other.name == name] or others
+        chosen = rng.choice(at_work)
+        chosen.in_between.clear()
+        chosen.in_between.wait(IN_BETWEEN_WITHIN_S)
         if name == "broker":
             broker.kill_and_start()
         elif name == "database":
@@ -119,28 +121,12 @@ def _kill_some(
             database.server.kill()
             database.server.start()
         else:
-            for program in others:
-                if program.name == name:
-                    program.kill_and_start()
+            chosen.kill_and_start()
         kills[name] += 1
         for program in (producer, *others):
             if program.code:
                 raise RuntimeError(f"the {program.name} ended by itself, with {program.code}")
     return kills
-
-
-def _until_a_relay_is_at_work(database: PostgreSQL) -> None:
-    """Return when a relay has locks, as it has while it publishes; or soon, if none does. A kill
-    between two windows would show nothing."""
-    with _connect(database) as connection:
-        connection.autocommit = True
-        for _ in range(LOOKS_AT_LOCKS):
-            row = connection.execute(
-                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
-            ).fetchone()
-            if row is not None and row[0]:
-                return
-            time.sleep(LOOK_AT_LOCKS_S)
 
 
 def _settle(options: Options, database: PostgreSQL) -> None:

@@ -34,6 +34,6 @@ class Effect(Base):
     __tablename__ = "effects"
 
     id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    order_id: Mapped[int]
+    order_id: Mapped[int] = mapped_column(index=True)
     customer: Mapped[int]
     number: Mapped[int]

@@ -44,6 +44,7 @@ from mqkit.consumer import (
     Window,
 )
 from mqkit.consumer.acks.consumers import consumer_of
+from mqkit.consumer.acks.inbox import AnyInbox, check_inbox
 from mqkit.consumer.acks.mode import AckMode, check_ack
 from mqkit.consumer.handling_options import (
     PREFETCH_MAX,
@@ -143,6 +144,7 @@ class App:
         exclusive: bool = False,
         arguments: Mapping[str, object] | None = None,
         partition_by: PartitionBy | None = None,
+        inbox: AnyInbox | None = None,
     ) -> Callable[[FunctionT], FunctionT]:
         """Register the decorated function for the messages of ``queue``; it stays as it is.
 
@@ -157,7 +159,9 @@ class App:
         :class:`~mqkit.ManualDelivery`. "none": when the broker has sent it, over a connection of
         its own, and a lost connection loses what was on its way; there is no ``prefetch``.
         ``partition_by``, a field of the JSON body or a function of the delivery: messages of one
-        key are handled one at a time, in order, retries included (docs/order.md).
+        key are handled one at a time, in order, retries included (docs/order.md). ``inbox``: what
+        the handler writes by ``inbox.session`` is committed together with the message's key, and a
+        message whose key is there is acked unhandled (docs/inbox.md).
 
         Consumers of a higher ``priority`` (0 unless said otherwise) get messages while they have
         room. An ``exclusive`` one has the queue alone, or is refused. ``arguments`` are those of
@@ -175,6 +179,7 @@ class App:
             handling.prefetch, priority=priority, exclusive=exclusive, arguments=arguments
         )
         mode = check_ack(ack, name, self._model(name), prefetch)
+        check_inbox(inbox, mode)
         new_consumer = consumer_of(mode, partition_by)
 
         def register(function: FunctionT) -> FunctionT:
@@ -185,7 +190,8 @@ class App:
                 settles_itself=mode is AckMode.MANUAL,
                 resources=self._resources,
             )
-            make = partial(new_consumer, name, handler, options=options, concurrency=concurrency)
+            called = handler if inbox is None else inbox.around(handler, name, self.topology)
+            make = partial(new_consumer, name, called, options=options, concurrency=concurrency)
             self._register(queue, make)
             return function
 
@@ -203,6 +209,7 @@ class App:
         priority: int | None = None,
         exclusive: bool = False,
         arguments: Mapping[str, object] | None = None,
+        inbox: AnyInbox | None = None,
     ) -> Callable[[BatchFunctionT], BatchFunctionT]:
         """Register the decorated function for batches of ``queue``: up to ``size`` messages, as
         many as came ``within`` that time after the first, and no more than ``max_bytes`` of bodies
@@ -211,7 +218,8 @@ class App:
         It gets a :class:`~mqkit.Batch`; what it does not retry or park there is acked when it
         returns. If it raises, every message of the batch is retried by itself. ``concurrency``
         batches are handled at once: with one, a batch is acked with one frame, with more each
-        message is. ``priority``, ``exclusive`` and ``arguments`` as for :meth:`consumer`.
+        message is. ``priority``, ``exclusive``, ``arguments`` and ``inbox`` (one transaction for
+        the whole batch) as for :meth:`consumer`.
 
         Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be served, and for
         options that make no sense.
@@ -232,10 +240,11 @@ class App:
             handler = BatchHandler(
                 function, timeout_s=timeout_s, threads=concurrency, resources=self._resources
             )
+            called = handler if inbox is None else inbox.around_batch(handler, name, self.topology)
             self._register(
                 queue,
                 lambda settler, link: BatchConsumer(
-                    name, handler, settler, link, window=window, options=options
+                    name, called, settler, link, window=window, options=options
                 ),
             )
             return function

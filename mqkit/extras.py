@@ -15,6 +15,7 @@ MODULES = {
         *("python_multipart", "re2", "starlette", "uvicorn", "uvloop"),
     ),
     "cli": ("rich", "typer"),
+    "outbox": ("sqlalchemy",),
     "spark": ("pandas", "pyarrow", "pyspark"),
 }
 """The modules that each extra brings, by the names that programs import."""

@@ -16,7 +16,13 @@ import hypothesis
 import pika
 import pytest
 
-from mqkit.testing import RabbitMQUnavailable, rabbitmq
+from mqkit.testing import (
+    PostgreSQL,
+    PostgreSQLUnavailable,
+    RabbitMQUnavailable,
+    postgresql,
+    rabbitmq,
+)
 from mqkit.testing.rabbitmq import URL_VARIABLE
 from mqkit.testing.rabbitmq_node import server_script
 
@@ -133,6 +139,16 @@ def rabbitmq_broker() -> Iterator[BrokerUnderTest]:
                 pytest.skip(f"{found!r} has no known management URL")
             yield BrokerUnderTest("rabbitmq", found.url, found.management_url)
     except RabbitMQUnavailable as why:
+        pytest.skip(str(why))
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgreSQL]:
+    """A private PostgreSQL; else the test is skipped."""
+    try:
+        with postgresql() as found:
+            yield found
+    except PostgreSQLUnavailable as why:
         pytest.skip(str(why))
 
 

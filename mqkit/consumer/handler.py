@@ -107,9 +107,10 @@ class Handler:
         self.timeout_s = timeout_s
         self._threads = threads
         self._limiter: CapacityLimiter | None = None
-        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
         )
+        """False for a plain function, which runs in a worker thread."""
         self._run: Callable[[tuple[object, ...]], Awaitable[object]] = self._call
         self._resources: CallResources | None = None
         plan = Plan.read(function, self.name, has_delivery=self.is_of_one_message)
@@ -146,7 +147,7 @@ class Handler:
             raise HandlerExit from error
 
     async def _call(self, arguments: tuple[object, ...]) -> object:
-        if self._is_async:
+        if self.is_async:
             result = self._function(*arguments)
         else:
             result = await self._in_thread(partial(self._function, *arguments))
@@ -158,7 +159,7 @@ class Handler:
 
         async def call(resources: dict[str, Any]) -> object:
             bound = partial(self._function, *own, **resources)
-            result = bound() if self._is_async else await self._in_thread(bound)
+            result = bound() if self.is_async else await self._in_thread(bound)
             return await result if inspect.isawaitable(result) else result
 
         return await self._resources.around(call, delivery)
@@ -221,7 +222,7 @@ class MessageHandler(Handler):
                 f'with ack="manual" the handler {self.name} settles its message itself: its last'
                 " argument must be annotated ManualDelivery"
             )
-        elif not self._is_async:
+        elif not self.is_async:
             raise ConfigurationError(
                 f'with ack="manual" the handler {self.name} must be an async def: what a'
                 " ManualDelivery does is awaited"

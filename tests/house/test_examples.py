@@ -15,6 +15,8 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NOTIFICATIONS = EXAMPLES / "notifications"
+ORDERS = EXAMPLES / "orders"
+ORDER_LINES_MAX = 80
 PYTHON_LINES_MAX = 40
 DEADLINE_S = 60
 
@@ -33,11 +35,11 @@ def environment(broker: Any, unique: Callable[[str], str]) -> dict[str, str]:
     }
 
 
-def command(words: list[str], variables: dict[str, str]) -> str:
+def command(words: list[str], variables: dict[str, str], folder: Path = NOTIFICATIONS) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "mqkit_cli", *words],
         env=variables,
-        cwd=NOTIFICATIONS,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
@@ -90,6 +92,41 @@ def test_the_notification_service(broker: Any, unique: Callable[[str], str]) -> 
         process.wait(DEADLINE_S)
     assert process.returncode == 0
     assert {name: depth(broker, name) for name in (queue, lot)} == {queue: 0, lot: 0}
+
+
+def test_the_order_workflow(broker: Any, unique: Callable[[str], str], tmp_path: Path) -> None:
+    code = (ORDERS / "service.py").read_text().splitlines()
+    assert len(code) <= ORDER_LINES_MAX
+    names = [unique(name) for name in ("orders", "payments", "shipments")]
+    prefix = names[0].removesuffix("orders")
+    variables = {
+        **os.environ,
+        "MQKIT_URL": broker.url,
+        "PREFIX": prefix,
+        "DATABASE_URL": f"sqlite+aiosqlite:///{tmp_path / 'shop.db'}",
+    }
+    program = [sys.executable, str(ORDERS / "service.py")]
+
+    def place(customer: str) -> None:
+        subprocess.run(
+            [*program, "place", customer, "42.5"], env=variables, timeout=DEADLINE_S, check=True
+        )
+
+    place("ann")
+    process = subprocess.Popen(program, env=variables, stdout=subprocess.PIPE, text=True)
+    said: list[str] = []
+    try:
+        until(said, process, "shipped order 1 to ann")
+        for _ in range(3):  # a payment that is told again and again
+            words = ["publish", f"{prefix}orders", "order.paid", '{"order_id": 1}']
+            command([*words, "--message-id", "again"], variables, ORDERS)
+        place("bob")
+        until(said, process, "shipped order 2 to bob")
+    finally:
+        process.terminate()
+        process.wait(DEADLINE_S)
+    assert process.returncode == 0
+    assert [line.split()[2] for line in said] == ["1", "1", "2"]
 
 
 def depth(broker: Any, queue: str) -> int:

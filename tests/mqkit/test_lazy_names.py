@@ -13,7 +13,7 @@ import pytest
 
 from mqkit.lazy_names import lazy_names
 
-PACKAGES = ("mqkit", "mqkit.topology", "mqkit.retry")
+PACKAGES = ("mqkit", "mqkit.topology", "mqkit.retry", "mqkit.outbox", "mqkit.inbox")
 
 
 @pytest.mark.parametrize("package", PACKAGES)

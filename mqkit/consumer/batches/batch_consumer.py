@@ -15,7 +15,7 @@ from typing import Any
 from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.batches.batch import Batch
 from mqkit.consumer.batches.batch_decisions import Verb, Window, plan_settling
-from mqkit.consumer.batches.batch_handler import BatchHandler
+from mqkit.consumer.batches.batch_handler import AnyBatchHandler
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.handler import HandlerTimeout
 from mqkit.consumer.rate.pace import Pace
@@ -34,7 +34,7 @@ class BatchConsumer(BaseConsumer):
     def __init__(
         self,
         queue: str,
-        handler: BatchHandler,
+        handler: AnyBatchHandler,
         settler: Settler,
         link: Link,
         *,

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, get_args, get_origin
+from typing import Any, Protocol, TypeAlias, get_args, get_origin
 
 from mqkit.consumer.acks.manual_delivery import ManualDelivery
 from mqkit.consumer.batches.batch import Batch
 from mqkit.consumer.handler import Handler, HandlerFunction, annotations_of
 from mqkit.errors import ConfigurationError
-from mqkit.incoming import decoder_of
+from mqkit.incoming import Decode, decoder_of
 from mqkit.message import Delivery
 from mqkit.resources import AppResources
 
 BatchFunction: TypeAlias = Callable[[Batch[Any]], object]
 """A function that handles a batch, for type checkers."""
+
+
+class AnyBatchHandler(Protocol):
+    """A handler of batches, as a consumer calls it."""
+
+    decode: Decode
+    takes_deliveries: bool
+
+    @property
+    def timeout_s(self) -> float | None: ...
+
+    async def __call__(self, *arguments: Any) -> object: ...
 
 
 class BatchHandler(Handler):

@@ -15,6 +15,9 @@ LATER = {
     "fractions",
     "tenacity",
     "mqkit.lots.link",
+    "mqkit.inbox",
+    "mqkit.outbox",
+    "sqlalchemy",
     "mqkit.topology.file.read",
     "mqkit.wire",
 }
@@ -45,7 +48,8 @@ def test_what_is_not_used_is_not_loaded(statement: str, unused: set[str]) -> Non
 def test_what_is_used_is_loaded() -> None:
     """Otherwise the names above might be those of nothing."""
     used = (
-        "from mqkit import App, RetryPolicy, lots, topology; App(transport='aio-pika');"
+        "from mqkit import App, RetryPolicy, inbox, lots, outbox, topology; App(transport='aio-pika');"
+        "outbox.OutboxRow;"
         "import httpx, ruamel.yaml, pika, mqkit.timing.backoff, mqkit.wire;"
         "topology.load, lots.LotLink; RetryPolicy.growing('1s', times=2);"
         "mqkit.timing.backoff.Backoff(1, 2)"

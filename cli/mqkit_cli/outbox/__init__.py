@@ -1,0 +1,1 @@
+"""``mqkit outbox``: the messages that a database has for the broker."""

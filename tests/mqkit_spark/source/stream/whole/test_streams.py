@@ -57,8 +57,8 @@ class Stream:
         self.wait(query)
         return sum(progress.numInputRows > 0 for progress in query.recentProgress)
 
-    def run_each(self, act: Callable[[DataFrame, int], None]) -> None:
-        rows = self.spark.readStream.format("amqp").options(**self.options).load()
+    def run_each(self, act: Callable[[DataFrame, int], None], **options: str) -> None:
+        rows = self.spark.readStream.format("amqp").options(**{**self.options, **options}).load()
         place = str(self.folder / "checkpoint")
         writer = rows.writeStream.foreachBatch(act).option("checkpointLocation", place)
         self.wait(writer.trigger(availableNow=True).start())
@@ -132,17 +132,23 @@ def test_spool_a_batch_that_failed_after_it_was_read_has_the_same_rows_again(
 def test_spool_fails_where_files_are_gone_and_goes_on_if_told_so(
     make_stream: Callable[[], Stream],
 ) -> None:
+    """Into a sink that does not skip a batch that it has seen, as that of files does."""
     stream = make_stream()
     stream.publish(0, 30)
-    stream.run()
+    got: list[int] = []
+
+    def keep(batch: DataFrame, _: int) -> None:
+        got.extend(sorted(int(row.body.decode()) for row in batch.collect()))
+
+    stream.run_each(keep)
     stream.set_back()
     stream.publish(30, 40)
     with pytest.raises(Exception, match="batch 1 is asked for again, and its files are gone"):
-        stream.run()
+        stream.run_each(keep)
     assert stream.target.count() == 10
-    stream.run(failOnDataLoss="false")
+    stream.run_each(keep, failOnDataLoss="false")
     assert stream.target.count() == 0
-    assert stream.bodies()[-10:] == list(range(30, 40))
+    assert got == list(range(40))
 
 
 def test_driver_acks_what_is_finished(make_stream: Callable[[], Stream]) -> None:

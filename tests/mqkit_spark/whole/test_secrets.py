@@ -69,6 +69,7 @@ def run(kind: str, option: str, value: str, url: str, folder: Path) -> str:
         cwd=folder,
         env={
             **os.environ,
+            "SPARK_TESTING": "1",  # Connect listens at a free port
             VARIABLE: url,
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,

@@ -95,7 +95,9 @@ class Target:
 @pytest.fixture
 def make_queue(broker_url: str) -> Iterator[Callable[..., Target]]:
     """Makes queues that are deleted after the test."""
-    with pika.BlockingConnection(pika.URLParameters(broker_url)) as connection:
+    parameters = pika.URLParameters(broker_url)
+    parameters.heartbeat = 0  # nobody serves the connection while Spark works
+    with pika.BlockingConnection(parameters) as connection:
         made: list[Target] = []
 
         def make(arguments: dict[str, object] | None = None) -> Target:

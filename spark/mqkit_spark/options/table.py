@@ -22,7 +22,7 @@ OF_TABLES = frozenset(
 """Names that ``CREATE TABLE ... USING amqp`` adds to the options: the table's own properties."""
 
 OF_TABLES_PREFIX = "option."
-"""The same adds each option once more, with this in front."""
+"""The same hands the options of the statement over with this in front."""
 
 
 def option_name(name: str) -> str:
@@ -69,9 +69,10 @@ class OptionTable(Generic[Options]):
         is not known, the one that it resembles; it never repeats the value of ``url``.
         """
         values: dict[str, Any] = {}
-        for given, text in options.items():
-            if self._is_ignored(given.lower()):
+        for full_name, text in options.items():
+            if self._is_ignored(full_name.lower()):
                 continue
+            given = full_name.removeprefix(OF_TABLES_PREFIX)
             name = self._by_lower_name.get(given.lower())
             if name is None:
                 raise ConfigurationError(self._unknown(given))
@@ -82,7 +83,7 @@ class OptionTable(Generic[Options]):
         return self.kind(**values)
 
     def _is_ignored(self, name: str) -> bool:
-        return name in self.ignored or name in OF_TABLES or name.startswith(OF_TABLES_PREFIX)
+        return name in self.ignored or name in OF_TABLES
 
     def knows(self, given: str) -> bool:
         """True for a name, in any letter case, that is an option of this direction."""

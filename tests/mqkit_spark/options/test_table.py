@@ -43,7 +43,7 @@ def test_spark_s_text_is_read_in_any_letter_case() -> None:
         given = dict(zip(names, ("q", "7", "0.5"), strict=True))
         assert TABLE.from_spark(given) == Some("q", 7, 0.5)
     assert TABLE.from_spark({"checkpointLocation": "/x"}) == Some()
-    assert TABLE.from_spark({"provider": "amqp", "option.queue": "q"}) == Some()
+    assert TABLE.from_spark({"provider": "amqp", "option.queue": "q"}) == Some("q")
     assert TABLE.from_keywords({"max_in_flight": 7}) == Some(max_in_flight=7)
 
 

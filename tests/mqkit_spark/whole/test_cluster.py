@@ -57,7 +57,12 @@ def run(kind: str, python: Path, archive: Path, url: str, queue: str, folder: Pa
         text=True,
         check=False,
         cwd=folder,
-        env={**kept, "PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": str(driver)},
+        env={
+            **kept,
+            "SPARK_TESTING": "1",
+            "PYSPARK_PYTHON": str(python),
+            "PYSPARK_DRIVER_PYTHON": str(driver),
+        },
     )
     assert done.returncode == 0, done.stderr[-5000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -199,14 +199,22 @@ def struct_type() -> Any:
     )
 
 
-def test_rows_come_back_as_they_went(spark: SparkSession, broker_url: str, target: Any) -> None:
-    import pyarrow as pa
-
-    register(spark)
+@pytest.fixture(scope="module")
+def rows() -> tuple[list[Row], list[Row]]:
+    """Rows whose headers are tables, and rows whose headers are structs."""
     number = int(os.environ.get("MQKIT_TEST_SEED", random.SystemRandom().randrange(2**32)))
     print(f"MQKIT_TEST_SEED={number}, {ROWS} rows")
     of_json = generated(ROWS - ROWS // 2, tables, number)
-    of_structs = generated(ROWS // 2, structs, number)
+    return of_json, generated(ROWS // 2, structs, number)
+
+
+def test_rows_come_back_as_they_went(
+    rows: tuple[list[Row], list[Row]], spark: SparkSession, broker_url: str, target: Any
+) -> None:
+    import pyarrow as pa
+
+    register(spark)
+    of_json, of_structs = rows
     exchange = target.name + "-exchange"
     target.channel.exchange_declare(exchange, "fanout", auto_delete=True)
     target.channel.queue_bind(target.name, exchange)

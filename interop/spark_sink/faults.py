@@ -16,7 +16,7 @@ from interop.spark_sink.plan import Kind
 if TYPE_CHECKING:
     import pyarrow
 
-WAIT_S = 60.0
+WAIT_S = 150.0
 """The fault comes sooner; else the task goes on, and the judgement finds that it was none."""
 
 

@@ -38,6 +38,7 @@ def session(master: str, *, speculates: bool = False) -> SparkSession:
             builder.config("spark.speculation", "true")
             .config("spark.speculation.interval", "100ms")
             .config("spark.speculation.quantile", "0.5")
+            .config("spark.speculation.multiplier", "1.1")
             .config("spark.speculation.efficiency.enabled", "false")
         )
     found = builder.getOrCreate()

@@ -1,4 +1,4 @@
-"""The queues of a round, and the consumer beside them."""
+"""The queues of a round."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ import pika
 import pytest
 
 from interop.spark_sink import queues
-from interop.spark_sink.rows import ROWS_OF_PARTITION, body
-from interop.spark_sink.watch import watching
-
-WITHIN_S = 60
 
 
 def publish(url: str, exchange: str, *messages: tuple[str, bytes]) -> None:
@@ -46,17 +42,3 @@ def test_behind_the_window_an_id_comes_once(broker: Any, made: queues.Queues) ->
         return
     publish(broker.url, made.exchange, ("a", b"1"), ("b", b"2"), ("a", b"1"))
     assert queues.taken(broker.url, made.window) == Counter([("a", b"1"), ("b", b"2")])
-
-
-def test_a_watch_says_of_which_partitions_rows_have_come(broker: Any, made: queues.Queues) -> None:
-    with watching(broker.url, made.exchange) as watch:
-        watch.look()
-        assert not watch.has_come(1)
-        publish(broker.url, made.exchange, ("a", body(ROWS_OF_PARTITION + 7)))
-        for _ in range(WITHIN_S * 10):
-            watch.look(0.1)
-            if watch.has_come(1):
-                break
-        assert watch.has_come(1)
-        assert not watch.has_come(0)
-    assert queues.depth(broker.url, made.plain) == 1

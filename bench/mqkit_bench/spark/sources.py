@@ -9,8 +9,9 @@ from mqkit_bench.spark import by_pika
 from mqkit_bench.spark.rows import PARTITIONS
 from mqkit_bench.spark.stage import QUEUE, Stage
 
-BATCH_MESSAGES = 500_000
-"""``maxOffsetsPerTrigger``: the messages of a micro-batch, and so what lies in the spool."""
+BATCH_MESSAGES = 50_000 * PARTITIONS
+"""``maxOffsetsPerTrigger``. A partition holds its share unacked on one channel until it is synced,
+and the reference broker lets a channel have 65,535."""
 
 
 def mqkit_spool(stage: Stage, rows: int) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mqkit_bench.contestant import Contestant, Counts
 from mqkit_bench.session import Session
-from mqkit_bench.spark.rows import Rows
+from mqkit_bench.spark.rows import PARTITIONS, Rows
 from mqkit_bench.spark.writers import write_all
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Stage:
     frames: list[Path]
     folder: Path
     """On the same disk as the broker's data."""
+    partitions: int = PARTITIONS
+    """The tasks of mqkit and of pika, with a connection each."""
 
     @property
     def url(self) -> str:

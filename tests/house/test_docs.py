@@ -301,7 +301,9 @@ def test_every_quoted_number_is_the_codes(page: str, value: str, place: str) -> 
 def test_numbers_are_quoted_where_they_are_expected() -> None:
     counts = {page.name: sum(name == page.name for name, _, _ in quoted()) for page in PAGES}
     assert counts["broker.md"] >= 26
-    assert min(counts[name] for name in ("retry.md", "store.md", "spark_sink.md", "settings.md")) >= 6
+    assert (
+        min(counts[name] for name in ("retry.md", "store.md", "spark_sink.md", "settings.md")) >= 6
+    )
 
 
 def test_every_limit_of_an_operator_is_in_the_table() -> None:

@@ -24,7 +24,7 @@ QUIET_SHARE = 0.05
 """A broker that uses less than this of a core has done what was left to do."""
 QUIET_INTERVAL_S = 0.5
 QUIET_TIMEOUT_S = 30.0
-"""What is not done by then is no part of the last round."""
+"""A broker that is still busy then has other work than the last round."""
 
 
 class Direction(StrEnum):

@@ -9,7 +9,7 @@ import queue
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -101,21 +101,6 @@ def test_thousands_in_flight_come_back_in_order(channel: BlockingChannel, queue_
     outcomes = results(channel.publish_many(messages))
     assert outcomes == [Confirmed(str(n)) for n in range(5000)]
     assert channel.declare_queue(Queue(queue_name), passive=True).message_count == 5000
-
-
-def test_outcomes_of_a_run_come_by_position(channel: BlockingChannel, queue_name: str) -> None:
-    keys = [queue_name if n % 7 else "no-such-queue-of-ours" for n in range(1000)]
-    messages = [Message("", key, b"x", Properties(message_id=str(n))) for n, key in enumerate(keys)]
-    told: queue.Queue[tuple[int, Sequence[Outcome]]] = queue.Queue()
-    channel.publish_run(messages, lambda *settled: told.put(settled))
-    found: dict[int, Outcome] = {}
-    while len(found) < 1000:
-        position, outcomes = told.get(timeout=TIMEOUT_S)
-        assert not found.keys() & range(position, position + len(outcomes))
-        found.update(enumerate(outcomes, start=position))
-    for n, key in enumerate(keys):
-        assert found[n].message_id == str(n)
-        assert bool(found[n]) is (key == queue_name)
 
 
 def test_a_window_smaller_than_the_batch_only_slows_it_down(make: Make, url: str) -> None:

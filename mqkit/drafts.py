@@ -62,14 +62,16 @@ def new_properties(
     return draft  # type: ignore[no-any-return]
 
 
-def new_message(exchange: str, routing_key: str, body: bytes, properties: Properties) -> Message:
-    """A ``Message`` that the broker returns when no queue takes it."""
+def new_message(
+    exchange: str, routing_key: str, body: bytes, properties: Properties, mandatory: bool
+) -> Message:
+    """``Message`` of all its fields."""
     draft = _MessageDraft()
     draft.exchange = exchange
     draft.routing_key = routing_key
     draft.body = body
     draft.properties = properties
-    draft.mandatory = True
+    draft.mandatory = mandatory
     draft.__class__ = Message
     return draft  # type: ignore[no-any-return]
 

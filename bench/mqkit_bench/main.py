@@ -20,6 +20,7 @@ from mqkit_bench.drain import drain_backlog
 from mqkit_bench.plot.command import plot
 from mqkit_bench.report import Discrepancy
 from mqkit_bench.spark.command import spark
+from mqkit_bench.spark.memory import spark_memory
 from mqkit_bench.stalls.command import stalls
 from mqkit_bench.startup import startup
 from mqkit_bench.stuck import stuck
@@ -50,6 +51,7 @@ app.command("growth")(growth)
 app.command("footprint")(footprint)
 app.command("client")(client)
 app.command("spark")(spark)
+app.command("spark-memory")(spark_memory)
 app.command("startup")(startup)
 app.command("plot")(plot)
 app.command("backlog")(backlog)

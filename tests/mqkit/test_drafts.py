@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mqkit.consumer.settlement import QueueRules
-from mqkit.drafts import new_confirmed, new_delivery, new_outgoing, new_properties
+from mqkit.drafts import new_confirmed, new_delivery, new_message, new_outgoing, new_properties
 from mqkit.message import Delivery, Message, Properties, count_attempts_by
 from mqkit.outcome import Confirmed
 from mqkit.retry import RetryPolicy
@@ -33,6 +33,7 @@ PROPERTIES = Properties(**EVERYTHING)
 
 MADE = [
     (new_properties, Properties, tuple(EVERYTHING.values())),
+    (new_message, Message, ("x", "k", b"body", PROPERTIES, False)),
     (new_delivery, Delivery, ("x", "k", b"body", PROPERTIES, 7, True, "tag")),
 ]
 

@@ -1,6 +1,6 @@
 """``mqkit bench spark``: DataFrames into queues and back, beside what people write by hand.
 
-command, memory_command   the commands
+command, memory           the commands
 rows                      the rows, prepared once for all
 stage                     one broker's queue, the rows and the Spark session
 contestant                who competes, in which direction

@@ -13,7 +13,7 @@ from mqkit_bench.spark.writers import write_all
 
 def mqkit(stage: Stage, rows: int) -> tuple[float, float]:
     """``df.write.format("amqp")``: every row confirmed."""
-    frame = stage.rows.frame(stage.spark, rows)
+    frame = stage.rows.frame(stage.spark, rows, stage.partitions)
     started = time.perf_counter()
     frame.write.format("amqp").mode("append").option("url", stage.url).option(
         "routingKey", QUEUE
@@ -37,7 +37,7 @@ def raw_sockets(stage: Stage, rows: int) -> tuple[float, float]:
 
 
 def _by_pika(stage: Stage, rows: int, *, confirms: bool) -> tuple[float, float]:
-    frame = stage.rows.frame(stage.spark, rows)
+    frame = stage.rows.frame(stage.spark, rows, stage.partitions)
     publish = partial(by_pika.publish, stage.url, QUEUE, str(uuid4()), confirms)
     started = time.perf_counter()
     frame.foreachPartition(publish)

@@ -6,11 +6,11 @@ import time
 from functools import partial
 
 from mqkit_bench.spark import by_pika
-from mqkit_bench.spark.rows import PARTITIONS
 from mqkit_bench.spark.stage import QUEUE, Stage
 
-BATCH_MESSAGES = 500_000
-"""``maxOffsetsPerTrigger``: the messages of a micro-batch, and so what lies in the spool."""
+SHARE_MESSAGES = 50_000
+"""A partition's part of ``maxOffsetsPerTrigger``. It holds that many messages unacked on one
+channel until they are synced, and the reference broker lets a channel have 65,535."""
 
 
 def mqkit_spool(stage: Stage, rows: int) -> tuple[float, float]:
@@ -25,8 +25,8 @@ def mqkit_spool(stage: Stage, rows: int) -> tuple[float, float]:
             .option("queue", QUEUE)
             .option("mode", "spool")
             .option("spoolLocation", str(folder / "spool"))
-            .option("maxOffsetsPerTrigger", BATCH_MESSAGES)
-            .option("minPartitions", PARTITIONS)
+            .option("maxOffsetsPerTrigger", SHARE_MESSAGES * stage.partitions)
+            .option("minPartitions", stage.partitions)
             .load()
             .writeStream.format("noop")
             .option("checkpointLocation", str(folder / "checkpoint"))
@@ -40,8 +40,10 @@ def mqkit_spool(stage: Stage, rows: int) -> tuple[float, float]:
 def pika_multiple_acks(stage: Stage, rows: int) -> tuple[float, float]:
     """``foreachPartition`` with ``basic_consume``: no row comes out of it, and a failed task loses
     or repeats; it is what is written by hand today."""
-    shares = [(len(range(part, rows, PARTITIONS)),) for part in range(PARTITIONS)]
-    parallel = stage.spark.sparkContext.parallelize(shares, PARTITIONS)  # one share a partition
+    shares = [(len(range(part, rows, stage.partitions)),) for part in range(stage.partitions)]
+    parallel = stage.spark.sparkContext.parallelize(
+        shares, stage.partitions
+    )  # one share a partition
     frame = stage.spark.createDataFrame(parallel, "share int")
     started = time.perf_counter()
     frame.foreachPartition(partial(by_pika.consume, stage.url, QUEUE))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mqkit_bench.contestant import Contestant, Counts
 from mqkit_bench.session import Session
-from mqkit_bench.spark.rows import Rows
+from mqkit_bench.spark.rows import PARTITIONS, Rows
 from mqkit_bench.spark.writers import write_all
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ QUIET_SHARE = 0.05
 """A broker that uses less than this of a core has done what was left to do."""
 QUIET_INTERVAL_S = 0.5
 QUIET_TIMEOUT_S = 30.0
-"""What is not done by then is no part of the last round."""
+"""A broker that is still busy then has other work than the last round."""
 
 
 class Direction(StrEnum):
@@ -44,6 +44,8 @@ class Stage:
     frames: list[Path]
     folder: Path
     """On the same disk as the broker's data."""
+    partitions: int = PARTITIONS
+    """The tasks of mqkit and of pika, with a connection each."""
 
     @property
     def url(self) -> str:

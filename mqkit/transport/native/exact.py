@@ -8,7 +8,7 @@ messages for later needs all of it.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -24,24 +24,26 @@ _LOG = logging.getLogger(__name__)
 FLAGS_OCTETS = 2
 _TRANSIENT = 1
 _CONTENT_START = HEADER_PREFIX.pack(int(ClassId.BASIC), 0, 0, 0)[:-FLAGS_OCTETS]
-_FIELDS = tuple(each.name for each in fields(Properties))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, init=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExactProperties(Properties):
     """``octets`` are the flags and the property list of a content header; the fields are what could
     be read of them, headers with their tags (``SizedInt``, ``Typed``)."""
 
     octets: bytes
 
-    def __init__(self, octets: bytes, read: Properties) -> None:
-        for name in _FIELDS:
-            object.__setattr__(self, name, getattr(read, name))
-        object.__setattr__(self, "octets", octets)
-
     def flags_and_list(self) -> tuple[int, bytes]:
         """The flags, and the octets of the properties that they announce."""
         return int.from_bytes(self.octets[:FLAGS_OCTETS], "big"), self.octets[FLAGS_OCTETS:]
+
+
+_ExactDraft: Any = type(
+    "ExactPropertiesDraft",
+    (Properties,),
+    {"__slots__": ExactProperties.__slots__, "__setattr__": object.__setattr__},
+)
+"""See :mod:`mqkit.drafts`."""
 
 
 def wire_properties(octets: bytes) -> WireProperties:
@@ -75,14 +77,13 @@ def from_octets(octets: bytes) -> ExactProperties:
         wire = wire_properties(octets)
     except WireError as error:
         _LOG.warning("a message's properties can't be read, and are kept as octets: %s", error)
-        return ExactProperties(octets, Properties(persistent=False))
-    return ExactProperties(octets, plain_properties(wire))
+        return ExactProperties(octets=octets, persistent=False)
+    return _exact(octets, wire)
 
 
 def plain_properties(wire: WireProperties) -> Properties:
     """The wire's properties as the client has them. A TTL that is no number, and a time after the
     year 9999, were somebody else's mistake, and are left out."""
-    expiration = wire.expiration
     return new_properties(
         wire.content_type,
         wire.content_encoding,
@@ -91,13 +92,42 @@ def plain_properties(wire: WireProperties) -> Properties:
         wire.priority,
         wire.correlation_id,
         wire.reply_to,
-        int(expiration) if expiration and expiration.isdecimal() else None,
+        _ttl(wire.expiration),
         wire.message_id,
-        wire.timestamp if isinstance(wire.timestamp, datetime) else None,
+        _time(wire.timestamp),
         wire.type,
         wire.user_id,
         wire.app_id,
     )
+
+
+def _exact(octets: bytes, wire: WireProperties) -> ExactProperties:
+    """As :func:`plain_properties`, with the octets."""
+    draft = _ExactDraft()
+    draft.octets = octets
+    draft.content_type = wire.content_type
+    draft.content_encoding = wire.content_encoding
+    draft.headers = wire.headers or {}
+    draft.persistent = wire.delivery_mode == PERSISTENT
+    draft.priority = wire.priority
+    draft.correlation_id = wire.correlation_id
+    draft.reply_to = wire.reply_to
+    draft.expiration_ms = _ttl(wire.expiration)
+    draft.message_id = wire.message_id
+    draft.timestamp = _time(wire.timestamp)
+    draft.type = wire.type
+    draft.user_id = wire.user_id
+    draft.app_id = wire.app_id
+    draft.__class__ = ExactProperties
+    return draft  # type: ignore[no-any-return]
+
+
+def _ttl(expiration: str | None) -> int | None:
+    return int(expiration) if expiration and expiration.isdecimal() else None
+
+
+def _time(timestamp: object) -> datetime | None:
+    return timestamp if isinstance(timestamp, datetime) else None
 
 
 def _of_plain(properties: Properties) -> WireProperties:

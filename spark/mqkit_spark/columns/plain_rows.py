@@ -72,7 +72,7 @@ def plain_messages(
         bodies = _bodies(found["body"], options.max_message_bytes)
     except _Doubt:
         return None
-    return list(map(new_message, exchanges, keys, bodies, properties))
+    return list(map(new_message, exchanges, keys, bodies, properties, repeat(True)))
 
 
 def _bodies(column: Sequence[Any], bytes_max: int) -> Sequence[bytes]:

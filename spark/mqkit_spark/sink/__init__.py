@@ -12,7 +12,6 @@ task             one task: Arrow batches in, a report out
 job              the first part of its automatic ids
 partition_sink   messages of a partition, until each has its outcome
 outgoing         the messages on their way
-collector        the garbage collector meanwhile
 link             its connection
 pace             its rate
 patience         its timeouts

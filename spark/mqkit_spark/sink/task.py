@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mqkit.message import Message
+from mqkit_spark.collector import rare_collections
 from mqkit_spark.columns.plain_rows import plain_messages
 from mqkit_spark.columns.rows import BadRow, RowReader
 from mqkit_spark.columns.schema import Columns
 from mqkit_spark.columns.values import values_of
 from mqkit_spark.options import OnBadRow, SinkOptions
 from mqkit_spark.pool import borrowed
-from mqkit_spark.sink.collector import rare_collections
 from mqkit_spark.sink.job import Job
 from mqkit_spark.sink.partition_sink import PartitionSink
 from mqkit_spark.sink.report import PublishFailed, TaskReport

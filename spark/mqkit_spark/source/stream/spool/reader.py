@@ -24,6 +24,7 @@ import pyarrow as pa
 from mqkit.errors import ConnectionLost, MqkitError
 from mqkit.message import Delivery
 from mqkit.transport.blocking import BlockingChannel, BlockingConnection
+from mqkit_spark.collector import rare_collections
 from mqkit_spark.connecting import connect
 from mqkit_spark.options.stream_read import StreamReadOptions
 from mqkit_spark.source.stream.intake import Intake, acknowledge
@@ -133,10 +134,11 @@ class SpoolReader:
         writer = DataFileWriter(attempt, self.options.headers_format)
         consumed, own = 0, set[bytes]()
         try:
-            while consumed < share and (taken := intake.take(share - consumed)):
-                consumed += len(taken)
-                fresh = list(self._fresh(taken, own))
-                writer.add([each for each, _ in fresh], [mark for _, mark in fresh])
+            with rare_collections():
+                while consumed < share and (taken := intake.take(share - consumed)):
+                    consumed += len(taken)
+                    fresh = list(self._fresh(taken, own))
+                    writer.add([each for each, _ in fresh], [mark for _, mark in fresh])
             writer.close()
         finally:
             writer.abandon()

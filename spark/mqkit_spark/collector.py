@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, while messages are made by the ten thousand.
+"""Python's cyclic garbage collector, while messages are made by the thousand.
 
 It runs each time that 700 more objects were made than went, and every so often goes through all
 that is alive. The messages of a batch and of a window are that many objects, hold no cycles, and

@@ -1,4 +1,4 @@
-"""mqkit_spark.sink.collector: rare inside of the block, as before behind it."""
+"""mqkit_spark.collector: rare inside of the block, as before behind it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqkit_spark.sink.collector import OBJECTS, rare_collections
+from mqkit_spark.collector import OBJECTS, rare_collections
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,45 @@
+"""mqkit_bench.spark.processes: the JVM and what is below it, told apart."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mqkit_bench.spark.processes import JVM, cpu_seconds, peak_worker_mib
+
+BUSY = """
+import os, sys, time
+work = bytearray(30_000_000)
+while time.process_time() < 0.3:
+    pass
+print("done", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.slow
+def test_what_a_jvm_has_started_counts_as_python(tmp_path: Path) -> None:
+    """A shell by the name of a JVM stands in for it: the kernel knows processes by their names."""
+    jvm = tmp_path / JVM
+    jvm.symlink_to("/bin/sh")
+    before, none = cpu_seconds(), peak_worker_mib()
+    script = f'"{sys.executable}" -c "$BUSY"; :'
+    with subprocess.Popen(
+        [str(jvm), "-c", script],
+        env={**os.environ, "BUSY": BUSY},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.readline() == "done\n"
+        after = cpu_seconds()
+        assert after.python - before.python >= 0.25
+        assert after.jvm - before.jvm < 0.25
+        assert peak_worker_mib() > max(none, 30_000_000 / 2**20)
+        process.stdin.close()

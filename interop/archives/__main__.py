@@ -19,7 +19,12 @@ from mqkit.testing.rabbitmq_node import NodeFailed
 def archives(
     broker: Annotated[Literal["reference", "rabbitmq"], typer.Option()] = "reference",
     messages: Annotated[int, typer.Option(min=100, help="So many lie in the lot.")] = 100_000,
-    kills: Annotated[int, typer.Option(min=0, help="So often each command is killed.")] = 20,
+    kills: Annotated[
+        int,
+        typer.Option(
+            min=0, help="So often each command is killed; 2,000 messages for each, or more."
+        ),
+    ] = 20,
     seed: Annotated[int | None, typer.Option(help="The messages, and the kills.")] = None,
 ) -> None:
     """A large lot is archived, restored and replayed, and what does it is killed."""

@@ -26,6 +26,8 @@ SMALL_LEAST = 2_000
 DELAY_S = 0.1
 """Kills come up to so much after the broker has counted a number of messages as gone: when a
 window is written, synced, sent, acked."""
+MOVED_MOST_LEAST = 1_500
+"""Half as much again as a window of an archive, so that some kills come when one is written."""
 RESTORES_KILLED = 4
 """One in so many restores is killed as well."""
 LOOKS_MAX, LOOK_AGAIN_S = 5, 1.0
@@ -219,9 +221,9 @@ class _Run:
         if not is_to_be:
             return self._dlq(*arguments)
         share = self._options.messages // (2 * (self._options.kills + 1))  # some are under way
-        moved = self._rng.randint(1, max(1, share))
-        delay_s = self._rng.random() * DELAY_S
-        with self.lots.counting(LOT) as count:
+        moved = self._rng.randint(1, max(MOVED_MOST_LEAST, share))
+        delay_s = self._rng.choice((0.0, self._rng.random() * DELAY_S))
+        with self.lots.counting(QUEUE if arguments[0] == "replay" else LOT) as count:
             before = count()
 
             def is_time() -> bool:

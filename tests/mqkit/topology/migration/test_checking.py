@@ -189,7 +189,7 @@ def test_what_the_product_refuses_is_refused() -> None:
 
 
 def test_a_queue_that_is_not_there_is_told() -> None:
-    with pytest.raises(ConfigurationError, match="no queue 'other' in Topology.of"):
+    with pytest.raises(ConfigurationError, match=r"no queue 'other' in Topology\.of"):
         check_migration(file(), broker(), "other")
     with pytest.raises(ConfigurationError, match="apply` declares it"):
         check_migration(file(), Snapshot("/"), "orders")

@@ -91,6 +91,8 @@ def run(options: Options) -> int:
         finally:
             traffic.end_publishing()
             _until(lambda: _is_handled(facts), SETTLE_WITHIN_S)
+            if not _is_handled(facts):
+                facts.unexpected.append(f"at the end: {broker.state(QUEUE)}")
             traffic.end()
     journal = _journal(options.folder)
     if journal.exists():

@@ -39,6 +39,12 @@ class Broker:
         assert isinstance(found, dict)
         return found
 
+    def state(self, queue: str) -> str:
+        """The counts of a queue, in words."""
+        row = self._get(f"queues/%2F/{urllib.parse.quote(queue, safe='')}")
+        counts = ("messages_ready", "messages_unacknowledged", "consumers")
+        return ", ".join(f"{row.get(name)} {name}" for name in counts)
+
     def bindings(self, queue: str) -> Bindings:
         """The bindings of a queue, but for the default exchange's."""
         rows = self._get(f"queues/%2F/{urllib.parse.quote(queue, safe='')}/bindings")

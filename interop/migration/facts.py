@@ -43,6 +43,8 @@ class Facts:
     kills: Counter[str] = field(default_factory=Counter)
     """By the step that was under way."""
     aborts: int = 0
+    internal_errors: int = 0
+    """Connections that the broker closed with 541; their consumers connected again."""
     unexpected: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -12,10 +12,10 @@ FAULTS_SHOWN = 20
 def faults(facts: Facts) -> list[str]:
     """Everything that breaks a promise; empty if all are kept."""
     return [
-        *_lost(facts),
-        *_twice(facts),
-        *(fault for end in facts.ends for fault in _of_end(end)),
         *facts.unexpected,
+        *(fault for end in facts.ends for fault in _of_end(end)),
+        *_twice(facts),
+        *_lost(facts),
     ]
 
 

@@ -91,6 +91,8 @@ def run(options: Options) -> int:
         finally:
             traffic.end_publishing()
             _until(lambda: _is_handled(facts), SETTLE_WITHIN_S)
+            if not _is_handled(facts):
+                facts.unexpected.append(f"at the end: {broker.state(QUEUE)}")
             traffic.end()
     journal = _journal(options.folder)
     if journal.exists():
@@ -234,6 +236,8 @@ def _report(facts: Facts) -> int:
         f" killed {facts.kills.total()} times: {twice} handled twice"
         f" ({facts.counted.total()} counted), {len(found)} faults"
     )
+    if facts.internal_errors:
+        print(f"the broker closed {facts.internal_errors} connections of consumers with 541")
     print("kills:", ", ".join(f"{step} {facts.kills[step]}" for step in sorted(facts.kills)))
     for fault in found[:FAULTS_SHOWN]:
         print(f"  {fault}")

@@ -18,6 +18,7 @@ RETRY_EVERY = 25
 """One message in so many fails at first, and goes to the tier."""
 AGAIN_S = 0.02
 TRIES = "x-tries"
+NOT_FOUND, INTERNAL_ERROR = 404, 541
 
 
 class Traffic:
@@ -81,6 +82,17 @@ class Traffic:
                 time.sleep(PUBLISH_EVERY_S)
 
     def _consume(self, facts: Facts) -> None:
+        while self._consuming.is_set():
+            try:
+                self._consume_on_a_connection(facts)
+            except pika.exceptions.ConnectionClosedByBroker as error:
+                # RabbitMQ 3.10.8 has a channel die of the end of its queue now and then.
+                if error.reply_code != INTERNAL_ERROR:
+                    raise
+                with facts.lock:
+                    facts.internal_errors += 1
+
+    def _consume_on_a_connection(self, facts: Facts) -> None:
         with pika.BlockingConnection(pika.URLParameters(self._url)) as connection:
             while self._consuming.is_set():
                 try:
@@ -89,7 +101,7 @@ class Traffic:
                     channel.basic_qos(prefetch_count=PREFETCH)
                     self._consume_until_cancelled(channel, facts)
                 except pika.exceptions.ChannelClosedByBroker as error:
-                    if error.reply_code != 404:
+                    if error.reply_code != NOT_FOUND:
                         raise
                 time.sleep(AGAIN_S)
 

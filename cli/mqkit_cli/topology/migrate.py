@@ -62,40 +62,46 @@ JournalOption = Annotated[
     ),
 ]
 
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be done, and what is in the way.")
+]
+AbortOption = Annotated[
+    bool, typer.Option("--abort", help="Go back to the queue as it was, from any step.")
+]
+GapOption = Annotated[
+    bool,
+    typer.Option(
+        "--gap",
+        help="Accept that messages are lost which come to the queue by its name, over the default"
+        " exchange, in the moment when it is away.",
+    ),
+]
+WaitOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION",
+        help="How long to wait for consumers to ack what they have. [default: 5m]",
+    ),
+]
+SettleOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION",
+        help="How long the queue has to be at rest before it is deleted: more than twice the"
+        " broker's collect_statistics_interval. [default: 11s; 1s on the reference broker]",
+    ),
+]
+
 
 def migrate(
     queue: Annotated[str, typer.Argument(metavar="QUEUE", help="The queue, by its name.")],
     files: FilesOption = FILES,
     journal: JournalOption = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and what is in the way.")
-    ] = False,
-    abort: Annotated[
-        bool, typer.Option("--abort", help="Go back to the queue as it was, from any step.")
-    ] = False,
-    gap: Annotated[
-        bool,
-        typer.Option(
-            "--gap",
-            help="Accept that messages are lost which come to the queue by its name, over the"
-            " default exchange, in the moment when it is away.",
-        ),
-    ] = False,
-    wait: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DURATION",
-            help="How long to wait for consumers to ack what they have. [default: 5m]",
-        ),
-    ] = None,
-    settle: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DURATION",
-            help="How long the queue has to be at rest before it is deleted: more than twice the"
-            " broker's collect_statistics_interval. [default: 11s; 1s on the reference broker]",
-        ),
-    ] = None,
+    dry_run: DryRunOption = False,
+    abort: AbortOption = False,
+    gap: GapOption = False,
+    wait: WaitOption = None,
+    settle: SettleOption = None,
     url: UrlOption = None,
     management_url: ManagementUrlOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,

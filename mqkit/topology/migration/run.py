@@ -5,10 +5,11 @@ The journal is opened when the lock is there: what it tells is true until this r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mqkit.errors import ConfigurationError
+from mqkit.declaration import Queue
+from mqkit.errors import ChannelError, ConfigurationError
 from mqkit.topology.live.management import open_management
 from mqkit.topology.live.product import REFERENCE_BROKER, Product
 from mqkit.topology.migration.acts import ACTS
@@ -17,14 +18,15 @@ from mqkit.topology.migration.journal import Journal, OnRecord
 from mqkit.topology.migration.migration import Direction
 from mqkit.topology.migration.quiet import SETTLE_RABBITMQ_S, SETTLE_REFERENCE_S
 from mqkit.topology.migration.report import Outcome, Report
-from mqkit.topology.migration.session import Session, Site, locked
+from mqkit.topology.migration.session import Session, Site, deadline, locked
 from mqkit.topology.migration.steps import Event, Step
 from mqkit.topology.migration.stopped import Stopped
 from mqkit.topology.migration.ways import declare_temporary
 from mqkit.topology.model import Topology
 from mqkit.topology.planning.diff import differences_between
-from mqkit.topology.snapshot import take_snapshot
+from mqkit.topology.snapshot import Snapshot, take_snapshot
 from mqkit.topology.throwaway import ThrowAwayChannel
+from mqkit.transport.seam import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ async def migrate(
         journal = Journal.opened(request.journal)
         journal.on_record = on_record
         try:
-            if not await _is_under_way(site, request, journal):
+            if not await _is_under_way(site, request, journal, connection):
                 return Report(request.queue, Outcome.NOTHING)
             settle_s = await _settle_s(site) if site.settle_s is None else site.settle_s
             async with ThrowAwayChannel(connection.channel) as channel:
@@ -68,7 +70,9 @@ async def migrate(
             journal.close()
 
 
-async def _is_under_way(site: Site, request: Request, journal: Journal) -> bool:
+async def _is_under_way(
+    site: Site, request: Request, journal: Journal, connection: Connection
+) -> bool:
     """False if there is nothing to do; a new migration is begun where none is under way."""
     _check_owner(request, journal)
     if not journal.is_new and not journal.progress.is_finished:
@@ -80,6 +84,7 @@ async def _is_under_way(site: Site, request: Request, journal: Journal) -> bool:
     snapshot = await take_snapshot(
         site.management_url, site.endpoint.vhost, timeout_s=site.timeout_s
     )
+    snapshot = await _counted(site, snapshot, request.queue, connection)
     checked = check_migration(request.topology, snapshot, request.queue, gap=request.gap)
     if checked.refusals:
         raise Stopped(
@@ -90,6 +95,24 @@ async def _is_under_way(site: Site, request: Request, journal: Journal) -> bool:
         return False
     journal.begin(checked.migration)
     return True
+
+
+async def _counted(site: Site, snapshot: Snapshot, queue: str, connection: Connection) -> Snapshot:
+    """The snapshot with the messages that are in the queue now: its own count may be old."""
+    async with (
+        deadline(site, f"the depth of {queue!r}"),
+        ThrowAwayChannel(connection.channel) as channel,
+    ):
+        try:
+            state = await channel.run(lambda on: on.declare_queue(Queue(queue), passive=True))
+        except ChannelError:  # it is not there, or somebody's own: the check says so
+            return snapshot
+    ready = state.message_count
+    queues = [
+        replace(it, messages=max(ready, it.messages or 0)) if it.queue.name == queue else it
+        for it in snapshot.queues
+    ]
+    return replace(snapshot, queues=tuple(queues))
 
 
 def _check_owner(request: Request, journal: Journal) -> None:

@@ -68,7 +68,7 @@ class Session:
 
     @property
     def migration(self) -> Migration:
-        """What is to be done, as the journal has it."""
+        """The migration, as the journal has it."""
         return self.journal.progress.migration
 
     @property

@@ -32,7 +32,7 @@ class Step(StrEnum):
     REPLACE = "replace"
     """Delete the queue, and declare it as it shall be."""
     RELEASE = "release"
-    """What was held goes back."""
+    """Messages that were held go back."""
     RETURN = "return"
     """Move the messages back, while new ones still come behind them."""
     REVERT = "revert"
@@ -44,7 +44,7 @@ class Step(StrEnum):
     UNGATE = "ungate"
     """The gate is unbound."""
     REMOVE = "remove"
-    """What was temporary is deleted."""
+    """The temporary queue, the gate and the keepers are deleted."""
     FINISHED = "finished"
 
 

@@ -95,7 +95,7 @@ class Shop:
         binds = [{"from": it.source, "key": it.key} for it in self.bindings]
         return Topology.of(
             exchanges={self.exchange: {"external": True}},
-            queues={self.queue: {"bind": binds, **keys}},  # type: ignore[typeddict-item]
+            queues={self.queue: {"bind": binds, **keys}},  # type: ignore[dict-item]
         )
 
     async def migrate(

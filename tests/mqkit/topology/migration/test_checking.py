@@ -23,7 +23,7 @@ def file(**keys: Any) -> Topology:
     bind = [{"from": "shop", "key": "order.#"}]
     return Topology.of(
         exchanges={"shop": {"external": True}},
-        queues={"orders": {"bind": bind, **keys}},  # type: ignore[typeddict-item]
+        queues={"orders": {"bind": bind, **keys}},  # type: ignore[dict-item]
     )
 
 
@@ -146,7 +146,7 @@ def test_what_would_lose_is_refused(old: Queue, keys: dict[str, Any], why: str) 
     if "dead_letter" in keys:
         wanted = Topology.of(
             exchanges={"shop": {"external": True}},
-            queues={"orders": keys, "nowhere": {"external": True}},  # type: ignore[typeddict-item]
+            queues={"orders": keys, "nowhere": {"external": True}},  # type: ignore[dict-item]
         )
     else:
         wanted = file(**keys)
@@ -189,7 +189,7 @@ def test_what_the_product_refuses_is_refused() -> None:
 
 
 def test_a_queue_that_is_not_there_is_told() -> None:
-    with pytest.raises(ConfigurationError, match="no queue 'other' in Topology.of"):
+    with pytest.raises(ConfigurationError, match=r"no queue 'other' in Topology\.of"):
         check_migration(file(), broker(), "other")
     with pytest.raises(ConfigurationError, match="apply` declares it"):
         check_migration(file(), Snapshot("/"), "orders")

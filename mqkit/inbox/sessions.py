@@ -13,11 +13,13 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeAlias, TypeVar
 
 import anyio.to_thread
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 
 from mqkit.errors import ConfigurationError
+from mqkit.inbox.tables import InboxRow
 from mqkit.retry.signals import Unavailable
 
 _LOG = logging.getLogger(__name__)
@@ -51,7 +53,7 @@ async def transaction(make: Callable[[], AnySession]) -> AsyncIterator[AnySessio
                 "the handler has ended the transaction of its inbox: commit and rollback are the"
                 " inbox's (session.begin_nested() makes a savepoint)"
             )
-        await _maybe_in_thread(session, session.flush)  # what fails here, the handler has written
+        await run_in(session, _finish)
         await at_the_database(_maybe_in_thread(session, session.commit))
     except DBAPIError as error:
         if error.connection_invalidated:
@@ -82,6 +84,18 @@ def gone(error: Exception) -> Unavailable:
     """The database can't be used. Its own first line: the rest is a statement with contents."""
     lines = str(getattr(error, "orig", None) or error).strip().splitlines()
     return Unavailable(f"the database of the inbox: {lines[0] if lines else type(error).__name__}")
+
+
+def _finish(session: Session) -> None:
+    """Write what the handler has left in the session; an error of it is the handler's.
+
+    PostgreSQL answers the commit of a transaction in which a statement has failed with a rollback,
+    and without an error: a handler that has swallowed that one would have its message acked, and
+    nothing written. Such a transaction refuses every other statement, so one is made.
+    """
+    session.flush()
+    if session.get_bind(InboxRow).dialect.name == "postgresql":
+        session.execute(text("SELECT 1"))
 
 
 def _transaction_of(session: AnySession) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from typing import Any, cast
@@ -10,6 +11,8 @@ from typing import Any, cast
 import anyio
 import pika
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
 
 import mqkit
@@ -36,8 +39,8 @@ class Bench:
     def __init__(self, url: str, name: str, shop: Any, **options: Any) -> None:
         self.name = name
         self.shop = shop
-        text = f"queues: {{{name}: {{retry: {{after: [50ms], then: park}}}}}}"
-        self.app = mqkit.App(url, topology=loads(text))
+        retry = "{retry: {after: [50ms], then: park}}"
+        self.app = mqkit.App(url, topology=loads(f"queues: {{{name}: {retry}}}"))
         self.inbox = Inbox(cast("Callable[[], AsyncSession]", shop.sessions), **options)
         self.fails = 0
         """So many calls fail, after they have written."""
@@ -156,6 +159,28 @@ async def test_a_database_that_is_away_uses_up_no_attempt(
         shop.run("ALTER TABLE elsewhere RENAME TO mqkit_inbox")
         await until(lambda: bench.app.stats.acked == 1)
     assert (bench.app.stats.retried, shop.effects) == (0, ["a"])
+
+
+async def test_an_error_that_the_handler_swallows_does_not_ack_an_empty_transaction(
+    broker_url: str, name: str, shop: Any
+) -> None:
+    bench = Bench(broker_url, name, shop)
+
+    async def store(body: str, session: Any = mqkit.depends(bench.inbox.session)) -> None:
+        await shop.add(session, body)
+        with contextlib.suppress(SQLAlchemyError):
+            done = session.execute(text("INSERT INTO nowhere VALUES (1)"))
+            if shop.is_async:
+                await done
+
+    bench.app.consumer(name, inbox=bench.inbox)(store)
+    async with bench.app:
+        await bench.publish("a", message_id="1")
+        await until(lambda: bench.app.stats.parked + bench.app.stats.acked == 1)
+    # SQLite goes on with the transaction; PostgreSQL would have rolled it back at the commit.
+    goes_on = shop.engine.dialect.name == "sqlite"
+    assert (bench.app.stats.acked == 1) is goes_on
+    assert (shop.effects, shop.keys) == ((["a"], ["id:1"]) if goes_on else ([], []))
 
 
 async def test_who_ends_the_transaction_is_told(broker_url: str, name: str, shop: Any) -> None:

@@ -48,8 +48,8 @@ def test_what_is_not_used_is_not_loaded(statement: str, unused: set[str]) -> Non
 def test_what_is_used_is_loaded() -> None:
     """Otherwise the names above might be those of nothing."""
     used = (
-        "from mqkit import App, RetryPolicy, inbox, lots, outbox, topology; App(transport='aio-pika');"
-        "outbox.OutboxRow;"
+        "from mqkit import App, RetryPolicy, inbox, lots, outbox, topology;"
+        "App(transport='aio-pika'); outbox.OutboxRow, inbox.InboxRow;"
         "import httpx, ruamel.yaml, pika, mqkit.timing.backoff, mqkit.wire;"
         "topology.load, lots.LotLink; RetryPolicy.growing('1s', times=2);"
         "mqkit.timing.backoff.Backoff(1, 2)"

@@ -9,6 +9,7 @@ limits         Spark's limits of it
 gauge          the depth of the queue
 held           a batch in memory, mode=driver
 intake         messages out of the queue
+wide_intake    more of them than a channel may hold
 patience       with a broker that is away
 spool/         a folder that a batch lies in until Spark has finished it
 """

@@ -27,7 +27,7 @@ from mqkit.transport.blocking import BlockingChannel, BlockingConnection
 from mqkit_spark.collector import rare_collections
 from mqkit_spark.connecting import connect
 from mqkit_spark.options.stream_read import StreamReadOptions
-from mqkit_spark.source.stream.intake import Intake, acknowledge
+from mqkit_spark.source.stream.intake import acknowledge
 from mqkit_spark.source.stream.patience import patiently
 from mqkit_spark.source.stream.spool import window
 from mqkit_spark.source.stream.spool.batch_folder import BatchFolder, standing
@@ -44,6 +44,7 @@ from mqkit_spark.source.stream.spool.disk import won
 from mqkit_spark.source.stream.spool.faults import DataLoss, SpoolError, one_line
 from mqkit_spark.source.stream.spool.fingerprint import fingerprint
 from mqkit_spark.source.stream.spool.layout import Layout
+from mqkit_spark.source.stream.wide_intake import WideIntake
 
 if TYPE_CHECKING:
     import pyarrow
@@ -109,14 +110,13 @@ class SpoolReader:
             attempt.unlink(missing_ok=True)
 
     def _take(self, connection: BlockingConnection, attempt: Path) -> Path:
-        channel = connection.channel()
-        intake = Intake(channel, self.options.queue)
+        intake = WideIntake(connection, self.options.queue)
         consumed, own = self._write(intake, attempt)
         path = self.batch.data(self.partition)
         with self._layout.publishing(self.pause):
             if path.exists():
                 return path
-            if not channel.is_open:
+            if not intake.is_open:
                 # They have gone back: those without an id would be there twice.
                 raise ConnectionLost("the connection was lost before the file was linked")
             known = self._known(own)
@@ -125,10 +125,10 @@ class SpoolReader:
             counts = replace(counts_of(path), lost_connections=self._lost)
             counts = replace(counts, dropped=consumed - counts.rows)
             self.batch.write_counts(self.partition, counts)
-            self._settle(channel, intake.last_tag, counts)
+            self._settle(intake, counts)
         return path
 
-    def _write(self, intake: Intake, attempt: Path) -> tuple[int, pyarrow.Array]:
+    def _write(self, intake: WideIntake, attempt: Path) -> tuple[int, pyarrow.Array]:
         """Consume the share into a file; the number of messages, and their fingerprints."""
         share = self.batch.offset.shares()[self.partition]
         writer = DataFileWriter(attempt, self.options.headers_format)
@@ -174,11 +174,12 @@ class SpoolReader:
         finally:
             rest.unlink(missing_ok=True)
 
-    def _settle(self, channel: BlockingChannel, last_tag: int, counts: Counts) -> None:
+    def _settle(self, intake: WideIntake, counts: Counts) -> None:
         """Ack. Where that is in doubt the rows are given all the same: they are synced, and what
         comes again is known."""
         try:
-            self.acknowledge(channel, last_tag)
+            for share in intake.shares:
+                self.acknowledge(share.channel, share.intake.last_tag)
         except MqkitError:
             lost = counts.lost_connections + 1
             self.batch.write_counts(self.partition, replace(counts, lost_connections=lost))

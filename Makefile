@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format lint types imports tests-fast sim soak chaos drift lots bench bench-store interop fuzz clean
+.PHONY: help install demo test check format lint types imports tests-fast sim soak chaos drift lots archives migration spark-sink spark-stream effects bench bench-store interop fuzz clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -92,6 +92,38 @@ lots: $(STAMP)  ## parking lots by the clock: three processes, their leader kill
 	@failed=0; for broker in reference rabbitmq; do \
 		$(BIN)/python -m interop.leaders --broker $$broker --kills $(or $(KILLS),10) \
 			$(if $(SEED),--seed $(SEED)) || failed=1; \
+	done; exit $$failed
+
+archives: $(STAMP)  ## a lot of 100,000 archived, restored and replayed by processes that are killed, on both brokers (MESSAGES=n, KILLS=n, SEED=n; long)
+	@failed=0; for broker in reference rabbitmq; do \
+		$(BIN)/python -m interop.archives --broker $$broker --messages $(or $(MESSAGES),100000) \
+			--kills $(or $(KILLS),20) $(if $(SEED),--seed $(SEED)) || failed=1; \
+	done; exit $$failed
+
+migration: $(STAMP)  ## queues migrated by processes that are killed, on both brokers, 200 kills each (KILLS=n, SEED=n; long)
+	@failed=0; for broker in reference rabbitmq; do \
+		$(BIN)/python -m interop.migration --broker $$broker --kills $(or $(KILLS),200) \
+			$(if $(SEED),--seed $(SEED)) || failed=1; \
+	done; exit $$failed
+
+spark-sink: $(STAMP)  ## the Spark sink under failing tasks, killed workers, speculation and killed drivers, on both brokers (ROUNDS=n, SEED=n; long)
+	@failed=0; for broker in reference rabbitmq; do \
+		for kind in failing-task killed-worker speculation killed-driver; do \
+			$(BIN)/python -m interop.spark_sink --broker $$broker --kind $$kind \
+				--rounds $(or $(ROUNDS),20) $(if $(SEED),--seed $(SEED)) || failed=1; \
+		done; \
+	done; exit $$failed
+
+spark-stream: $(STAMP)  ## a queue into Parquet files while driver, workers and broker are killed (MESSAGES=n, KILLS=n, SEED=n; long)
+	@failed=0; for more in "" "--speculation" "--mode driver"; do \
+		$(BIN)/python -m interop.spark_stream $$more --messages $(or $(MESSAGES),200000) \
+			--kills $(or $(KILLS),20) $(if $(SEED),--seed $(SEED)) || failed=1; \
+	done; exit $$failed
+
+effects: $(STAMP)  ## 100,000 orders through outbox, broker and inbox, each killed for ten minutes, on both brokers (ORDERS=n, SECONDS=n, SEED=n)
+	@failed=0; for broker in reference rabbitmq; do \
+		$(BIN)/python -m interop.effects --broker $$broker --orders $(or $(ORDERS),100000) \
+			--seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED)) || failed=1; \
 	done; exit $$failed
 
 clean:  ## remove what the other targets made

@@ -159,17 +159,14 @@ class App:
         :class:`~mqkit.ManualDelivery`. "none": when the broker has sent it, over a connection of
         its own, and a lost connection loses what was on its way; there is no ``prefetch``.
         ``partition_by``, a field of the JSON body or a function of the delivery: messages of one
-        key are handled one at a time, in order, retries included (docs/order.md). ``inbox``: what
-        the handler writes by ``inbox.session`` is committed together with the message's key, and a
-        message whose key is there is acked unhandled (docs/inbox.md).
+        key are handled one at a time, in order, retries included (docs/order.md). ``inbox`` has
+        what the handler writes, and the message's key, in one transaction (docs/inbox.md).
 
         Consumers of a higher ``priority`` (0 unless said otherwise) get messages while they have
         room. An ``exclusive`` one has the queue alone, or is refused. ``arguments`` are those of
-        ``basic.consume``.
-
-        In an app that is running the consumer starts at once, and a queue that is not there is
-        waited for. Raises :exc:`~mqkit.errors.ConfigurationError` for a signature that can't be
-        served, and for options that make no sense.
+        ``basic.consume``. In an app that is running the consumer starts at once, and a queue that
+        is not there is waited for. Raises :exc:`~mqkit.errors.ConfigurationError` for a signature
+        that can't be served, and for options that make no sense.
         """
         handling = HandlingOptions.of(
             concurrency=concurrency, prefetch=prefetch, timeout=timeout, partition_by=partition_by
@@ -178,8 +175,7 @@ class App:
         options = ConsumeOptions.of(
             handling.prefetch, priority=priority, exclusive=exclusive, arguments=arguments
         )
-        mode = check_ack(ack, name, self._model(name), prefetch)
-        check_inbox(inbox, mode)
+        mode = check_inbox(inbox, check_ack(ack, name, self._model(name), prefetch))
         new_consumer = consumer_of(mode, partition_by)
 
         def register(function: FunctionT) -> FunctionT:

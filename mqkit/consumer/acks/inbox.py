@@ -23,11 +23,12 @@ class AnyInbox(Protocol):
     ) -> AnyBatchHandler: ...
 
 
-def check_inbox(inbox: AnyInbox | None, mode: AckMode) -> None:
-    """Raises :exc:`~mqkit.errors.ConfigurationError` for an inbox with another ack than after the
-    handler."""
+def check_inbox(inbox: AnyInbox | None, mode: AckMode) -> AckMode:
+    """``mode``. Raises :exc:`~mqkit.errors.ConfigurationError` for an inbox with another ack than
+    after the handler."""
     if inbox is not None and mode is not AckMode.AFTER:
         raise ConfigurationError(
             f'inbox= with ack="{mode}": a message is acked when its transaction is committed, so an'
             ' inbox goes with ack="after" only'
         )
+    return mode

@@ -1,4 +1,4 @@
-"""What a person does with stopped rows, on either database."""
+"""Stopped rows, repaired by a person, on either database."""
 
 from __future__ import annotations
 

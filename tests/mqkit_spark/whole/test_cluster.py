@@ -24,6 +24,12 @@ OF_THE_CLUSTER = (
 """PySpark 4.3 wants these for its data sources, and no other."""
 
 
+@pytest.fixture
+def broker(reference_broker: Any) -> Any:
+    """One broker is enough: what differs here is what workers can import."""
+    return reference_broker
+
+
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python in whose packages there is that, and nothing of this repository."""

@@ -96,8 +96,9 @@ def test_no_place_shows_the_password(
 
     # All of it was done, and the places are those in which options are looked for.
     done, failed = outcomes(output)
-    assert done == {"save", "publish", "load", "load, plans", "table", "view"}
-    assert failed == {"save, a task fails", "save, refused", "load, no queue"}
+    assert done == {"save", "publish", "load", "load, plans", "view"}
+    # Spark 4.3 hands a table's options over when it is made, and none when it is read.
+    assert failed == {"save, a task fails", "save, refused", "load, no queue", "table"}
     written = {path: path.read_text(errors="replace") for path in files(tmp_path)}
     everything = "\n".join(written.values())
     for sign in ("SparkListenerEnvironmentUpdate", "/environment\n", "planDescription", "amqp"):

@@ -79,7 +79,7 @@ def test_what_can_be_known_is_refused_by_load(spark: SparkSession) -> None:
     secret = "amqp://me:hunter2@127.0.0.1:1/"
     for options, words in (
         ({}, "option queue is missing"),
-        ({"queue": "q", "mode": "spool"}, "option mode belongs to spark.readStream"),
+        ({"queue": "q", "mode": "driver"}, "option mode belongs to spark.readStream"),
         ({"queue": "q", "ackMode": "x"}, "option ackMode: expected one of peek, onread"),
     ):
         with pytest.raises(Exception, match="ConfigurationError") as error:

@@ -9,8 +9,7 @@ from mqkit_bench.spark import by_pika
 from mqkit_bench.spark.stage import QUEUE, Stage
 
 SHARE_MESSAGES = 50_000
-"""A partition's part of ``maxOffsetsPerTrigger``. It holds that many messages unacked on one
-channel until they are synced, and the reference broker lets a channel have 65,535."""
+"""A partition's part of ``maxOffsetsPerTrigger``: a batch is some seconds of work then."""
 
 
 def mqkit_spool(stage: Stage, rows: int) -> tuple[float, float]:

@@ -79,13 +79,20 @@ def test_what_can_be_known_is_refused_by_load(spark: SparkSession) -> None:
     secret = "amqp://me:hunter2@127.0.0.1:1/"
     for options, words in (
         ({}, "option queue is missing"),
-        ({"queue": "q", "mode": "driver"}, "option mode belongs to spark.readStream"),
+        ({"queue": "q", "mode": "spool"}, "option spoolLocation is missing"),
         ({"queue": "q", "ackMode": "x"}, "option ackMode: expected one of peek, onread"),
     ):
         with pytest.raises(Exception, match="ConfigurationError") as error:
             load(spark, secret, **options)
         assert words in str(error.value)
         assert "hunter2" not in str(error.value)
+
+
+def test_options_of_a_stream_are_refused_when_it_is_no_stream(spark: SparkSession) -> None:
+    """At load Spark has not said which it is."""
+    df = load(spark, "amqp://127.0.0.1:1/", queue="q", mode="driver")
+    with pytest.raises(Exception, match="option mode belongs to spark.readStream"):
+        df.collect()
 
 
 def test_what_only_the_broker_knows_is_said_before_a_task_runs(

@@ -91,7 +91,7 @@ def test_what_can_be_known_is_refused_by_load(spark: SparkSession) -> None:
 def test_options_of_a_stream_are_refused_when_it_is_no_stream(spark: SparkSession) -> None:
     """At load Spark has not said which it is."""
     df = load(spark, "amqp://127.0.0.1:1/", queue="q", mode="driver")
-    with pytest.raises(Exception, match="option mode belongs to spark.readStream"):
+    with pytest.raises(Exception, match=r"option mode belongs to spark\.readStream"):
         df.collect()
 
 

@@ -29,11 +29,11 @@ class _Process:
     ended_children_s: float
 
 
-def cpu_seconds() -> CpuSeconds:
-    """The account of the kernel. Of a process that ends, its parent has the time when it has waited
-    for it."""
+def cpu_seconds(below: int | None = None) -> CpuSeconds:
+    """The account of the kernel, of what is below the process ``below`` (this one by default). Of a
+    process that ends, its parent has the time when it has waited for it."""
     jvm = python = 0.0
-    for process in _below(os.getpid()):
+    for process in _below(below or os.getpid()):
         if process.command == JVM:
             jvm += process.own_s
             python += process.ended_children_s
@@ -42,10 +42,11 @@ def cpu_seconds() -> CpuSeconds:
     return CpuSeconds(jvm, python)
 
 
-def peak_worker_mib() -> float:
+def peak_worker_mib(below: int | None = None) -> float:
     """The most memory (RSS) that any Python process below the JVM has ever had, of those that run
-    now; 0 when there is none."""
-    peaks = [_peak_mib(process.pid) for process in _below(os.getpid()) if process.command != JVM]
+    now below the process ``below`` (this one by default); 0 when there is none."""
+    processes = _below(below or os.getpid())
+    peaks = [_peak_mib(process.pid) for process in processes if process.command != JVM]
     return max(peaks, default=0.0)
 
 

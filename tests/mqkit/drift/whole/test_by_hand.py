@@ -52,7 +52,8 @@ async def test_a_deleted_exchange_is_there_again_with_its_bindings(yard: Any, lo
         await app.wait_ready("20s")
         channel = await yard.channel()
         await channel.delete_exchange(f"{yard.prefix}.x")
-        (drift,) = await yard.told.until(1)
+        # A look that has listed the exchanges before and the bindings after tells these first.
+        drift = await yard.told.the(DriftKind.MISSING, f"{yard.prefix}.x")
         assert str(drift) == f"exchange '{yard.prefix}.x' was missing (declared again)"
         assert await app.publish(f"{yard.prefix}.x", "a", b"1")
 

@@ -3,10 +3,14 @@
 The command finds it in ``MQKIT_TEST_RABBITMQ_URL`` and ``MQKIT_TEST_RABBITMQ_MANAGEMENT_URL``. The
 exit code is the command's; the RabbitMQ is gone afterwards, however the command ended. SIGTERM and
 Ctrl-C end the command, and then the RabbitMQ.
+
+``--statistics-every SECONDS`` before the ``--``: the counts of a local node's management API are at
+most that old, instead of RabbitMQ's 5 s.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import subprocess
@@ -27,12 +31,10 @@ STOP_TIMEOUT_S = 30.0
 
 def main(arguments: list[str]) -> int:
     """Returns the exit code: the command's, or 1 when no RabbitMQ could be had."""
-    command = arguments[1:] if arguments[:1] == ["--"] else arguments
-    if not command:
-        print("usage: python -m mqkit.testing -- COMMAND [ARGUMENT ...]", file=sys.stderr)
-        return 1
+    options = _parser().parse_args(arguments)
+    command = [options.command, *options.arguments]
     try:
-        with rabbitmq() as broker:
+        with rabbitmq(statistics_every_s=options.statistics_every) as broker:
             environment = {**os.environ, URL_VARIABLE: broker.url}
             if broker.management_url:
                 environment[MANAGEMENT_URL_VARIABLE] = broker.management_url
@@ -40,6 +42,29 @@ def main(arguments: list[str]) -> int:
     except RabbitMQUnavailable as why:
         print(f"mqkit.testing: {why}", file=sys.stderr)
         return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Ends the program with exit code 2 where there is no command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m mqkit.testing", description="Run a command beside a RabbitMQ of its own."
+    )
+    parser.add_argument(
+        "--statistics-every",
+        type=_positive,
+        metavar="SECONDS",
+        help="a local node's management API tells counts that are at most so old (RabbitMQ's: 5)",
+    )
+    parser.add_argument("command", metavar="COMMAND")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT")
+    return parser
+
+
+def _positive(text: str) -> float:
+    seconds = float(text)
+    if not 0.001 <= seconds < 3600:
+        raise ValueError
+    return seconds
 
 
 def _run(command: list[str], environment: Mapping[str, str]) -> int:

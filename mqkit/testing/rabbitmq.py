@@ -87,7 +87,10 @@ class RabbitMQ:
 
 @contextmanager
 def rabbitmq(
-    *, timeout_s: float = START_TIMEOUT_S, environ: Mapping[str, str] = os.environ
+    *,
+    timeout_s: float = START_TIMEOUT_S,
+    environ: Mapping[str, str] = os.environ,
+    statistics_every_s: float | None = None,
 ) -> Iterator[RabbitMQ]:
     """A RabbitMQ for the time of the block.
 
@@ -95,13 +98,22 @@ def rabbitmq(
     that was only named by the environment is left alone. Each call starts a node of its own: use
     it as a session-wide fixture.
 
+    ``statistics_every_s`` makes the counts of the management API of a local node that young: tests
+    that wait for RabbitMQ's own, which are up to 5 s old, take a tenth of the time with 0.5. Other
+    sources keep theirs.
+
     Raises :exc:`RabbitMQUnavailable` when there is none, within about ``timeout_s`` seconds.
     """
     with ExitStack() as stack:
-        yield _find(stack, timeout_s, environ)
+        yield _find(stack, timeout_s, environ, statistics_every_s)
 
 
-def _find(stack: ExitStack, timeout_s: float, environ: Mapping[str, str]) -> RabbitMQ:
+def _find(
+    stack: ExitStack,
+    timeout_s: float,
+    environ: Mapping[str, str],
+    statistics_every_s: float | None,
+) -> RabbitMQ:
     named = environ.get(URL_VARIABLE)
     if named:
         return RabbitMQ(named, environ.get(MANAGEMENT_URL_VARIABLE), None, Source.ENVIRONMENT)
@@ -118,7 +130,9 @@ def _find(stack: ExitStack, timeout_s: float, environ: Mapping[str, str]) -> Rab
         reasons.append("there is no rabbitmq-server on this machine")
     else:
         try:
-            node = stack.enter_context(start_node(script, timeout_s=timeout_s))
+            node = stack.enter_context(
+                start_node(script, timeout_s=timeout_s, statistics_every_s=statistics_every_s)
+            )
         except NodeFailed as error:
             reasons.append(str(error))
         else:

@@ -41,6 +41,14 @@ PLUGINS = (
 TLS_PLUGINS = (*PLUGINS, "rabbitmq_auth_mechanism_ssl")
 """The last one is EXTERNAL."""
 
+_YOUNG_COUNTS = """
+[{rabbit, [{quorum_tick_interval, %d}]},
+ {rabbitmq_management_agent, [{sample_retention_policies,
+   [{global, [{605, 1}]}, {basic, [{605, 1}]}, {detailed, [{605, 1}]}]}]}].
+"""
+"""Quorum queues tell their counts by a clock of their own; the management API collects what is told
+as often as its finest samples are, in whole seconds."""
+
 POLL_INTERVAL_S = 0.1
 
 STOP_TIMEOUT_S = 20.0
@@ -85,8 +93,18 @@ def server_script(environ: Mapping[str, str]) -> str | None:
 
 
 @contextmanager
-def start_node(script: str, *, timeout_s: float, tls: NodeTls | None = None) -> Iterator[Node]:
-    """A node of its own for the time of the block. Raises :exc:`NodeFailed`."""
+def start_node(
+    script: str,
+    *,
+    timeout_s: float,
+    tls: NodeTls | None = None,
+    statistics_every_s: float | None = None,
+) -> Iterator[Node]:
+    """A node of its own for the time of the block. Raises :exc:`NodeFailed`.
+
+    ``statistics_every_s`` is the age of the counts that its management API tells, at most; without
+    it they are up to 5 s old (``collect_statistics_interval``, ``quorum_tick_interval``).
+    """
     epmd = shutil.which("epmd")
     if epmd is None:
         raise NodeFailed("rabbitmq-server is there, but Erlang's epmd is not on PATH")
@@ -95,7 +113,7 @@ def start_node(script: str, *, timeout_s: float, tls: NodeTls | None = None) -> 
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         amqp_port, management_port, dist_port, epmd_port, tls_port = _free_ports(5)
         amqps_port = None if tls is None else tls_port
-        _write_configuration(folder, amqp_port, management_port)
+        _write_configuration(folder, amqp_port, management_port, statistics_every_s)
         if tls is not None:
             _write_tls(folder, tls_port, tls)
         prefix = _as_package_user(folder)
@@ -128,12 +146,19 @@ def _free_ports(count: int) -> list[int]:
         return [held.getsockname()[1] for held in sockets]
 
 
-def _write_configuration(folder: Path, amqp_port: int, management_port: int) -> None:
-    (folder / "rabbitmq.conf").write_text(
-        f"listeners.tcp.default = 127.0.0.1:{amqp_port}\n"
-        f"management.tcp.ip = 127.0.0.1\n"
-        f"management.tcp.port = {management_port}\n"
-    )
+def _write_configuration(
+    folder: Path, amqp_port: int, management_port: int, statistics_every_s: float | None
+) -> None:
+    lines = [
+        f"listeners.tcp.default = 127.0.0.1:{amqp_port}",
+        "management.tcp.ip = 127.0.0.1",
+        f"management.tcp.port = {management_port}",
+    ]
+    if statistics_every_s is not None:
+        milliseconds = max(1, round(statistics_every_s * 1000))
+        lines.append(f"collect_statistics_interval = {milliseconds}")
+        (folder / "advanced.config").write_text(_YOUNG_COUNTS % milliseconds)
+    (folder / "rabbitmq.conf").write_text("\n".join(lines) + "\n")
     (folder / "enabled_plugins").write_text(f"[{','.join(PLUGINS)}].\n")
 
 
@@ -181,6 +206,7 @@ def _environment(folder: Path, dist_port: int, epmd_port: int) -> dict[str, str]
         "ERL_EPMD_ADDRESS": "127.0.0.1",
         "RABBITMQ_NODENAME": f"mqkit-{dist_port}@localhost",
         "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq"),
+        "RABBITMQ_ADVANCED_CONFIG_FILE": str(folder / "advanced.config"),
         "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "enabled_plugins"),
         "RABBITMQ_MNESIA_BASE": str(folder / "mnesia"),
         "RABBITMQ_LOG_BASE": str(folder / "log"),

@@ -53,7 +53,19 @@ def end(process: subprocess.Popen[str]) -> int:
 def test_the_exit_code_is_the_command_s(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MQKIT_TEST_RABBITMQ_URL", "amqp://somewhere/")
     assert program.main(["--", sys.executable, "-c", "raise SystemExit(7)"]) == 7
-    assert program.main([]) == 1
+    assert program.main([sys.executable, "-c", "raise SystemExit(7)", "--", "-x"]) == 7
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--statistics-every", "0", "--", "true"], ["--statistics-every", "true"]]
+)
+def test_no_command_and_no_seconds_are_the_usage(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        program.main(arguments)
+    assert ended.value.code == 2
+    assert "usage: python -m mqkit.testing" in capsys.readouterr().err
 
 
 def test_sigterm_ends_the_command(tmp_path: Path) -> None:

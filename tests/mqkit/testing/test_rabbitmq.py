@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,14 +74,18 @@ def test_a_private_node_serves_amqp_and_http_and_leaves_nothing(folders: Path) -
     script = server_script(os.environ)
     assert script is not None
     before = groups_running()
-    with start_node(script, timeout_s=90) as node:
+    with start_node(script, timeout_s=90, statistics_every_s=0.2) as node:
         parameters = pika.URLParameters(f"amqp://guest:guest@127.0.0.1:{node.amqp_port}/")
         with pika.BlockingConnection(parameters) as connection:
             connection.channel().queue_declare("alive", auto_delete=True)
-        answer = httpx.get(
-            f"http://127.0.0.1:{node.management_port}/api/overview", auth=("guest", "guest")
-        )
-        assert answer.json()["product_name"] == "RabbitMQ"
+        api, login = f"http://127.0.0.1:{node.management_port}/api", ("guest", "guest")
+        assert httpx.get(f"{api}/overview", auth=login).json()["product_name"] == "RabbitMQ"
+        # The counts' age is in both files, and the node has read both.
+        while "config_files" not in (row := httpx.get(f"{api}/nodes", auth=login).json()[0]):
+            time.sleep(0.1)  # it tells about itself by the same clock
+        files = {Path(each).name: Path(each).read_text() for each in row["config_files"]}
+        assert "collect_statistics_interval = 200\n" in files["rabbitmq.conf"]
+        assert "{quorum_tick_interval, 200}" in files["advanced.config"]
         assert "beam" in Path(f"/proc/{node.beam_pid}/comm").read_text()
         assert len(list(folders.iterdir())) == 1
     assert list(folders.iterdir()) == []

@@ -23,6 +23,8 @@ from mqkit.transport.seam import Channel, Connection
 TIMEOUT_S = 20.0
 SETTLE_S = 0.05
 """Tests look at queues that nobody uses: old counts say the same as new ones."""
+PAUSE_S = 0.02
+"""Between two looks."""
 
 
 class Killed(Exception):
@@ -40,7 +42,7 @@ class Shop:
     published: list[str] = field(default_factory=list)
     wait_s: float = 20.0
     timeout_s: float = TIMEOUT_S
-    sleep: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(0)
+    sleep: Callable[[float], Awaitable[None]] = lambda _: asyncio.sleep(PAUSE_S)
 
     key = "a.b"
 

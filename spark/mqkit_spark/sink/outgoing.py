@@ -11,13 +11,15 @@ from mqkit.transport.blocking import BlockingChannel
 
 @dataclass(slots=True)
 class Outgoing:
-    """A message to send, for attempt ``attempt`` (from 0); ``why`` is what became of the last."""
+    """A message to send, for attempt ``attempt`` (from 0); ``why`` is what became of the last, and
+    ``is_in_doubt`` says that nobody knows whether the broker has it."""
 
     message: Message
     row: int
     is_dead_letter: bool
     attempt: int = 0
     why: str = ""
+    is_in_doubt: bool = False
 
     @property
     def name(self) -> str:
@@ -41,10 +43,10 @@ class Run:
         """The message there in the words of an error."""
         return _name(self.messages[position], self.is_dead_letter)
 
-    def again(self, position: int, why: str) -> Outgoing:
+    def again(self, position: int, why: str, *, is_in_doubt: bool = False) -> Outgoing:
         """The message there for one more attempt."""
         message, row = self.messages[position], self.rows[position]
-        return Outgoing(message, row, self.is_dead_letter, self.attempt + 1, why)
+        return Outgoing(message, row, self.is_dead_letter, self.attempt + 1, why, is_in_doubt)
 
 
 def _name(message: Message, is_dead_letter: bool) -> str:

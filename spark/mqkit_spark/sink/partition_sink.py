@@ -2,9 +2,10 @@
 
 Confirms are pipelined: thousands of messages are in flight, and outcomes are looked at as they
 come, those of a run at once. What the broker nacked, and what a lost connection left in doubt, is
-sent once more under the same id, ``publishRetries`` times at most. What no queue takes is dropped
-or dead-lettered where an option says so; a dead letter has to be confirmed as any message.
-Everything else ends the task.
+sent once more under the same id, ``publishRetries`` times at most; the last time, what is in doubt
+is sent one by one, for the broker may have closed the channel for one of them and does not say for
+which. What no queue takes is dropped or dead-lettered where an option says so; a dead letter has to
+be confirmed as any message. Everything else ends the task.
 """
 
 from __future__ import annotations
@@ -141,15 +142,29 @@ class PartitionSink:
         self._send_all(dead, attempt=0)
 
     def _send_again(self) -> None:
+        self._end_if_tired()
         again, self._again = self._again, []
-        tired = next((e for e in again if e.attempt > self._options.publish_retries), None)
-        if tired is not None:
-            raise PublishFailed(f"{tired.name} was sent {tired.attempt} times in vain: {tired.why}")
         attempt = max(each.attempt for each in again)
         self._waiting.pause(retry_pause_s(attempt))
         self.counts.resent += len(again)
+        if attempt == self._options.publish_retries:
+            for each in [each for each in again if each.is_in_doubt]:
+                self._send_all([each], attempt)
+                self._settle_all()
+                self._end_if_tired()
+            again = [each for each in again if not each.is_in_doubt]
         self._send_all([each for each in again if not each.is_dead_letter], attempt)
         self._send_all([each for each in again if each.is_dead_letter], attempt)
+
+    def _end_if_tired(self) -> None:
+        retries = self._options.publish_retries
+        tired = next((each for each in self._again if each.attempt > retries), None)
+        if tired is None:
+            return
+        name = tired.name
+        if tired.is_in_doubt and retries == 0 and len(self._again) > 1:
+            name = f"{name}, or another of {len(self._again)} in flight,"
+        raise PublishFailed(f"{name} was sent {tired.attempt} times in vain: {tired.why}")
 
     def _send_all(self, outgoing: Sequence[Outgoing], attempt: int) -> None:
         """All of one kind."""
@@ -201,7 +216,7 @@ class PartitionSink:
             case Unknown() if run.channel.is_open:
                 raise PublishFailed(self._patience.words(self._in_flight))
             case Unknown() as lost:
-                self._again.append(run.again(position, lost.detail))
+                self._again.append(run.again(position, lost.detail, is_in_doubt=True))
 
     def _unroutable(self, run: Run, position: int, detail: str) -> None:
         message, policy = run.messages[position], self._options.on_unroutable

@@ -100,6 +100,19 @@ def test_an_unroutable_message_fails_the_task_or_is_dropped_and_counted(
     assert target.count() == 5
 
 
+def test_a_message_for_which_the_broker_closes_the_channel_is_the_one_that_is_named(
+    options_of: OptionsOf, broker_url: str, target: Any
+) -> None:
+    """The broker says why, and not for which."""
+    messages = to(target.name, 40)
+    bad = Properties(message_id="bad", headers={"CC": "text, and no list"})
+    messages.insert(30, Message("", target.name, b"x", bad))
+    with pytest.raises(PublishFailed, match=r"message 'bad': refused: 406"):
+        publish(options_of(url=broker_url, exchange="", publish_retries=2), messages)
+    with pytest.raises(PublishFailed, match=r"message '\d+', or another of \d+ in flight, .*406"):
+        publish(options_of(url=broker_url, exchange="", publish_retries=0), messages)
+
+
 def test_what_no_queue_takes_goes_to_the_dead_letter_exchange_with_the_reason(
     options_of: OptionsOf, broker_url: str, target: Any, make_queue: Callable[..., Any]
 ) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Literal, Self
 import anyio
 from sqlalchemy import Connection, inspect
 
+from mqkit.beside import beside_the_block
 from mqkit.errors import Closed, ConfigurationError
 from mqkit.outbox.database import AnyEngine, Database
 from mqkit.outbox.listening import can_listen, listen
@@ -94,7 +96,7 @@ class Relay:
         self._resting = Resting()
         self._woken = asyncio.Event()
         self._reports = TokenBucket(REPORTS_AT_FIRST, REPORT_EVERY_S, clock)
-        self._beside: asyncio.Task[None] | None = None
+        self._block: AbstractAsyncContextManager[None] | None = None
         self.totals = RelayReport()
 
     async def __call__(self) -> None:
@@ -151,9 +153,10 @@ class Relay:
         )
 
     async def __aenter__(self) -> Self:
-        if self._beside is not None:
+        if self._block is not None:
             raise ConfigurationError("the relay is running already")
-        self._beside = asyncio.create_task(self())
+        self._block = beside_the_block([self.__call__])
+        await self._block.__aenter__()
         return self
 
     async def __aexit__(
@@ -161,14 +164,10 @@ class Relay:
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:
-        beside, self._beside = self._beside, None
-        assert beside is not None
-        beside.cancel()
-        try:
-            await beside
-        except asyncio.CancelledError:
-            pass
+    ) -> bool | None:
+        block, self._block = self._block, None
+        assert block is not None
+        return await block.__aexit__(kind, error, trace)
 
     # -- a pass ------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from mqkit.topology.lot_model import AlertModel
 def of_depth(alert: AlertModel | None, messages: int) -> Iterator[Condition]:
     """The depth of the queue, where it has a limit."""
     if alert is not None and alert.depth is not None:
-        text = f"{messages} messages, and the limit is {alert.depth}"
+        text = f"{_of(messages)}, and the limit is {alert.depth}"
         yield Condition(AlertKind.DEPTH, messages >= alert.depth, messages, alert.depth, text)
 
 
@@ -42,15 +42,15 @@ def of_look(looked: Looked) -> Iterator[Condition]:
         AlertKind.UNDATED,
         looked.undated > 0,
         looked.undated,
-        text=f"{looked.undated} messages don't say since when they lie there:"
-        " they stay (mqkit dlq replay, or dlq archive)",
+        text=f"{_of(looked.undated)} without the time of being parked: they stay"
+        " (mqkit dlq replay, or dlq archive)",
     )
     yield Condition(
         AlertKind.UNSEEN,
         looked.unseen > 0 and not looked.delivery_limit,
         looked.unseen,
-        text=f"{looked.unseen} messages lie behind {looked.left} that are not due, and were not"
-        " looked at: give the lot an 'archive', or a shorter 'after'",
+        text=f"not looked at: {_of(looked.unseen)} behind {looked.left} that are not due;"
+        " give the lot an 'archive', or a shorter 'after'",
     )
     yield Condition(
         AlertKind.DELIVERY_LIMIT,
@@ -58,3 +58,7 @@ def of_look(looked: Looked) -> Iterator[Condition]:
         text="looks count against the delivery limit of this quorum queue, and it is not looked at"
         " any further: declare it with x-delivery-limit: 2147483647",
     )
+
+
+def _of(messages: int) -> str:
+    return f"{messages} message" + ("" if messages == 1 else "s")

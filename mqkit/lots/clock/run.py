@@ -19,12 +19,15 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
 
+from mqkit.beside import beside_the_block
 from mqkit.errors import (
     ConfigurationError,
     ConnectionRefused,
@@ -134,7 +137,7 @@ class Lots:
             on_event or _silent, self.alerts.tell, clock, now, self._read, lock_every_s
         )
         self._known = known_lots(topology)
-        self._beside: asyncio.Task[None] | None = None
+        self._block: AbstractAsyncContextManager[None] | None = None
 
     def _read(self, delivery: Delivery, lot: str) -> ParkedMessage:
         return ParkedMessage.of(delivery, lot, self._known)
@@ -183,8 +186,10 @@ class Lots:
         Raises :exc:`~mqkit.errors.MqkitError` where the broker can't be reached.
         """
         connection = await self._connect(self._endpoints[0])
+        # Nobody declares a queue between this pass and the next look at it.
+        setting = replace(self._setting, misses=1)
         try:
-            for tending in self._tendings(connection):
+            for tending in self._tendings(connection, setting):
                 await tending.turn()
         finally:
             with anyio.CancelScope(shield=True):
@@ -192,9 +197,10 @@ class Lots:
                 await self.alerts.close()
 
     async def __aenter__(self) -> Self:
-        if self._beside is not None:
+        if self._block is not None:
             raise ConfigurationError("the lots are running already")
-        self._beside = asyncio.create_task(self())
+        self._block = beside_the_block([self.__call__])
+        await self._block.__aenter__()
         return self
 
     async def __aexit__(
@@ -202,14 +208,10 @@ class Lots:
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:
-        beside, self._beside = self._beside, None
-        assert beside is not None
-        beside.cancel()
-        try:
-            await beside
-        except asyncio.CancelledError:
-            pass
+    ) -> bool | None:
+        block, self._block = self._block, None
+        assert block is not None
+        return await block.__aexit__(kind, error, trace)
 
     async def _connect(self, endpoint: Endpoint) -> Connection:
         return await self._transport.connect(
@@ -225,7 +227,7 @@ class Lots:
         connection.on_closed(lambda error: gone.set())
         try:
             async with anyio.create_task_group() as tasks:
-                for tending in self._tendings(connection):
+                for tending in self._tendings(connection, self._setting):
                     tasks.start_soon(_until_gone, tending, gone)
                 await gone.wait()
                 tasks.cancel_scope.cancel()
@@ -233,7 +235,7 @@ class Lots:
             with anyio.CancelScope(shield=True):
                 await self._close(connection)
 
-    def _tendings(self, connection: Connection) -> list[Tending]:
+    def _tendings(self, connection: Connection, setting: Setting) -> list[Tending]:
         unblocked = asyncio.Event()
         unblocked.set()
 
@@ -247,7 +249,7 @@ class Lots:
                 tended,
                 connection,
                 unblocked,
-                self._setting,
+                setting,
                 counts_looks=counts_looks(server, self._topology, tended.lot.name),
             )
             for tended in self._tended

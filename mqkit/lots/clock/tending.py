@@ -37,6 +37,10 @@ LOCK_EVERY_S = 5.0
 """A lot is without a leader for so long after one was lost; each try of a process that waits is a
 line in RabbitMQ's log."""
 
+MISSES = 2
+"""A queue that a service declares as it starts may not be there at the first look at it."""
+MISSED_AGAIN_S = 3.0
+
 NOT_FOUND = 404
 LEVELS = {EventKind.FAILED: logging.WARNING, EventKind.LOOKED: logging.DEBUG}
 _LOG = logging.getLogger(__name__)
@@ -52,6 +56,8 @@ class Setting:
     now: Now
     read: Read
     lock_every_s: float = LOCK_EVERY_S
+    misses: int = MISSES
+    """A queue is missing when it was not there at so many looks in a row."""
 
 
 @dataclass(slots=True)
@@ -62,6 +68,7 @@ class Tended:
     archive: Archive | None
     book: AlertBook
     is_waiting: bool = False
+    misses: int = 0
     totals: Looked = field(default_factory=lambda: Looked(0))
 
     @property
@@ -126,24 +133,27 @@ class Tending:
 
     async def _tend(self) -> float:
         depth = await self._depth()
-        missing = Condition(AlertKind.MISSING, depth is None, text="there is no such queue")
+        tended, setting = self._tended, self._setting
+        tended.misses = tended.misses + 1 if depth is None else 0
+        is_missing = tended.misses >= setting.misses
+        missing = Condition(AlertKind.MISSING, is_missing, text="there is no such queue")
         await self._note([missing])
         if depth is None:
-            return FAULT_S
-        clock, alert = self._setting.clock, self._lot.alert
+            return FAULT_S if is_missing else MISSED_AGAIN_S
+        clock, alert = setting.clock, self._lot.alert
         await self._note(of_depth(alert, depth))
-        if self._tended.book.is_raised(AlertKind.DELIVERY_LIMIT):
+        if tended.book.is_raised(AlertKind.DELIVERY_LIMIT):
             return MEASURE_EVERY_S
         if alert is not None and alert.age_ms is not None:
             await self._measure_age(depth)
-        if not self._tended.is_moved:
+        if not tended.is_moved:
             return MEASURE_EVERY_S
         if clock.monotonic_s() >= self._look_at_s:
             began_s = clock.monotonic_s()
             looked = await self._look(depth)
             await self._note(of_look(looked))
             ended_s = clock.monotonic_s()
-            pause = pause_s(self._lot, looked, self._setting.now(), ended_s - began_s)
+            pause = pause_s(self._lot, looked, setting.now(), ended_s - began_s)
             self._look_at_s = ended_s + pause
         until_look_s = self._look_at_s - clock.monotonic_s()
         return until_look_s if alert is None else min(until_look_s, MEASURE_EVERY_S)

@@ -25,6 +25,12 @@ def test_depth(limit: int | None, messages: int, expected: list[bool]) -> None:
     assert list(of_depth(None, messages)) == []
 
 
+@pytest.mark.parametrize(("messages", "words"), [(1, "1 message,"), (2, "2 messages,")])
+def test_messages_are_counted_as_people_count(messages: int, words: str) -> None:
+    (found,) = of_depth(AlertModel(depth=1), messages)
+    assert found.text.startswith(words)
+
+
 @pytest.mark.parametrize(
     ("ago_s", "expected", "value"),
     [(59.9, False, 59.9), (60, True, 60.0), (None, False, 0.0), (-5, False, 0.0)],

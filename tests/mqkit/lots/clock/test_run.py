@@ -162,6 +162,29 @@ async def test_a_lot_that_is_not_there_is_an_alert(bench: Any, archive: Any) -> 
     assert process.told() == [("missing", False), ("missing", True)]
 
 
+async def test_a_queue_that_is_declared_after_the_first_look_is_no_alert(
+    bench: Any, archive: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mqkit.lots.clock.tending.MISSED_AGAIN_S", 0.05)
+    channel = await bench.connection.channel()
+    await channel.delete_queue(bench.lot)
+    process = Process(bench, archive)
+    async with process.lots:
+        await process.until(EventKind.LEADING)
+        await channel.declare_queue(Queue(bench.lot))
+        await process.until(EventKind.LOOKED)
+    await channel.close()
+    assert process.told() == []
+
+
+async def test_what_ends_the_lots_ends_the_block_beside_them(bench: Any, archive: Any) -> None:
+    endpoint = replace(bench.endpoint, credentials=Credentials("guest", "wrong"))
+    with pytest.raises(ConnectionRefused):
+        async with Process(bench, archive, endpoint=endpoint).lots:
+            await asyncio.sleep(DEADLINE_S)
+            raise AssertionError("nobody said that the lots are not tended")
+
+
 async def test_a_refused_login_ends_it(bench: Any, archive: Any) -> None:
     endpoint = replace(bench.endpoint, credentials=Credentials("guest", "wrong"))
     with pytest.raises(ConnectionRefused):

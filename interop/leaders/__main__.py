@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
-import signal
-import sys
-import tempfile
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from interop.command import Broker, Seed, chosen, command, end_with_folder
 from interop.leaders.run import Options, run
-from mqkit.testing.rabbitmq_node import NodeFailed
 
 
 def leaders(
-    broker: Annotated[Literal["reference", "rabbitmq"], typer.Option()] = "reference",
+    broker: Broker = "reference",
     kills: Annotated[int, typer.Option(min=0, help="So many leaders are killed.")] = 10,
-    seed: Annotated[int | None, typer.Option(help="The moments of the kills.")] = None,
+    seed: Seed = None,
 ) -> None:
     """Three processes run the same lots, and their leader is killed."""
-    chosen = secrets.randbelow(1 << 32) if seed is None else seed
-    folder = Path(tempfile.mkdtemp(prefix="mqkit-leaders-"))
-    print(f"leaders: {broker}, {kills} kills, --seed {chosen}", flush=True)
-    code = 1
-    try:
-        code = run(Options(broker, kills, chosen, folder))
-    except (NodeFailed, RuntimeError) as why:
-        print(f"interop.leaders: {why}", file=sys.stderr)
-    finally:
-        if code:
-            print(f"archives: {folder}")
-        else:
-            shutil.rmtree(folder)
-    raise SystemExit(code)
-
-
-def main() -> None:
-    # As after Ctrl-C, all that was started is ended.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(leaders)
-    app(prog_name="python -m interop.leaders")
+    seed = chosen(seed)
+    print(f"leaders: {broker}, {kills} kills, --seed {seed}", flush=True)
+    end_with_folder(
+        "leaders",
+        lambda folder: run(Options(broker, kills, seed, folder)),
+        kept="archives: {folder}",
+    )
 
 
 if __name__ == "__main__":
-    main()
+    command(leaders, "leaders")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ import pika
 from interop.archives.messages import Message, print_of
 from interop.archives.raw import RawProperties, read_raw
 
-SETTLE_WITHIN_S = 60.0
+SETTLE_WITHIN_S = 120.0
 LOOK_AGAIN_S = 0.05
 CHANNEL_MOST = 50_000
 """Messages that one channel holds unacked: the reference broker bounds them (docs/broker.md)."""
@@ -54,11 +54,22 @@ class Lots:
 
     def wait_for(self, name: str, count: int) -> None:
         """Return when so many are ready; a killed process' messages come back when the broker sees
-        that it is gone. Raises ``RuntimeError`` if they don't."""
+        that it is gone, and a look's when its connection has closed: RabbitMQ takes its time.
+        Raises ``RuntimeError`` if they don't."""
+        self._wait(name, lambda: self.depth(name), lambda depth: depth == count, count)
+
+    def wait_for_all(self, names: Sequence[str], least: int) -> None:
+        """As :meth:`wait_for`, of so many or more in several queues together."""
+        words = " and ".join(names)
+        self._wait(words, lambda: sum(map(self.depth, names)), lambda depth: depth >= least, least)
+
+    def _wait(
+        self, words: str, measure: Callable[[], int], suits: Callable[[int], bool], count: int
+    ) -> None:
         deadline = time.monotonic() + SETTLE_WITHIN_S
-        while (depth := self.depth(name)) != count:
+        while not suits(depth := measure()):
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{name} has {depth} messages, not {count}")
+                raise RuntimeError(f"{words}: {depth} messages, not {count}")
             time.sleep(LOOK_AGAIN_S)
 
     def look(self, name: str) -> list[bytes]:

@@ -193,6 +193,7 @@ class _Run:
                 break
             killed += 1
             self._found.peaked(step, ended)
+            self.lots.wait_for_all([LOT, QUEUE], count)
         self._few("replay", killed)
         self._found.add(judgement.differs([], self.lots.look(LOT), "lot after the last replay"))
         arrivals = list(self._arrivals())
@@ -239,8 +240,9 @@ class _Run:
         the lot when the broker sees that the process is gone."""
         faults: list[str] = []
         for _ in range(LOOKS_MAX):
-            in_lot = set(self.lots.look(LOT))
-            faults = list(judgement.lost(self._prints, [in_files, in_lot], when))
+            in_lot = self.lots.look(LOT)
+            self.lots.wait_for_all([LOT], len(in_lot))
+            faults = list(judgement.lost(self._prints, [in_files, set(in_lot)], when))
             if not faults:
                 return
             time.sleep(LOOK_AGAIN_S)

@@ -107,6 +107,7 @@ def _found(options: Options, broker: Broker, job: Job) -> Found:
         attempts={each: len(starts_of(job.folder, each)) for each in range(PARTITIONS)},
         report=job.report,
         speculates=options.kind is Kind.SPECULATION,
+        kills=job.kills,
     )
 
 

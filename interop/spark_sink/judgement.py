@@ -24,6 +24,9 @@ class Found:
     attempts: Mapping[int, int]
     report: Mapping[str, Any]
     speculates: bool = False
+    kills: int = 0
+    """Workers that were killed. One that had a task, and not the first row of it, leaves no mark of
+    that attempt: only Spark knows of it."""
 
     @property
     def copies(self) -> int:
@@ -88,11 +91,15 @@ def _report(found: Found) -> Iterator[str]:
     }
     if found.window is not None:
         counts["confirmed"] = found.window.total()
-    if not found.speculates:  # else the first attempt may be the one that Spark takes
-        counts["retried_tasks"] = sum(times > 1 for times in found.attempts.values())
     for name, count in counts.items():
         if found.report[name] != count:
             yield f"the report has {name}={found.report[name]}, and it is {count}"
+    if not found.speculates:  # else the first attempt may be the one that Spark takes
+        retried = sum(times > 1 for times in found.attempts.values())
+        most = min(counts["tasks"], retried + found.kills)
+        if not retried <= found.report["retried_tasks"] <= most:
+            said = found.report["retried_tasks"]
+            yield f"the report has retried_tasks={said}, and it is {retried} to {most}"
 
 
 def did_not_come(faulty: Iterable[int], found: Found) -> list[str]:

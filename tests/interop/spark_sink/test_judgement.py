@@ -78,8 +78,15 @@ def test_a_report_that_the_queues_do_not_bear_out() -> None:
 
 def test_retried_tasks_are_known_unless_two_attempts_ran_at_a_time() -> None:
     first_won = replace(GOOD, report={**REPORT, "retried_tasks": 0})
-    assert faults(first_won) == ["the report has retried_tasks=0, and it is 1"]
+    assert faults(first_won) == ["the report has retried_tasks=0, and it is 1 to 1"]
     assert faults(replace(first_won, speculates=True)) == []
+
+
+def test_a_worker_that_was_killed_before_its_first_row_leaves_no_mark() -> None:
+    both = {**REPORT, "retried_tasks": 2}
+    assert faults(replace(GOOD, report=both)) != []
+    assert faults(replace(GOOD, report=both, kills=1)) == []
+    assert faults(replace(GOOD, report={**REPORT, "retried_tasks": 3}, kills=5)) != []
 
 
 def test_a_round_whose_fault_did_not_come_proves_nothing() -> None:

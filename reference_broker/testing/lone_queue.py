@@ -21,6 +21,7 @@ from reference_broker.core.arguments.requeue_position import AT_ITS_PLACE, Reque
 from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.moment import Moment
 from reference_broker.core.dead_letter.dead_letters import DeadLetters
+from reference_broker.core.exchange.arriving import Arriving
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.message.content import Content
@@ -108,6 +109,7 @@ class QueueHost:
         self.window = MemoryWindow()
         self.budget = Budget(units)
         self.dead_letters = DeadLetters(self)
+        self.arriving = Arriving()
         self.firehose: Firehose | None = None
         self.queues: dict[str, Queue] = {}
         self.routes: dict[tuple[str, str], list[str]] = {}

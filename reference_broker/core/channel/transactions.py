@@ -191,6 +191,7 @@ class Transaction:
         # is mandatory it is returned. One that was seen since is neither.
         counts = not queues or (target.mandatory and not there)
         if any(queue.expiry.wants_all for queue in there):
+            vhost.arriving.require_none(sent)
             there = _still_new(channel, target, there, sent)
         if not (there or counts):
             return True

@@ -93,16 +93,27 @@ class DeduplicationRule(NamedTuple):
 
     def key_of(self, message: MessageHeaders) -> bytes | None:
         """A digest of what it is known by; ``None`` for a message that has nothing of the kind."""
-        if self.by_message_id:
-            value = message.property(MESSAGE_ID)
-            return None if value is None else _digest(value)
-        found = message().get(DEDUPLICATION_HEADER)
-        return None if found is None else _digest(repr(comparable(found)).encode())
+        return _id_key(message) if self.by_message_id else _header_key(message)
 
     def ttl_of(self, message: MessageHeaders) -> int:
         """The ms for which a message is remembered; it may bring a time of its own (the plugin)."""
         own = None if self.by_message_id else _positive(message().get(CACHE_TTL))
         return self.ttl_ms if own is None else min(own, MAX_EXPIRY_MS)
+
+
+def keys_of(message: MessageHeaders) -> list[bytes]:
+    """The keys by which the windows of all rules know a message."""
+    return [key for key in (_id_key(message), _header_key(message)) if key is not None]
+
+
+def _id_key(message: MessageHeaders) -> bytes | None:
+    value = message.property(MESSAGE_ID)
+    return None if value is None else _digest(value)
+
+
+def _header_key(message: MessageHeaders) -> bytes | None:
+    found = message().get(DEDUPLICATION_HEADER)
+    return None if found is None else _digest(repr(comparable(found)).encode())
 
 
 def _number(

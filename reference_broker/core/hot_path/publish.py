@@ -204,7 +204,7 @@ def _publish_with_care(
         if counted is None:
             require_rest(queues)
         else:
-            _count_copies(vhost, target, queues, counted)
+            _count_copies(vhost, target, header, queues, counted)
     firehose = vhost.firehose
     if firehose is not None:
         firehose.published(channel, queues, content, sent)
@@ -225,13 +225,18 @@ def _publish_with_care(
 
 
 def _count_copies(
-    vhost: VHost, target: PublishTarget, queues: Sequence[Queue], counted: Sequence[Queue]
+    vhost: VHost,
+    target: PublishTarget,
+    header: bytes,
+    queues: Sequence[Queue],
+    counted: Sequence[Queue],
 ) -> None:
     """Count a message with CC or BCC, which goes to ``queues``, instead of those of its routing key
     alone. Raises :exc:`NotYet`, and counts nothing then: it is published again from the start."""
     exchange = vhost.exchange_for_publish(target.exchange)
     try:
         require_rest(queues)
+        vhost.arriving.require_none(header)
     except NotYet:
         if vhost.depends_on_headers(exchange, target.routing_key):  # counted as it was resolved
             count_routed(vhost, exchange, (), instead_of=counted)
@@ -387,6 +392,7 @@ def _resolve(
         return queues
     if channel.transaction is None:
         require_rest(queues)  # before it is counted
+        vhost.arriving.require_none(header)
         count_routed(vhost, exchange, queues)
     if not queues and channel.confirms is not None:
         # It may be one that was seen before: confirmed when that is on disk, nacked if it fails.

@@ -3,7 +3,8 @@
 Each portion is one record of the log, with the message in it: so a portion grows with the body, or
 a message of a megabyte would be written again for every few queues. A queue that is deleted before
 its portion has not got the message. A deduplication window is told last, when all queues took the
-message: after a crash in between it may come twice, and is not missing where it was to be.
+message: after a crash in between it may come twice, and is not missing where it was to be. Until
+then the message is on its way (:mod:`arriving`), and one that repeats it waits.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class FanOut:
     """
 
     __slots__ = (
-        "_content", "_env", "_facts", "_next", "_portion", "_queues", "_source", "_windows",
+        "_arriving", "_content", "_env", "_facts", "_next", "_portion", "_queues", "_source",
+        "_windows",
         "reached", "refused",
     )  # fmt: skip
 
@@ -93,6 +95,9 @@ class FanOut:
         self._env = env
         self._source = source
         self._portion = portion_of(content)
+        # The router names windows last.
+        is_noted = queues[-1].expiry.wants_all
+        self._arriving = env.arriving.begin(content.header) if is_noted else ()
         self.reached = 0
         self.refused = False
 
@@ -133,6 +138,8 @@ class FanOut:
             source = None  # its queue was deleted with it
         if taking or source is not None:
             self._store(taking, source)
+        if self._arriving:
+            self._env.arriving.end(self._arriving)
 
     def _store(self, queues: list[Queue], source: Death | Departure | None) -> None:
         self.reached += len(queues)

@@ -109,6 +109,18 @@ class DeduplicationPort(Protocol):
         ...
 
 
+class ArrivingPort(Protocol):
+    """Messages that go into their queues in portions, and are new to windows until the last one."""
+
+    def begin(self, header: bytes) -> tuple[bytes, ...]:
+        """Note a message; returns what to :meth:`end` it with."""
+        ...
+
+    def end(self, keys: tuple[bytes, ...]) -> None:
+        """The last portion is stored."""
+        ...
+
+
 class FirehosePort(Protocol):
     """The firehose of a virtual host that is traced, as its queues see it."""
 
@@ -127,6 +139,11 @@ class QueueEnvironment(Protocol):
     window: MemoryWindow
     budget: Budget
     """Units of work that are left in this turn."""
+
+    @property
+    def arriving(self) -> ArrivingPort:
+        """The messages on their way into many queues, with windows among them."""
+        ...
 
     @property
     def dead_letters(self) -> DeadLettersPort:

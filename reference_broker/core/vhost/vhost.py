@@ -32,6 +32,7 @@ from reference_broker.core.base.names import (
 )
 from reference_broker.core.base.vhost_info import MAX_QUEUES, VHostInfo
 from reference_broker.core.dead_letter.dead_letters import DeadLetters
+from reference_broker.core.exchange.arriving import Arriving
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange
@@ -128,6 +129,7 @@ class VHost:
         self.inner_queues = InnerQueues(self, ids)
         self._ids = ids
         self.router = Router(self.exchanges, self.queues, self.budget)
+        self.arriving = Arriving()
         self._exclusive = ExclusiveQueues(self.budget)
         self._unused = UnusedQueues(self._deletion, self.queues, self.work, self.budget, name)
         self._dirty = DirtyQueues(self.budget, touched, name)

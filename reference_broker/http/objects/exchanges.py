@@ -221,6 +221,7 @@ def _publish(
     routing_key = message.routing_key[1:].decode()
     access.require_topic(Action.WRITE, exchange, routing_key)
     queues, header = resolve_all(vhost, exchange, routing_key, message.header, access)
+    vhost.arriving.require_none(header)
     exchange.published += 1
     count_routed(vhost, exchange, queues)
     vhost.traffic.past = vhost.traffic.past.plus(

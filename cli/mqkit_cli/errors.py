@@ -36,8 +36,8 @@ _UNREACHABLE = (
 """Advice where no broker answers."""
 
 _LATE = (
-    "check host and port of --url: a server of another kind may never answer; AMQP is usually on"
-    " port 5672"
+    "a busy broker may need a longer --timeout; a server of another kind never answers: check host"
+    " and port of --url, AMQP is usually on port 5672"
 )
 """Advice where a server took the connection, and then said nothing."""
 

@@ -14,6 +14,8 @@ from typing import BinaryIO
 
 LOOK_AGAIN_S = 0.01
 END_WITHIN_S = 1_800.0
+TIMEOUT_S = 120.0
+"""RabbitMQ confirms nothing while it takes a look's 100,000 messages back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Ended:
 def dlq(url: str, *arguments: str, kill_when: Callable[[], bool] | None = None) -> Ended:
     """Run ``mqkit dlq`` to its end, or kill it by SIGKILL once ``kill_when`` is true."""
     command = [sys.executable, "-m", "mqkit_cli", "dlq", *arguments, "--url", url]
+    command += ["--timeout", f"{TIMEOUT_S:g}"]
     begun = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command, stdout=out, stderr=err)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from mqkit.message import Message
 from mqkit.transport.blocking import BlockingChannel
 
+BODY_SHOWN = 40
+"""Octets of the body of a message without an id, in an error."""
+
 
 @dataclass(slots=True)
 class Outgoing:
@@ -24,7 +27,7 @@ class Outgoing:
     @property
     def name(self) -> str:
         """The message in the words of an error."""
-        return _name(self.message, self.is_dead_letter)
+        return _name(self.message, self.row, self.is_dead_letter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Run:
 
     def name(self, position: int) -> str:
         """The message there in the words of an error."""
-        return _name(self.messages[position], self.is_dead_letter)
+        return _name(self.messages[position], self.rows[position], self.is_dead_letter)
 
     def again(self, position: int, why: str, *, is_in_doubt: bool = False) -> Outgoing:
         """The message there for one more attempt."""
@@ -49,6 +52,7 @@ class Run:
         return Outgoing(message, row, self.is_dead_letter, self.attempt + 1, why, is_in_doubt)
 
 
-def _name(message: Message, is_dead_letter: bool) -> str:
-    name = repr(message.properties.message_id or message.body[:40])
-    return f"the dead letter of message {name}" if is_dead_letter else f"message {name}"
+def _name(message: Message, row: int, is_dead_letter: bool) -> str:
+    message_id = message.properties.message_id
+    name = f"message {message_id!r}" if message_id else f"row {row} ({message.body[:BODY_SHOWN]!r})"
+    return f"the dead letter of {name}" if is_dead_letter else name

@@ -100,6 +100,14 @@ def test_an_unroutable_message_fails_the_task_or_is_dropped_and_counted(
     assert target.count() == 5
 
 
+def test_a_message_without_an_id_is_named_by_its_row(
+    options_of: OptionsOf, broker_url: str, target: Any
+) -> None:
+    messages = [*to(target.name, 3), Message("", "no-such-queue-of-ours", b"body" * 20)]
+    with pytest.raises(PublishFailed, match=r"^row 3 \(b'(body){10}'\) is unroutable"):
+        publish(options_of(url=broker_url, exchange=""), messages)
+
+
 def test_a_message_for_which_the_broker_closes_the_channel_is_the_one_that_is_named(
     options_of: OptionsOf, broker_url: str, target: Any
 ) -> None:

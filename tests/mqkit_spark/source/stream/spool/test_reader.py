@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import threading
 from collections.abc import Callable
@@ -228,3 +229,29 @@ def test_a_queue_that_is_not_there_is_said(spooled: Spooled) -> None:
     spooled.target.channel.queue_delete(spooled.target.name)
     with pytest.raises(ConfigurationError, match=spooled.target.name):
         spooled.read(offset)
+
+
+def test_a_queue_that_is_another_connections_alone_is_said(
+    make_spooled: Callable[..., Spooled], broker_url: str, make_queue: Callable[..., Any]
+) -> None:
+    with pika.BlockingConnection(pika.URLParameters(broker_url)) as other:
+        exclusive = make_queue()
+        exclusive.channel.queue_delete(exclusive.name)
+        other.channel().queue_declare(exclusive.name, exclusive=True)
+        spooled = make_spooled(exclusive)
+        with pytest.raises(ConfigurationError, match=rf"queue '{exclusive.name}': 405 RESOURCE_LO"):
+            spooled.read(spooled.begin(10))
+
+
+def test_a_disk_that_is_full_is_said_and_the_messages_go_back(spooled: Spooled) -> None:
+    spooled.publish(*[(f"m{number}", f"{number}" * 2_000) for number in range(20)])
+    offset = spooled.begin(20)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8_192, limits[1]))  # the kernel refuses more octets
+    try:
+        with pytest.raises(SpoolError, match=r"^spool folder .*: file too large$"):
+            spooled.read(offset)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(spooled.folder.batch(offset).path.glob("*.arrow")) == []
+    assert len(spooled.read(offset)) == 20

@@ -19,12 +19,11 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from mqkit.errors import ConfigurationError
+from mqkit.outbox.dialect import POSTGRESQL, supported
 
 ResultT = TypeVar("ResultT")
 Work: TypeAlias = Callable[[Connection], ResultT]
 AnyEngine: TypeAlias = Engine | AsyncEngine
-
-POSTGRESQL, SQLITE = "postgresql", "sqlite"
 
 
 class Run(Protocol):
@@ -38,11 +37,7 @@ class Database:
     SQLite."""
 
     def __init__(self, engine: AnyEngine) -> None:
-        self.dialect = engine.dialect.name
-        if self.dialect not in (POSTGRESQL, SQLITE):
-            raise ConfigurationError(
-                f"the outbox is for PostgreSQL and SQLite, and this is {self.dialect}"
-            )
+        self.dialect = supported(engine.dialect.name)
         self.engine = engine
         self._engine = (
             # Who waits for a partition must see what its last owner has committed.

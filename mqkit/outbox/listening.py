@@ -14,8 +14,9 @@ import anyio.to_thread
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from mqkit.outbox.database import POSTGRESQL, AnyEngine
-from mqkit.outbox.writing import CHANNEL
+from mqkit.outbox.database import AnyEngine
+from mqkit.outbox.dialect import POSTGRESQL
+from mqkit.outbox.notification import CHANNEL
 
 LOOK_UP_S = 1.0
 """The longest that a thread waits for a notification: so long may the end of a relay take."""

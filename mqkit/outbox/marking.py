@@ -22,7 +22,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, insert, literal, select, update
 
 from mqkit.errors import ConfigurationError
-from mqkit.outbox.tables import Columns, OutboxRow, SentRow, State
+from mqkit.outbox.state import State
+from mqkit.outbox.tables import Columns, OutboxRow, SentRow
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason
 
 REASON_MAX = 1000

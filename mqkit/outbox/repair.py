@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, or_, select, update
 
 from mqkit.outbox.database import Database
-from mqkit.outbox.tables import OutboxRow, SentRow, State
+from mqkit.outbox.state import State
+from mqkit.outbox.tables import OutboxRow, SentRow
 from mqkit.outbox.turns import lock_partition
 
 LIST_MAX = 1000

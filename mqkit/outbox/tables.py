@@ -3,20 +3,12 @@
     target_metadata = [Base.metadata, mqkit.outbox.metadata]      # alembic's env.py
     mqkit.outbox.metadata.create_all(engine)                      # without Alembic
 
-===========  =======================================================================
-state        meaning
-===========  =======================================================================
-waiting      to be published
-held         behind a stopped row of its key
-stopped      the broker refused it (``reason``), until somebody retries or purges it
-sent         confirmed, and kept by ``after="keep"``
-===========  =======================================================================
+The Django app (:mod:`mqkit.outbox.django`) has models of the same tables.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
@@ -35,21 +27,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from mqkit.outbox.state import STATE_LENGTH, State
+
 NAME_LENGTH = 255
 """AMQP counts the octets of a short string in one octet."""
 _ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers INTEGER keys by itself, only
 
 metadata = MetaData()
 """Both tables. Names of constraints and indexes are fixed, so that migrations can name them."""
-
-
-class State(StrEnum):
-    """The states of a row."""
-
-    WAITING = "waiting"
-    HELD = "held"
-    STOPPED = "stopped"
-    SENT = "sent"
 
 
 class Base(DeclarativeBase):
@@ -84,7 +69,7 @@ class OutboxRow(Columns, Base):
 
     id: Mapped[int] = mapped_column(_ID, autoincrement=True)
     partition: Mapped[int] = mapped_column(SmallInteger)
-    state: Mapped[str] = mapped_column(String(16), default=State.WAITING.value)
+    state: Mapped[str] = mapped_column(String(STATE_LENGTH), default=State.WAITING.value)
     reason: Mapped[str | None] = mapped_column(Text)
 
     __table_args__ = (

@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection, exists, literal, select, text, union_all
 
 from mqkit.errors import ConfigurationError
-from mqkit.outbox.database import POSTGRESQL, Database, Run
+from mqkit.outbox.database import Database, Run
+from mqkit.outbox.dialect import POSTGRESQL
 from mqkit.outbox.partition import PARTITIONS
 from mqkit.outbox.tables import OutboxRow
 

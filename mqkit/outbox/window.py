@@ -12,7 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select, text, union_all, update
 
-from mqkit.outbox.tables import OutboxRow, State
+from mqkit.outbox.state import State
+from mqkit.outbox.tables import OutboxRow
 from mqkit.outbox.turns import IS_WAITING
 
 ROWS_MAX = 500

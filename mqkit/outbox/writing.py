@@ -13,13 +13,12 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.orm import Mapper
 
 from mqkit.message import Message
+from mqkit.outbox.dialect import POSTGRESQL
+from mqkit.outbox.notification import NOTIFY
 from mqkit.outbox.stored import columns_of
 from mqkit.outbox.tables import OutboxRow
 from mqkit.publishing.message_options import MessageOptions
 from mqkit.publishing.outgoing import outgoing
-
-CHANNEL = "mqkit_outbox"
-"""The channel of NOTIFY."""
 
 
 class CanAdd(Protocol):
@@ -65,12 +64,12 @@ def send(session: CanAdd, message: Message, *, ordering_key: str | None = None) 
 
 @event.listens_for(OutboxRow, "after_insert")
 def _notify(mapper: Mapper[OutboxRow], connection: Connection, row: OutboxRow) -> None:
-    """PostgreSQL tells at the commit, and once for equal notifications of a transaction."""
-    if connection.dialect.name != "postgresql" or connection.info.get(_TOLD) is _transaction(
+    """Once for a transaction."""
+    if connection.dialect.name != POSTGRESQL or connection.info.get(_TOLD) is _transaction(
         connection
     ):
         return
-    connection.execute(text(f"SELECT pg_notify('{CHANNEL}', '')"))
+    connection.execute(text(NOTIFY))
     connection.info[_TOLD] = _transaction(connection)
 
 

@@ -30,7 +30,7 @@ def ls(
 ) -> None:
     """List the rows that are stopped, with the broker's reason, and count those in each state."""
     from mqkit.outbox.repair import depths, list_rows
-    from mqkit.outbox.tables import State
+    from mqkit.outbox.state import State
 
     async def look(found: Database) -> tuple[list[Listed], list[Depth]]:
         return await list_rows(found, [State(state)], limit), await depths(found)

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from mqkit.outbox.database import AnyEngine, Database
 from mqkit.outbox.listening import can_listen, listen
-from mqkit.outbox.writing import CHANNEL
+from mqkit.outbox.notification import CHANNEL
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,8 @@ from sqlalchemy import Engine, select, text
 
 from mqkit.outbox.database import Database
 from mqkit.outbox.repair import Choice, depths, list_rows, purge, purge_sent, retry
-from mqkit.outbox.tables import OutboxRow, State
+from mqkit.outbox.state import State
+from mqkit.outbox.tables import OutboxRow
 
 pytestmark = pytest.mark.anyio
 Put = Callable[..., list[int]]

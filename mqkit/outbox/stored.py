@@ -46,8 +46,8 @@ def columns_of(message: Message, ordering_key: str | None) -> dict[str, Any]:
     if ordering_key is not None:
         _storable("ordering_key", ordering_key)
     return {
-        "exchange": _text("exchange", message.exchange),
-        "routing_key": _text("routing_key", message.routing_key),
+        "exchange": _short_text("exchange", message.exchange),
+        "routing_key": _short_text("routing_key", message.routing_key),
         "body": message.body,
         "octets": len(message.body),
         "message_id": message_id,
@@ -104,8 +104,12 @@ def _fits(name: str, value: object) -> bool:
 
 
 def _text(name: str, text: str | None) -> str | None:
+    return None if text is None else _short_text(name, text)
+
+
+def _short_text(name: str, text: str) -> str:
     short_string(name, text)
-    return None if text is None else _storable(name, text)
+    return _storable(name, text)
 
 
 def _storable(name: str, text: object) -> str:

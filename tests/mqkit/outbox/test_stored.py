@@ -60,6 +60,7 @@ def test_a_plain_message_gets_ids_that_stay() -> None:
     [
         (Message("x" * 256, "", b""), None, "exchange"),
         (Message("", "a\0b", b""), None, "routing_key.*NUL"),
+        (Message(None, "k", b""), None, "exchange=None"),  # type: ignore[arg-type]
         (Message("", "k", b"", Properties(type="\ud800")), None, "type.*UTF-8"),
         (Message("", "k", b"", Properties(headers={"x": object()})), None, "headers"),
         (Message("", "k", b""), 7, "ordering_key=7"),

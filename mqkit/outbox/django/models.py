@@ -5,6 +5,8 @@ Rows are written by :func:`mqkit.outbox.django.publish`, and read by a relay.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 
 from mqkit.outbox.django.fields import IdField, JsonField, UtcField, utc_now
@@ -20,11 +22,11 @@ class Columns(models.Model):
     body = models.BinaryField()
     octets = models.IntegerField()
     message_id = models.CharField(max_length=SHORT_STRING_OCTETS_MAX)
-    properties = JsonField(editable=False)
-    headers = JsonField(editable=False)
+    properties: Any = JsonField(editable=False)
+    headers: Any = JsonField(editable=False)
     ordering_key = models.TextField(null=True)
-    created_at = UtcField(default=utc_now, editable=False)
-    sent_at = UtcField(null=True, editable=False)
+    created_at: Any = UtcField(default=utc_now, editable=False)
+    sent_at: Any = UtcField(null=True, editable=False)
 
     class Meta:
         """Without a table of its own."""
@@ -66,7 +68,7 @@ class OutboxRow(Columns):
 class SentRow(Columns):
     """A message that was confirmed, and moved here by ``after="move"``."""
 
-    id = IdField(primary_key=True)
+    id: Any = IdField(primary_key=True)
 
     class Meta:
         """The table's names."""

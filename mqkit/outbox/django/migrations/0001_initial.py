@@ -34,7 +34,7 @@ def name_keys(_: object, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    """Where SQLAlchemy or Alembic has made the tables, it is only noted:
+    """Makes the tables. If SQLAlchemy or Alembic has made them, note it as done:
     ``migrate --fake mqkit_outbox``."""
 
     initial = True

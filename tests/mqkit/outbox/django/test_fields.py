@@ -53,7 +53,7 @@ def test_a_moment_is_the_same_for_django_and_for_a_relay(site: Any) -> None:
 def test_a_moment_without_a_zone_is_the_sites(site: Any) -> None:
     with transaction.atomic():
         publish("", "orders", b"1")
-    OutboxRow.objects.update(sent_at=datetime(2026, 7, 2, 21, 0, 1))  # noqa: DTZ001
+    OutboxRow.objects.update(sent_at=datetime(2026, 7, 2, 21, 0, 1))
     assert OutboxRow.objects.get().sent_at == WHEN  # two and a half hours west of UTC
 
 

@@ -50,8 +50,8 @@ def attempt(name: str, action: Callable[[], Any]) -> None:
         print(f"failed: {error}", flush=True)
 
 
-def jobs(spark: SparkSession, option: str, value: str, queue: str) -> None:
-    """Writes and reads that succeed, and that fail in each place where they can."""
+def jobs(spark: SparkSession, option: str, value: str, queue: str, folder: Path) -> None:
+    """Writes, reads and streams that succeed, and that fail in each place where they can."""
     import mqkit_spark
 
     mqkit_spark.register(spark)
@@ -84,6 +84,26 @@ def jobs(spark: SparkSession, option: str, value: str, queue: str) -> None:
     attempt("load, no queue", lambda: load(queue="no-such-queue").count())
     attempt("table", lambda: sql("TABLE", "of_amqp"))
     attempt("view", lambda: sql("TEMPORARY VIEW", "seen"))
+
+    def stream(name: str, **options: str) -> str:
+        spool = (folder / f"spool-{name}").as_uri()
+        reader = spark.readStream.format("amqp").options(**here, queue=queue, spoolLocation=spool)
+        writer = reader.load().select("body").writeStream
+        writer = writer.option("checkpointLocation", str(folder / f"checkpoint-{name}"))
+        if options:
+            writer = writer.format("amqp").options(**here, **options)
+        else:
+            # Over Connect its tasks are not told of which query they are.
+            publish = mqkit_spark.batch_publisher(routing_key=queue, job_id=name, **place)
+            writer = writer.foreachBatch(publish)
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        return f"{load(queue=queue).count()} rows are back"
+
+    attempt("start", lambda: stream("sink", routingKey=queue))
+    attempt("start, a task fails", lambda: stream("failing", routingKey="no-such-queue"))
+    attempt("start, refused", lambda: stream("refused", routingKei=queue))
+    attempt("start, for each batch", lambda: stream("function"))
 
 
 def look(spark: SparkSession, kind: str, folder: Path, ui_port: str) -> None:
@@ -121,7 +141,7 @@ def main(
 ) -> None:
     place = Path(folder)
     spark = session(kind, place, ui_port, name, environment)
-    jobs(spark, option, value, queue)
+    jobs(spark, option, value, queue, place)
     look(spark, kind, place, ui_port)
     spark.stop()
 

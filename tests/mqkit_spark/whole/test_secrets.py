@@ -96,9 +96,13 @@ def test_no_place_shows_the_password(
 
     # All of it was done, and the places are those in which options are looked for.
     done, failed = outcomes(output)
-    assert done == {"save", "publish", "load", "load, plans", "view"}
+    streams = {"start", "start, for each batch"}
+    assert done == {"save", "publish", "load", "load, plans", "view", *streams}, output
+    assert output.count("20 rows are back") == 2
     # Spark 4.3 hands a table's options over when it is made, and none when it is read.
-    assert failed == {"save, a task fails", "save, refused", "load, no queue", "table"}
+    assert failed == {"save, a task fails", "save, refused", "load, no queue", "table"} | {
+        *("start, a task fails", "start, refused")
+    }
     written = {path: path.read_text(errors="replace") for path in files(tmp_path)}
     everything = "\n".join(written.values())
     for sign in ("SparkListenerEnvironmentUpdate", "/environment\n", "planDescription", "amqp"):

@@ -129,7 +129,6 @@ def test_the_transaction_may_be_of_another_of_the_sites_databases(site: Any) -> 
         {"message_id": "\ud800"},
         {"headers": {}, "idempotency_key": ""},
     ],
-    ids=str,
 )
 def test_what_makes_no_message_is_refused_in_the_words_of_the_other(
     site: Any, wrong: dict[str, Any]

@@ -100,10 +100,11 @@ def jobs(spark: SparkSession, option: str, value: str, queue: str, folder: Path)
         query.awaitTermination()
         return f"{load(queue=queue).count()} rows are back"
 
+    # What a stream has taken is in its spool folder: those that fail come last.
     attempt("start", lambda: stream("sink", routingKey=queue))
+    attempt("start, for each batch", lambda: stream("function"))
     attempt("start, a task fails", lambda: stream("failing", routingKey="no-such-queue"))
     attempt("start, refused", lambda: stream("refused", routingKei=queue))
-    attempt("start, for each batch", lambda: stream("function"))
 
 
 def look(spark: SparkSession, kind: str, folder: Path, ui_port: str) -> None:

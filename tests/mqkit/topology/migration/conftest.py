@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ import pytest
 from mqkit.declaration import Binding, Declaration, Exchange, Queue
 from mqkit.message import Message, Properties
 from mqkit.topology import Topology
+from mqkit.topology.live.management import Management, open_management
 from mqkit.topology.migration import Report, Request, migrate
 from mqkit.topology.migration.progress import Record
-from mqkit.topology.migration.session import Site
+from mqkit.topology.migration.session import LOOK_AGAIN_S, Site
 from mqkit.topology.throwaway import declare
 from mqkit.transport.native import NativeTransport
 from mqkit.transport.seam import Channel, Connection
@@ -120,6 +121,14 @@ class Shop:
         request = Request(self.topology(**keys), self.queue, self.journal, abort=abort, gap=gap)
         return await migrate(self.site, request, on_record=watch)
 
+    async def counts_unacked(self, count: int) -> None:
+        """Return when the management API tells this count of the queue."""
+        endpoint, url = self.bench.endpoint, self.bench.management_url
+        async with open_management(url, endpoint.vhost, timeout_s=TIMEOUT_S) as management:
+            async with asyncio.timeout(TIMEOUT_S):
+                while (await _row(management, self.queue)).get("messages_unacknowledged") != count:
+                    await self.sleep(LOOK_AGAIN_S)
+
     async def names(self) -> set[str]:
         """All queues and exchanges of this test, and the ends of all bindings."""
         found = await self.bench.snapshot()
@@ -139,6 +148,10 @@ class Shop:
         return {(it.source, it.destination, it.key) for it in found} == {
             (it.source, it.destination, it.key) for it in self.bindings
         }
+
+
+async def _row(management: Management, queue: str) -> Mapping[str, Any]:
+    return await management.queue(queue) or {}
 
 
 @pytest.fixture

@@ -125,10 +125,11 @@ async def test_a_message_that_a_consumer_has_is_waited_for(shop: Any) -> None:
     await shop.publish(1)
     reader = await shop.connection.channel()
     delivery = await reader.get(shop.queue)
+    await shop.counts_unacked(1)
     shop.wait_s = 0.5
     report = await shop.migrate(type="quorum")
     assert (report.outcome, report.step) == (Outcome.STOPPED, Step.EMPTY)
-    assert "1 messages of" in report.why or "does not tell" in report.why
+    assert "1 messages of" in report.why
     assert (await shop.live()).arguments == {}
     await reader.ack(delivery.delivery_tag)
     shop.wait_s = 30.0

@@ -58,7 +58,7 @@ FEW_UNITS = 3
 
 
 class Shop:
-    """A fanout to ``plain`` and to ``once``, which has a window; turns are short."""
+    """A fanout to ``plain`` and to ``once``, which has a window."""
 
     def __init__(self, **window: Any) -> None:
         self.lone = LoneBroker()
@@ -74,8 +74,12 @@ class Shop:
     def vhost(self) -> VHost:
         return self.lone.broker.vhosts["/"]
 
-    def short_turns(self) -> None:
+    def begin_with(self, message: bytes) -> None:
+        """Turns are short from now on, and the first client's message is on its way in the next."""
         self.lone.broker.budget.units = FEW_UNITS
+        self.lone.broker.budget.refill()
+        self.first.feed(message)
+        assert len(self.vhost.arriving) == 1, "it was stored in one turn: the test has no subject"
         self.lone.broker.budget.refill()
 
     def ready(self) -> dict[str, int]:
@@ -96,10 +100,7 @@ def test_a_repetition_over_another_connection_waits_and_is_confirmed(headers: An
     shop = Shop()
     for client in (shop.first, shop.second):
         client.select_confirms()
-    shop.short_turns()
-    shop.first.feed(published("a", **headers))
-    assert len(shop.vhost.arriving) == 1, "it was stored in one turn: the test has no subject"
-    shop.lone.broker.budget.refill()
+    shop.begin_with(published("a", **headers))
     shop.second.feed(published("a", **headers))
     shop.lone.complete()
     assert shop.ready() == {"plain": 2, "once": 1}
@@ -111,9 +112,8 @@ def test_one_that_is_refused_does_not_confirm_its_repetition() -> None:
     shop = Shop(**{"x-max-length": 0, "x-overflow": "reject-publish"})
     for client in (shop.first, shop.second):
         client.select_confirms()
-    shop.short_turns()
-    for client in (shop.first, shop.second):
-        client.feed(published("a"))
+    shop.begin_with(published("a"))
+    shop.second.feed(published("a"))
     shop.lone.complete()
     assert (answers(shop.first), answers(shop.second)) == ([BasicNack], [BasicNack])
 
@@ -123,8 +123,7 @@ def test_a_repetition_in_a_transaction_is_dropped_at_its_commit() -> None:
     shop.first.select_confirms()
     shop.second.send(1, TxSelect())
     shop.second.send_bytes(published("a"))
-    shop.short_turns()
-    shop.first.feed(published("a"))
+    shop.begin_with(published("a"))
     shop.second.feed(method_frame(1, TxCommit()))
     shop.lone.complete()
     assert shop.ready() == {"plain": 2, "once": 1}
@@ -133,8 +132,7 @@ def test_a_repetition_in_a_transaction_is_dropped_at_its_commit() -> None:
 def test_another_connection_s_loss_does_not_keep_it_on_its_way() -> None:
     shop = Shop()
     shop.second.select_confirms()
-    shop.short_turns()
-    shop.first.feed(published("a"))
+    shop.begin_with(published("a"))
     shop.first.disconnect()
     shop.second.feed(published("a"))
     shop.lone.complete()

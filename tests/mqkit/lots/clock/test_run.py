@@ -14,6 +14,7 @@ from mqkit.errors import ConfigurationError, ConnectionRefused
 from mqkit.lots import Alert, Lots
 from mqkit.lots.clock.events import EventKind, LotEvent
 from mqkit.retry.headers import QUEUE as QUEUE_HEADER
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock, SystemClock
 from mqkit.topology.file.read import loads
 from mqkit.transport.seam import Credentials
 
@@ -28,7 +29,14 @@ class Process:
     """A process that runs the lots of one file, as far as another one can tell."""
 
     def __init__(
-        self, bench: Any, archive: Any, lot: str = LOT, *, endpoint: Any = None, more: str = ""
+        self,
+        bench: Any,
+        archive: Any,
+        lot: str = LOT,
+        *,
+        endpoint: Any = None,
+        more: str = "",
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.events: list[LotEvent] = []
         self.alerts: list[Alert] = []
@@ -42,6 +50,7 @@ class Process:
             archive_for=archive,
             on_event=self._note,
             lock_every_s=0.05,
+            clock=clock,
         )
         self.lots.on_alert(self._take)
 
@@ -168,11 +177,19 @@ async def test_a_queue_that_is_declared_after_the_first_look_is_no_alert(
     monkeypatch.setattr("mqkit.lots.clock.tending.MISSED_AGAIN_S", 0.05)
     channel = await bench.connection.channel()
     await channel.delete_queue(bench.lot)
-    process = Process(bench, archive)
+    pauses: list[float] = []
+
+    class DeclaresInThePause(SystemClock):
+        async def sleep(self, delay_s: float) -> None:
+            if not pauses:
+                await channel.declare_queue(Queue(bench.lot))
+            pauses.append(delay_s)
+            await super().sleep(delay_s)
+
+    process = Process(bench, archive, clock=DeclaresInThePause())
     async with process.lots:
-        await process.until(EventKind.LEADING)
-        await channel.declare_queue(Queue(bench.lot))
         await process.until(EventKind.LOOKED)
+    assert pauses[0] == 0.05
     await channel.close()
     assert process.told() == []
 

@@ -16,16 +16,16 @@ from mqkit.message import Delivery, Headers, Message, Properties
 from mqkit.outcome import Confirmed
 
 
-def _draft_of(frozen: type) -> Any:
+def draft_of(frozen: type) -> Any:
     """Slots in the same places: that is what Python asks of two classes to let objects change."""
     slots = {"__slots__": frozen.__slots__}  # type: ignore[attr-defined]
     return type(f"{frozen.__name__}Draft", frozen.__bases__, slots)
 
 
-_PropertiesDraft = _draft_of(Properties)
-_MessageDraft = _draft_of(Message)
-_DeliveryDraft = _draft_of(Delivery)
-_ConfirmedDraft = _draft_of(Confirmed)
+_PropertiesDraft = draft_of(Properties)
+_MessageDraft = draft_of(Message)
+_DeliveryDraft = draft_of(Delivery)
+_ConfirmedDraft = draft_of(Confirmed)
 
 
 def new_properties(

@@ -26,7 +26,13 @@ from mqkit.wire.frame import (
 )
 from mqkit.wire.frame_parser import FrameParser
 from mqkit.wire.method_codec import decode_method, encode_method, method_name
-from mqkit.wire.properties import PERSISTENT, Properties, decode_header, encode_header
+from mqkit.wire.properties import (
+    PERSISTENT,
+    Properties,
+    decode_header,
+    decode_values,
+    encode_header,
+)
 from mqkit.wire.spec import (
     FRAME_END,
     FRAME_HEADER_SIZE,
@@ -79,6 +85,7 @@ __all__ = [
     "decode_shortstr",
     "decode_sized_table",
     "decode_table",
+    "decode_values",
     "encode_frame",
     "encode_header",
     "encode_longstr",

@@ -91,22 +91,38 @@ def decode_header(payload: bytes | memoryview, *, exact: bool = False) -> tuple[
     Raises :exc:`WireError`: 501 for a header that is cut short or of a class without content,
     502 for properties that can't be read.
     """
-    if len(payload) < HEADER_PREFIX.size:
+    body_size, values = decode_values(payload, exact=exact)
+    return body_size, Properties(**dict(zip(_CODECS, values, strict=True)))
+
+
+def decode_values(payload: bytes | memoryview, *, exact: bool = False) -> tuple[int, list[Any]]:
+    """As :func:`decode_header`, with the bare values of the properties, in the order of the fields
+    of :class:`Properties`: for who makes objects of a class of its own of them. Raises the same."""
+    size = len(payload)
+    if size < HEADER_PREFIX.size:
         raise WireError(ReplyCode.FRAME_ERROR, "content header is cut short")
     class_id, weight, body_size, flags = HEADER_PREFIX.unpack_from(payload)
-    if class_id != ClassId.BASIC or weight != 0:
+    if class_id != _BASIC or weight != 0:
         text = f"content header of class {class_id} and weight {weight}"
         raise WireError(ReplyCode.FRAME_ERROR, text, class_id)
-    values = {}
+    values: list[Any] = [None] * len(_FIELDS)
     offset = HEADER_PREFIX.size
     try:
-        for name, decode in _decoders_of(flags, exact):
-            values[name], offset = decode(payload, offset)
+        for position, decode in _decoders_of(flags, exact):
+            if decode is not None:
+                values[position], offset = decode(payload, offset)
+                continue
+            # A short string, without the two calls that one costs: most properties are.
+            start = offset + 1
+            offset = start + payload[offset]
+            if offset > size:
+                raise WireError(ReplyCode.FRAME_ERROR, "short string is longer than what holds it")
+            values[position] = str(payload[start:offset], "utf-8", LENIENT)
     except (struct.error, IndexError) as error:
         raise _broken("a property is cut short") from error
-    if offset != len(payload):
-        raise _broken(f"{len(payload) - offset} octets too many")
-    return body_size, Properties(**values)
+    if offset != size:
+        raise _broken(f"{size - offset} octets too many")
+    return body_size, values
 
 
 def _broken(text: str) -> WireError:
@@ -158,12 +174,18 @@ _FIELDS = tuple(
 )
 
 
+_BASIC = int(ClassId.BASIC)
+
+
 @lru_cache(maxsize=256)
-def _decoders_of(flags: int, exact: bool) -> tuple[tuple[str, Decoder], ...]:
-    """Names and decoders of the properties that ``flags`` announce. Peers use a few combinations,
-    over and over."""
+def _decoders_of(flags: int, exact: bool) -> tuple[tuple[int, Decoder | None], ...]:
+    """Positions and decoders of the properties that ``flags`` announce; ``None`` is a text. Peers
+    use a few combinations, over and over."""
+    decoders: dict[Decoder, Decoder | None] = {_decode_text: None}
+    if exact:
+        decoders[decode_table] = decode_tagged_table
     return tuple(
-        (name, decode_tagged_table if exact and decode is decode_table else decode)
-        for name, flag, _, decode in _FIELDS
+        (position, decoders.get(decode, decode))
+        for position, (_, flag, _, decode) in enumerate(_FIELDS)
         if flags & flag
     )

@@ -22,6 +22,7 @@ from mqkit.transport.native.encoding import append_publishes
 from mqkit.transport.native.faults import channel_refused, lost_channel
 from mqkit.transport.native.replies import Promise, Replies
 from mqkit.transport.native.states import ChannelEvent, ChannelState, channel_after
+from mqkit.transport.native.whole_delivery import Whole
 from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery, OnSettled
 from mqkit.wire import EncodeError, ReplyCode, WireError, method_frame, methods
 from mqkit.wire.methods import Method
@@ -292,6 +293,28 @@ class NativeChannel:
             self._settle(self._ledger.ack(tag, multiple=multiple))
         else:
             self.receive_method(methods.BasicAck(tag, multiple))
+
+    @property
+    def takes_deliveries(self) -> bool:
+        """True if a delivery may come now, and somebody wants it."""
+        return self.state is ChannelState.OPEN and self._content is None
+
+    def receive_delivery(self, whole: Whole) -> None:
+        """As :meth:`receive_method` and what follows it, for a delivery that is there as a whole.
+        Ask :attr:`takes_deliveries` before."""
+        consumer_tag, exchange, routing_key = whole.way
+        properties = self._read_properties(whole.header)
+        self._deliver(
+            new_delivery(
+                exchange,
+                routing_key,
+                whole.body,
+                properties,
+                whole.delivery_tag,
+                whole.redelivered,
+                consumer_tag,
+            )
+        )
 
     def receive_header(self, payload: bytes) -> None:
         """Raises :exc:`WireError`."""

@@ -29,6 +29,7 @@ from mqkit.transport.native.faults import (
 from mqkit.transport.native.handshake import CHANNEL_MAX, Limits, negotiate, start_ok, tune_ok
 from mqkit.transport.native.replies import Promise
 from mqkit.transport.native.states import ConnectionEvent, ConnectionState, connection_after
+from mqkit.transport.native.whole_delivery import DELIVER_IDS, WholeDeliveries
 from mqkit.transport.seam import Endpoint, OnBlocked, OnClosed
 from mqkit.wire import (
     FRAME_END,
@@ -80,6 +81,7 @@ class NativeConnection:
         self._opened = opened
         self._on_output = on_output
         self._read_properties = read_properties
+        self._deliveries = WholeDeliveries()
         self._limits = Limits(CHANNEL_MAX, FRAME_MIN_SIZE, heartbeat_s)
         self._heartbeat = Heartbeat(0)
         self._channels: dict[int, NativeChannel] = {}
@@ -266,12 +268,27 @@ class NativeConnection:
                 break
             if data[stop] != FRAME_END:
                 raise WireError(ReplyCode.FRAME_ERROR, f"frame ends with {data[stop]:#04x}")
-            self._receive_frame(kind, number, data[start:stop])
-            offset = stop + 1
+            if kind == _METHOD and data.startswith(DELIVER_IDS, start):
+                offset = self._receive_delivery(number, data, start, stop)
+            else:
+                self._receive_frame(kind, number, data[start:stop])
+                offset = stop + 1
             if self.state is ConnectionState.CLOSED:
                 return
             frame_max = self._limits.frame_max
         self._rest = data[offset:]
+
+    def _receive_delivery(self, number: int, data: bytes, start: int, stop: int) -> int:
+        """Take a ``basic.deliver``, with its content if all of it is there; returns the offset of
+        what comes next."""
+        channel = self._channels.get(number)
+        if channel is not None and channel.takes_deliveries and number:
+            whole = self._deliveries.cut(data, start, stop, number, self._limits.frame_max)
+            if whole is not None:
+                channel.receive_delivery(whole)
+                return whole.end
+        self._receive_frame(_METHOD, number, data[start:stop])
+        return stop + 1
 
     def _receive_frame(self, kind: int, number: int, payload: bytes) -> None:
         if number == 0:

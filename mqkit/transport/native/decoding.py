@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 
 from mqkit.message import Properties
-from mqkit.transport.native.exact import FLAGS_OCTETS, from_octets, plain_properties
-from mqkit.wire import ReplyCode, WireError, decode_header
+from mqkit.transport.native.exact import plain_properties
+from mqkit.wire import ReplyCode, WireError
 from mqkit.wire.methods import BasicDeliver, BasicGetOk, BasicReturn
 from mqkit.wire.properties import HEADER_PREFIX
 from mqkit.wire.spec import ClassId
@@ -69,13 +69,7 @@ def properties_of(payload: bytes) -> Properties:
     time it is delivered would never be got rid of.
     """
     try:
-        _, wire = decode_header(payload)
+        return plain_properties(payload)
     except WireError as error:
         _LOG.warning("a message's properties can't be read, and are left out: %s", error)
         return Properties(persistent=False)
-    return plain_properties(wire)
-
-
-def exact_properties_of(payload: bytes) -> Properties:
-    """As :func:`properties_of`, with the header's own octets; its headers keep their tags."""
-    return from_octets(bytes(payload[HEADER_PREFIX.size - FLAGS_OCTETS :]))

@@ -8,14 +8,15 @@ messages for later needs all of it.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from mqkit.drafts import new_properties
+from mqkit.drafts import draft_of
 from mqkit.message import Properties
 from mqkit.wire import Properties as WireProperties
-from mqkit.wire import WireError, decode_header, encode_header
+from mqkit.wire import WireError, decode_header, decode_values, encode_header
 from mqkit.wire.properties import HEADER_PREFIX, PERSISTENT
 from mqkit.wire.spec import ClassId
 
@@ -41,9 +42,18 @@ class ExactProperties(Properties):
 _ExactDraft: Any = type(
     "ExactPropertiesDraft",
     (Properties,),
-    {"__slots__": ExactProperties.__slots__, "__setattr__": object.__setattr__},
+    {
+        "__slots__": ExactProperties.__slots__,
+        "__init__": object.__init__,
+        "__setattr__": object.__setattr__,
+        "__delattr__": object.__delattr__,  # or an assignment looks for both, at a price
+    },
 )
 """See :mod:`mqkit.drafts`."""
+
+_PlainDraft = draft_of(Properties)
+
+_PropertiesT = TypeVar("_PropertiesT", bound=Properties)
 
 
 def wire_properties(octets: bytes) -> WireProperties:
@@ -73,61 +83,58 @@ def exactly(properties: Properties, **values: Any) -> ExactProperties:
 def from_octets(octets: bytes) -> ExactProperties:
     """Octets with what can be read of them. Of properties that can't be read the octets alone are
     there: a message that nobody can read is still kept, and sent on."""
+    return exact_properties(_CONTENT_START + octets)
+
+
+def exact_properties(payload: bytes) -> ExactProperties:
+    """As :func:`from_octets`, of the whole payload of a header frame."""
+    octets = payload[len(_CONTENT_START) :]
     try:
-        wire = wire_properties(octets)
+        _, values = decode_values(payload, exact=True)
     except WireError as error:
         _LOG.warning("a message's properties can't be read, and are kept as octets: %s", error)
         return ExactProperties(octets=octets, persistent=False)
-    return _exact(octets, wire)
-
-
-def plain_properties(wire: WireProperties) -> Properties:
-    """The wire's properties as the client has them. A TTL that is no number, and a time after the
-    year 9999, were somebody else's mistake, and are left out."""
-    return new_properties(
-        wire.content_type,
-        wire.content_encoding,
-        wire.headers or {},
-        wire.delivery_mode == PERSISTENT,
-        wire.priority,
-        wire.correlation_id,
-        wire.reply_to,
-        _ttl(wire.expiration),
-        wire.message_id,
-        _time(wire.timestamp),
-        wire.type,
-        wire.user_id,
-        wire.app_id,
-    )
-
-
-def _exact(octets: bytes, wire: WireProperties) -> ExactProperties:
-    """As :func:`plain_properties`, with the octets."""
     draft = _ExactDraft()
     draft.octets = octets
-    draft.content_type = wire.content_type
-    draft.content_encoding = wire.content_encoding
-    draft.headers = wire.headers or {}
-    draft.persistent = wire.delivery_mode == PERSISTENT
-    draft.priority = wire.priority
-    draft.correlation_id = wire.correlation_id
-    draft.reply_to = wire.reply_to
-    draft.expiration_ms = _ttl(wire.expiration)
-    draft.message_id = wire.message_id
-    draft.timestamp = _time(wire.timestamp)
-    draft.type = wire.type
-    draft.user_id = wire.user_id
-    draft.app_id = wire.app_id
-    draft.__class__ = ExactProperties
+    return _filled(draft, values, ExactProperties)
+
+
+def plain_properties(payload: bytes) -> Properties:
+    """The properties in the payload of a header frame, as the client has them. A TTL that is no
+    number, and a time after the year 9999, were somebody else's mistake, and are left out.
+
+    Raises :exc:`~mqkit.wire.WireError` for what can't be read.
+    """
+    return _filled(_PlainDraft(), decode_values(payload)[1], Properties)
+
+
+def _filled(draft: Any, values: Sequence[Any], frozen: type[_PropertiesT]) -> _PropertiesT:
+    (
+        draft.content_type,
+        draft.content_encoding,
+        headers,
+        delivery_mode,
+        draft.priority,
+        draft.correlation_id,
+        draft.reply_to,
+        expiration,
+        draft.message_id,
+        timestamp,
+        draft.type,
+        draft.user_id,
+        draft.app_id,
+        _,
+    ) = values
+    draft.headers = headers or {}
+    draft.persistent = delivery_mode == PERSISTENT
+    draft.expiration_ms = _ttl(expiration) if expiration else None
+    draft.timestamp = timestamp if isinstance(timestamp, datetime) else None
+    draft.__class__ = frozen
     return draft  # type: ignore[no-any-return]
 
 
-def _ttl(expiration: str | None) -> int | None:
-    return int(expiration) if expiration and expiration.isdecimal() else None
-
-
-def _time(timestamp: object) -> datetime | None:
-    return timestamp if isinstance(timestamp, datetime) else None
+def _ttl(expiration: str) -> int | None:
+    return int(expiration) if expiration.isdecimal() else None
 
 
 def _of_plain(properties: Properties) -> WireProperties:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from mqkit.errors import DeadlineExceeded
-from mqkit.transport.native.decoding import exact_properties_of, properties_of
+from mqkit.transport.native.decoding import properties_of
+from mqkit.transport.native.exact import exact_properties
 from mqkit.transport.native.faults import unreachable
 from mqkit.transport.native.over_asyncio.connection import NativeAsyncConnection
 from mqkit.transport.native.over_asyncio.protocol import NativeProtocol
@@ -20,7 +21,7 @@ class NativeTransport:
     """
 
     def __init__(self, *, exact: bool = False) -> None:
-        self._read_properties = exact_properties_of if exact else properties_of
+        self._read_properties = exact_properties if exact else properties_of
 
     async def connect(
         self, endpoint: Endpoint, *, name: str, timeout_s: float, heartbeat_s: int = 60

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mqkit.errors import DeadlineExceeded
-from mqkit.transport.native.decoding import exact_properties_of, properties_of
+from mqkit.transport.native.decoding import properties_of
+from mqkit.transport.native.exact import exact_properties
 from mqkit.transport.native.over_sockets.answers import wait_for
 from mqkit.transport.native.over_sockets.connection import NativeBlockingConnection
 from mqkit.transport.native.over_sockets.driver import SocketDriver
@@ -38,7 +39,7 @@ class NativeBlockingTransport:
         options = endpoint.tls_options
         tls = options.context() if endpoint.tls else None
         host, port = endpoint.host, endpoint.port
-        read_properties = exact_properties_of if self.exact else properties_of
+        read_properties = exact_properties if self.exact else properties_of
         driver = SocketDriver(endpoint, name, heartbeat_s, read_properties)
         late = f"{endpoint} did not open an AMQP connection within {timeout_s:g} s"
 

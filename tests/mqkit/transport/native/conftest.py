@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from mqkit.transport.native.channel import NativeChannel
+from mqkit.message import Delivery
+from mqkit.transport.native.channel import Consumer, NativeChannel
 from mqkit.transport.native.connection import NativeConnection
 from mqkit.transport.seam import Credentials, Endpoint
 from mqkit.wire import (
@@ -62,6 +63,12 @@ class Played:
 
     def _wake(self) -> None:
         self.wakes += 1
+
+    answer = Answer
+
+    @staticmethod
+    def consumer(on_delivery: Callable[[Delivery], None]) -> Consumer:
+        return Consumer(on_delivery, None, False)
 
     def says(self, *sent: Method, channel: int = 0) -> None:
         """The broker sends these methods."""
@@ -122,6 +129,12 @@ def starting() -> Played:
 def played() -> Played:
     """An open connection."""
     return Played().open()
+
+
+@pytest.fixture
+def new_played() -> Callable[[], Played]:
+    """Makes open connections."""
+    return lambda: Played().open()
 
 
 @pytest.fixture

@@ -256,6 +256,7 @@ class App:
         timeout: Span | None = None,
         by: str | None = None,
         partition_by: PartitionBy | None = None,
+        inbox: AnyInbox | None = None,
         rate: str | None = None,
     ) -> QueueHandle:
         """The handle of a queue: its consumers in this app are paused, resumed and removed by it,
@@ -271,14 +272,15 @@ class App:
         name = queue_name("queue", queue)
         if name not in self._queues:
             temporary = queue if isinstance(queue, Temporary) else None
-            handle = QueueHandle(name, temporary, self._resources)
+            handle = QueueHandle(name, temporary, self._resources, self.topology)
             self._queues[name] = handle
             if self._client is not None:
                 self._client.adopt(handle)
         handle = self._queues[name]
         if rate is not None:
             handle.limit(rate)
-        if any(option is not None for option in (concurrency, prefetch, timeout, by, partition_by)):
+        by_type = (concurrency, prefetch, timeout, by, partition_by, inbox)
+        if any(option is not None for option in by_type):
             handle.handle_by_type(
                 HandlingOptions.of(
                     concurrency=1 if concurrency is None else concurrency,
@@ -287,6 +289,7 @@ class App:
                     partition_by=partition_by,
                 ),
                 by,
+                inbox,
             )
         return handle
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from mqkit.consumer.handler import MessageHandler
+from mqkit.consumer.handler import AnyHandler
 from mqkit.errors import ConfigurationError
 from mqkit.message import Delivery
 from mqkit.retry.signals import Park
@@ -35,9 +35,9 @@ class HandlersByType:
         self.timeout_s = timeout_s
         self._queue = queue
         self._type_of: TypeOf = _property if field is None else lambda d: _field(d, field)
-        self._handlers: dict[str, MessageHandler] = {}
+        self._handlers: dict[str, AnyHandler] = {}
 
-    def add(self, name: str, handler: MessageHandler) -> None:
+    def add(self, name: str, handler: AnyHandler) -> None:
         """Have ``handler`` called for the type ``name``. Raises
         :exc:`~mqkit.errors.ConfigurationError` for a type that has one."""
         if name in self._handlers:

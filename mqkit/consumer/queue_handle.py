@@ -20,11 +20,12 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload
 
 from mqkit.consumer.acks.consumers import consumer_of
+from mqkit.consumer.acks.inbox import AnyInbox
 from mqkit.consumer.acks.mode import AckMode
 from mqkit.consumer.by_type import HandlersByType
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.depth import DEADLINE_S, QueueDepth
-from mqkit.consumer.handler import HandlerFunction, MessageHandler, WrapHandler
+from mqkit.consumer.handler import AnyHandler, HandlerFunction, MessageHandler, WrapHandler
 from mqkit.consumer.handling_options import HandlingOptions
 from mqkit.consumer.hooks import Fate, HookFunction, Hooks
 from mqkit.consumer.rate.pace import Pace
@@ -35,6 +36,7 @@ from mqkit.errors import Closed, ConfigurationError
 from mqkit.message import Delivery
 from mqkit.resources import AppResources
 from mqkit.timing.seconds import Span, seconds
+from mqkit.topology.model import Topology
 from mqkit.topology.temporary import Temporary
 from mqkit.transport.seam import Connection
 
@@ -96,8 +98,8 @@ class Host(Protocol):
 class QueueHandle:
     """The consumers of one queue, in one app. ``app.queue(name)`` gives the same handle everywhere.
 
-    ``temporary`` is the queue itself where it is one for this process alone; ``resources`` are the
-    app's.
+    ``temporary`` is the queue itself where it is one for this process alone; ``resources`` and
+    ``topology`` are the app's.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class QueueHandle:
         name: str,
         temporary: Temporary | None = None,
         resources: AppResources | None = None,
+        topology: Topology | None = None,
     ) -> None:
         self.name = name
         self.temporary = temporary
@@ -112,8 +115,10 @@ class QueueHandle:
         self.pace: Pace | None = None
         """The pace at which all its consumers together begin handlers; ``None`` is any."""
         self._resources = resources
+        self._topology = topology
         self._handling = HandlingOptions()
         self._field: str | None = None
+        self._inbox: AnyInbox | None = None
         self._by_type: HandlersByType | None = None
         self._makers: list[MakeConsumer] = []
         self._consumers: list[AnyConsumer] = []
@@ -203,7 +208,10 @@ class QueueHandle:
                     f"the handler {handler.name} gets messages of {model.__name__}: annotate its"
                     " first argument so"
                 )
-            self._typed_handlers().add(name or model.__name__, handler)
+            called: AnyHandler = handler
+            if self._inbox is not None:
+                called = self._inbox.around(handler, self.name, self._topology)
+            self._typed_handlers().add(name or model.__name__, called)
             return function
 
         return cast("RegisterTyped[ModelT]", register)
@@ -246,14 +254,17 @@ class QueueHandle:
         else:
             self.pace = Pace(wanted)
 
-    def handle_by_type(self, options: HandlingOptions, field: str | None) -> None:
+    def handle_by_type(
+        self, options: HandlingOptions, field: str | None, inbox: AnyInbox | None = None
+    ) -> None:
         """Have the handlers of types called by these options: see :meth:`mqkit.App.queue`. Raises
         :exc:`~mqkit.errors.ConfigurationError` once there is such a handler."""
-        if self._by_type is not None and (options, field) != (self._handling, self._field):
+        before = (self._handling, self._field, self._inbox)
+        if self._by_type is not None and (options, field, inbox) != before:
             raise ConfigurationError(
                 f"{self.name} has handlers already: give the options of app.queue() before them"
             )
-        self._handling, self._field = options, field
+        self._handling, self._field, self._inbox = options, field, inbox
 
     def add(self, make: MakeConsumer) -> None:
         """Register a consumer of all messages. In an app that is running it starts at once. Raises

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import anyio
 import pika
+import pydantic
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
@@ -91,6 +92,45 @@ async def test_a_handler_that_fails_takes_its_key_along(
         await until(lambda: bench.settled == 2)
     assert (shop.effects, shop.keys) == (["a"], ["id:1"])
     assert (bench.app.stats.retried, bench.inbox.counts.known) == (1, 0)
+
+
+class Paid(pydantic.BaseModel):
+    order: str
+
+
+class Refunded(pydantic.BaseModel):
+    order: str
+
+
+async def test_handlers_by_type_share_the_keys_of_their_queue(
+    broker_url: str, name: str, shop: Any
+) -> None:
+    bench = Bench(broker_url, name, shop)
+    given = mqkit.depends(bench.inbox.session)
+    queue = bench.app.queue(name, inbox=cast("Any", bench.inbox))
+
+    @queue.on(Paid)
+    async def pay(paid: Paid, session: Any = given) -> None:
+        await shop.add(session, f"paid {paid.order}")
+
+    @queue.on(Refunded)
+    async def refund(refunded: Refunded, session: Any = given) -> None:
+        await shop.add(session, f"refunded {refunded.order}")
+
+    with pytest.raises(ConfigurationError, match="before them"):
+        bench.app.queue(name, concurrency=2)
+    async with bench.app:
+        for message_id in ("1", "1", "2"):
+            await bench.app.to("", name, model=Paid).publish(
+                Paid(order=message_id), message_id=message_id
+            )
+        await bench.app.to("", name, model=Refunded).publish(Refunded(order="3"), message_id="3")
+        await bench.app.to("", name, model=Refunded).publish(Refunded(order="1"), message_id="1")
+        await bench.publish("of no type", message_id="4")
+        await until(lambda: bench.settled == 6)
+    assert sorted(shop.effects) == ["paid 1", "paid 2", "refunded 3"]
+    assert shop.keys == ["id:1", "id:2", "id:3"]
+    assert (bench.inbox.counts.known, bench.app.stats.parked) == (2, 1)
 
 
 def publish_bare(url: str, queue: str) -> None:

@@ -112,8 +112,8 @@ def test_the_ways_that_are_remembered_are_bounded() -> None:
 
 
 class Stream:
-    """The octets of a broker, made of a seed: deliveries of two consumers on two channels, whole and
-    in parts, and now and then an octet that is wrong."""
+    """The octets of a broker, made of a seed: deliveries of two consumers on two channels, whole
+    and in parts, and now and then an octet that is wrong."""
 
     def __init__(self, seed: int) -> None:
         print("seed", seed)

@@ -13,11 +13,18 @@ JVM = "java"
 
 @dataclass(frozen=True, slots=True)
 class CpuSeconds:
-    """User and system time so far, of the JVM and of the Python processes below it, those that have
-    ended included."""
+    """User and system time so far, of the JVM and of the Python processes below it. Of those that
+    have ended, only as far as a parent has waited for them; ``running`` are the ids of the others.
+    """
 
     jvm: float
     python: float
+    running: frozenset[int] = frozenset()
+
+    def python_since(self, before: CpuSeconds) -> float | None:
+        """The Python processes' time from ``before`` to this; ``None`` where one has ended
+        meanwhile, and may have taken its account with it."""
+        return self.python - before.python if before.running <= self.running else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +40,14 @@ def cpu_seconds(below: int | None = None) -> CpuSeconds:
     """The account of the kernel, of what is below the process ``below`` (this one by default). Of a
     process that ends, its parent has the time when it has waited for it."""
     jvm = python = 0.0
-    for process in _below(below or os.getpid()):
+    processes = _below(below or os.getpid())
+    for process in processes:
         if process.command == JVM:
             jvm += process.own_s
             python += process.ended_children_s
         else:
             python += process.own_s + process.ended_children_s
-    return CpuSeconds(jvm, python)
+    return CpuSeconds(jvm, python, frozenset(process.pid for process in processes))
 
 
 def peak_worker_mib(below: int | None = None) -> float:

@@ -17,13 +17,14 @@ WARM_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One play. ``python_cpu_s`` is that of Spark's workers, or of the raw writers."""
+    """One play. ``python_cpu_s`` is that of Spark's workers, or of the raw writers; ``None`` where
+    it is not known."""
 
     rows: int
     seconds: float
     broker_cpu_s: float
     jvm_cpu_s: float
-    python_cpu_s: float
+    python_cpu_s: float | None
 
     @property
     def rate(self) -> float:
@@ -82,12 +83,13 @@ def play(stage: Stage, contestant: SparkContestant, rows: int) -> Measured:
         broker_before, before = stage.broker.cpu_s(), cpu_seconds()
         seconds, others_cpu_s = contestant.play(stage, rows)
         after, broker_after = cpu_seconds(), stage.broker.cpu_s()
+    python_s = after.python_since(before)
     return Measured(
         rows,
         seconds,
         broker_after - broker_before,
         after.jvm - before.jvm,
-        after.python - before.python + others_cpu_s,
+        None if python_s is None else python_s + others_cpu_s,
     )
 
 

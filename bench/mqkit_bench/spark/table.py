@@ -23,6 +23,9 @@ HEADER = (
 )
 NOTHING = "-"
 
+NOT_TOLD = "not told"
+"""A process that ended has taken its account with it."""
+
 
 def multiples(ours: SparkStanding, theirs: SparkStanding) -> list[float]:
     """Round by round."""
@@ -64,5 +67,6 @@ def _row(standing: SparkStanding, ours: SparkStanding | None) -> Sequence[str]:
     )
 
 
-def _cpu_us(rounds: Sequence[Measured], figure: Callable[[Measured], float]) -> str:
-    return f"{median(1e6 * figure(each) / each.rows for each in rounds):.1f} us"
+def _cpu_us(rounds: Sequence[Measured], figure: Callable[[Measured], float | None]) -> str:
+    known = [1e6 * s / each.rows for each in rounds if (s := figure(each)) is not None]
+    return f"{median(known):.1f} us" if known else NOT_TOLD

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mqkit_bench.spark.processes import JVM, cpu_seconds, peak_worker_mib
+from mqkit_bench.spark.processes import JVM, CpuSeconds, cpu_seconds, peak_worker_mib
 
 BUSY = """
 import os, sys, time
@@ -44,3 +44,9 @@ def test_what_a_jvm_has_started_counts_as_python(tmp_path: Path) -> None:
         assert peak_worker_mib(below=process.pid) > 30_000_000 / 2**20
         process.stdin.close()
     assert peak_worker_mib(below=process.pid) == 0
+
+
+def test_a_process_that_ended_has_taken_its_account_along() -> None:
+    before = CpuSeconds(1.0, 2.0, frozenset({1, 2}))
+    assert CpuSeconds(1.0, 2.5, frozenset({1, 2, 3})).python_since(before) == 0.5
+    assert CpuSeconds(1.0, 2.5, frozenset({1, 3})).python_since(before) is None

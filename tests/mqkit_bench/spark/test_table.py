@@ -27,6 +27,12 @@ def test_ratios_are_of_rounds() -> None:
     assert "| 100 (100-100) | - | - |" in third
 
 
+def test_what_is_not_known_is_not_told() -> None:
+    played = [Measured(1000, 1, 0.002, 0.003, known) for known in (None, 0.004, None)]
+    assert table([SparkStanding("b", SINK, "x", None, played)]).endswith("| 4.0 us |")
+    assert table([SparkStanding("b", SINK, "x", None, played[:1])]).endswith("| not told |")
+
+
 def test_there_is_a_contestant_to_compare_with_in_each_direction() -> None:
     assert {each.direction for each in CONTESTANTS} == set(OURS)
     assert all(each in CONTESTANTS for each in OURS.values())

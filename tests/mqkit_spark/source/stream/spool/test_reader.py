@@ -18,6 +18,7 @@ from mqkit.errors import ChannelError, ConfigurationError
 from mqkit_spark.options import StreamReadOptions
 from mqkit_spark.source.stream.intake import acknowledge
 from mqkit_spark.source.stream.offset import START, Offset
+from mqkit_spark.source.stream.spool.batch_folder import BatchFolder
 from mqkit_spark.source.stream.spool.counts import Counts
 from mqkit_spark.source.stream.spool.faults import DataLoss, SpoolError
 from mqkit_spark.source.stream.spool.folder import SpoolFolder
@@ -192,6 +193,21 @@ def test_a_batch_that_is_over_takes_nothing_under_its_name(spooled: Spooled) -> 
     with pytest.raises(SpoolError, match="is not there: batch 1 is over"):
         spooled.read(offset)
     assert spooled.target.count() == 10
+
+
+def test_a_folder_that_the_driver_does_not_share_is_said_and_nothing_is_taken(
+    spooled: Spooled, tmp_path: Path
+) -> None:
+    """A worker of another machine has a folder of its own at that path, or none."""
+    spooled.publish(*numbered(0, 3))
+    offset = spooled.begin(3)
+    for own in (tmp_path / "none", tmp_path / "own"):
+        if own.name == "own":
+            (own / "batches").mkdir(parents=True)
+        reader = SpoolReader(spooled.options, BatchFolder(own / "batches", offset), 0)
+        with pytest.raises(SpoolError, match="or driver and executors do not share spoolLocation"):
+            bodies(reader)
+    assert spooled.read(offset) == texts(0, 3)
 
 
 def test_a_batch_that_ends_while_it_is_read_keeps_nothing_from_the_queue(

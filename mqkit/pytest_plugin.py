@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mqkit import App
     from mqkit.app_arguments import TopologyFiles
     from mqkit.testing.broker import Broker
+    from mqkit.testing.virtual_time.clock import VirtualClock
     from mqkit.topology import Topology
 
 _BROKER_THREAD = "mqkit.testing.in_process.broker_thread"
@@ -102,11 +103,20 @@ def mqkit_app_factory(
 
 
 @pytest.fixture
+def mqkit_clock(mqkit_broker: Broker) -> VirtualClock:
+    """The clock of ``mqkit_broker`` and of ``mqkit_app``: it stands still until the test moves it.
+    Skips the test with ``--mqkit-broker``."""
+    return mqkit_broker.clock
+
+
+@pytest.fixture
 async def mqkit_app(
-    mqkit_broker: Broker, mqkit_app_factory: Callable[[], App]
+    request: pytest.FixtureRequest, mqkit_broker: Broker, mqkit_app_factory: Callable[[], App]
 ) -> AsyncIterator[App]:
-    """The app under test, running on ``mqkit_broker``: for tests that are coroutines. It drains
-    when the test is over."""
+    """The app under test, running on ``mqkit_broker``: for tests that are coroutines. It has the
+    clock where the test has ``mqkit_clock``. It drains when the test is over."""
+    if "mqkit_clock" in request.fixturenames:
+        request.getfixturevalue("mqkit_clock")
     from mqkit.testing.application import made_by, running
 
     async with running(made_by(mqkit_app_factory), mqkit_broker) as app:

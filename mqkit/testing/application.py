@@ -11,6 +11,9 @@ from mqkit.errors import ConfigurationError
 from mqkit.testing.broker import Broker
 from mqkit.timing.seconds import Span
 
+DRAIN_S = 1.0
+"""Seconds that handlers get to finish at the end of a test: one that hangs has failed it before."""
+
 READY_S = 10.0
 """Seconds that an app has to declare its topology and to consume, unless said otherwise."""
 
@@ -39,14 +42,16 @@ def made_by(factory: Callable[[], App]) -> App:
 
 @contextmanager
 def led_to(app: App, broker: Broker) -> Iterator[App]:
-    """Within the block ``app`` connects to ``broker``, whatever its settings say. Do not enter the
-    app before."""
-    before = app.settings
-    app.settings = before.load(**{**dict(before), "urls": broker.url})
+    """Within the block ``app`` connects to ``broker``, whatever its settings say, and has its clock
+    where the test has asked for that. Do not enter the app before."""
+    settings, clock, drain_timeout_s = app.settings, app.clock, app.drain_timeout_s
+    app.drain_timeout_s = min(drain_timeout_s, DRAIN_S)
+    app.settings = settings.load(**{**dict(settings), "urls": broker.url})
+    app.clock = clock or broker.clock_if_any
     try:
         yield app
     finally:
-        app.settings = before
+        app.settings, app.clock, app.drain_timeout_s = settings, clock, drain_timeout_s
 
 
 @asynccontextmanager
@@ -56,4 +61,8 @@ async def running(app: App, broker: Broker, *, ready: Span = READY_S) -> AsyncIt
     with led_to(app, broker):
         async with app:
             await app.wait_ready(ready)
-            yield app
+            try:
+                yield app
+            finally:
+                if (clock := broker.clock_if_any) is not None:
+                    clock.wake_all()  # a handler that waits for time would hold up the drain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -13,6 +13,9 @@ import httpx
 from mqkit.errors import ConfigurationError, MqkitError, Unreachable
 from mqkit.testing.broker import Broker
 from mqkit.url import parse, redact
+
+if TYPE_CHECKING:
+    from mqkit.testing.virtual_time.clock import VirtualClock
 
 MANAGEMENT_PORT = 15672
 """RabbitMQ's."""
@@ -36,6 +39,14 @@ class BrokerElsewhere(Broker):
     def __init__(self, url: str, refuse: Callable[[str], NoReturn]) -> None:
         super().__init__(url)
         self._refuse = refuse
+
+    @property
+    def clock(self) -> VirtualClock:
+        self._refuse("a clock that can be moved")
+
+    @property
+    def clock_if_any(self) -> None:
+        return None
 
 
 def management_url_of(url: str) -> str:

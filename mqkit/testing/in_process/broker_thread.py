@@ -84,6 +84,17 @@ class BrokerThread:
         self.perform(lambda broker: step(broker, lambda: done.set_result(None)))
         done.result(STEP_TIMEOUT_S)
 
+    def after_turns(self, number: int, step: Callable[[], None]) -> None:
+        """Have ``step`` called on the thread, after so many turns of its loop."""
+
+        def turn(left: int) -> None:
+            if left:
+                self._loop.call_soon(turn, left - 1)
+            else:
+                step()
+
+        self._loop.call_soon_threadsafe(turn, number)
+
     def stop(self) -> None:
         """Close every connection, and end the thread."""
         self._loop.call_soon_threadsafe(self._end.set)

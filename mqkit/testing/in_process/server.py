@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from mqkit.testing.in_process.wall_time import WallTime
 from reference_broker.core.broker import Broker
+from reference_broker.core.connection.connection import Connection
 from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.server import Server
@@ -33,3 +34,17 @@ class TestedServer(Server):
         finally:
             self.broker.finish()
             self.input_handled()
+
+    def tick(self) -> None:
+        """Begin what is due, as the clock was moved."""
+        self._tick()
+
+    @property
+    def is_turning(self) -> bool:
+        """True while there is something to do in the next turn of the loop."""
+        return self._flush_scheduled or self.broker.has_work
+
+    def has_unsent(self, connection: Connection) -> bool:
+        """True while the socket of ``connection`` has not taken all of its output."""
+        protocol = self._protocols.get(connection.id)
+        return connection.output_size > 0 or (protocol is not None and protocol.has_unsent)

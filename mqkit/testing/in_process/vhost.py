@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from mqkit.testing.broker import Broker
 from mqkit.testing.in_process.broker_thread import BrokerThread
+from mqkit.testing.in_process.timed_vhost import TimedVhost
+from mqkit.testing.virtual_time.clock import VirtualClock
 from reference_broker.core.broker import Broker as CoreBroker
 from reference_broker.runtime.config import GUEST
 
@@ -21,6 +23,22 @@ class ReferenceBroker(Broker):
         super().__init__(f"amqp://{GUEST.name}:{GUEST.password}@127.0.0.1:{thread.port}/{vhost}")
         self._thread = thread
         self._vhost = vhost
+        self._clock: VirtualClock | None = None
+
+    @property
+    def clock(self) -> VirtualClock:
+        if self._clock is None:
+            self._clock = VirtualClock(TimedVhost(self._thread, self._vhost))
+        return self._clock
+
+    @property
+    def clock_if_any(self) -> VirtualClock | None:
+        return self._clock
+
+    def close(self) -> None:
+        super().close()
+        if self._clock is not None:
+            self._clock.end()
 
 
 @contextmanager

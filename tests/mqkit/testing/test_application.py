@@ -35,8 +35,9 @@ def test_its_settings_are_its_own_again_afterwards() -> None:
     before = APP.settings
     with reference_broker() as broker:
         with led_to(APP, broker):
+            assert APP.drain_timeout_s == 1
             assert [each.get_secret_value() for each in APP.settings.urls] == [broker.url]
-        assert APP.settings is before
+        assert (APP.settings, APP.drain_timeout_s) == (before, 30)
 
 
 @pytest.mark.anyio

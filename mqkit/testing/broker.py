@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mqkit.testing.queue import Queue, QueueReader
 
 if TYPE_CHECKING:
+    from mqkit.testing.in_process.vhost_faults import VhostFaults
     from mqkit.testing.virtual_time.clock import VirtualClock
 
 
@@ -33,6 +34,11 @@ class Broker(ABC):
     @abstractmethod
     def clock_if_any(self) -> VirtualClock | None:
         """The clock, if a test has asked for it."""
+
+    @property
+    @abstractmethod
+    def faults(self) -> VhostFaults:
+        """Faults that the broker has when told to. Only a broker in the test's process has them."""
 
     def close(self) -> None:
         """Close the connection by which queues are looked at. Idempotent."""

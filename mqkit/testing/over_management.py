@@ -15,6 +15,7 @@ from mqkit.testing.broker import Broker
 from mqkit.url import parse, redact
 
 if TYPE_CHECKING:
+    from mqkit.testing.in_process.vhost_faults import VhostFaults
     from mqkit.testing.virtual_time.clock import VirtualClock
 
 MANAGEMENT_PORT = 15672
@@ -43,6 +44,10 @@ class BrokerElsewhere(Broker):
     @property
     def clock(self) -> VirtualClock:
         self._refuse("a clock that can be moved")
+
+    @property
+    def faults(self) -> VhostFaults:
+        self._refuse("faults")
 
     @property
     def clock_if_any(self) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from mqkit.testing.broker import Broker
 from mqkit.testing.in_process.broker_thread import BrokerThread
 from mqkit.testing.in_process.timed_vhost import TimedVhost
+from mqkit.testing.in_process.vhost_faults import VhostFaults
 from mqkit.testing.virtual_time.clock import VirtualClock
 from reference_broker.core.broker import Broker as CoreBroker
 from reference_broker.runtime.config import GUEST
@@ -24,6 +25,7 @@ class ReferenceBroker(Broker):
         self._thread = thread
         self._vhost = vhost
         self._clock: VirtualClock | None = None
+        self._faults: VhostFaults | None = None
 
     @property
     def clock(self) -> VirtualClock:
@@ -35,7 +37,15 @@ class ReferenceBroker(Broker):
     def clock_if_any(self) -> VirtualClock | None:
         return self._clock
 
+    @property
+    def faults(self) -> VhostFaults:
+        if self._faults is None:
+            self._faults = VhostFaults(self._thread, self._vhost)
+        return self._faults
+
     def close(self) -> None:
+        if self._faults is not None:
+            self._faults.end()
         super().close()
         if self._clock is not None:
             self._clock.end()

@@ -67,6 +67,7 @@ from mqkit.publishing.target import Target
 from mqkit.resources import AppResources
 from mqkit.supervision.final_error import end_program
 from mqkit.supervision.states import State
+from mqkit.timing.app_clock import AppClock
 from mqkit.timing.seconds import Span, seconds, seconds_or_none
 from mqkit.topology import Temporary, Topology
 from mqkit.topology.model import QueueModel
@@ -96,7 +97,8 @@ class App:
     to finish at the end. ``transport`` is one of :data:`mqkit.transport.choice.TRANSPORTS` by its
     name, or one that the program has made; without it ``settings.transport`` says: mqkit's own,
     "native", unless said otherwise. ``drift_every`` is ``settings.drift_every_s``: how often what
-    is declared is compared with what is there.
+    is declared is compared with what is there. ``clock`` is for tests: what the consumers wait by
+    (see :mod:`mqkit.timing.app_clock`), the machine's clock without it.
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``
@@ -112,17 +114,19 @@ class App:
         drain_timeout: Span = DRAIN_TIMEOUT_S,
         transport: Transport | str | None = None,
         drift_every: Span | None = None,
+        clock: AppClock | None = None,
     ) -> None:
         settings = chosen_settings(url, settings, drift_every)
         if topology is not None and not isinstance(topology, Topology):
             topology = loaded_topology(topology)
         self.settings = settings
+        self.clock = clock
         self.topology = topology
         self.stats = Stats()
         """Counters of settled deliveries, over all consumers of this app; and of drifts."""
         self.on_drift: ProgramHooks[Drift] = ProgramHooks("on_drift")
         """``@app.on_drift`` registers a function that is told each :class:`~mqkit.Drift`."""
-        self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")
+        self.drain_timeout_s = seconds(drain_timeout, "drain_timeout")
         self._transport = chosen(self.settings.transport if transport is None else transport)
         self._queues: dict[str, QueueHandle] = {}
         self._middleware = Middleware()
@@ -471,8 +475,9 @@ class App:
             self._middleware,
             self._resources,
             self.on_drift,
+            self.clock,
         )
-        self._running = self._client.running(self._drain_timeout_s)
+        self._running = self._client.running(self.drain_timeout_s)
         await self._running.__aenter__()
         return self
 

@@ -38,6 +38,7 @@ from mqkit.rpc.caller import Caller
 from mqkit.supervision.refusal_log import RefusalLog
 from mqkit.supervision.states import State
 from mqkit.supervision.supervisor import Supervisor
+from mqkit.timing.app_clock import AppClock
 from mqkit.topology import Topology, TopologyCache, compile_topology
 from mqkit.topology.retrying.known_lots import parking_in
 from mqkit.topology.temporary import Temporary
@@ -62,8 +63,10 @@ class Client:
         middleware: Middleware | None = None,
         resources: AppResources | None = None,
         drift_hooks: ProgramHooks[Drift] | None = None,
+        clock: AppClock | None = None,
     ) -> None:
         self._stats = stats
+        self._clock = clock
         self._topology = topology
         self._cache = TopologyCache()
         if topology is not None:
@@ -174,6 +177,8 @@ class Client:
             consumer.limit(queue.pace)
         if self._wrap is not None:
             consumer.surround(self._wrap)
+        if self._clock is not None:
+            self._clock.watch(consumer)
         self._consumers.append(consumer)
         if self._tasks is not None:
             consumer.hold()
@@ -250,7 +255,12 @@ class Client:
             self._checked.add(queue.name)
             warn_of_unknown_errors(rules)
         publish_many = self._republisher.publish_many
-        return Settler(rules, publish_many, self._stats, Pause(), hooks=queue.hooks)
+        if (clock := self._clock) is None:
+            return Settler(rules, publish_many, self._stats, Pause(), hooks=queue.hooks)
+        pause = Pause(clock=clock)
+        return Settler(
+            rules, publish_many, self._stats, pause, clock.utc_now, clock, hooks=queue.hooks
+        )
 
     def _rules(self, queue: str) -> QueueRules:
         if self._topology is None:

@@ -10,6 +10,9 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
 
 import anyio
 
@@ -24,7 +27,8 @@ from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.slow_handlers import SlowHandlers, consumer_timeout_s, warn_of_timeout
 from mqkit.consumer.subscription import Link, Subscription
 from mqkit.retry.signals import Unavailable
-from mqkit.timing.clock import Clock
+from mqkit.timing.app_clock import OF_CONSUMER, AppClock
+from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.transport.seam import Connection
 
 
@@ -43,7 +47,7 @@ class BaseConsumer(ABC):
         options: ConsumeOptions,
         workers: int,
         handler_timeout_s: float | None = None,
-        clock: Clock,
+        clock: Clock | None,
     ) -> None:
         self._queue = queue
         self._settler = settler
@@ -52,12 +56,17 @@ class BaseConsumer(ABC):
         self._broker_timeout_s = consumer_timeout_s(settler.rules.arguments, options.arguments)
         self._at_hand: list[Arrival | None] = [None] * workers
         """The message that each worker is at, where it is at one."""
-        self._slow = SlowHandlers(queue, self._at_hand, self._broker_timeout_s, clock)
+        self._workers_at: list[asyncio.Task[Any] | None] = [None] * workers
+        waits_by = clock or settler.clock
+        if isinstance(waits_by, AppClock):
+            options = replace(options, tag=f"mqkit.{uuid4().hex}")  # the clock knows it by that
+        self._tag = options.tag
+        self._slow = SlowHandlers(queue, self._at_hand, self._broker_timeout_s, waits_by)
         # Bounded by the prefetch: the broker sends no more than that unsettled.
         self._inbox: asyncio.Queue[Arrival | None] = asyncio.Queue()
         self._take: Callable[[Arrival], None] = self._inbox.put_nowait
         self._subscription = Subscription(
-            queue, options, self._take, link, settler.stats, clock=clock
+            queue, options, self._take, link, settler.stats, clock=clock or SYSTEM_CLOCK
         )
         self._prefetch = options.prefetch
         self._breaker = Breaker(
@@ -66,7 +75,7 @@ class BaseConsumer(ABC):
             settler,
             Circuit(probes_for(options.prefetch)),
             hold_s=self._broker_timeout_s / 2,
-            clock=clock,
+            clock=waits_by,
         )
         self._is_paused = False
         self._is_halted = False
@@ -88,6 +97,8 @@ class BaseConsumer(ABC):
     async def run(self) -> None:
         """Keep subscribed and work, until stopped."""
         warn_of_timeout(self._queue, self._handler_timeout_s, self._broker_timeout_s)
+        if isinstance(self._settler.clock, AppClock):
+            OF_CONSUMER.set(self._settler.clock)
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._subscription.run)
@@ -98,6 +109,25 @@ class BaseConsumer(ABC):
                 tasks.cancel_scope.cancel()
         finally:
             self._done.set()
+
+    @property
+    def tag(self) -> str:
+        """See :class:`~mqkit.timing.app_clock.Working`."""
+        return self._tag
+
+    @property
+    def at_work(self) -> list[tuple[asyncio.Task[Any], str]]:
+        """See :class:`~mqkit.timing.app_clock.Working`."""
+        if self._breaker.awaits_probe:
+            return []
+        at_work = [
+            (task, f"a handler of {self._queue}, at message {arrival.delivery.message_id}")
+            for task, arrival in zip(self._workers_at, self._at_hand, strict=True)
+            if task is not None and arrival is not None
+        ]
+        if (probing := self._breaker.probing) is not None:
+            at_work.append((probing, f"the circuit breaker of {self._queue}"))
+        return at_work
 
     def limit(self, pace: Pace) -> None:
         """Begin messages at that pace. Call it before :meth:`run`."""

@@ -21,12 +21,14 @@ _IN_EXCLUSIVE_USE = "in exclusive use"
 class ConsumeOptions:
     """The options of one consumer. ``prefetch`` is the number of messages that it may have
     unsettled; ``exclusive`` refuses all other consumers of the queue; with ``no_ack`` messages are
-    settled when they are sent."""
+    settled when they are sent. ``tag`` is the consumer's name at the broker, where it is to have
+    one of its own."""
 
     prefetch: int
     exclusive: bool = False
     arguments: Mapping[str, object] = field(default_factory=dict)
     no_ack: bool = False
+    tag: str = ""
 
     @classmethod
     def of(

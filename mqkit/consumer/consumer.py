@@ -6,6 +6,8 @@ what becomes of the message, :mod:`~mqkit.consumer.settlement_steps` carries tha
 
 from __future__ import annotations
 
+import asyncio
+
 from mqkit.consumer.answerer import Answerer
 from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.consume_options import ConsumeOptions
@@ -15,7 +17,7 @@ from mqkit.consumer.subscription import Link
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, count_attempts_by
 from mqkit.retry.signals import Unavailable
-from mqkit.timing.clock import SYSTEM_CLOCK, Clock
+from mqkit.timing.clock import Clock
 
 
 class Consumer(BaseConsumer):
@@ -33,7 +35,7 @@ class Consumer(BaseConsumer):
         *,
         options: ConsumeOptions,
         concurrency: int,
-        clock: Clock = SYSTEM_CLOCK,
+        clock: Clock | None = None,
     ) -> None:
         super().__init__(
             queue,
@@ -56,6 +58,7 @@ class Consumer(BaseConsumer):
         self._use(wrap(self._handler))
 
     async def _work(self, place: int) -> None:
+        self._workers_at[place] = asyncio.current_task()
         while (arrival := await self._inbox.get()) is not None:
             if not arrival.channel.is_open:
                 self._settler.stats.stale_deliveries += 1

@@ -29,6 +29,7 @@ from mqkit.errors import ConfigurationError, DeadlineExceeded, MqkitError
 from mqkit.incoming import decoder_of
 from mqkit.message import Delivery
 from mqkit.resources import AppResources, CallResources, Plan
+from mqkit.timing.app_clock import OF_CONSUMER, AppClock
 
 HandlerFunction: TypeAlias = Callable[..., object]
 """``async def``, or a plain function."""
@@ -130,9 +131,25 @@ class Handler:
         """
         if self.timeout_s is None:
             return await self._guarded(arguments)
+        if (clock := OF_CONSUMER.get()) is not None:
+            return await self._limited_by(clock, self.timeout_s, arguments)
         with anyio.move_on_after(self.timeout_s):
             return await self._guarded(arguments)
         raise HandlerTimeout(f"the handler took longer than {self.timeout_s:g} s")
+
+    async def _limited_by(
+        self, clock: AppClock, timeout_s: float, arguments: tuple[object, ...]
+    ) -> object:
+        """Call it within ``timeout_s`` by a clock that a test moves."""
+        try:
+            async with clock.limit(timeout_s):
+                try:
+                    return await self._guarded(arguments)
+                except TimeoutError as error:  # the handler's own
+                    raised = error
+        except TimeoutError:
+            raise HandlerTimeout(f"the handler took longer than {timeout_s:g} s") from None
+        raise raised
 
     async def _guarded(self, arguments: tuple[object, ...]) -> object:
         """Call it; what would be mistaken for the end of this task or program is made an error."""

@@ -35,6 +35,7 @@ from mqkit.consumer.subscription import Link
 from mqkit.errors import Closed, ConfigurationError
 from mqkit.message import Delivery
 from mqkit.resources import AppResources
+from mqkit.timing.app_clock import Working
 from mqkit.timing.seconds import Span, seconds
 from mqkit.topology.model import Topology
 from mqkit.topology.temporary import Temporary
@@ -57,7 +58,7 @@ class RegisterTyped(Protocol[ModelT]):
     ) -> Callable[[ModelT, Delivery], ResultT]: ...
 
 
-class AnyConsumer(Protocol):
+class AnyConsumer(Working, Protocol):
     """A consumer of either kind."""
 
     async def run(self) -> None: ...

@@ -68,6 +68,8 @@ class Settler:
         self._publish_many = publish_many
         self._now = now
         self._hooks = hooks
+        self.clock = clock
+        """The clock that the consumer waits by."""
         self.failures = FailureLog(rules.queue, clock)
 
     @property

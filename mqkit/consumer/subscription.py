@@ -198,6 +198,7 @@ class Subscription:
                 on_cancel=partial(self._cancelled, channel),
                 no_ack=self._options.no_ack,
                 exclusive=self._options.exclusive,
+                consumer_tag=self._options.tag,
                 arguments=self._options.arguments,
             )
         except ChannelError as error:

@@ -1,12 +1,23 @@
-"""Testing with mqkit: a real RabbitMQ, and a real PostgreSQL, for the time of a test.
+"""Testing with mqkit: a broker in the test's process, and a real RabbitMQ or PostgreSQL for the
+time of a test.
 
-The only room of mqkit that may import :mod:`reference_broker`.
+The only room of mqkit that may import :mod:`reference_broker`, which is loaded when it is used.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mqkit.lazy_names import lazy_names
 from mqkit.testing.postgresql import PostgreSQL, PostgreSQLUnavailable, postgresql
 from mqkit.testing.rabbitmq import RabbitMQ, RabbitMQUnavailable, Source, rabbitmq
 
+if TYPE_CHECKING:
+    from mqkit.testing.broker import Broker
+    from mqkit.testing.in_process.vhost import reference_broker
+
 __all__ = [
+    "Broker",
     "PostgreSQL",
     "PostgreSQLUnavailable",
     "RabbitMQ",
@@ -14,4 +25,13 @@ __all__ = [
     "Source",
     "postgresql",
     "rabbitmq",
+    "reference_broker",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "mqkit.testing.broker": ("Broker",),
+        "mqkit.testing.in_process.vhost": ("reference_broker",),
+    },
+)

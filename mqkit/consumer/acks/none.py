@@ -49,7 +49,7 @@ class UnackedConsumer(Consumer):
         *,
         options: ConsumeOptions,
         concurrency: int,
-        clock: Clock = SYSTEM_CLOCK,
+        clock: Clock | None = None,
     ) -> None:
         self._own = OwnConnection(link, f"consuming {queue} without acks")
         super().__init__(
@@ -62,7 +62,7 @@ class UnackedConsumer(Consumer):
             clock=clock,
         )
         self._handler_timeout_s = None  # no ack is waited for
-        self._clock = clock
+        self._reconnect_clock = clock or SYSTEM_CLOCK
         self._backoff = Backoff(RESUBSCRIBE_FIRST_S, RESUBSCRIBE_MAX_S)
         self._waiting = 0
         self._is_held_up = False
@@ -107,7 +107,7 @@ class UnackedConsumer(Consumer):
         while True:
             await self._own.lost.wait()
             self._own.lost.clear()
-            await self._clock.sleep(self._backoff.next_s())
+            await self._reconnect_clock.sleep(self._backoff.next_s())
             try:
                 connection = await self._own.connect()
             except MqkitError:

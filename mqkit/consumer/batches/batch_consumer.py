@@ -25,7 +25,7 @@ from mqkit.consumer.subscription import Link
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, count_attempts_by
 from mqkit.retry.signals import Unavailable
-from mqkit.timing.clock import SYSTEM_CLOCK, Clock
+from mqkit.timing.clock import Clock
 
 
 class BatchConsumer(BaseConsumer):
@@ -40,7 +40,7 @@ class BatchConsumer(BaseConsumer):
         *,
         window: Window,
         options: ConsumeOptions,
-        clock: Clock = SYSTEM_CLOCK,
+        clock: Clock | None = None,
     ) -> None:
         super().__init__(
             queue,
@@ -53,13 +53,14 @@ class BatchConsumer(BaseConsumer):
         )
         self._handler = handler
         self._window = window
-        self._clock = clock
+        self._clock = clock or settler.clock
         self._pace: Pace | None = None
         self._ended = asyncio.Event()
 
     async def _work(self, place: int) -> None:
         held: Arrival | None = None
         more = True
+        self._workers_at[place] = asyncio.current_task()
         while more:
             arrivals, held, more = await self._collect(held)
             if self._pace is not None and arrivals:

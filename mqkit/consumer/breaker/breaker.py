@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Protocol
+from typing import Any, Protocol
 
 from mqkit.consumer.breaker.circuit import Circuit
 from mqkit.consumer.breaker.states import State
@@ -87,6 +87,10 @@ class Breaker:
         self._kept: Arrival | None = None
         """The one that was held last, until :attr:`_kept_until_s` in all."""
         self._kept_until_s = 0.0
+        self.probing: asyncio.Task[Any] | None = None
+        """The worker that opened the circuit, until it is closed."""
+        self.awaits_probe = False
+        """True while a message to try is waited for: there may be none for long."""
 
     @property
     def state(self) -> State:
@@ -107,6 +111,15 @@ class Breaker:
             if self._consumer.keeps_unavailable:
                 await self._settler.give_back(arrival)
             return
+        self.probing = asyncio.current_task()
+        try:
+            await self._open(arrival, said)
+        finally:
+            self.probing = None
+
+    async def _open(self, arrival: Arrival, said: Unavailable) -> None:
+        """Probe until the circuit is closed again, or the end."""
+        stats = self._settler.stats
         self._hold(arrival)
         wait_s = self._circuit.unavailable()
         stats.circuits_opened += 1
@@ -151,7 +164,9 @@ class Breaker:
                 if not is_trickling:
                     is_trickling = True
                     await self._consumer.trickle(self._probes)
+                self.awaits_probe = True
                 arrival = await self._probes.get()
+                self.awaits_probe = False
             if arrival is None:
                 return None
             if not arrival.channel.is_open:

@@ -24,7 +24,7 @@ from mqkit.consumer.settlement import Destination, Hold, Republish, Requeue
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import Link
 from mqkit.retry.signals import Park, Unavailable
-from mqkit.timing.clock import SYSTEM_CLOCK, Clock
+from mqkit.timing.clock import Clock
 
 SHARE_OF_TIMEOUT = 4
 """A message waits here for a quarter of the broker's consumer timeout at most: those behind it wait
@@ -50,13 +50,13 @@ class PartitionedConsumer(Consumer):
         options: ConsumeOptions,
         concurrency: int,
         key_of: KeyOf,
-        clock: Clock = SYSTEM_CLOCK,
+        clock: Clock | None = None,
     ) -> None:
         super().__init__(
             queue, handler, settler, link, options=options, concurrency=concurrency, clock=clock
         )
         self._key_of = key_of
-        self._clock = clock
+        self._clock = clock or settler.clock
         self._partitions = Partitions()
         self._patience_s = self._broker_timeout_s / SHARE_OF_TIMEOUT
         # One key that waits must leave room for the others: behind it may stand half of what the
@@ -134,6 +134,7 @@ class PartitionedConsumer(Consumer):
             self._inbox.put_nowait(following)
 
     async def _work(self, place: int) -> None:
+        self._workers_at[place] = asyncio.current_task()
         while (arrival := await self._inbox.get()) is not None:
             assert isinstance(arrival, KeyedArrival)
             if self._pace is not None:

@@ -155,6 +155,12 @@ class ConnectionProtocol(asyncio.Protocol):
 
     # From the server
 
+    @property
+    def has_unsent(self) -> bool:
+        """True while the transport or what stands before it has octets that the socket has not
+        taken."""
+        return not self._output.is_empty or self._transport.get_write_buffer_size() > 0
+
     def flush(self) -> None:
         """Send the connection's output, then close the socket or pause its reading as the
         connection says."""

@@ -148,6 +148,7 @@ async def test_it_consumes_the_queue_by_its_name_of_the_moment(parts: Parts) -> 
     assert channel.options == {
         "no_ack": False,
         "exclusive": True,
+        "consumer_tag": "",
         "arguments": {"x-priority": 3},
     }
 

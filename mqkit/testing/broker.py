@@ -1,0 +1,45 @@
+"""A broker as a test has it: a place of its own on a broker, which is empty at the beginning."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from mqkit.testing.queue import Queue, QueueReader
+
+if TYPE_CHECKING:
+    from mqkit.testing.in_process.vhost_faults import VhostFaults
+    from mqkit.testing.virtual_time.clock import VirtualClock
+
+
+class Broker(ABC):
+    """An empty virtual host. ``url`` is good for every AMQP client."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._reader = QueueReader(url)
+
+    def queue(self, name: str) -> Queue:
+        """The queue of that name, to look at its messages. It need not be there yet."""
+        return Queue(name, self._reader)
+
+    @property
+    @abstractmethod
+    def clock(self) -> VirtualClock:
+        """The clock of this broker, which stands still from the first time that a test asks for it:
+        give it to the apps of the test, and move it. Only a broker in the test's process has
+        one."""
+
+    @property
+    @abstractmethod
+    def clock_if_any(self) -> VirtualClock | None:
+        """The clock, if a test has asked for it."""
+
+    @property
+    @abstractmethod
+    def faults(self) -> VhostFaults:
+        """Faults that the broker has when told to. Only a broker in the test's process has them."""
+
+    def close(self) -> None:
+        """Close the connection by which queues are looked at. Idempotent."""
+        self._reader.close()

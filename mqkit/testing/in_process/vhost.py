@@ -1,0 +1,74 @@
+"""A virtual host for one test, on the broker of this process."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mqkit.testing.broker import Broker
+from mqkit.testing.in_process.broker_thread import BrokerThread
+from mqkit.testing.in_process.timed_vhost import TimedVhost
+from mqkit.testing.in_process.vhost_faults import VhostFaults
+from mqkit.testing.virtual_time.clock import VirtualClock
+from reference_broker.core.broker import Broker as CoreBroker
+from reference_broker.runtime.config import GUEST
+
+_numbers = itertools.count(1)
+
+
+class ReferenceBroker(Broker):
+    """A virtual host of the broker of this process. Made by :func:`reference_broker`."""
+
+    def __init__(self, thread: BrokerThread, vhost: str) -> None:
+        super().__init__(f"amqp://{GUEST.name}:{GUEST.password}@127.0.0.1:{thread.port}/{vhost}")
+        self._thread = thread
+        self._vhost = vhost
+        self._clock: VirtualClock | None = None
+        self._faults: VhostFaults | None = None
+
+    @property
+    def clock(self) -> VirtualClock:
+        if self._clock is None:
+            self._clock = VirtualClock(TimedVhost(self._thread, self._vhost))
+        return self._clock
+
+    @property
+    def clock_if_any(self) -> VirtualClock | None:
+        return self._clock
+
+    @property
+    def faults(self) -> VhostFaults:
+        if self._faults is None:
+            self._faults = VhostFaults(self._thread, self._vhost)
+        return self._faults
+
+    def close(self) -> None:
+        if self._faults is not None:
+            self._faults.end()
+        super().close()
+        if self._clock is not None:
+            self._clock.end()
+
+
+@contextmanager
+def reference_broker() -> Iterator[ReferenceBroker]:
+    """An empty virtual host on a reference broker in this process, for the time of the block.
+
+    The first block starts the broker, which takes a moment; others find it there. At the end what
+    is still connected is closed, and the virtual host deleted with all that is in it.
+    """
+    thread = BrokerThread.of_process()
+    vhost = f"test-{next(_numbers)}"
+
+    def make(broker: CoreBroker) -> None:
+        broker.add_vhost(vhost)
+        broker.access.allow_everything(GUEST.name, vhost)
+
+    thread.perform(make)
+    found = ReferenceBroker(thread, vhost)
+    try:
+        yield found
+    finally:
+        found.close()
+        thread.begin(lambda broker, done: broker.delete_vhost(vhost, done))

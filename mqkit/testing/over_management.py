@@ -1,0 +1,109 @@
+"""A virtual host for one test on a broker that runs elsewhere, made over its management API."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from mqkit.errors import ConfigurationError, MqkitError, Unreachable
+from mqkit.testing.broker import Broker
+from mqkit.url import parse, redact
+
+if TYPE_CHECKING:
+    from mqkit.testing.in_process.vhost_faults import VhostFaults
+    from mqkit.testing.virtual_time.clock import VirtualClock
+
+MANAGEMENT_PORT = 15672
+"""RabbitMQ's."""
+
+TIMEOUT_S = 30.0
+"""RabbitMQ takes a second for a virtual host, and more where others make theirs."""
+
+
+class NeedsReferenceBroker(MqkitError):
+    """A test asks for what only the broker in its own process has: skip it on others."""
+
+
+def refuse(what: str) -> NoReturn:
+    """Raises :exc:`NeedsReferenceBroker`."""
+    raise NeedsReferenceBroker(what)
+
+
+class BrokerElsewhere(Broker):
+    """A virtual host of another process' broker. Made by :func:`broker_at`."""
+
+    def __init__(self, url: str, refuse: Callable[[str], NoReturn]) -> None:
+        super().__init__(url)
+        self._refuse = refuse
+
+    @property
+    def clock(self) -> VirtualClock:
+        self._refuse("a clock that can be moved")
+
+    @property
+    def faults(self) -> VhostFaults:
+        self._refuse("faults")
+
+    @property
+    def clock_if_any(self) -> None:
+        return None
+
+
+def management_url_of(url: str) -> str:
+    """The management API that belongs to an AMQP URL where nobody says another: the same host and
+    login, on RabbitMQ's own port."""
+    userinfo = urlsplit(url).netloc.rpartition("@")[0] or "guest:guest"
+    host = parse(url).host
+    return f"http://{userinfo}@{f'[{host}]' if ':' in host else host}:{MANAGEMENT_PORT}"
+
+
+@contextmanager
+def broker_at(
+    url: str, management_url: str | None = None, refuse: Callable[[str], NoReturn] = refuse
+) -> Iterator[BrokerElsewhere]:
+    """An empty virtual host on the broker at ``url``, for the time of the block; then it is
+    deleted. ``refuse`` is called with what a test asks for and this broker has not; it raises.
+
+    Raises :exc:`~mqkit.errors.Unreachable` where no management API answers, and
+    :exc:`~mqkit.errors.ConfigurationError` where it refuses.
+    """
+    endpoint = parse(url)
+    base = management_url or management_url_of(url)
+    vhost = f"mqkit-test-{secrets.token_hex(6)}"
+    with httpx.Client(base_url=base, timeout=TIMEOUT_S) as client:
+        path = f"/api/vhosts/{vhost}"
+        _request(client, base, "PUT", path, {})
+        try:
+            user = quote(endpoint.credentials.username, safe="")
+            everything = {"configure": ".*", "write": ".*", "read": ".*"}
+            _request(client, base, "PUT", f"/api/permissions/{vhost}/{user}", everything)
+            place = urlsplit(url)._replace(path=f"/{vhost}").geturl()
+            broker = BrokerElsewhere(place, refuse)
+            try:
+                yield broker
+            finally:
+                broker.close()
+        finally:
+            _request(client, base, "DELETE", path, None)
+
+
+def _request(
+    client: httpx.Client, base: str, method: str, path: str, body: dict[str, str] | None
+) -> None:
+    try:
+        answer = client.request(method, path, json=body)
+    except httpx.HTTPError as error:
+        raise Unreachable(
+            f"each test needs a virtual host of its own, which the management API makes, and"
+            f" {redact(base)} does not answer ({type(error).__name__}): say where it is"
+        ) from None
+    if answer.is_error:
+        raise ConfigurationError(
+            f"each test needs a virtual host of its own, and {redact(base)} does not make or delete"
+            f" one: {answer.status_code} to {method} {path} (the user must be an administrator)"
+        )

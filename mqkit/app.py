@@ -40,7 +40,6 @@ from mqkit.consumer import (
     MessageFunction,
     MessageHandler,
     QueueHandle,
-    Stats,
     Window,
 )
 from mqkit.consumer.acks.consumers import consumer_of
@@ -54,13 +53,12 @@ from mqkit.consumer.handling_options import (
 )
 from mqkit.consumer.partitions.key import PartitionBy
 from mqkit.delay import delayed
-from mqkit.drift import Drift
 from mqkit.errors import Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
 from mqkit.middleware import HandleMiddleware, Middleware, PublishMiddleware
+from mqkit.observed_app import ObservedApp
 from mqkit.outcome import Outcome
 from mqkit.pool import WhenBlocked
-from mqkit.program_hook import ProgramHooks
 from mqkit.publishing.message_options import MessageOptions, with_options
 from mqkit.publishing.outgoing import outgoing, with_body
 from mqkit.publishing.target import Target
@@ -86,7 +84,7 @@ PublishMiddlewareT = TypeVar("PublishMiddlewareT", bound=PublishMiddleware)
 HandleMiddlewareT = TypeVar("HandleMiddlewareT", bound=HandleMiddleware)
 
 
-class App:
+class App(ObservedApp):
     """An async context manager; entering returns at once, and connecting goes on behind.
 
     ``url`` is one AMQP URL or several of one cluster; without it ``MQKIT_URLS`` or ``MQKIT_URL`` is
@@ -96,7 +94,8 @@ class App:
     to finish at the end. ``transport`` is one of :data:`mqkit.transport.choice.TRANSPORTS` by its
     name, or one that the program has made; without it ``settings.transport`` says: mqkit's own,
     "native", unless said otherwise. ``drift_every`` is ``settings.drift_every_s``: how often what
-    is declared is compared with what is there.
+    is declared is compared with what is there. ``metrics`` has handlers and publishes measured for
+    :attr:`metrics` (docs/seeing.md).
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``
@@ -112,16 +111,12 @@ class App:
         drain_timeout: Span = DRAIN_TIMEOUT_S,
         transport: Transport | str | None = None,
         drift_every: Span | None = None,
+        metrics: bool | None = None,
     ) -> None:
-        settings = chosen_settings(url, settings, drift_every)
+        super().__init__(chosen_settings(url, settings, drift_every, metrics=metrics))
         if topology is not None and not isinstance(topology, Topology):
             topology = loaded_topology(topology)
-        self.settings = settings
         self.topology = topology
-        self.stats = Stats()
-        """Counters of settled deliveries, over all consumers of this app; and of drifts."""
-        self.on_drift: ProgramHooks[Drift] = ProgramHooks("on_drift")
-        """``@app.on_drift`` registers a function that is told each :class:`~mqkit.Drift`."""
         self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")
         self._transport = chosen(self.settings.transport if transport is None else transport)
         self._queues: dict[str, QueueHandle] = {}
@@ -464,7 +459,7 @@ class App:
             self._transport,
             self.topology,
             self._queues.values(),
-            self.stats,
+            self._meters,
             self._middleware,
             self._resources,
             self.on_drift,

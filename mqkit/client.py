@@ -30,6 +30,7 @@ from mqkit.drift import Drift
 from mqkit.drift.setup import drift_watch
 from mqkit.errors import ChannelError, Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
+from mqkit.metrics import Meters
 from mqkit.middleware import Middleware
 from mqkit.pool import ChannelPool, Publisher
 from mqkit.program_hook import ProgramHooks
@@ -58,12 +59,12 @@ class Client:
         transport: Transport,
         topology: Topology | None,
         queues: Iterable[QueueHandle],
-        stats: Stats,
+        meters: Meters,
         middleware: Middleware | None = None,
         resources: AppResources | None = None,
         drift_hooks: ProgramHooks[Drift] | None = None,
     ) -> None:
-        self._stats = stats
+        self._meters = meters
         self._topology = topology
         self._cache = TopologyCache()
         if topology is not None:
@@ -78,9 +79,10 @@ class Client:
             on_consume=self._subscribe,
             on_ready=self._watch_drift,
         )
+        self._supervisor.observe(meters.connection.changed)
         self._drift_hooks = drift_hooks or ProgramHooks("on_drift")
         self._drift = drift_watch(
-            settings, self._cache, self._open_channel, self._drift_hooks, stats
+            settings, self._cache, self._open_channel, self._drift_hooks, meters.app
         )
         self._pool = ChannelPool(
             self._supervisor.open_publishing_channel,
@@ -99,11 +101,12 @@ class Client:
         self._deadline_s = settings.publish_deadline_s
         self.backlog = self._publisher.backlog
         # Not methods that call the publisher's: on the way of a lone message each call counts.
-        publisher = self._middleware.around_publisher(self._publisher)
+        measured = meters.around_publisher(self._publisher)
+        publisher = self._middleware.around_publisher(measured)
         self.publish = publisher.publish
         self.publish_many = publisher.publish_batch
         # One that failed would only have its delivery come again, and its handler fail again.
-        republish = partial(self._publisher.publish_batch, on_blocked="wait")
+        republish = partial(measured.publish_batch, on_blocked="wait")
         self._republisher = Republisher(republish, self._declare_again)
         self._consumers: list[AnyConsumer] = []
         self._queues = list(queues)
@@ -174,6 +177,8 @@ class Client:
             consumer.limit(queue.pace)
         if self._wrap is not None:
             consumer.surround(self._wrap)
+        is_temporary = queue.temporary is not None
+        self._meters.begins(consumer, queue.name, is_temporary=is_temporary)
         self._consumers.append(consumer)
         if self._tasks is not None:
             consumer.hold()
@@ -188,6 +193,7 @@ class Client:
         await consumer.stop()
         await consumer.close()
         self._consumers.remove(consumer)
+        self._meters.ended(consumer)
 
     async def depth(self, queue: str, deadline_s: float) -> QueueDepth:
         """See :meth:`QueueHandle.stats`."""
@@ -235,6 +241,7 @@ class Client:
     async def _attached(self) -> AsyncIterator[None]:
         """The handles of queues, with their consumers made for this client."""
         self._middleware.is_taken = True
+        self._meters.connection.begin()
         try:
             for queue in self._queues:
                 queue.attach(self)
@@ -243,6 +250,8 @@ class Client:
             self._middleware.is_taken = False
             for queue in self._queues:
                 queue.detach()
+            for consumer in self._consumers:
+                self._meters.ended(consumer)
 
     def _settler(self, queue: QueueHandle) -> Settler:
         rules = self._rules(queue.name)
@@ -250,7 +259,7 @@ class Client:
             self._checked.add(queue.name)
             warn_of_unknown_errors(rules)
         publish_many = self._republisher.publish_many
-        return Settler(rules, publish_many, self._stats, Pause(), hooks=queue.hooks)
+        return Settler(rules, publish_many, Stats(), Pause(), hooks=queue.hooks)
 
     def _rules(self, queue: str) -> QueueRules:
         if self._topology is None:

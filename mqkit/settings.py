@@ -109,6 +109,8 @@ class Settings(BaseSettings):
     management_url: SecretStr | None = None
     """The broker's management API, ``http://user:password@host:15672``: looks for drift see
     everything with it."""
+    metrics: bool = False
+    """Measure handlers and publishes for ``app.metrics``, where it counts only otherwise."""
     alert_webhook: SecretStr | None = None
     """The URL that alerts about queues and lots are POSTed to, a secret as a broker's is."""
 

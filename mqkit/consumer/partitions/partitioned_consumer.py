@@ -84,6 +84,10 @@ class PartitionedConsumer(Consumer):
             self._finish(held)
         await super().stop()
 
+    @property
+    def patience_s(self) -> float:
+        return super().patience_s + self._patience_s
+
     async def attempt(self, arrival: Arrival) -> Unavailable | None:
         """A probe: it was taken outside of the order, so that a retry goes back to its queue."""
         raised = await self._outcome(arrival.delivery)

@@ -89,6 +89,12 @@ class Meters:
             cell.ended(consumer)
 
     @property
+    def running(self) -> tuple[AnyConsumer, ...]:
+        """All consumers that the app has now."""
+        cells = tuple(self._consumers.values())
+        return tuple(consumer for cell in cells for consumer in cell.running)
+
+    @property
     def values(self) -> Metrics:
         """All of it, as it is now."""
         consumers = [_values(*item, self.measures) for item in tuple(self._consumers.items())]

@@ -63,7 +63,6 @@ class PartitionedConsumer(Consumer):
         # broker sends.
         self._behind_max = max(1, options.prefetch // 2)
         self._waits: TaskGroup | None = None
-        self._pace: Pace | None = None
         self._ended = asyncio.Event()
         self._take_by(self._arrived)
 

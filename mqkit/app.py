@@ -40,7 +40,6 @@ from mqkit.consumer import (
     MessageFunction,
     MessageHandler,
     QueueHandle,
-    Stats,
     Window,
 )
 from mqkit.consumer.acks.consumers import consumer_of
@@ -54,13 +53,12 @@ from mqkit.consumer.handling_options import (
 )
 from mqkit.consumer.partitions.key import PartitionBy
 from mqkit.delay import delayed
-from mqkit.drift import Drift
 from mqkit.errors import Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
 from mqkit.middleware import HandleMiddleware, Middleware, PublishMiddleware
+from mqkit.observation.app import ObservedApp
 from mqkit.outcome import Outcome
 from mqkit.pool import WhenBlocked
-from mqkit.program_hook import ProgramHooks
 from mqkit.publishing.message_options import MessageOptions, with_options
 from mqkit.publishing.outgoing import outgoing, with_body
 from mqkit.publishing.target import Target
@@ -87,7 +85,7 @@ PublishMiddlewareT = TypeVar("PublishMiddlewareT", bound=PublishMiddleware)
 HandleMiddlewareT = TypeVar("HandleMiddlewareT", bound=HandleMiddleware)
 
 
-class App:
+class App(ObservedApp):
     """An async context manager; entering returns at once, and connecting goes on behind.
 
     ``url`` is one AMQP URL or several of one cluster; without it ``MQKIT_URLS`` or ``MQKIT_URL`` is
@@ -98,7 +96,9 @@ class App:
     name, or one that the program has made; without it ``settings.transport`` says: mqkit's own,
     "native", unless said otherwise. ``drift_every`` is ``settings.drift_every_s``: how often what
     is declared is compared with what is there. ``clock`` is for tests: what the consumers wait by
-    (see :mod:`mqkit.timing.app_clock`), the machine's clock without it.
+    (see :mod:`mqkit.timing.app_clock`), the machine's clock without it. ``metrics`` has handlers
+    and publishes measured, ``health`` is the address that answers ``/live``, ``/ready`` and
+    ``/metrics`` (docs/seeing.md).
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``
@@ -115,17 +115,15 @@ class App:
         transport: Transport | str | None = None,
         drift_every: Span | None = None,
         clock: AppClock | None = None,
+        metrics: bool | None = None,
+        health: str | None = None,
     ) -> None:
-        settings = chosen_settings(url, settings, drift_every)
+        given = {"metrics": metrics, "health": health}
+        super().__init__(chosen_settings(url, settings, drift_every, **given))
         if topology is not None and not isinstance(topology, Topology):
             topology = loaded_topology(topology)
-        self.settings = settings
         self.clock = clock
         self.topology = topology
-        self.stats = Stats()
-        """Counters of settled deliveries, over all consumers of this app; and of drifts."""
-        self.on_drift: ProgramHooks[Drift] = ProgramHooks("on_drift")
-        """``@app.on_drift`` registers a function that is told each :class:`~mqkit.Drift`."""
         self.drain_timeout_s = seconds(drain_timeout, "drain_timeout")
         self._transport = chosen(self.settings.transport if transport is None else transport)
         self._queues: dict[str, QueueHandle] = {}
@@ -471,14 +469,18 @@ class App:
             self._transport,
             self.topology,
             self._queues.values(),
-            self.stats,
+            self._observation,
             self._middleware,
             self._resources,
             self.on_drift,
             self.clock,
         )
-        self._running = self._client.running(self.drain_timeout_s)
-        await self._running.__aenter__()
+        self._running = self._probed(self._client.running(self.drain_timeout_s))
+        try:
+            await self._running.__aenter__()
+        except BaseException:
+            self._client = self._running = None
+            raise
         return self
 
     async def __aexit__(

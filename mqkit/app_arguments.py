@@ -19,18 +19,23 @@ TopologyFiles: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[s
 
 
 def chosen_settings(
-    url: str | Sequence[str] | None, settings: Settings | None, drift_every: Span | None
+    url: str | Sequence[str] | None,
+    settings: Settings | None,
+    drift_every: Span | None = None,
+    **others: object,
 ) -> Settings:
-    """``settings``, or those of the environment with ``url``; and ``drift_every`` among them."""
+    """``settings``, or those of the environment with ``url``; and among them ``drift_every`` and
+    ``others``, by their names, as far as they are not ``None``."""
     if url is not None and settings is not None:
         raise ConfigurationError("give the URL in the settings, or no settings")
     if settings is None:
         from mqkit.settings import Settings  # which brings pydantic
 
         settings = Settings.load(**({} if url is None else {"urls": url}))
-    if drift_every is None:
-        return settings
-    return settings.load(**{**dict(settings), "drift_every_s": seconds(drift_every, "drift_every")})
+    given = {name: value for name, value in others.items() if value is not None}
+    if drift_every is not None:
+        given["drift_every_s"] = seconds(drift_every, "drift_every")
+    return settings.load(**{**dict(settings), **given}) if given else settings
 
 
 def queue_name(method: str, queue: object) -> str:

@@ -31,6 +31,7 @@ from mqkit.drift.setup import drift_watch
 from mqkit.errors import ChannelError, Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
 from mqkit.middleware import Middleware
+from mqkit.observation.observation import Observation
 from mqkit.pool import ChannelPool, Publisher
 from mqkit.program_hook import ProgramHooks
 from mqkit.resources import AppResources
@@ -59,13 +60,13 @@ class Client:
         transport: Transport,
         topology: Topology | None,
         queues: Iterable[QueueHandle],
-        stats: Stats,
+        observation: Observation,
         middleware: Middleware | None = None,
         resources: AppResources | None = None,
         drift_hooks: ProgramHooks[Drift] | None = None,
         clock: AppClock | None = None,
     ) -> None:
-        self._stats = stats
+        self._observation = observation
         self._clock = clock
         self._topology = topology
         self._cache = TopologyCache()
@@ -81,9 +82,10 @@ class Client:
             on_consume=self._subscribe,
             on_ready=self._watch_drift,
         )
+        self._supervisor.observe(observation.changed)
         self._drift_hooks = drift_hooks or ProgramHooks("on_drift")
         self._drift = drift_watch(
-            settings, self._cache, self._open_channel, self._drift_hooks, stats
+            settings, self._cache, self._open_channel, self._drift_hooks, observation.meters.app
         )
         self._pool = ChannelPool(
             self._supervisor.open_publishing_channel,
@@ -102,11 +104,12 @@ class Client:
         self._deadline_s = settings.publish_deadline_s
         self.backlog = self._publisher.backlog
         # Not methods that call the publisher's: on the way of a lone message each call counts.
-        publisher = self._middleware.around_publisher(self._publisher)
+        measured = observation.meters.around_publisher(self._publisher)
+        publisher = self._middleware.around_publisher(measured)
         self.publish = publisher.publish
         self.publish_many = publisher.publish_batch
         # One that failed would only have its delivery come again, and its handler fail again.
-        republish = partial(self._publisher.publish_batch, on_blocked="wait")
+        republish = partial(measured.publish_batch, on_blocked="wait")
         self._republisher = Republisher(republish, self._declare_again)
         self._consumers: list[AnyConsumer] = []
         self._queues = list(queues)
@@ -179,6 +182,7 @@ class Client:
             consumer.surround(self._wrap)
         if self._clock is not None:
             self._clock.watch(consumer)
+        self._observation.consumer_begins(consumer, queue)
         self._consumers.append(consumer)
         if self._tasks is not None:
             consumer.hold()
@@ -193,6 +197,7 @@ class Client:
         await consumer.stop()
         await consumer.close()
         self._consumers.remove(consumer)
+        self._observation.consumer_ended(consumer)
 
     async def depth(self, queue: str, deadline_s: float) -> QueueDepth:
         """See :meth:`QueueHandle.stats`."""
@@ -233,6 +238,7 @@ class Client:
         """Declare the whole topology. What the broker refuses is logged, and the rest goes on."""
         declared = await self._drift.declare_all(connection.channel, is_connect=is_connect)
         self._refusals.tell(declared.quarantined)
+        self._observation.declared(declared.quarantined)
 
     # -- its own -----------------------------------------------------------------------------
 
@@ -240,6 +246,7 @@ class Client:
     async def _attached(self) -> AsyncIterator[None]:
         """The handles of queues, with their consumers made for this client."""
         self._middleware.is_taken = True
+        self._observation.begins()
         try:
             for queue in self._queues:
                 queue.attach(self)
@@ -248,6 +255,8 @@ class Client:
             self._middleware.is_taken = False
             for queue in self._queues:
                 queue.detach()
+            for consumer in self._consumers:
+                self._observation.consumer_ended(consumer)
 
     def _settler(self, queue: QueueHandle) -> Settler:
         rules = self._rules(queue.name)
@@ -256,10 +265,10 @@ class Client:
             warn_of_unknown_errors(rules)
         publish_many = self._republisher.publish_many
         if (clock := self._clock) is None:
-            return Settler(rules, publish_many, self._stats, Pause(), hooks=queue.hooks)
+            return Settler(rules, publish_many, Stats(), Pause(), hooks=queue.hooks)
         pause = Pause(clock=clock)
         return Settler(
-            rules, publish_many, self._stats, pause, clock.utc_now, clock, hooks=queue.hooks
+            rules, publish_many, Stats(), pause, clock.utc_now, clock, hooks=queue.hooks
         )
 
     def _rules(self, queue: str) -> QueueRules:

@@ -10,6 +10,7 @@ OURS = frozenset({"mqkit", "mqkit_bench", "mqkit_cli", "mqkit_spark", "reference
 """Packages of this repository. When a module of one is missing, no extra brings it: a defect."""
 
 MODULES = {
+    "metrics": ("prometheus_client",),
     "broker": (
         *("argon2", "crc32c", "cryptography", "h11", "ijson", "prometheus_client"),
         *("python_multipart", "re2", "starlette", "uvicorn", "uvloop"),
@@ -18,7 +19,8 @@ MODULES = {
     "outbox": ("sqlalchemy",),
     "spark": ("pandas", "pyarrow", "pyspark"),
 }
-"""The modules that each extra brings, by the names that programs import."""
+"""The modules that each extra brings, by the names that programs import. One that two bring is
+the later one's, for who asks for neither."""
 
 _EXTRAS = {module: extra for extra, modules in MODULES.items() for module in modules}
 
@@ -27,9 +29,11 @@ def advice(missing: ModuleNotFoundError, extra: str) -> str | None:
     """The missing module and the command that installs it, in one line. ``None`` if the module is
     one of :data:`OURS`: raise the error again then.
 
-    ``extra`` is for a module that no extra names itself (another package requires it).
+    ``extra`` is what the asker needs: it is named if it brings the module, or if no extra does
+    (another package requires it).
     """
     module = (missing.name or "").partition(".")[0]
     if not module or module in OURS:
         return None
-    return f"{module} is not installed; run: pip install 'mqkit[{_EXTRAS.get(module, extra)}]'"
+    brings = extra if module in MODULES.get(extra, ()) else _EXTRAS.get(module, extra)
+    return f"{module} is not installed; run: pip install 'mqkit[{brings}]'"

@@ -18,13 +18,17 @@ import anyio
 
 from mqkit.consumer.breaker.breaker import Breaker
 from mqkit.consumer.breaker.circuit import Circuit, probes_for
+from mqkit.consumer.breaker.states import State as CircuitState
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer_states import State
 from mqkit.consumer.handler import WrapHandler
+from mqkit.consumer.observing.measure import Measure
+from mqkit.consumer.observing.observer import ConsumerObserver
 from mqkit.consumer.rate.pace import Pace
 from mqkit.consumer.rate.paced_inbox import PacedInbox
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.slow_handlers import SlowHandlers, consumer_timeout_s, warn_of_timeout
+from mqkit.consumer.stats import Stats
 from mqkit.consumer.subscription import Link, Subscription
 from mqkit.retry.signals import Unavailable
 from mqkit.timing.app_clock import OF_CONSUMER, AppClock
@@ -69,6 +73,7 @@ class BaseConsumer(ABC):
             queue, options, self._take, link, settler.stats, clock=clock or SYSTEM_CLOCK
         )
         self._prefetch = options.prefetch
+        self._pace: Pace | None = None
         self._breaker = Breaker(
             queue,
             self,
@@ -93,6 +98,56 @@ class BaseConsumer(ABC):
     @abstractmethod
     async def attempt(self, arrival: Arrival) -> Unavailable | None:
         """Handle and settle one message: see :class:`Breakable`."""
+
+    # -- seen from outside -------------------------------------------------------------------
+
+    @property
+    def queue(self) -> str:
+        """The name that this program has for its queue."""
+        return self._queue
+
+    @property
+    @abstractmethod
+    def handler_name(self) -> str:
+        """The name of the function that handles its messages."""
+
+    @abstractmethod
+    def measure(self, measure: Measure) -> None:
+        """Have the handler measured. Call it before :meth:`run`, and after :meth:`surround`."""
+
+    def observe(self, observer: ConsumerObserver) -> None:
+        """Have ``observer`` told of each change. Call it before :meth:`run`."""
+        self._subscription.observer = observer
+        self._breaker.observer = observer
+
+    @property
+    def stats(self) -> Stats:
+        """Its counters."""
+        return self._settler.stats
+
+    @property
+    def prefetch(self) -> int:
+        """The messages that the broker sends it unsettled, at most."""
+        return self._prefetch
+
+    @property
+    def state(self) -> State:
+        """The state of its subscription."""
+        return self._subscription.state
+
+    @property
+    def circuit_state(self) -> CircuitState:
+        """The state of its circuit."""
+        return self._breaker.state
+
+    @property
+    def patience_s(self) -> float:
+        """The time in which it may well settle nothing: its handler's timeout, and the wait for a
+        turn where there is a rate. Without a timeout nothing says how long a handler takes."""
+        wait_s = 0.0 if self._pace is None else self._pace.rate.interval_s
+        return (self._handler_timeout_s or 0.0) + wait_s
+
+    # -- running -----------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Keep subscribed and work, until stopped."""
@@ -131,6 +186,7 @@ class BaseConsumer(ABC):
 
     def limit(self, pace: Pace) -> None:
         """Begin messages at that pace. Call it before :meth:`run`."""
+        self._pace = pace
         self._inbox = PacedInbox(pace)
         self._breaker.probe_from(PacedInbox(pace))
         self._take_by(self._inbox.put_nowait)

@@ -26,6 +26,8 @@ class HandlersByType:
     ``timeout_s`` is the time that each of the handlers has.
     """
 
+    name = "by type"
+    """One name for all of them: their messages are counted before their types are known."""
     takes_delivery = True
     """As far as is known: handlers come and go."""
 

@@ -12,6 +12,7 @@ from mqkit.consumer.answerer import Answerer
 from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.handler import AnyHandler, HandlerTimeout, WrapHandler
+from mqkit.consumer.observing.measure import Measure
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import Link
 from mqkit.incoming import BodyMisfit
@@ -56,6 +57,13 @@ class Consumer(BaseConsumer):
 
     def surround(self, wrap: WrapHandler) -> None:
         self._use(wrap(self._handler))
+
+    def measure(self, measure: Measure) -> None:
+        self._use(measure.handler(self._handler))
+
+    @property
+    def handler_name(self) -> str:
+        return self._handler.name
 
     async def _work(self, place: int) -> None:
         self._workers_at[place] = asyncio.current_task()

@@ -62,6 +62,11 @@ class AnyHandler(Protocol):
     """A handler of messages, as a consumer calls it."""
 
     @property
+    def name(self) -> str:
+        """The function's name, for logs and metrics."""
+        ...
+
+    @property
     def timeout_s(self) -> float | None:
         """The time that a call may take."""
         ...

@@ -22,15 +22,20 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload
 from mqkit.consumer.acks.consumers import consumer_of
 from mqkit.consumer.acks.inbox import AnyInbox
 from mqkit.consumer.acks.mode import AckMode
+from mqkit.consumer.breaker.states import State as CircuitState
 from mqkit.consumer.by_type import HandlersByType
 from mqkit.consumer.consume_options import ConsumeOptions
+from mqkit.consumer.consumer_states import State
 from mqkit.consumer.depth import DEADLINE_S, QueueDepth
 from mqkit.consumer.handler import AnyHandler, HandlerFunction, MessageHandler, WrapHandler
 from mqkit.consumer.handling_options import HandlingOptions
 from mqkit.consumer.hooks import Fate, HookFunction, Hooks
+from mqkit.consumer.observing.measure import Measure
+from mqkit.consumer.observing.observer import ConsumerObserver
 from mqkit.consumer.rate.pace import Pace
 from mqkit.consumer.rate.rate import Rate
 from mqkit.consumer.settlement_steps import Settler
+from mqkit.consumer.stats import Stats
 from mqkit.consumer.subscription import Link
 from mqkit.errors import Closed, ConfigurationError
 from mqkit.message import Delivery
@@ -61,6 +66,22 @@ class RegisterTyped(Protocol[ModelT]):
 class AnyConsumer(Working, Protocol):
     """A consumer of either kind."""
 
+    @property
+    def queue(self) -> str: ...
+    @property
+    def handler_name(self) -> str: ...
+    @property
+    def stats(self) -> Stats: ...
+    @property
+    def prefetch(self) -> int: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def circuit_state(self) -> CircuitState: ...
+    @property
+    def patience_s(self) -> float: ...
+    def observe(self, observer: ConsumerObserver) -> None: ...
+    def measure(self, measure: Measure) -> None: ...
     async def run(self) -> None: ...
     def limit(self, pace: Pace) -> None: ...
     def surround(self, wrap: WrapHandler) -> None: ...

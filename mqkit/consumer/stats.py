@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from operator import attrgetter
 
 
 @dataclass(slots=True)
 class Stats:
-    """Counters over all consumers of an app since the app was made; they only ever grow.
+    """Counters of one consumer, or sums over all of an app; they only ever grow.
 
     Every delivery that a handler got ends in exactly one of ``acked``, ``retried``, ``parked``,
     ``dropped``, ``dead_lettered``, ``requeued``, ``stale_acks`` - or in none, if its handler was
@@ -72,3 +74,27 @@ class Stats:
     """Things that were found not to be as declared; each is counted once until it is over."""
     drifts_mended: int = 0
     """Those of them that were missing, and were declared or bound again."""
+
+    @property
+    def unsettled(self) -> int:
+        """Deliveries that have not ended yet: they wait for a handler, or are being handled."""
+        ended: int = sum(_ended(self))
+        return self.delivered - ended
+
+
+def sum_of(parts: Iterable[Stats]) -> Stats:
+    """The counters of several consumers, added up."""
+    return Stats(*map(sum, zip(*map(_all, parts), strict=True)))
+
+
+COUNTERS = tuple(field.name for field in fields(Stats))
+"""The names of the counters."""
+
+ENDS = (
+    *("acked", "retried", "parked", "dropped", "dead_lettered", "requeued", "returned"),
+    *("stale_acks", "stale_deliveries"),
+)
+"""Those of them that are ends of deliveries: each delivery comes to one."""
+
+_ended = attrgetter(*ENDS)
+_all = attrgetter(*COUNTERS)

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from mqkit.consumer.consume_options import ConsumeOptions, in_words
 from mqkit.consumer.consumer_states import Event, State, after
+from mqkit.consumer.observing.observer import ConsumerObserver
 from mqkit.consumer.settlement_steps import Arrival
 from mqkit.consumer.stats import Stats
 from mqkit.errors import ChannelError, Closed, MqkitError, TransportError
@@ -95,6 +96,7 @@ class Subscription:
         """True until the queue was consumed once: one that can't be is a mistake till then."""
         self._lock = asyncio.Lock()
         self._lost = asyncio.Event()
+        self.observer: ConsumerObserver | None = None
 
     @property
     def state(self) -> State:
@@ -202,10 +204,10 @@ class Subscription:
                 arguments=self._options.arguments,
             )
         except ChannelError as error:
-            self._fire(Event.LOST)
+            self._fire(Event.LOST, f"{error.reply_code} {error.reply_text}")
             raise in_words(error, self._queue, exclusive=self._options.exclusive) from None
-        except BaseException:
-            self._fire(Event.LOST)
+        except BaseException as error:
+            self._fire(Event.LOST, str(error))
             raise
         if self.state is State.DRAINING:
             await channel.cancel(self._tag)
@@ -237,17 +239,17 @@ class Subscription:
         if channel is self._channel:
             self._stats.cancelled_by_broker += 1
             _LOG.warning("the broker cancelled the consumer %s of %s", tag, self._queue)
-            self._lose()
+            self._lose("the broker cancelled it")
 
     def _channel_closed(self, channel: Channel, error: MqkitError | None) -> None:
         if channel is self._channel:
             if error is not None:
                 _LOG.info("the channel consuming %s is gone: %s", self._queue, error)
-            self._lose()
+            self._lose("" if error is None else str(error))
 
-    def _lose(self) -> None:
+    def _lose(self, why: str) -> None:
         if self._state is State.CONSUMING or self._state is State.SUBSCRIBING:
-            self._fire(Event.LOST)
+            self._fire(Event.LOST, why)
             self._lost.set()
 
     def _report(self, error: MqkitError) -> None:
@@ -256,5 +258,7 @@ class Subscription:
             _LOG.warning("%s can't be consumed, it is tried again: %s", self._queue, error)
         self._lost.set()
 
-    def _fire(self, event: Event) -> None:
-        self._state = after(self._state, event)
+    def _fire(self, event: Event, why: str = "") -> None:
+        before, self._state = self._state, after(self._state, event)
+        if self._state is not before and self.observer is not None:
+            self.observer.state_changed(before, self._state, why)

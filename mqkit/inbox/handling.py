@@ -44,6 +44,7 @@ class InboxHandler:
 
     def __init__(self, handler: AnyHandler, inbox: Inbox[Any], consumer: str) -> None:
         self._handler = handler
+        self.name = handler.name
         self._inbox = inbox
         self._consumer = consumer
 
@@ -81,6 +82,7 @@ class InboxBatchHandler:
 
     def __init__(self, handler: AnyBatchHandler, inbox: Inbox[Any], consumer: str) -> None:
         self._handler = handler
+        self.name = handler.name
         self._inbox = inbox
         self._consumer = consumer
         self.decode: Callable[[Delivery], Any] = handler.decode

@@ -19,6 +19,7 @@ class SurroundedHandler:
 
     def __init__(self, handler: AnyHandler, around: Sequence[HandleMiddleware]) -> None:
         self._handler = handler
+        self.name = handler.name
         handle: Callable[[Delivery], Awaitable[object]] = self._innermost
         for middleware in reversed(around):
             handle = partial(_through, middleware, handle)

@@ -27,6 +27,16 @@ def missing(name: str) -> ModuleNotFoundError:
             "cli",
             "starlette is not installed; run: pip install 'mqkit[broker]'",
         ),
+        (
+            "prometheus_client.core",
+            "metrics",
+            "prometheus_client is not installed; run: pip install 'mqkit[metrics]'",
+        ),
+        (
+            "prometheus_client",
+            "cli",
+            "prometheus_client is not installed; run: pip install 'mqkit[broker]'",
+        ),
         ("pyspark.sql", "spark", "pyspark is not installed; run: pip install 'mqkit[spark]'"),
         # What a requirement of ours requires is in no table.
         ("shellingham", "cli", "shellingham is not installed; run: pip install 'mqkit[cli]'"),

@@ -74,6 +74,14 @@ class UnackedConsumer(Consumer):
         super().limit(pace)
         self._take_by(self._arrived)
 
+    @property
+    def prefetch(self) -> int:
+        return 0  # nothing is unsettled, so a prefetch bounds nothing
+
+    @property
+    def patience_s(self) -> float:
+        return self._handler.timeout_s or 0.0
+
     async def run(self) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._keep_connected)

@@ -18,6 +18,7 @@ from mqkit.consumer.batches.batch_decisions import Verb, Window, plan_settling
 from mqkit.consumer.batches.batch_handler import AnyBatchHandler
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.handler import HandlerTimeout
+from mqkit.consumer.observing.measure import Measure
 from mqkit.consumer.rate.pace import Pace
 from mqkit.consumer.settlement import Ack, DeadLetter, Requeue
 from mqkit.consumer.settlement_steps import Arrival, Settler
@@ -54,8 +55,18 @@ class BatchConsumer(BaseConsumer):
         self._handler = handler
         self._window = window
         self._clock = clock or settler.clock
-        self._pace: Pace | None = None
         self._ended = asyncio.Event()
+
+    @property
+    def handler_name(self) -> str:
+        return self._handler.name
+
+    def measure(self, measure: Measure) -> None:
+        self._handler = measure.batch_handler(self._handler)
+
+    @property
+    def patience_s(self) -> float:
+        return super().patience_s + self._window.within_s
 
     async def _work(self, place: int) -> None:
         held: Arrival | None = None

@@ -20,8 +20,13 @@ BatchFunction: TypeAlias = Callable[[Batch[Any]], object]
 class AnyBatchHandler(Protocol):
     """A handler of batches, as a consumer calls it."""
 
-    decode: Decode
     takes_deliveries: bool
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def decode(self) -> Decode: ...
 
     @property
     def timeout_s(self) -> float | None: ...

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from mqkit.consumer.breaker.circuit import Circuit
 from mqkit.consumer.breaker.states import State
+from mqkit.consumer.observing.observer import ConsumerObserver
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.retry.signals import Unavailable
 from mqkit.timing.clock import Clock
@@ -78,6 +79,9 @@ class Breaker:
         self._consumer = consumer
         self._settler = settler
         self._circuit = circuit
+        circuit.on_change = self._changed
+        self._why = ""
+        self.observer: ConsumerObserver | None = None
         self._probes: asyncio.Queue[Arrival | None] = asyncio.Queue()
         self._hold_s = hold_s
         self._clock = clock
@@ -121,6 +125,7 @@ class Breaker:
         """Probe until the circuit is closed again, or the end."""
         stats = self._settler.stats
         self._hold(arrival)
+        self._why = said.reason
         wait_s = self._circuit.unavailable()
         stats.circuits_opened += 1
         since_s = self._clock.monotonic_s()
@@ -133,6 +138,7 @@ class Breaker:
             if probed is None:
                 break
             stats.unavailable += 1
+            self._why = probed.reason
             wait_s = self._circuit.unavailable()
             self._report(probed, wait_s)
             await self._consumer.halt()
@@ -179,6 +185,10 @@ class Breaker:
             else:
                 self._circuit.handled()
         return None
+
+    def _changed(self, before: State, after: State) -> None:
+        if self.observer is not None:
+            self.observer.circuit_changed(before, after, self._why if after is State.OPEN else "")
 
     def _hold(self, arrival: Arrival) -> None:
         if not self._consumer.keeps_unavailable:

@@ -34,6 +34,8 @@ class Circuit:
         self._backoff = Backoff(PROBE_FIRST_S, PROBE_MAX_S, rng)
         self._state = State.CLOSED
         self._handled = 0
+        self.on_change: Callable[[State, State], None] | None = None
+        """Called with the states before and after each change."""
 
     @property
     def state(self) -> State:
@@ -58,4 +60,6 @@ class Circuit:
             self._backoff.reset()
 
     def _fire(self, event: Event) -> None:
-        self._state = after(self._state, event)
+        before, self._state = self._state, after(self._state, event)
+        if self._state is not before and self.on_change is not None:
+            self.on_change(before, self._state)

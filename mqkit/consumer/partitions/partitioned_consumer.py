@@ -63,7 +63,6 @@ class PartitionedConsumer(Consumer):
         # broker sends.
         self._behind_max = max(1, options.prefetch // 2)
         self._waits: TaskGroup | None = None
-        self._pace: Pace | None = None
         self._ended = asyncio.Event()
         self._take_by(self._arrived)
 
@@ -83,6 +82,10 @@ class PartitionedConsumer(Consumer):
             await self._settler.give_back(held)
             self._finish(held)
         await super().stop()
+
+    @property
+    def patience_s(self) -> float:
+        return super().patience_s + self._patience_s
 
     async def attempt(self, arrival: Arrival) -> Unavailable | None:
         """A probe: it was taken outside of the order, so that a retry goes back to its queue."""

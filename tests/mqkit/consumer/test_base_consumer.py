@@ -10,6 +10,7 @@ import pytest
 from mqkit.consumer.base_consumer import BaseConsumer
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer_states import State
+from mqkit.consumer.observing.measure import Measure
 from mqkit.consumer.pause import Pause
 from mqkit.consumer.settlement import QueueRules
 from mqkit.consumer.settlement_steps import Arrival, Settler
@@ -82,6 +83,13 @@ class Worker(BaseConsumer):
         )
         self._wire = wire
         self.go_on = asyncio.Event()
+
+    @property
+    def handler_name(self) -> str:
+        return "busy"
+
+    def measure(self, measure: Measure) -> None:
+        raise AssertionError("nothing is measured here")
 
     async def _work(self, place: int) -> None:
         while (arrival := await self._inbox.get()) is not None:

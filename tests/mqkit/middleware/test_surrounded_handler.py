@@ -10,10 +10,10 @@ from pydantic import BaseModel
 
 from mqkit import BodyMisfit, Delivery, HandleNext, Park
 from mqkit.client import Client
-from mqkit.consumer import Stats
 from mqkit.consumer.handler import HandlerCancelled, HandlerExit, MessageHandler
 from mqkit.message import Properties
 from mqkit.middleware import Middleware, SurroundedHandler
+from mqkit.observation.observation import Observation
 from mqkit.settings import Settings
 from mqkit.transport.native import NativeTransport
 
@@ -81,12 +81,13 @@ async def test_without_middleware_nothing_is_in_between() -> None:
     async def middleware(delivery: Delivery, handle: HandleNext) -> object:
         return await handle(delivery)
 
-    client = Client(Settings.load(), NativeTransport(), None, [], Stats())
+    observation = Observation(Settings.load())
+    client = Client(Settings.load(), NativeTransport(), None, [], observation)
     assert client.publish == client._publisher.publish
     assert client.publish_many == client._publisher.publish_batch
     assert client._wrap is None
     around = Middleware()
     around.add_handle(middleware)
-    surrounded = Client(Settings.load(), NativeTransport(), None, [], Stats(), around)
+    surrounded = Client(Settings.load(), NativeTransport(), None, [], observation, around)
     assert surrounded.publish == surrounded._publisher.publish
     assert surrounded._wrap is not None

@@ -1,0 +1,92 @@
+"""An app's observation: the client tells it what happens, and who asks is answered from here, on
+any thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from mqkit.consumer.queue_handle import AnyConsumer, QueueHandle
+from mqkit.errors import BrokerError
+from mqkit.health import Health
+from mqkit.health.examination import ConsumerFacts, Facts, Limits, examine
+from mqkit.health.progress import Progress
+from mqkit.health.pulse import Pulse
+from mqkit.metrics import Meters
+from mqkit.supervision.states import Change
+from mqkit.topology.planning.plan import name_of
+from mqkit.topology.planning.quarantine import Quarantined
+
+if TYPE_CHECKING:
+    from mqkit.settings import Settings
+
+
+class Observation:
+    """Lives as long as its app, through all times that the app is entered."""
+
+    def __init__(self, settings: Settings) -> None:
+        measures = settings.metrics
+        self.meters = Meters(measures=settings.health is not None if measures is None else measures)
+        self.pulse = Pulse()
+        self._limits = Limits(
+            settings.health_live_s, settings.health_blocked_s, settings.health_stalled_s
+        )
+        self._progress = Progress()
+        self._looking = Lock()
+        self._refused: tuple[tuple[str, int | None], ...] = ()
+
+    # -- what the client tells ---------------------------------------------------------------
+
+    def begins(self) -> None:
+        """The app is entered: it connects."""
+        self._refused = ()
+        self.meters.connection.begin()
+
+    def changed(self, change: Change) -> None:
+        """The supervisor has made ``change``."""
+        self.meters.connection.changed(change)
+
+    def declared(self, refused: Sequence[Quarantined]) -> None:
+        """The topology is declared, but for what the broker ``refused``."""
+        self._refused = tuple(map(_named, refused))
+
+    def consumer_begins(self, consumer: AnyConsumer, queue: QueueHandle) -> None:
+        """``consumer`` of ``queue`` is made, and is going to run."""
+        is_temporary = queue.temporary is not None
+        self.meters.begins(consumer, queue.name, is_temporary=is_temporary)
+
+    def consumer_ended(self, consumer: AnyConsumer) -> None:
+        """``consumer`` does not run any more. Idempotent."""
+        self.meters.ended(consumer)
+
+    # -- what is asked -----------------------------------------------------------------------
+
+    def health(self) -> Health:
+        """The app's health as it is now."""
+        connection = self.meters.connection.values
+        consumers = self.meters.running
+        with self._looking:
+            stalled_s = self._progress.look(consumers, monotonic())
+        facts = Facts(
+            connection.state,
+            self.pulse.age_s,
+            connection.blocked_for_s,
+            self._refused,
+            tuple(_facts(consumer, stalled_s[consumer]) for consumer in consumers),
+        )
+        return examine(facts, self._limits)
+
+
+def _facts(consumer: AnyConsumer, stalled_s: float) -> ConsumerFacts:
+    return ConsumerFacts(
+        consumer.queue, consumer.handler_name, consumer.state, stalled_s, consumer.patience_s
+    )
+
+
+def _named(refused: Quarantined) -> tuple[str, int | None]:
+    error = refused.error
+    kind = type(refused.declaration).__name__.lower()
+    code = error.reply_code if isinstance(error, BrokerError) else None
+    return f"{kind} {name_of(refused.declaration)}", code

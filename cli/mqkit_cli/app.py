@@ -14,6 +14,7 @@ from mqkit_cli.demo.command import demo
 from mqkit_cli.dlq import command as dlq
 from mqkit_cli.lots import command as lots
 from mqkit_cli.messages import consume, publish
+from mqkit_cli.new.command import new
 from mqkit_cli.outbox import command as outbox
 from mqkit_cli.store import command as store
 from mqkit_cli.topology import command as topology
@@ -37,6 +38,7 @@ app.add_typer(outbox.app, name="outbox")
 app.command(short_help="Publish messages, and count what came of them.")(publish.publish)
 app.command(short_help="Print the messages of a queue, and ack them.")(consume.consume)
 app.command()(demo)
+app.command(short_help="Write a service to begin with.")(new)
 
 
 @app.command(

@@ -238,7 +238,7 @@ class Client:
         """Declare the whole topology. What the broker refuses is logged, and the rest goes on."""
         declared = await self._drift.declare_all(connection.channel, is_connect=is_connect)
         self._refusals.tell(declared.quarantined)
-        self._observation.declared(declared.quarantined)
+        self._observation.declared(declared)
 
     # -- its own -----------------------------------------------------------------------------
 
@@ -310,6 +310,7 @@ class Client:
             await self._pool.close()
             await self._supervisor.close()
             await self._drift_hooks.close()
+            await self._observation.close()
 
 
 def _publisher(pool: ChannelPool, supervisor: Supervisor, settings: Settings) -> Publisher:

@@ -47,7 +47,7 @@ class Facts:
     state: State
     pulse_age_s: float = 0.0
     blocked_for_s: float = 0.0
-    refused: tuple[tuple[str, int | None], ...] = ()
+    refused: tuple[tuple[str, int], ...] = ()
     consumers: tuple[ConsumerFacts, ...] = ()
 
 
@@ -79,8 +79,8 @@ def _reasons(facts: Facts, limits: Limits) -> Iterator[Reason]:
         text = f"the broker has taken no publishes for {facts.blocked_for_s:.0f} s"
         yield Reason(Fault.BLOCKED, text)
     for name, code in facts.refused:
-        answer = "" if code is None else f": the broker answers {code}"
-        yield Reason(Fault.NOT_DECLARED, f"{name} is not declared{answer}", name)
+        text = f"{name} is not declared: the broker answers {code}"
+        yield Reason(Fault.NOT_DECLARED, text, name)
     for consumer in facts.consumers:
         yield from _of_consumer(consumer, limits)
 

@@ -10,6 +10,7 @@ from mqkit.consumer import Stats
 from mqkit.drift import Drift
 from mqkit.health import Health
 from mqkit.metrics import Metrics
+from mqkit.observation.event import Event
 from mqkit.observation.observation import Observation
 from mqkit.program_hook import ProgramHooks
 
@@ -22,12 +23,15 @@ class ObservedApp:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._observation = Observation(settings)
         self.on_drift: ProgramHooks[Drift] = ProgramHooks("on_drift")
         """``@app.on_drift`` registers a function that is told each :class:`~mqkit.Drift`."""
+        self.observe: ProgramHooks[Event] = self._observation.events
+        """``@app.observe`` registers a function that is told each :data:`~mqkit.Event`, in order:
+        an ``async def``, or a plain function, which runs in a worker thread."""
         self.health_address: str | None = None
         """The address at which probes are answered, ``127.0.0.1:8080``, while the app is entered
         and has one."""
-        self._observation = Observation(settings)
 
     @property
     def stats(self) -> Stats:

@@ -3,19 +3,21 @@ any thread."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from mqkit.consumer.queue_handle import AnyConsumer, QueueHandle
-from mqkit.errors import BrokerError
 from mqkit.health import Health
 from mqkit.health.examination import ConsumerFacts, Facts, Limits, examine
 from mqkit.health.progress import Progress
 from mqkit.health.pulse import Pulse
 from mqkit.metrics import Meters
-from mqkit.supervision.states import Change
+from mqkit.observation.event import ConnectionChanged, Event, RefusedObject, TopologyDeclared
+from mqkit.observation.telling import ConsumerTelling
+from mqkit.program_hook import ProgramHooks
+from mqkit.supervision.states import Change, State
+from mqkit.topology.cache import Redeclared
 from mqkit.topology.planning.plan import name_of
 from mqkit.topology.planning.quarantine import Quarantined
 
@@ -35,7 +37,8 @@ class Observation:
         )
         self._progress = Progress()
         self._looking = Lock()
-        self._refused: tuple[tuple[str, int | None], ...] = ()
+        self.events: ProgramHooks[Event] = ProgramHooks("observe")
+        self._refused: tuple[RefusedObject, ...] = ()
 
     # -- what the client tells ---------------------------------------------------------------
 
@@ -43,23 +46,31 @@ class Observation:
         """The app is entered: it connects."""
         self._refused = ()
         self.meters.connection.begin()
+        self.events.put(ConnectionChanged(State.CLOSED, State.CONNECTING))
 
     def changed(self, change: Change) -> None:
         """The supervisor has made ``change``."""
         self.meters.connection.changed(change)
+        self.events.put(ConnectionChanged(change.before, change.after, change.detail))
 
-    def declared(self, refused: Sequence[Quarantined]) -> None:
-        """The topology is declared, but for what the broker ``refused``."""
-        self._refused = tuple(map(_named, refused))
+    def declared(self, declared: Redeclared) -> None:
+        """The topology is declared, but for what the broker refused."""
+        self._refused = tuple(map(_refused, declared.quarantined))
+        self.events.put(TopologyDeclared(declared.declared, self._refused))
 
     def consumer_begins(self, consumer: AnyConsumer, queue: QueueHandle) -> None:
         """``consumer`` of ``queue`` is made, and is going to run."""
         is_temporary = queue.temporary is not None
         self.meters.begins(consumer, queue.name, is_temporary=is_temporary)
+        consumer.observe(ConsumerTelling(consumer, self.events))
 
     def consumer_ended(self, consumer: AnyConsumer) -> None:
         """``consumer`` does not run any more. Idempotent."""
         self.meters.ended(consumer)
+
+    async def close(self) -> None:
+        """The app has ended: return when its events are told, as far as time allows."""
+        await self.events.close()
 
     # -- what is asked -----------------------------------------------------------------------
 
@@ -73,7 +84,7 @@ class Observation:
             connection.state,
             self.pulse.age_s,
             connection.blocked_for_s,
-            self._refused,
+            tuple((refused.name, refused.reply_code) for refused in self._refused),
             tuple(_facts(consumer, stalled_s[consumer]) for consumer in consumers),
         )
         return examine(facts, self._limits)
@@ -85,8 +96,9 @@ def _facts(consumer: AnyConsumer, stalled_s: float) -> ConsumerFacts:
     )
 
 
-def _named(refused: Quarantined) -> tuple[str, int | None]:
-    error = refused.error
+def _refused(refused: Quarantined) -> RefusedObject:
     kind = type(refused.declaration).__name__.lower()
-    code = error.reply_code if isinstance(error, BrokerError) else None
-    return f"{kind} {name_of(refused.declaration)}", code
+    error = refused.error
+    return RefusedObject(
+        f"{kind} {name_of(refused.declaration)}", error.reply_code, error.reply_text
+    )

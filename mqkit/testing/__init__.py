@@ -14,6 +14,8 @@ from mqkit.testing.rabbitmq import RabbitMQ, RabbitMQUnavailable, Source, rabbit
 
 if TYPE_CHECKING:
     from mqkit.testing.broker import Broker
+    from mqkit.testing.deliveries import delivery
+    from mqkit.testing.expectations import assert_published
     from mqkit.testing.in_process.vhost import reference_broker
 
 __all__ = [
@@ -23,6 +25,8 @@ __all__ = [
     "RabbitMQ",
     "RabbitMQUnavailable",
     "Source",
+    "assert_published",
+    "delivery",
     "postgresql",
     "rabbitmq",
     "reference_broker",
@@ -32,6 +36,8 @@ __getattr__ = lazy_names(
     __name__,
     {
         "mqkit.testing.broker": ("Broker",),
+        "mqkit.testing.deliveries": ("delivery",),
+        "mqkit.testing.expectations": ("assert_published",),
         "mqkit.testing.in_process.vhost": ("reference_broker",),
     },
 )

@@ -40,6 +40,11 @@ class Broker(ABC):
     def faults(self) -> VhostFaults:
         """Faults that the broker has when told to. Only a broker in the test's process has them."""
 
+    @abstractmethod
+    def topology(self) -> str:
+        """All that is declared here now, as the text of a topology file (YAML), in one order: to be
+        compared with a text that a test has, or with what it was before."""
+
     def close(self) -> None:
         """Close the connection by which queues are looked at. Idempotent."""
         self._reader.close()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote, urlsplit
@@ -12,6 +14,8 @@ import httpx
 
 from mqkit.errors import ConfigurationError, MqkitError, Unreachable
 from mqkit.testing.broker import Broker
+from mqkit.testing.topology_text import text_of
+from mqkit.topology.snapshot import take_snapshot
 from mqkit.url import parse, redact
 
 if TYPE_CHECKING:
@@ -37,8 +41,9 @@ def refuse(what: str) -> NoReturn:
 class BrokerElsewhere(Broker):
     """A virtual host of another process' broker. Made by :func:`broker_at`."""
 
-    def __init__(self, url: str, refuse: Callable[[str], NoReturn]) -> None:
+    def __init__(self, url: str, management_url: str, refuse: Callable[[str], NoReturn]) -> None:
         super().__init__(url)
+        self._management_url = management_url
         self._refuse = refuse
 
     @property
@@ -48,6 +53,12 @@ class BrokerElsewhere(Broker):
     @property
     def faults(self) -> VhostFaults:
         self._refuse("faults")
+
+    def topology(self) -> str:
+        vhost = parse(self.url).vhost
+        with ThreadPoolExecutor(1) as thread:  # the caller's may have an event loop
+            taking = thread.submit(asyncio.run, take_snapshot(self._management_url, vhost))
+            return text_of(taking.result())
 
     @property
     def clock_if_any(self) -> None:
@@ -83,7 +94,7 @@ def broker_at(
             everything = {"configure": ".*", "write": ".*", "read": ".*"}
             _request(client, base, "PUT", f"/api/permissions/{vhost}/{user}", everything)
             place = urlsplit(url)._replace(path=f"/{vhost}").geturl()
-            broker = BrokerElsewhere(place, refuse)
+            broker = BrokerElsewhere(place, base, refuse)
             try:
                 yield broker
             finally:

@@ -22,12 +22,12 @@ def shown(deliveries: Sequence[Delivery]) -> str:
 
 
 def line_of(delivery: Delivery) -> str:
-    """A message in one line: where it was published to, its id, its attempt, its body."""
+    """A message in one line: where it was published to, its id, its failures, its body."""
     said = [f"{delivery.original_exchange!r} {delivery.original_routing_key!r}"]
     if delivery.message_id is not None:
         said.append(f"id {delivery.message_id}")
     if delivery.attempt > 1:
-        said.append(f"attempt {delivery.attempt}")
+        said.append(f"failed {delivery.attempt - 1} times")
     body = repr(delivery.body)
     if len(body) > BODY_CHARACTERS_MAX:
         body = f"{body[:BODY_CHARACTERS_MAX]}... ({len(delivery.body)} octets)"

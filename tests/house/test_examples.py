@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,8 @@ NOTIFICATIONS = EXAMPLES / "notifications"
 ORDERS = EXAMPLES / "orders"
 ORDER_LINES_MAX = 80
 PYTHON_LINES_MAX = 40
+TEST_LINES_MAX = 20
+"""Lines with anything in them: a newcomer adds so many to a service."""
 DEADLINE_S = 60
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(110)]
@@ -92,6 +95,17 @@ def test_the_notification_service(broker: Any, unique: Callable[[str], str]) -> 
         process.wait(DEADLINE_S)
     assert process.returncode == 0
     assert {name: depth(broker, name) for name in (queue, lot)} == {queue: 0, lot: 0}
+
+
+def test_the_tests_of_the_notification_service(tmp_path: Path) -> None:
+    shutil.copytree(NOTIFICATIONS, tmp_path, dirs_exist_ok=True)
+    code = (tmp_path / "test_service.py").read_text().splitlines()
+    assert len([line for line in code if line.strip()]) <= TEST_LINES_MAX
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_service.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
+    assert "1 passed" in done.stdout, done.stdout
 
 
 def test_the_order_workflow(broker: Any, unique: Callable[[str], str], tmp_path: Path) -> None:

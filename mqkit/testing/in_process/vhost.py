@@ -8,9 +8,12 @@ from contextlib import contextmanager
 
 from mqkit.testing.broker import Broker
 from mqkit.testing.in_process.broker_thread import BrokerThread
+from mqkit.testing.in_process.declared import declarations
 from mqkit.testing.in_process.timed_vhost import TimedVhost
 from mqkit.testing.in_process.vhost_faults import VhostFaults
+from mqkit.testing.topology_text import text_of
 from mqkit.testing.virtual_time.clock import VirtualClock
+from mqkit.topology.snapshot import Snapshot
 from reference_broker.core.broker import Broker as CoreBroker
 from reference_broker.runtime.config import GUEST
 
@@ -42,6 +45,12 @@ class ReferenceBroker(Broker):
         if self._faults is None:
             self._faults = VhostFaults(self._thread, self._vhost)
         return self._faults
+
+    def topology(self) -> str:
+        declared = self._thread.run(
+            lambda: declarations(self._thread.server.broker.vhosts[self._vhost])
+        )
+        return text_of(Snapshot.of(self._vhost, declared))
 
     def close(self) -> None:
         if self._faults is not None:

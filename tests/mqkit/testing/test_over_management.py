@@ -9,7 +9,7 @@ import pytest
 
 from mqkit import ConfigurationError
 from mqkit.errors import Unreachable
-from mqkit.testing.over_management import broker_at, management_url_of
+from mqkit.testing.over_management import NeedsReferenceBroker, broker_at, management_url_of
 
 
 def with_login(management_url: str) -> str:
@@ -27,6 +27,11 @@ def test_it_is_empty_and_goes_with_its_block(broker: Any) -> None:
             channel.queue_declare("q")
             channel.basic_publish("", "q", b"x")
         assert own.queue("q").blocking.one().body == b"x"
+        assert "  q:" in own.topology()
+        for ask in ("clock", "faults"):
+            with pytest.raises(NeedsReferenceBroker):
+                getattr(own, ask)
+        assert own.clock_if_any is None
     with pytest.raises(pika.exceptions.AMQPConnectionError):
         pika.BlockingConnection(pika.URLParameters(own.url))
 

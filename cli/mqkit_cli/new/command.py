@@ -21,7 +21,9 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The service's: order-mails.")],
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[FOLDER]", help="Where it is written; must be new. NAME if not given."),
+        typer.Argument(
+            metavar="[FOLDER]", help="Where it is written; must be new. NAME if not given."
+        ),
     ] = None,
     queue: Annotated[
         str | None, typer.Option(metavar="QUEUE", help="The queue it handles. NAME if not given.")

@@ -95,7 +95,8 @@ class App(ObservedApp):
     name, or one that the program has made; without it ``settings.transport`` says: mqkit's own,
     "native", unless said otherwise. ``drift_every`` is ``settings.drift_every_s``: how often what
     is declared is compared with what is there. ``metrics`` has handlers and publishes measured,
-    ``health`` is the address that answers ``/live``, ``/ready`` and ``/metrics`` (docs/seeing.md).
+    ``health`` is the address that answers ``/live``, ``/ready`` and ``/metrics`` (docs/seeing.md,
+    docs/health.md).
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``

@@ -98,7 +98,7 @@ class App(ObservedApp):
     is declared is compared with what is there. ``clock`` is for tests: what the consumers wait by
     (see :mod:`mqkit.timing.app_clock`), the machine's clock without it. ``metrics`` has handlers
     and publishes measured, ``health`` is the address that answers ``/live``, ``/ready`` and
-    ``/metrics`` (docs/seeing.md).
+    ``/metrics`` (docs/seeing.md, docs/health.md).
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``

@@ -133,7 +133,7 @@ class QueueHandle:
     ) -> None:
         self.name = name
         self.temporary = temporary
-        self.hooks = Hooks()
+        self.hooks = Hooks(name)
         self.pace: Pace | None = None
         """The pace at which all its consumers together begin handlers; ``None`` is any."""
         self._resources = resources

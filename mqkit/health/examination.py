@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from mqkit.consumer.consumer_states import State as ConsumerState
-from mqkit.health.health import Fault, Health, Reason
+from mqkit.health.report import Fault, Health, Reason
 from mqkit.supervision.states import State
 
 REASONS_MAX = 20

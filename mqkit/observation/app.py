@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from mqkit.consumer import Stats
 from mqkit.drift import Drift
-from mqkit.health import Health
-from mqkit.metrics import Metrics
-from mqkit.observation.event import Event
 from mqkit.observation.observation import Observation
 from mqkit.program_hook import ProgramHooks
 
 if TYPE_CHECKING:
+    from mqkit.health.report import Health
+    from mqkit.metrics.values import Metrics
+    from mqkit.observation.event import Event
     from mqkit.settings import Settings
 
 
@@ -66,11 +66,12 @@ class ObservedApp:
 
         server = HealthServer(parse_address(self.settings.health), Probes(self))
         self.health_address = str(server.start())
-        self._observation.pulse.begin()
+        pulse = self._observation.examiner.pulse
+        pulse.begin()
         try:
             async with running:
                 yield
         finally:
-            self._observation.pulse.end()
+            pulse.end()
             self.health_address = None
             server.close()

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from mqkit.consumer.breaker.states import State as CircuitState
 from mqkit.consumer.consumer_states import State as ConsumerState
 from mqkit.supervision.states import State
+from mqkit.topology.planning.quarantine import Quarantined, name_in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,12 @@ class RefusedObject:
     name: str
     reply_code: int
     reply_text: str
+
+    @classmethod
+    def of(cls, refused: Quarantined) -> RefusedObject:
+        """The object that ``refused`` is about."""
+        error = refused.error
+        return cls(name_in_words(refused), error.reply_code, error.reply_text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,26 +3,21 @@ any thread."""
 
 from __future__ import annotations
 
-from threading import Lock
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from mqkit.consumer.queue_handle import AnyConsumer, QueueHandle
-from mqkit.health import Health
-from mqkit.health.examination import ConsumerFacts, Facts, Limits, examine
-from mqkit.health.progress import Progress
-from mqkit.health.pulse import Pulse
-from mqkit.metrics import Meters
-from mqkit.observation.event import ConnectionChanged, Event, RefusedObject, TopologyDeclared
+from mqkit.metrics.meters import Meters
 from mqkit.observation.telling import ConsumerTelling
 from mqkit.program_hook import ProgramHooks
 from mqkit.supervision.states import Change, State
 from mqkit.topology.cache import Redeclared
-from mqkit.topology.planning.plan import name_of
-from mqkit.topology.planning.quarantine import Quarantined
 
 if TYPE_CHECKING:
+    from mqkit.health.examiner import Examiner
+    from mqkit.health.report import Health
+    from mqkit.observation.event import Event
     from mqkit.settings import Settings
+    from mqkit.topology.planning.quarantine import Quarantined
 
 
 class Observation:
@@ -31,14 +26,10 @@ class Observation:
     def __init__(self, settings: Settings) -> None:
         measures = settings.metrics
         self.meters = Meters(measures=settings.health is not None if measures is None else measures)
-        self.pulse = Pulse()
-        self._limits = Limits(
-            settings.health_live_s, settings.health_blocked_s, settings.health_stalled_s
-        )
-        self._progress = Progress()
-        self._looking = Lock()
         self.events: ProgramHooks[Event] = ProgramHooks("observe")
-        self._refused: tuple[RefusedObject, ...] = ()
+        self._settings = settings
+        self._examiner: Examiner | None = None
+        self._refused: tuple[Quarantined, ...] = ()
 
     # -- what the client tells ---------------------------------------------------------------
 
@@ -46,17 +37,21 @@ class Observation:
         """The app is entered: it connects."""
         self._refused = ()
         self.meters.connection.begin()
-        self.events.put(ConnectionChanged(State.CLOSED, State.CONNECTING))
+        self._tell_of_connection(State.CLOSED, State.CONNECTING)
 
     def changed(self, change: Change) -> None:
         """The supervisor has made ``change``."""
         self.meters.connection.changed(change)
-        self.events.put(ConnectionChanged(change.before, change.after, change.detail))
+        self._tell_of_connection(change.before, change.after, change.detail)
 
     def declared(self, declared: Redeclared) -> None:
         """The topology is declared, but for what the broker refused."""
-        self._refused = tuple(map(_refused, declared.quarantined))
-        self.events.put(TopologyDeclared(declared.declared, self._refused))
+        self._refused = declared.quarantined
+        if not self.events.is_empty:
+            from mqkit.observation.event import RefusedObject, TopologyDeclared
+
+            refused = tuple(map(RefusedObject.of, declared.quarantined))
+            self.events.put(TopologyDeclared(declared.declared, refused))
 
     def consumer_begins(self, consumer: AnyConsumer, queue: QueueHandle) -> None:
         """``consumer`` of ``queue`` is made, and is going to run."""
@@ -74,31 +69,23 @@ class Observation:
 
     # -- what is asked -----------------------------------------------------------------------
 
+    @property
+    def examiner(self) -> Examiner:
+        """Who says how healthy the app is; the same one each time."""
+        if self._examiner is None:
+            from mqkit.health.examiner import Examiner  # who does not ask does not load it
+
+            self._examiner = Examiner(self._settings, self.meters)
+        return self._examiner
+
     def health(self) -> Health:
         """The app's health as it is now."""
-        connection = self.meters.connection.values
-        consumers = self.meters.running
-        with self._looking:
-            stalled_s = self._progress.look(consumers, monotonic())
-        facts = Facts(
-            connection.state,
-            self.pulse.age_s,
-            connection.blocked_for_s,
-            tuple((refused.name, refused.reply_code) for refused in self._refused),
-            tuple(_facts(consumer, stalled_s[consumer]) for consumer in consumers),
-        )
-        return examine(facts, self._limits)
+        return self.examiner.examine(self._refused)
 
+    # -- its own -----------------------------------------------------------------------------
 
-def _facts(consumer: AnyConsumer, stalled_s: float) -> ConsumerFacts:
-    return ConsumerFacts(
-        consumer.queue, consumer.handler_name, consumer.state, stalled_s, consumer.patience_s
-    )
+    def _tell_of_connection(self, before: State, after: State, why: str = "") -> None:
+        if not self.events.is_empty:
+            from mqkit.observation.event import ConnectionChanged
 
-
-def _refused(refused: Quarantined) -> RefusedObject:
-    kind = type(refused.declaration).__name__.lower()
-    error = refused.error
-    return RefusedObject(
-        f"{kind} {name_of(refused.declaration)}", error.reply_code, error.reply_text
-    )
+            self.events.put(ConnectionChanged(before, after, why))

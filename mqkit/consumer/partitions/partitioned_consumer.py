@@ -17,6 +17,7 @@ from anyio.abc import TaskGroup
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.handler import AnyHandler
+from mqkit.consumer.observing.log_fields import log_fields
 from mqkit.consumer.partitions.key import KeyOf
 from mqkit.consumer.partitions.partitions import KeyedArrival, Partitions
 from mqkit.consumer.rate.pace import Pace
@@ -218,6 +219,7 @@ class PartitionedConsumer(Consumer):
             settler.rules.queue,
             len(behind),
             error,
+            extra=log_fields(first.delivery, settler.rules.queue),
         )
         if policy is None:
             for arrival in (first, *behind):

@@ -9,7 +9,7 @@ import pytest
 
 from mqkit.consumer.consumer_states import State as ConsumerState
 from mqkit.health.examination import REASONS_MAX, ConsumerFacts, Facts, Limits, examine
-from mqkit.health.health import Fault
+from mqkit.health.report import Fault
 from mqkit.supervision.states import State
 
 LIMITS = Limits(live_s=10, blocked_s=60, stalled_s=300)

@@ -51,4 +51,4 @@ async def test_what_is_told_is_in_health_metrics_and_events() -> None:
     ids=["nothing", "metrics", "health", "health without metrics"],
 )
 def test_it_measures_where_somebody_looks(settings: dict[str, object], measures: bool) -> None:
-    assert Observation(Settings.load(**settings)).meters.measures is measures
+    assert Observation(Settings.load(**settings)).meters.values.is_measured is measures

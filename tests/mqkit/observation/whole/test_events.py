@@ -119,7 +119,6 @@ async def test_a_circuit_that_opens_and_closes_is_told(
 ) -> None:
     queue = unique("orders")
     app = App(broker.url, one_queue(queue))
-    told = Told(app)
     attempts = 0
 
     @app.consumer(queue)
@@ -130,6 +129,8 @@ async def test_a_circuit_that_opens_and_closes_is_told(
             raise mqkit.Unavailable("the bank is closed")
 
     async with app:
+        await app.wait_ready(WAIT_S)
+        told = Told(app)  # also of what was there before
         assert await app.publish("", queue, b"")
         await told.until(CircuitChanged, 3)
     assert told.states(CircuitChanged) == ["open", "half-open", "closed"]

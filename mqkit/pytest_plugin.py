@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -55,9 +56,7 @@ def mqkit_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """An empty virtual host for this test, on a broker in this process or at ``--mqkit-broker``."""
     url = request.config.getoption("--mqkit-broker")
     if url is None:
-        from mqkit.testing.in_process.vhost import reference_broker
-
-        with reference_broker() as broker:
+        with _reference_broker() as broker:
             yield broker
         return
     from mqkit.errors import MqkitError
@@ -72,6 +71,18 @@ def mqkit_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
         yield elsewhere
     finally:
         making.__exit__(None, None, None)
+
+
+def _reference_broker() -> AbstractContextManager[Broker]:
+    try:
+        from mqkit.testing.in_process.vhost import reference_broker
+    except ModuleNotFoundError as missing:
+        from mqkit.extras import advice
+
+        if (told := advice(missing, "pytest")) is None:
+            raise
+        pytest.fail(f"the broker of the tests: {told}", pytrace=False)
+    return reference_broker()
 
 
 def _skip(what: str) -> NoReturn:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -70,13 +72,30 @@ def project(folder: Path, **files: str) -> Path:
     return folder
 
 
-def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")}
+class BrokerUnderTest(Protocol):
+    """See tests/conftest.py."""
+
+    url: str
+    management_url: str
+
+
+def places_of(broker: BrokerUnderTest) -> tuple[str, ...]:
+    management = broker.management_url
+    if "@" not in management:
+        management = management.replace("://", "://guest:guest@", 1)
+    return ("--mqkit-broker", broker.url, "--mqkit-management", management)
+
+
+def run(
+    folder: Path, *options: str, environment: Mapping[str, str] = os.environ
+) -> subprocess.CompletedProcess[str]:
+    kept = {name: text for name, text in environment.items() if not name.startswith("PYTEST_")}
+    paths = os.pathsep.join(filter(None, (environment.get("PYTHONPATH", ""), str(folder))))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
     return subprocess.run(
         command,
         cwd=folder,
-        env=kept | {"PYTHONPATH": str(folder)},
+        env=kept | {"PYTHONPATH": paths},
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
@@ -91,19 +110,45 @@ def test_a_project(tmp_path: Path) -> None:
 
 
 @pytest.mark.live
-def test_a_project_in_parallel(tmp_path: Path) -> None:
-    done = run(project(tmp_path, test_it=TESTS), "-n", "2")
+def test_a_project_on_a_broker_elsewhere(tmp_path: Path, broker: BrokerUnderTest) -> None:
+    done = run(project(tmp_path, test_it=TESTS), *places_of(broker))
     assert "6 passed" in done.stdout, done.stdout
+
+
+NEEDING = """
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+async def test_by_the_clock(mqkit_app, mqkit_clock): ...
+
+def test_by_the_brokers_clock(mqkit_broker):
+    mqkit_broker.clock.blocking.advance("1s")
+
+def test_of_faults(mqkit_broker):
+    mqkit_broker.faults.block()
+"""
 
 
 @pytest.mark.live
-def test_a_project_on_a_broker_elsewhere(tmp_path: Path, broker: object) -> None:
-    management = str(getattr(broker, "management_url"))  # noqa: B009
-    if "@" not in management:
-        management = management.replace("://", "://guest:guest@", 1)
-    places = ("--mqkit-broker", str(getattr(broker, "url")), "--mqkit-management", management)  # noqa: B009
-    done = run(project(tmp_path, test_it=TESTS), *places)
-    assert "6 passed" in done.stdout, done.stdout
+def test_what_only_the_broker_in_the_process_has_is_skipped(
+    tmp_path: Path, reference_broker: BrokerUnderTest
+) -> None:
+    folder = project(tmp_path, test_it=NEEDING)
+    done = run(folder, "-rs", *places_of(reference_broker))
+    assert "3 skipped" in done.stdout, done.stdout
+    assert "a clock that can be moved only with the broker in the test's process" in done.stdout
+    assert "faults only with the broker in the test's process, without --mqkit" in done.stdout
+    assert "3 passed" in run(folder).stdout
+
+
+def test_a_missing_extra_is_told_in_a_line(
+    tmp_path: Path, without: Callable[..., dict[str, str]]
+) -> None:
+    folder = project(tmp_path, test_it="def test_it(mqkit_broker): pass")
+    done = run(folder, environment=without("argon2"))
+    assert "argon2 is not installed; run: pip install 'mqkit[broker]'" in done.stdout, done.stdout
+    assert "Traceback" not in done.stdout
 
 
 @pytest.mark.live

@@ -132,3 +132,20 @@ async def mqkit_app(
 
     async with running(made_by(mqkit_app_factory), mqkit_broker) as app:
         yield app
+
+
+@pytest.fixture
+def mqkit_service(
+    request: pytest.FixtureRequest, mqkit_broker: Broker, mqkit_app_factory: Callable[[], App]
+) -> Iterator[App]:
+    """As ``mqkit_app``, on a thread of its own: for tests that are no coroutines. What the app has
+    to do, others ask for: pika, or a client on another connection."""
+    if "mqkit_clock" in request.fixturenames:
+        request.getfixturevalue("mqkit_clock")
+    from anyio.from_thread import start_blocking_portal
+
+    from mqkit.testing.application import made_by, running
+
+    made = running(made_by(mqkit_app_factory), mqkit_broker)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(made) as app:
+        yield app

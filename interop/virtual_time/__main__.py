@@ -17,7 +17,8 @@ ROUND_MAX_S = 1.0
 def virtual_time(
     times: Annotated[int, typer.Option(min=1, help="So many rounds by each client.")] = 20,
     client: Annotated[
-        Literal["mqkit", "aio-pika", "pika"] | None, typer.Option(help="By one client alone.")
+        Literal["mqkit", "mqkit-over-aio-pika", "aio-pika", "pika"] | None,
+        typer.Option(help="By one client alone."),
     ] = None,
 ) -> None:
     """Retry tiers, a time to live, a delay and a timeout, by the virtual clock."""

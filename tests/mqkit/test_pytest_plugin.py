@@ -31,6 +31,7 @@ async def handle(body: str) -> None:
 """
 TOPOLOGY = "queues:\n  work: {}\n  done: {}\n"
 TESTS = """
+import pika
 import pytest
 from mqkit import App
 from mqkit.topology import loads
@@ -60,8 +61,28 @@ class TestOfAFactory:
     async def test_it(self, mqkit_app, mqkit_broker):
         assert await mqkit_broker.queue("r").depth() == 0
 
-def test_that_is_no_coroutine(mqkit_broker):
-    assert mqkit_broker.queue("q").blocking.all() == []
+@pytest.mark.mqkit_app("service:app")
+def test_that_is_no_coroutine(mqkit_service, mqkit_broker):
+    with pika.BlockingConnection(pika.URLParameters(mqkit_broker.url)) as connection:
+        connection.channel().basic_publish("", "work", b"paid")
+    assert mqkit_broker.queue("done").blocking.one().body == b"PAID"
+
+class TestByTheClock:
+    @pytest.fixture
+    def mqkit_app_factory(self):
+        app = App(topology=loads("queues: {q: {retry: {after: [10s, 1m], park: lot}}, lot: {}}"))
+        @app.consumer("q")
+        async def fail(body: str) -> None:
+            raise ValueError(body)
+        return lambda: app
+
+    def test_it(self, mqkit_service, mqkit_broker, mqkit_clock):
+        with pika.BlockingConnection(pika.URLParameters(mqkit_broker.url)) as connection:
+            channel = connection.channel()
+            channel.confirm_delivery()
+            channel.basic_publish("", "q", b"x")
+        mqkit_clock.blocking.advance("70s")
+        assert mqkit_broker.queue("lot").blocking.depth == 1
 """
 
 
@@ -106,13 +127,13 @@ def run(
 @pytest.mark.live
 def test_a_project(tmp_path: Path) -> None:
     done = run(project(tmp_path, test_it=TESTS))
-    assert "6 passed" in done.stdout, done.stdout
+    assert "7 passed" in done.stdout, done.stdout
 
 
 @pytest.mark.live
 def test_a_project_on_a_broker_elsewhere(tmp_path: Path, broker: BrokerUnderTest) -> None:
     done = run(project(tmp_path, test_it=TESTS), *places_of(broker))
-    assert "6 passed" in done.stdout, done.stdout
+    assert "6 passed, 1 skipped" in done.stdout, done.stdout
 
 
 NEEDING = """

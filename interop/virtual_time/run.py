@@ -26,10 +26,12 @@ CLIENTS: dict[str, Round] = {
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """The rounds of one client: ``faults`` in words, and the longest one's real seconds."""
+    """The rounds of one client: ``faults`` in words, and the seconds of the longest one, of real
+    time and of CPU time."""
 
     faults: tuple[str, ...]
     longest_s: float
+    longest_cpu_s: float
     whole_s: float
 
 
@@ -38,16 +40,18 @@ def play(client: str, times: int) -> Played:
     which loads what the client needs."""
     faults: list[str] = []
     seconds: list[float] = []
+    cpu_seconds: list[float] = []
     with reference_broker() as broker:
         CLIENTS[client](broker)
     for number in range(1, times + 1):
         with reference_broker() as broker:
-            begin_s = time.perf_counter()
+            begin_s, begin_cpu_s = time.perf_counter(), time.process_time()
             happened = CLIENTS[client](broker)
             seconds.append(time.perf_counter() - begin_s)
+            cpu_seconds.append(time.process_time() - begin_cpu_s)
         if happened != EXPECTED:
             faults.append(f"round {number} by {client}: {difference(happened)}")
-    return Played(tuple(faults), max(seconds), sum(seconds))
+    return Played(tuple(faults), max(seconds), max(cpu_seconds), sum(seconds))
 
 
 def difference(happened: tuple[Happened, ...]) -> str:

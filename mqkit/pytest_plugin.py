@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -55,9 +56,7 @@ def mqkit_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """An empty virtual host for this test, on a broker in this process or at ``--mqkit-broker``."""
     url = request.config.getoption("--mqkit-broker")
     if url is None:
-        from mqkit.testing.in_process.vhost import reference_broker
-
-        with reference_broker() as broker:
+        with _reference_broker() as broker:
             yield broker
         return
     from mqkit.errors import MqkitError
@@ -72,6 +71,18 @@ def mqkit_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
         yield elsewhere
     finally:
         making.__exit__(None, None, None)
+
+
+def _reference_broker() -> AbstractContextManager[Broker]:
+    try:
+        from mqkit.testing.in_process.vhost import reference_broker
+    except ModuleNotFoundError as missing:
+        from mqkit.extras import advice
+
+        if (told := advice(missing, "pytest")) is None:
+            raise
+        pytest.fail(f"the broker of the tests: {told}", pytrace=False)
+    return reference_broker()
 
 
 def _skip(what: str) -> NoReturn:
@@ -120,4 +131,21 @@ async def mqkit_app(
     from mqkit.testing.application import made_by, running
 
     async with running(made_by(mqkit_app_factory), mqkit_broker) as app:
+        yield app
+
+
+@pytest.fixture
+def mqkit_service(
+    request: pytest.FixtureRequest, mqkit_broker: Broker, mqkit_app_factory: Callable[[], App]
+) -> Iterator[App]:
+    """As ``mqkit_app``, on a thread of its own: for tests that are no coroutines. What the app has
+    to do, others ask for: pika, or a client on another connection."""
+    if "mqkit_clock" in request.fixturenames:
+        request.getfixturevalue("mqkit_clock")
+    from anyio.from_thread import start_blocking_portal
+
+    from mqkit.testing.application import made_by, running
+
+    made = running(made_by(mqkit_app_factory), mqkit_broker)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(made) as app:
         yield app

@@ -28,15 +28,17 @@ queues:
 """
 
 
-def round_by_mqkit(broker: ReferenceBroker) -> tuple[plot.Happened, ...]:
+def round_by_mqkit(broker: ReferenceBroker, transport: str = "native") -> tuple[plot.Happened, ...]:
     """Play one round on an empty virtual host."""
-    return asyncio.run(_round(broker, loads(TOPOLOGY)))
+    return asyncio.run(_round(broker, loads(TOPOLOGY), transport))
 
 
-async def _round(broker: ReferenceBroker, topology: Topology) -> tuple[plot.Happened, ...]:
+async def _round(
+    broker: ReferenceBroker, topology: Topology, transport: str
+) -> tuple[plot.Happened, ...]:
     clock = broker.clock
     notes = plot.Notes(clock.monotonic_s)
-    app = mqkit.App(topology=topology, clock=clock)
+    app = mqkit.App(topology=topology, clock=clock, transport=transport)
     slow = app.queue(plot.SLOW)
 
     @app.consumer(plot.WORK)

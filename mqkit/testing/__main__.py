@@ -6,6 +6,8 @@ Ctrl-C end the command, and then the RabbitMQ.
 
 ``--statistics-every SECONDS`` before the ``--``: the counts of a local node's management API are at
 most that old, instead of RabbitMQ's 5 s.
+
+``python -m mqkit.testing chaos -- COMMAND``: see :mod:`mqkit.testing.chaos.command`.
 """
 
 from __future__ import annotations
@@ -31,6 +33,10 @@ STOP_TIMEOUT_S = 30.0
 
 def main(arguments: list[str]) -> int:
     """Returns the exit code: the command's, or 1 when no RabbitMQ could be had."""
+    if arguments[:1] == ["chaos"]:
+        from mqkit.testing.chaos.command import main as chaos
+
+        return chaos(arguments[1:])
     options = _parser().parse_args(arguments)
     command = [options.command, *options.arguments]
     try:

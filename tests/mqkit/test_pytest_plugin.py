@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -29,6 +31,7 @@ async def handle(body: str) -> None:
 """
 TOPOLOGY = "queues:\n  work: {}\n  done: {}\n"
 TESTS = """
+import pika
 import pytest
 from mqkit import App
 from mqkit.topology import loads
@@ -58,8 +61,28 @@ class TestOfAFactory:
     async def test_it(self, mqkit_app, mqkit_broker):
         assert await mqkit_broker.queue("r").depth() == 0
 
-def test_that_is_no_coroutine(mqkit_broker):
-    assert mqkit_broker.queue("q").blocking.all() == []
+@pytest.mark.mqkit_app("service:app")
+def test_that_is_no_coroutine(mqkit_service, mqkit_broker):
+    with pika.BlockingConnection(pika.URLParameters(mqkit_broker.url)) as connection:
+        connection.channel().basic_publish("", "work", b"paid")
+    assert mqkit_broker.queue("done").blocking.one().body == b"PAID"
+
+class TestByTheClock:
+    @pytest.fixture
+    def mqkit_app_factory(self):
+        app = App(topology=loads("queues: {q: {retry: {after: [10s, 1m], park: lot}}, lot: {}}"))
+        @app.consumer("q")
+        async def fail(body: str) -> None:
+            raise ValueError(body)
+        return lambda: app
+
+    def test_it(self, mqkit_service, mqkit_broker, mqkit_clock):
+        with pika.BlockingConnection(pika.URLParameters(mqkit_broker.url)) as connection:
+            channel = connection.channel()
+            channel.confirm_delivery()
+            channel.basic_publish("", "q", b"x")
+        mqkit_clock.blocking.advance("70s")
+        assert mqkit_broker.queue("lot").blocking.depth == 1
 """
 
 
@@ -70,13 +93,30 @@ def project(folder: Path, **files: str) -> Path:
     return folder
 
 
-def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")}
+class BrokerUnderTest(Protocol):
+    """See tests/conftest.py."""
+
+    url: str
+    management_url: str
+
+
+def places_of(broker: BrokerUnderTest) -> tuple[str, ...]:
+    management = broker.management_url
+    if "@" not in management:
+        management = management.replace("://", "://guest:guest@", 1)
+    return ("--mqkit-broker", broker.url, "--mqkit-management", management)
+
+
+def run(
+    folder: Path, *options: str, environment: Mapping[str, str] = os.environ
+) -> subprocess.CompletedProcess[str]:
+    kept = {name: text for name, text in environment.items() if not name.startswith("PYTEST_")}
+    paths = os.pathsep.join(filter(None, (environment.get("PYTHONPATH", ""), str(folder))))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
     return subprocess.run(
         command,
         cwd=folder,
-        env=kept | {"PYTHONPATH": str(folder)},
+        env=kept | {"PYTHONPATH": paths},
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
@@ -87,23 +127,49 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.live
 def test_a_project(tmp_path: Path) -> None:
     done = run(project(tmp_path, test_it=TESTS))
-    assert "6 passed" in done.stdout, done.stdout
+    assert "7 passed" in done.stdout, done.stdout
 
 
 @pytest.mark.live
-def test_a_project_in_parallel(tmp_path: Path) -> None:
-    done = run(project(tmp_path, test_it=TESTS), "-n", "2")
-    assert "6 passed" in done.stdout, done.stdout
+def test_a_project_on_a_broker_elsewhere(tmp_path: Path, broker: BrokerUnderTest) -> None:
+    done = run(project(tmp_path, test_it=TESTS), *places_of(broker))
+    assert "6 passed, 1 skipped" in done.stdout, done.stdout
+
+
+NEEDING = """
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+async def test_by_the_clock(mqkit_app, mqkit_clock): ...
+
+def test_by_the_brokers_clock(mqkit_broker):
+    mqkit_broker.clock.blocking.advance("1s")
+
+def test_of_faults(mqkit_broker):
+    mqkit_broker.faults.block()
+"""
 
 
 @pytest.mark.live
-def test_a_project_on_a_broker_elsewhere(tmp_path: Path, broker: object) -> None:
-    management = str(getattr(broker, "management_url"))  # noqa: B009
-    if "@" not in management:
-        management = management.replace("://", "://guest:guest@", 1)
-    places = ("--mqkit-broker", str(getattr(broker, "url")), "--mqkit-management", management)  # noqa: B009
-    done = run(project(tmp_path, test_it=TESTS), *places)
-    assert "6 passed" in done.stdout, done.stdout
+def test_what_only_the_broker_in_the_process_has_is_skipped(
+    tmp_path: Path, reference_broker: BrokerUnderTest
+) -> None:
+    folder = project(tmp_path, test_it=NEEDING)
+    done = run(folder, "-rs", *places_of(reference_broker))
+    assert "3 skipped" in done.stdout, done.stdout
+    assert "a clock that can be moved only with the broker in the test's process" in done.stdout
+    assert "faults only with the broker in the test's process, without --mqkit" in done.stdout
+    assert "3 passed" in run(folder).stdout
+
+
+def test_a_missing_extra_is_told_in_a_line(
+    tmp_path: Path, without: Callable[..., dict[str, str]]
+) -> None:
+    folder = project(tmp_path, test_it="def test_it(mqkit_broker): pass")
+    done = run(folder, environment=without("argon2"))
+    assert "argon2 is not installed; run: pip install 'mqkit[broker]'" in done.stdout, done.stdout
+    assert "Traceback" not in done.stdout
 
 
 @pytest.mark.live

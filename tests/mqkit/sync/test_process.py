@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -30,6 +31,7 @@ with multiprocessing.get_context("fork").Pool(3) as pool:
     print(pool.map(publish, range(1, 31)).count(True), publish(31))
 """
 DEADLINE_S = 60
+CHILD_DEADLINE_S = 20
 
 
 def run(program: str, *words: str) -> str:
@@ -48,6 +50,7 @@ def in_child(act: Callable[[], bool]) -> int:
     """The exit code of a forked child: 0 if ``act`` was true there."""
     child = os.fork()
     if not child:
+        signal.alarm(CHILD_DEADLINE_S)  # one that hangs is killed
         code = 2
         try:
             code = 0 if act() else 1

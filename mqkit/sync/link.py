@@ -10,7 +10,6 @@ that others wait for.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -21,25 +20,17 @@ from typing import TYPE_CHECKING
 
 from mqkit.declaration import Declaration
 from mqkit.errors import Closed, MqkitError
-from mqkit.supervision.attempts import is_lasting, most_telling
+from mqkit.supervision.attempts import most_telling
 from mqkit.supervision.refusal_log import RefusalLog
 from mqkit.sync.declaring import declare_all
-from mqkit.timing.backoff import Backoff
+from mqkit.sync.patience import Patience
 from mqkit.timing.clock import ThreadClock
-from mqkit.timing.token_bucket import TokenBucket
 from mqkit.topology import TopologyCache
 from mqkit.transport.blocking import BlockingChannel, BlockingConnection, BlockingTransport
 from mqkit.transport.waiters import Waiters
 
 if TYPE_CHECKING:
     from mqkit.settings import Settings
-
-_LOG = logging.getLogger(__name__)
-
-FAILURES_TOLD = 3
-"""Failed attempts that are a line each; then one in :data:`FAILURES_TOLD_EVERY_S`."""
-
-FAILURES_TOLD_EVERY_S = 60.0
 
 
 @dataclass(slots=True, eq=False)
@@ -68,14 +59,12 @@ class Link:
         settings: Settings,
         declarations: Iterable[Declaration] = (),
     ) -> None:
-        clock = ThreadClock()
         self._transport = transport
         self._settings = settings
         self._cache = TopologyCache()
         self._cache.add(declarations)
-        self._refusals = RefusalLog(clock)
-        self._backoff = Backoff(settings.reconnect_first_s, settings.reconnect_max_s)
-        self._failures = TokenBucket(FAILURES_TOLD, FAILURES_TOLD_EVERY_S, clock)
+        self._refusals = RefusalLog(ThreadClock())
+        self._patience = Patience(settings.reconnect_first_s, settings.reconnect_max_s)
         self._lock = threading.RLock()  # a signal handler may publish
         self._changed = Waiters()
         self._ended = Waiters()
@@ -89,10 +78,6 @@ class Link:
         self._wants_lone = False
         self._lone_turn = threading.Lock()
         self._blocked: str | None = None
-        self._was_ready = False
-        self._problem: MqkitError | None = None
-        self._refusal: MqkitError | None = None
-        self._not_before_s = 0.0
 
     # -- what calls do -----------------------------------------------------------------------
 
@@ -121,7 +106,8 @@ class Link:
             return f"blocked: the broker blocks: {self._blocked}"
         if self._connection is not None and self._connection.is_open:
             return "ready"
-        return "connecting" if self._problem is None else f"connecting: {self._problem}"
+        problem = self._patience.problem
+        return "connecting" if problem is None else f"connecting: {problem}"
 
     def lane(self, until_s: float, *, waits_when_blocked: bool) -> Lane | str | None:
         """The lane with the fewest callers, with the caller on it: :meth:`leave` it.
@@ -220,10 +206,7 @@ class Link:
     def _raise_if_over(self) -> None:
         if self._is_closed:
             raise Closed("the app was closed")
-        if self._refusal is not None:
-            if time.monotonic() < self._not_before_s:
-                raise self._refusal.with_traceback(None)
-            self._refusal = None
+        self._patience.raise_if_refused()
 
     # -- mending -----------------------------------------------------------------------------
 
@@ -243,12 +226,13 @@ class Link:
         """All that the mender does."""
         while True:
             with self._lock:
-                nobody_waits = self._problem is not None and self._changed.is_empty
-                if self._is_closed or self._refusal or self._is_whole() or nobody_waits:
+                patience = self._patience
+                nobody_waits = patience.problem is not None and self._changed.is_empty
+                if self._is_closed or patience.refusal or self._is_whole() or nobody_waits:
                     self._mender = None
                     return
                 place = self._ended.place()
-            if self._waited(place, self._ended, self._not_before_s):
+            if self._waited(place, self._ended, patience.until_s):
                 continue  # a call has ended, or the link is closed
             try:
                 self._mend_once()
@@ -312,21 +296,15 @@ class Link:
 
     def _ready(self) -> None:
         with self._lock:
-            self._was_ready = True
-            self._problem = None
-            self._backoff.reset()
-            self._not_before_s = 0.0
+            self._patience.ready()
             self._changed.wake()
 
     def _failed(self, error: MqkitError) -> None:
         with self._lock:
-            self._problem = error
-            self._not_before_s = time.monotonic() + self._backoff.next_s()
-            if not self._was_ready and is_lasting(error):
-                self._refusal = error
+            if not self._is_closed:
+                self._patience.failed(error)
+            if self._patience.refusal is not None:
                 self._changed.wake()
-        if self._refusal is None and not self._is_closed and self._failures.take():
-            _LOG.warning("can't connect, trying again: %s", " ".join(str(error).split()))
 
     def _told_blocked(self, connection: BlockingConnection, reason: str | None) -> None:
         """On the connection's thread."""
@@ -336,13 +314,12 @@ class Link:
                 self._changed.wake()
 
     def _lost(self, connection: BlockingConnection) -> None:
-        """On the connection's thread. The next caller has another one opened, and not at once:
-        all that were connected to a broker that starts again come back."""
+        """On the connection's thread. The next caller has another one opened."""
         with self._lock:
             if self._connection is connection:
                 self._connection = None
                 self._blocked = None
-                self._not_before_s = time.monotonic() + self._backoff.next_s()
+                self._patience.lost()
                 self._changed.wake()
 
 

@@ -143,7 +143,7 @@ def test_a_broker_that_does_not_answer_is_waited_for(
         def emit(self, record: logging.LogRecord) -> None:
             told.set()
 
-    handler, logger = Telling(), logging.getLogger("mqkit.sync.link")
+    handler, logger = Telling(), logging.getLogger("mqkit.sync.patience")
     logger.addHandler(handler)
     faults.act("refuse")
     try:

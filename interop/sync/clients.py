@@ -14,7 +14,7 @@ ANSWER_WITHIN_S = 60.0
 
 @dataclass
 class Answers:
-    """What came of the requests so far. Thread-safe: each has a place of its own."""
+    """The answers so far. Thread-safe: each request has an entry of its own."""
 
     outcomes: dict[str, str] = field(default_factory=dict)
     """``Confirmed``, ``Rejected`` or ``Unknown`` by the request's name."""

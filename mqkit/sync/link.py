@@ -104,7 +104,8 @@ class Link:
         """The state in words, with the last problem where there is one."""
         if self._blocked is not None:
             return f"blocked: the broker blocks: {self._blocked}"
-        if self._connection is not None and self._connection.is_open:
+        connection = self._connection
+        if connection is not None and connection.is_open:
             return "ready"
         problem = self._patience.problem
         return "connecting" if problem is None else f"connecting: {problem}"

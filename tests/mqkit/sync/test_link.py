@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 
 import mqkit.sync
-from mqkit.errors import ConnectionRefused
-from mqkit.outcome import Unknown
+from mqkit.errors import ConfigurationError, ConnectionRefused
+from mqkit.outcome import Outcome, Unknown
+
+SOON_S = 0.001
 
 
 def link_of(app: mqkit.sync.App) -> Any:
@@ -115,3 +118,32 @@ def test_a_closed_channel_is_opened_again(
         until(lambda: all(lane.channel.is_open for lane in link_of(app)._lanes))
         until(lambda: link_of(app)._mender is None)
     assert faults.accepted == 1
+
+
+def test_a_signal_handler_may_publish_wherever_it_comes(
+    faults: Any, direct: Any, name: str
+) -> None:
+    """It is told so where it has interrupted the connection itself, and nothing hangs."""
+    app = mqkit.sync.App(faults.url)
+    outcomes: list[Outcome | None] = []
+
+    def publish(*_: object) -> None:
+        try:
+            outcomes.append(app.publish("", name, b"signal", deadline="10s"))
+        except ConfigurationError:
+            outcomes.append(None)
+        signal.setitimer(signal.ITIMER_REAL, SOON_S)
+
+    assert app.publish("", name, b"x")
+    before = signal.signal(signal.SIGALRM, publish)
+    signal.setitimer(signal.ITIMER_REAL, SOON_S)
+    try:
+        while len(outcomes) < 100:
+            assert app.publish("", name, b"main", deadline="20s")
+    finally:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        app.close()
+    assert all(outcome is None or outcome for outcome in outcomes)
+    assert any(outcomes)

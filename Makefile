@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format lint types imports tests-fast sim soak chaos drift lots archives migration spark-sink spark-stream effects clock bench bench-store interop fuzz clean
+.PHONY: help install demo test check format lint types imports tests-fast sim soak chaos drift lots archives migration spark-sink spark-stream effects clock sync bench bench-store interop fuzz clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -128,6 +128,12 @@ effects: $(STAMP)  ## 100,000 orders through outbox, broker and inbox, each kill
 
 clock: $(STAMP)  ## tiers, a time to live, a delay and a timeout by the virtual clock of tests, through three clients (TIMES=n)
 	@$(BIN)/python -m interop.virtual_time --times $(or $(TIMES),1000)
+
+sync: $(STAMP)  ## a site under gunicorn publishes while its broker is killed five times, on both brokers, 60 s each (SECONDS=n, RESTARTS=n)
+	@failed=0; for broker in reference rabbitmq; do \
+		$(BIN)/python -m interop.sync --broker $$broker --seconds $(or $(SECONDS),60) \
+			--restarts $(or $(RESTARTS),5) || failed=1; \
+	done; exit $$failed
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .import-linter.log

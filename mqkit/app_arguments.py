@@ -58,3 +58,13 @@ def loaded_topology(files: TopologyFiles) -> Topology:
     if not several:
         raise ConfigurationError("topology is an empty list: name a file, or leave it out")
     return load(*several)
+
+
+def check_vhost(topology: Topology, settings: Settings) -> None:
+    """The topology is for the vhost of every URL."""
+    for endpoint in settings.endpoints:
+        if topology.vhost is not None and topology.vhost != endpoint.vhost:
+            raise ConfigurationError(
+                f"{topology.file} is for the vhost {topology.vhost!r}, but the URL {endpoint}"
+                f" leads to {endpoint.vhost!r}: write the vhost into the URL"
+            )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import TaskGroup
 
+from mqkit.app_arguments import check_vhost
 from mqkit.consumer import Pause, QueueRules, Settler, Stats, drain
 from mqkit.consumer.depth import QueueDepth, depth_of
 from mqkit.consumer.handler import HandlerExit
@@ -28,7 +29,7 @@ from mqkit.consumer.republish import Republisher
 from mqkit.consumer.settlement import warn_of_unknown_errors
 from mqkit.drift import Drift
 from mqkit.drift.setup import drift_watch
-from mqkit.errors import ChannelError, Closed, ConfigurationError, MqkitError
+from mqkit.errors import ChannelError, Closed, MqkitError
 from mqkit.message import Message
 from mqkit.middleware import Middleware
 from mqkit.observation.observation import Observation
@@ -71,7 +72,7 @@ class Client:
         self._topology = topology
         self._cache = TopologyCache()
         if topology is not None:
-            _check_vhost(topology, settings)
+            check_vhost(topology, settings)
             self._cache.add(compile_topology(topology))
         self._refusals = RefusalLog()
         self._supervisor = Supervisor(
@@ -330,15 +331,6 @@ async def _begin(queue: QueueHandle, consumer: AnyConsumer) -> None:
     """The first subscription of a consumer that is added while the client runs."""
     if not queue.is_paused:
         await consumer.resume()
-
-
-def _check_vhost(topology: Topology, settings: Settings) -> None:
-    for endpoint in settings.endpoints:
-        if topology.vhost is not None and topology.vhost != endpoint.vhost:
-            raise ConfigurationError(
-                f"{topology.file} is for the vhost {topology.vhost!r}, but the URL {endpoint}"
-                f" leads to {endpoint.vhost!r}: write the vhost into the URL"
-            )
 
 
 def _single(group: BaseExceptionGroup[BaseException]) -> BaseException:

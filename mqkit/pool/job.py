@@ -66,3 +66,9 @@ def unsettled(message: Message, sent: bool, why: str) -> Unknown:
     """The outcome of a message whose time is over: ``why`` says what was waited for."""
     fate = "was sent, but not confirmed" if sent else "was never sent"
     return Unknown(f"the message {fate} {why}", message.properties.message_id, sent)
+
+
+def too_large(message: Message, octets_max: int) -> Rejected:
+    """The outcome of a message with a larger body than ``octets_max``; it was not sent."""
+    detail = f"{len(message.body)} bytes; the limit is {octets_max} (max_message_bytes)"
+    return Rejected(RejectReason.TOO_LARGE, detail, message.properties.message_id)

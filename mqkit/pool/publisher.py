@@ -11,22 +11,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from operator import attrgetter
 from typing import TypeAlias
 
 from mqkit.errors import Closed
 from mqkit.message import Message
-from mqkit.outcome import Outcome, Rejected, RejectReason
+from mqkit.outcome import Outcome
 from mqkit.pool.backlog import UNKNOWN_SIZE, WAITING_OCTETS_MAX, Backlog, Place
 from mqkit.pool.batch import Batch, BatchRun
 from mqkit.pool.calls import Calls
 from mqkit.pool.channel_pool import ChannelPool
-from mqkit.pool.job import blocked, unsettled
+from mqkit.pool.job import blocked, too_large, unsettled
 from mqkit.pool.lane import WRITE_BYTES_MAX, Gate, Lane
 from mqkit.pool.single import Single
 from mqkit.pool.terms import Terms, WhenBlocked
-from mqkit.publishing.message_ids import new_message_id
+from mqkit.publishing.message_ids import identified
 from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 
 DEADLINE_S = 30.0
@@ -112,10 +111,10 @@ class Publisher:
         if resend is not True or on_blocked is not None:
             terms = terms.but(resend, on_blocked)
         if message.properties.message_id is None:
-            message = _identified(message)
+            message = identified(message)
         octets = len(message.body)
         if octets > self._max_message_bytes:
-            return self._too_large(message)
+            return too_large(message, self._max_message_bytes)
         if not self._tasks:
             raise Closed("the publisher is not open")
         if terms.fails_when_blocked and (reason := self._gate.blocked) is not None:
@@ -156,13 +155,13 @@ class Publisher:
         terms = self._terms.but(resend, on_blocked)
         batch = Batch(
             [
-                message if message.properties.message_id is not None else _identified(message)
+                message if message.properties.message_id is not None else identified(message)
                 for message in messages
             ],
             terms,
         )
         for position in batch.larger_than(self._max_message_bytes):
-            batch.settle(position, (self._too_large(batch.messages[position]),))
+            batch.settle(position, (too_large(batch.messages[position], self._max_message_bytes),))
         runs = batch.runs(WRITE_BYTES_MAX)
         if not runs:
             return batch.outcomes("")
@@ -220,7 +219,7 @@ class Publisher:
             if admitted and fill is not None:
                 message = fill(message)
                 if len(message.body) > self._max_message_bytes:
-                    return self._too_large(message)
+                    return too_large(message, self._max_message_bytes)
                 place.octets = len(message.body)
                 admitted = await self.backlog.turn(place)
         if admitted:
@@ -250,16 +249,6 @@ class Publisher:
 
     def _why_unsettled(self, allowed_s: float) -> str:
         return f"within {allowed_s:g} s (client: {self._gate.describe()})"
-
-    def _too_large(self, message: Message) -> Rejected:
-        detail = (
-            f"{len(message.body)} bytes; the limit is {self._max_message_bytes} (max_message_bytes)"
-        )
-        return Rejected(RejectReason.TOO_LARGE, detail, message.properties.message_id)
-
-
-def _identified(message: Message) -> Message:
-    return replace(message, properties=replace(message.properties, message_id=new_message_id()))
 
 
 def _refused(batch: Batch, runs: Sequence[BatchRun], reason: str) -> list[Outcome]:

@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+
+from mqkit.message import Message
 
 _AT_ONCE = 256
 _OCTETS = 16
@@ -25,6 +28,11 @@ def new_message_id() -> str:
             return _made.pop()
         except IndexError:
             _made.extend(_make())
+
+
+def identified(message: Message) -> Message:
+    """``message``, which has no id yet, with a new one."""
+    return replace(message, properties=replace(message.properties, message_id=new_message_id()))
 
 
 def _make() -> list[str]:

@@ -42,12 +42,65 @@ class Publish(Protocol):
     ) -> Coroutine[Any, Any, Outcome]: ...
 
 
-class Target(Generic[ValueT]):
-    """Get one from :meth:`mqkit.App.to`.
+class Place(Generic[ValueT]):
+    """An exchange and a routing key, for values of one type: what targets have in common.
 
     Raises :exc:`~mqkit.errors.ConfigurationError` for names that are no short strings, and for a
     ``model`` that is no class whose instances Python knows.
     """
+
+    def __init__(
+        self, exchange: str, routing_key: str, model: type[Any] | None, name: str | None
+    ) -> None:
+        self.exchange = _name("exchange", exchange)
+        self.routing_key = _name("routing_key", routing_key)
+        self._model: type[Any] = object if model is None else _checkable(model)
+        """The class of all values: ``object`` is every value's."""
+        if name is None and model is not None:
+            name = model.__name__
+        self.type = short_string("name", name)
+        """The ``type`` property of messages that go there, if they get one."""
+
+    def message(
+        self,
+        value: ValueT,
+        *,
+        message_id: str | None = None,
+        headers: Mapping[str, Any] | None = None,
+        **options: Unpack[MessageOptions],
+    ) -> Message:
+        """The message that a target's ``publish`` would publish of the same arguments, for
+        :meth:`mqkit.App.publish_batch`.
+
+        Raises :exc:`~mqkit.errors.ConfigurationError` for a value that is no instance of the model,
+        and as :meth:`mqkit.App.publish`.
+        """
+        return outgoing(
+            self.exchange,
+            self.routing_key,
+            self._checked(value),
+            message_id=message_id,
+            headers=headers,
+            **self._typed(options),
+        )
+
+    def _checked(self, value: object) -> object:
+        if not isinstance(value, self._model):
+            raise ConfigurationError(
+                f"the target {self.exchange!r}, {self.routing_key!r} takes"
+                f" {self._model.__name__}, not {type(value).__name__}"
+            )
+        return value
+
+    def _typed(self, options: MessageOptions) -> MessageOptions:
+        """The options, with the target's type where the call gives none."""
+        if self.type is not None and options.get("type") is None:
+            options["type"] = self.type
+        return options
+
+
+class Target(Place[ValueT]):
+    """Get one from :meth:`mqkit.App.to`. Raises as :class:`Place`."""
 
     def __init__(
         self,
@@ -57,15 +110,8 @@ class Target(Generic[ValueT]):
         model: type[Any] | None,
         name: str | None,
     ) -> None:
+        super().__init__(exchange, routing_key, model, name)
         self._publish = publish
-        self.exchange = _name("exchange", exchange)
-        self.routing_key = _name("routing_key", routing_key)
-        self._model: type[Any] = object if model is None else _checkable(model)
-        """The class of all values: ``object`` is every value's."""
-        if name is None and model is not None:
-            name = model.__name__
-        self.type = short_string("name", name)
-        """The ``type`` property of messages that go there, if they get one."""
 
     def publish(
         self,
@@ -94,39 +140,6 @@ class Target(Generic[ValueT]):
             on_blocked=on_blocked,
             **self._typed(options),
         )
-
-    def message(
-        self,
-        value: ValueT,
-        *,
-        message_id: str | None = None,
-        headers: Mapping[str, Any] | None = None,
-        **options: Unpack[MessageOptions],
-    ) -> Message:
-        """The message that :meth:`publish` would publish of the same arguments, for
-        :meth:`mqkit.App.publish_batch`. Raises as :meth:`publish`."""
-        return outgoing(
-            self.exchange,
-            self.routing_key,
-            self._checked(value),
-            message_id=message_id,
-            headers=headers,
-            **self._typed(options),
-        )
-
-    def _checked(self, value: object) -> object:
-        if not isinstance(value, self._model):
-            raise ConfigurationError(
-                f"the target {self.exchange!r}, {self.routing_key!r} takes"
-                f" {self._model.__name__}, not {type(value).__name__}"
-            )
-        return value
-
-    def _typed(self, options: MessageOptions) -> MessageOptions:
-        """The options, with the target's type where the call gives none."""
-        if self.type is not None and options.get("type") is None:
-            options["type"] = self.type
-        return options
 
 
 def _name(what: str, name: str) -> str:

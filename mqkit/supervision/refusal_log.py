@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from mqkit.timing.clock import SYSTEM_CLOCK, Clock
+from mqkit.timing.clock import SYSTEM_CLOCK
+from mqkit.timing.token_bucket import Monotonic
 from mqkit.topology.planning.plan import name_of
 from mqkit.topology.planning.quarantine import Quarantined
 
@@ -25,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 class RefusalLog:
     """The refusals of one app."""
 
-    def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, clock: Monotonic = SYSTEM_CLOCK) -> None:
         self._clock = clock
         self._told: tuple[str, ...] = ()
         self._told_at_s = 0.0

@@ -16,15 +16,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mqkit.errors import (
-    BrokerError,
-    Closed,
-    ConnectionLost,
-    ConnectionRefused,
-    DeadlineExceeded,
-    MqkitError,
-    TransportError,
-)
+from mqkit.errors import Closed, ConnectionLost, DeadlineExceeded, MqkitError
+from mqkit.supervision.attempts import is_lasting, most_telling
 from mqkit.supervision.readiness_log import ReadinessLog
 from mqkit.supervision.states import Change, Event, State, after
 from mqkit.timing.backoff import Backoff
@@ -35,9 +28,6 @@ if TYPE_CHECKING:
     from mqkit.settings import Settings
 
 _LOG = logging.getLogger(__name__)
-
-_REFUSALS = frozenset({402, 403, 530})
-"""Replies that asking again will not change: bad vhost path, bad login, no such vhost."""
 
 ConnectionHook = Callable[[Connection], Awaitable[None]]
 ReadyHook = Callable[[], Awaitable[None]]
@@ -305,8 +295,7 @@ class Supervisor:
                 _LOG.info("can't connect to %s: %s", endpoint, error)
                 problems.append(error)
                 self._problem = error
-        refusals = [problem for problem in problems if isinstance(problem, BrokerError)]
-        raise (refusals or problems)[0]
+        raise most_telling(problems)
 
     async def _connect_to(self, endpoint: Endpoint) -> _Pair:
         publishing = await self._open(endpoint, "publishing")
@@ -384,9 +373,7 @@ class Supervisor:
             if not isinstance(problem, MqkitError):
                 _LOG.error("a hook failed; it is tried again", exc_info=problem)
             return False
-        if isinstance(problem, ConnectionRefused):
-            return problem.reply_code in _REFUSALS
-        return not isinstance(problem, (TransportError, DeadlineExceeded))
+        return is_lasting(problem)
 
     def _raise_if_over(self, *states: State) -> None:
         if self._failure is not None:

@@ -48,6 +48,14 @@ SYSTEM_CLOCK = SystemClock()
 """The clock of everything that was given none."""
 
 
+class ThreadClock:
+    """The machine's monotonic clock for who has no event loop: it is read, and nothing waits by
+    it."""
+
+    def monotonic_s(self) -> float:
+        return time.monotonic()
+
+
 def wall_ms() -> int:
     """Milliseconds since 1970 by the machine's clock, which may be set back: for moments that go to
     another process, and not for waiting."""

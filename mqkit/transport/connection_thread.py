@@ -2,6 +2,9 @@
 
 Both are asked for at each call: the thread because what waits for it must not be the thread itself,
 the process because a forked child has the objects, but not the thread.
+
+A forked child closes its copies of the descriptors at once: the broker would not see the end of a
+connection that its parent closes while a child has it open, too.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
+from weakref import WeakSet
 
 from mqkit.errors import Closed, ConfigurationError
 
@@ -25,6 +29,12 @@ class ConnectionThread(ABC):
     @abstractmethod
     def _run(self) -> None:
         """All that the thread does. It must not raise."""
+
+    @abstractmethod
+    def close_copies(self) -> None:
+        """Close the descriptors, in a forked child, and nothing else: not a word to the broker, no
+        change to what the parent's selector watches. No lock may be taken, for a thread that is not
+        here may have it. Must not raise."""
 
     def is_current(self) -> bool:
         """True on the connection's own thread, so in its callbacks."""
@@ -56,7 +66,22 @@ class ConnectionThread(ABC):
 
     def _run_as_own(self) -> None:
         self._own_ident = threading.get_ident()
+        _running_here.add(self)
         try:
             self._run()
         finally:
             self._own_ident = None
+
+
+_running_here: WeakSet[ConnectionThread] = WeakSet()
+"""Those of this process that have begun."""
+
+
+def _close_copies() -> None:
+    for thread in tuple(_running_here):
+        thread.close_copies()
+    _running_here.clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+    os.register_at_fork(after_in_child=_close_copies)

@@ -9,7 +9,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
+import httpx
 import pytest
 
 DEADLINE_S = 60
@@ -35,7 +38,6 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
         **os.environ,
         "MQKIT_URL": f"amqp://guest:guest@{places['amqp']}/",
         "MQKIT_MANAGEMENT_URL": f"http://{places['http']}",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYSPARK_PYTHON": sys.executable,
         "COLUMNS": "100",
     }
@@ -46,12 +48,33 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
 @pytest.fixture
 def run(tmp_path: Path, environment: dict[str, str]) -> Run:
     """Run a command as a shell would, and compare what it printed with what is ``shown``."""
+    return running(tmp_path, environment)
+
+
+@pytest.fixture
+def run_on_rabbitmq(tmp_path: Path, rabbitmq_broker: Any) -> Iterator[Run]:
+    """As ``run``, in a virtual host of RabbitMQ's that is the page's alone."""
+    name = f"page-{uuid4().hex}"
+    api = rabbitmq_broker.management_url
+    with httpx.Client(base_url=f"{api}/api", auth=("guest", "guest"), timeout=DEADLINE_S) as client:
+        client.put(f"/vhosts/{name}").raise_for_status()
+        all_rights = {"configure": ".*", "write": ".*", "read": ".*"}
+        client.put(f"/permissions/{name}/guest", json=all_rights).raise_for_status()
+        try:
+            url = f"{rabbitmq_broker.url.rstrip('/')}/{name}"
+            yield running(tmp_path, {**os.environ, "MQKIT_URL": url, "COLUMNS": "100"})
+        finally:
+            client.delete(f"/vhosts/{name}").raise_for_status()
+
+
+def running(tmp_path: Path, environment: dict[str, str]) -> Run:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     def run(command: list[str], shown: str | None = None) -> str:
         done = subprocess.run(
             command,
             cwd=tmp_path,
-            env=environment,
+            env={**environment, "PATH": path},
             capture_output=True,
             text=True,
             timeout=DEADLINE_S,

@@ -173,17 +173,25 @@ def test_every_yaml_block_is_a_whole_document_that_is_accepted(
 
 @pytest.mark.parametrize("block", all_blocks("python"), ids=label)
 def test_every_program_compiles_and_what_it_imports_is_there(block: Block) -> None:
+    own = modules_of(block.page)
     for node in ast.walk(ast.parse(block.text)):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                assert find_spec(alias.name), alias.name
-        elif isinstance(node, ast.ImportFrom):
+                assert alias.name in own or find_spec(alias.name), alias.name
+        elif isinstance(node, ast.ImportFrom) and node.module not in own:
             module = import_module(str(node.module))
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
                 assert hasattr(module, alias.name) or find_spec_or_none(name), name
         elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "mqkit":
-            assert hasattr(import_module("mqkit"), node.attr), node.attr
+            name = f"mqkit.{node.attr}"
+            assert hasattr(import_module("mqkit"), node.attr) or find_spec_or_none(name), name
+
+
+def modules_of(page: Path) -> set[str]:
+    """The modules that the page itself has, each a file that its programs import."""
+    names = (FILE_NAME.fullmatch(block.above) for block in blocks(page, "python"))
+    return {name[1].removesuffix(".py") for name in names if name}
 
 
 # -- command lines -------------------------------------------------------------------------------
@@ -395,13 +403,31 @@ def is_run(block: Block) -> bool:
     return block.above == "Run:"
 
 
+RUN_PAGES = [page for page in PAGES if any(map(is_run, blocks(page)))]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if any(map(is_run, blocks(page)))], ids=label
-)
+@pytest.mark.parametrize("page", RUN_PAGES, ids=label)
 def test_what_is_to_be_run_prints_what_is_shown(
     page: Path, tmp_path: Path, run: Callable[..., str]
 ) -> None:
+    run_page(page, tmp_path, run)
+
+
+@pytest.mark.slow
+@pytest.mark.rabbitmq
+@pytest.mark.parametrize(
+    "page",
+    [page for page in RUN_PAGES if page.stem.startswith(("from_", "sync", "with_"))],
+    ids=label,
+)
+def test_pages_about_others_programs_are_true_of_rabbitmq_too(
+    page: Path, tmp_path: Path, run_on_rabbitmq: Callable[..., str]
+) -> None:
+    run_page(page, tmp_path, run_on_rabbitmq)
+
+
+def run_page(page: Path, tmp_path: Path, run: Callable[..., str]) -> None:
     found = blocks(page)
     for block, following in zip(found, [*found[1:], None], strict=True):
         if name := FILE_NAME.fullmatch(block.above):

@@ -78,6 +78,12 @@ OURS = ClientContestant(
 CONTESTANTS = (
     OURS,
     ClientContestant("mqkit over aio-pika", "mqkit", "mqkit_bench.client.mqkit:OVER_AIO_PIKA"),
+    ClientContestant(
+        "mqkit.sync",
+        "mqkit",
+        "mqkit_bench.client.mqkit_sync:PLAYS",
+        enters=frozenset({Scenario.PUBLISH_1, Scenario.PUBLISH_BATCH}),
+    ),
     BASELINE,
     ClientContestant(
         "FastStream",

@@ -57,6 +57,14 @@ class SocketKeepingLoop(IOLoop):  # type: ignore[misc]
             except OSError:
                 continue
 
+    def close_copies(self) -> None:
+        """In a forked child. The numbers stay in use, by nothing: pika closes them once more when
+        its objects go, and they might be somebody else's by then."""
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for fd in self._sockets:
+            os.dup2(nothing, fd, inheritable=False)
+        os.close(nothing)
+
 
 class LoopThread(ConnectionThread):
     """Runs ``begin`` and then the loop on a thread, until :meth:`stop` or an exception.
@@ -82,6 +90,10 @@ class LoopThread(ConnectionThread):
     def stop(self) -> None:
         """End the loop after what it is doing. On the loop's thread only."""
         self.loop.stop()
+
+    def close_copies(self) -> None:
+        """See :meth:`ConnectionThread.close_copies`."""
+        self.loop.close_copies()
 
     def submit(self, step: Step, failed: Failed) -> None:
         """Run a step on the thread soon, after those submitted before it."""

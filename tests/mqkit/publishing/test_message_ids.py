@@ -3,7 +3,8 @@ from __future__ import annotations
 import os
 from uuid import RFC_4122, UUID
 
-from mqkit.publishing.message_ids import new_message_id
+from mqkit.message import Message
+from mqkit.publishing.message_ids import identified, new_message_id
 
 
 def test_ids_are_random_uuids_and_all_different() -> None:
@@ -27,3 +28,10 @@ def test_a_child_process_has_ids_of_its_own() -> None:
     os.close(writer)
     assert len(theirs) == 32
     assert theirs != new_message_id()
+
+
+def test_a_message_gets_an_id_and_stays_as_it_is_otherwise() -> None:
+    bare = Message("x", "k", b"body")
+    first, second = identified(bare), identified(bare)
+    assert first.properties.message_id != second.properties.message_id
+    assert (first.exchange, first.routing_key, first.body) == ("x", "k", b"body")

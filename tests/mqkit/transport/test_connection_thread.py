@@ -24,6 +24,9 @@ class Thread(ConnectionThread):
     def _run(self) -> None:
         self._act(self)
 
+    def close_copies(self) -> None:
+        """It has none."""
+
 
 def test_it_knows_itself_and_does_not_wait_for_itself() -> None:
     seen: list[object] = []

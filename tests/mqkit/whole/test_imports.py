@@ -43,6 +43,7 @@ def loaded_by(statement: str) -> set[str]:
         ("from mqkit import App", ADAPTERS | TOOLS | SETTINGS | LATER),
         ("from mqkit import App; App(transport='native')", ADAPTERS | TOOLS),
         ("from mqkit import App; App(transport='aio-pika')", TOOLS | {"pika"}),
+        ("from mqkit.sync import App; App()", ADAPTERS | TOOLS | {"anyio", "mqkit.consumer"}),
     ],
 )
 def test_what_is_not_used_is_not_loaded(statement: str, unused: set[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -37,38 +36,6 @@ class Answer:
     def set_exception(self, exception: BaseException, /) -> None:
         self._is_given = True
         self._later(self.future.set_exception, exception)
-
-
-class Waiters:
-    """Threads that wait for a change that a turn brings. Called in turns, but for the waiting.
-
-    ``threading.Condition`` takes its lock in code of its own, in which Ctrl-C can come between the
-    taking and the giving back: then nobody ever has it again. Here a thread waits for a lock that
-    is nobody else's.
-    """
-
-    __slots__ = ("_places",)
-
-    def __init__(self) -> None:
-        self._places: list[threading.Lock] = []
-
-    def place(self) -> threading.Lock:
-        """Acquire it, after the turn, to wait for :meth:`wake`."""
-        place = threading.Lock()
-        place.acquire()
-        self._places.append(place)
-        return place
-
-    def leave(self, place: threading.Lock) -> None:
-        """The thread of ``place`` waits no more."""
-        if place in self._places:
-            self._places.remove(place)
-
-    def wake(self) -> None:
-        """Let all who wait now look again."""
-        places, self._places = self._places, []
-        for place in places:
-            place.release()
 
 
 def wait_for(answer: Future[_T], what: str, timeout_s: float) -> _T:

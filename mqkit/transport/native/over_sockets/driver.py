@@ -33,10 +33,11 @@ from mqkit.message import Properties
 from mqkit.transport.connection_thread import ConnectionThread
 from mqkit.transport.native.connection import NativeConnection
 from mqkit.transport.native.decoding import properties_of
-from mqkit.transport.native.over_sockets.answers import Answer, Waiters, wait_for
+from mqkit.transport.native.over_sockets.answers import Answer, wait_for
 from mqkit.transport.native.over_sockets.stream import Stream
 from mqkit.transport.native.replies import Promise
 from mqkit.transport.seam import Endpoint
+from mqkit.transport.waiters import Waiters
 
 _T = TypeVar("_T")
 _Told: TypeAlias = tuple[Callable[[Any], None], Any]
@@ -72,6 +73,7 @@ class SocketDriver(ConnectionThread):
             endpoint, name, heartbeat_s, self.opened, _at_turns_end, read_properties
         )
         self._stream: Stream | None = None
+        self._selector: selectors.BaseSelector | None = None
         self._bell, self._ringer = socket.socketpair()
         self._rung = False
         self._unsent: deque[bytes | memoryview] = deque()
@@ -86,6 +88,14 @@ class SocketDriver(ConnectionThread):
         """Have the thread connect, and serve the connection until it is closed."""
         self._connect = connect
         self._thread.start()
+
+    def close_copies(self) -> None:
+        """See :meth:`ConnectionThread.close_copies`."""
+        for copy in (self._selector, self._stream, self._bell, self._ringer):
+            if isinstance(copy, Stream):
+                copy.close_copy()
+            elif copy is not None:
+                copy.close()
 
     # -- turns, on any thread ----------------------------------------------------------------
 
@@ -253,6 +263,7 @@ class SocketDriver(ConnectionThread):
 
     def _serve(self, stream: Stream) -> None:
         with selectors.DefaultSelector() as selector:
+            self._selector = selector
             selector.register(self._bell, selectors.EVENT_READ)
             selector.register(stream, selectors.EVENT_READ)
             watched = selectors.EVENT_READ

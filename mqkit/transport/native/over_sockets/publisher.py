@@ -21,9 +21,9 @@ from mqkit.message import Message
 from mqkit.outcome import Outcome, Unknown
 from mqkit.transport.native.channel import NativeChannel
 from mqkit.transport.native.connection import NativeConnection
-from mqkit.transport.native.over_sockets.answers import Waiters
 from mqkit.transport.native.over_sockets.driver import SocketDriver
 from mqkit.transport.seam import OnSettled
+from mqkit.transport.waiters import Waiters
 from mqkit.transport.window_size import MESSAGE_OVERHEAD_BYTES, WindowSize
 
 OUTPUT_OCTETS_MAX = 256 * 1024

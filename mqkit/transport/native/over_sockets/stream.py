@@ -73,6 +73,10 @@ class Stream:
                 pass
         self._socket.close()
 
+    def close_copy(self) -> None:
+        """Close the descriptor alone, in a forked child: the connection is the parent's."""
+        self._socket.close()
+
 
 def open_stream(
     host: str, port: int, tls: ssl.SSLContext | None, server_name: str | None, timeout_s: float

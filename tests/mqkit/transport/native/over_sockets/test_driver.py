@@ -26,12 +26,12 @@ from mqkit.outcome import Confirmed, Outcome, Unknown
 from mqkit.transport.native.connection import NativeConnection
 from mqkit.transport.native.over_sockets import connection as connection_module
 from mqkit.transport.native.over_sockets import driver, publisher
-from mqkit.transport.native.over_sockets.answers import Waiters
 from mqkit.transport.native.over_sockets.channel import NativeBlockingChannel
 from mqkit.transport.native.over_sockets.connection import NativeBlockingConnection
 from mqkit.transport.native.over_sockets.driver import SocketDriver
 from mqkit.transport.native.over_sockets.stream import Stream
 from mqkit.transport.seam import Endpoint
+from mqkit.transport.waiters import Waiters
 from mqkit.transport.window_size import WindowSize
 from mqkit.wire import (
     HEARTBEAT_FRAME,

@@ -41,7 +41,7 @@ class Service:
 
     @property
     def words(self) -> dict[str, str]:
-        """What stands for what in the templates."""
+        """The values of the names in the templates."""
         return {
             "name": self.name,
             "queue": self.queue,

@@ -256,8 +256,7 @@ class Client:
             self._middleware.is_taken = False
             for queue in self._queues:
                 queue.detach()
-            for consumer in self._consumers:
-                self._observation.consumer_ended(consumer)
+            self._observation.ended(self._consumers)
 
     def _settler(self, queue: QueueHandle) -> Settler:
         rules = self._rules(queue.name)

@@ -27,6 +27,10 @@ class ConnectionMeter:
         """The app is entered: it connects."""
         self._state = State.CONNECTING
 
+    def end(self) -> None:
+        """The app has ended. A start that failed early has told no change."""
+        self._state = State.CLOSED
+
     def changed(self, change: Change) -> None:
         """The supervisor has made ``change``."""
         self._state = change.after

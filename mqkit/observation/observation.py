@@ -3,6 +3,7 @@ any thread."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mqkit.consumer.queue_handle import AnyConsumer, QueueHandle
@@ -64,8 +65,15 @@ class Observation:
         self.meters.ended(consumer)
 
     async def close(self) -> None:
-        """The app has ended: return when its events are told, as far as time allows."""
+        """The app ends, and nothing more will happen: return when its events are told, as far as
+        time allows."""
         await self.events.close()
+
+    def ended(self, consumers: Iterable[AnyConsumer]) -> None:
+        """The app has ended, in whatever way, and with it ``consumers``."""
+        self.meters.connection.end()
+        for consumer in consumers:
+            self.meters.ended(consumer)
 
     # -- what is asked -----------------------------------------------------------------------
 

@@ -37,6 +37,9 @@ async def test_what_is_told_is_in_health_metrics_and_events() -> None:
         ConnectionChanged(State.CONNECTING, State.DECLARING),
     ]
     assert observation.meters.values.connection.connects == 1
+    observation.ended(())
+    assert [reason.fault for reason in observation.health().reasons] == [Fault.NOT_RUNNING]
+    assert not observation.health().is_live
     await observation.close()
 
 

@@ -171,14 +171,16 @@ class BaseConsumer(ABC):
         return self._tag
 
     @property
-    def at_work(self) -> list[tuple[asyncio.Task[Any], str]]:
+    def at_work(self) -> list[tuple[object, str]]:
         """See :class:`~mqkit.timing.app_clock.Working`."""
+        if self._subscription.state in (State.IDLE, State.SUBSCRIBING):
+            return [(self, f"the consumer of {self._queue}, which the broker has not got yet")]
         if self._breaker.awaits_probe:
             return []
-        at_work = [
+        at_work: list[tuple[object, str]] = [
             (task, f"a handler of {self._queue}, at message {arrival.delivery.message_id}")
             for task, arrival in zip(self._workers_at, self._at_hand, strict=True)
-            if task is not None and arrival is not None
+            if task is not None and not task.done() and arrival is not None
         ]
         if (probing := self._breaker.probing) is not None:
             at_work.append((probing, f"the circuit breaker of {self._queue}"))

@@ -7,7 +7,6 @@ their deadlines. The broker and its sockets know no other.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
@@ -26,9 +25,10 @@ class Working(Protocol):
         ...
 
     @property
-    def at_work(self) -> Sequence[tuple[asyncio.Task[object], str]]:
-        """The tasks that handle or settle a message, each with words for it. One that waits in the
-        clock is among them."""
+    def at_work(self) -> Sequence[tuple[object, str]]:
+        """What has to come to an end before time may go on, each with words for it: the tasks that
+        handle or settle a message, those that wait in the clock among them; and itself, where it is
+        to consume and does not yet."""
         ...
 
 

@@ -110,12 +110,12 @@ class Settling:
         return reasons, tags
 
     def _at_work(self, workings: WeakSet[Working]) -> tuple[dict[object, str], set[str]]:
-        waiting = self._alarms.waiting_tasks()
-        busy: dict[object, str] = {
-            task: words
+        waiting: set[object] = {*self._alarms.waiting_tasks()}
+        busy = {
+            key: words
             for working in workings
-            for task, words in working.at_work
-            if task not in waiting and task not in self._held
+            for key, words in working.at_work
+            if key not in waiting and key not in self._held
         }
         return busy, {working.tag for working in workings}
 

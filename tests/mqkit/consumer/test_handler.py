@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -15,6 +17,8 @@ from pydantic import BaseModel
 from mqkit import App, ConfigurationError, Delivery, ManualDelivery, Properties
 from mqkit.consumer.handler import HandlerTimeout, MessageHandler
 from mqkit.incoming import BodyMisfit
+from mqkit.testing.clock import FakeClock
+from mqkit.timing.app_clock import OF_CONSUMER, Working
 
 pytestmark = pytest.mark.anyio
 
@@ -172,6 +176,57 @@ async def test_its_own_timeout_error_is_not_ours() -> None:
 
     with pytest.raises(TimeoutError, match="of its own"):
         await MessageHandler(fails, timeout_s=60)(b"")
+
+
+class LimitingClock(FakeClock):
+    """A clock of a whole app."""
+
+    def limit(self, delay_s: float) -> AbstractAsyncContextManager[object]:
+        return self.timeout(delay_s)
+
+    def utc_now(self) -> datetime:
+        return datetime.fromtimestamp(self.monotonic_s(), UTC)
+
+    def watch(self, working: Working) -> None: ...
+
+
+@contextmanager
+def in_a_consumer() -> Iterator[LimitingClock]:
+    """The context of a consumer's tasks, in an app with a clock."""
+    clock = LimitingClock()
+    before = OF_CONSUMER.set(clock)
+    try:
+        yield clock
+    finally:
+        OF_CONSUMER.reset(before)
+
+
+async def hanging(timeout_s: float) -> None:
+    async def hang(body: bytes) -> None:
+        await asyncio.Event().wait()
+
+    await MessageHandler(hang, timeout_s=timeout_s)(b"")
+
+
+async def test_by_a_consumers_clock_it_takes_too_long_when_that_says_so() -> None:
+    with in_a_consumer() as clock:
+        running = asyncio.create_task(hanging(timeout_s=3600))
+    await clock.until_waiting(1)
+    clock.advance(3599)
+    await asyncio.sleep(0)
+    assert not running.done()
+    clock.advance(1)
+    with pytest.raises(HandlerTimeout, match="longer than 3600 s"):
+        await running
+
+
+async def test_by_a_consumers_clock_its_own_timeout_error_is_not_ours() -> None:
+    async def fail(body: bytes) -> None:
+        raise TimeoutError("the database's")
+
+    with in_a_consumer(), pytest.raises(TimeoutError, match="the database's") as raised:
+        await MessageHandler(fail, timeout_s=3600)(b"")
+    assert not isinstance(raised.value, HandlerTimeout)
 
 
 async def test_being_cancelled_from_outside_is_no_failure() -> None:

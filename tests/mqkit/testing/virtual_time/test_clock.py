@@ -244,6 +244,51 @@ async def test_a_key_is_held_by_the_clock(app: mqkit.App, clock: VirtualClock, s
     assert seen.times == [0, 10, 10]
 
 
+async def test_a_consumer_that_comes_back_is_waited_for(
+    app: mqkit.App, broker: ReferenceBroker, clock: VirtualClock, seen: Seen
+) -> None:
+    @app.consumer("work")
+    async def fail(body: str) -> None:
+        seen.note()
+        raise ValueError("no")
+
+    await app.publish("", "work", "x")
+    await clock.advance("9s")
+    broker.faults.drop_connections()
+    await clock.advance("31s")
+    broker.faults.cancel_consumers("work")
+    await clock.advance("1m")
+    assert seen.times == [0, 10, 40, 100]
+
+
+async def test_a_consumer_that_can_not_come_back_is_told_of(
+    app: mqkit.App, broker: ReferenceBroker, clock: VirtualClock
+) -> None:
+    @app.consumer("nowhere")
+    async def take(body: str) -> None: ...
+
+    with pytest.raises(NotSettled, match="the consumer of nowhere, which the broker has not got"):
+        await clock.advance("1s", within="50ms")
+
+
+async def test_an_app_that_is_gone_keeps_nobody_waiting(
+    broker: ReferenceBroker, clock: VirtualClock
+) -> None:
+    app = mqkit.App(topology=loads(TOPOLOGY), clock=clock, drain_timeout=0)
+    begun = asyncio.Event()
+
+    @app.consumer("work")
+    async def hang(body: str) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with running(app, broker):
+        await app.publish("", "work", "x")
+        await begun.wait()
+    await clock.advance("1h")
+    assert await broker.queue("work").depth() == 1
+
+
 async def test_another_client_by_the_clock(
     broker: ReferenceBroker, clock: VirtualClock, seen: Seen
 ) -> None:

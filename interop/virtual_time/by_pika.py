@@ -13,7 +13,7 @@ from interop.virtual_time import plot
 from mqkit.testing.in_process.vhost import ReferenceBroker
 
 STARTED_S = 30.0
-POLL_S = 0.05
+POLL_S: Any = 0.05
 """Seconds after which a thread looks whether it is to end."""
 
 

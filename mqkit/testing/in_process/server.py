@@ -89,7 +89,8 @@ class TestedServer(Server):
         if not faults or not connection.output:
             return
         octets, is_dropped = faults.applied(connection.id, b"".join(connection.output))
-        connection.output, connection.output_size = [octets], len(octets)
+        connection.output[:] = [octets]
+        connection.output_size = len(octets)
         if is_dropped:
             self.perform(lambda _: connection.drop("dropped by a test"))
 

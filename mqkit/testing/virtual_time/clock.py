@@ -57,10 +57,10 @@ class VirtualClock:
         """The time of day, which is the broker's."""
         return _EPOCH + timedelta(microseconds=self._now_us)
 
-    async def sleep(self, delay: Span) -> None:
-        """Return when time was moved on by ``delay``. A handler that waits here has its message in
-        hand, and time goes on all the same."""
-        delay_s = seconds(delay, "delay")
+    async def sleep(self, delay_s: Span) -> None:
+        """Return when time was moved on by so many seconds, or by a span like "5m". A handler that
+        waits here has its message in hand, and time goes on all the same."""
+        delay_s = seconds(delay_s, "delay_s")
         if not delay_s or self._has_ended:
             await asyncio.sleep(delay_s)
             return

@@ -176,9 +176,9 @@ async def test_what_is_still_waited_for_is_told(
 
     await app.publish("", "work", "x", message_id="order-7")
     with pytest.raises(NotSettled) as told:
-        await clock.advance("1h", within="50ms")
+        await clock.advance("1h", within="1s")
     assert str(told.value) == (
-        "10 s on, and after 0.05 s of real time, this is still waited for:"
+        "10 s on, and after 1 s of real time, this is still waited for:"
         " a handler of work, at message order-7"
     )
     assert seen.times == [0, 10]
@@ -268,7 +268,7 @@ async def test_a_consumer_that_can_not_come_back_is_told_of(
     async def take(body: str) -> None: ...
 
     with pytest.raises(NotSettled, match="the consumer of nowhere, which the broker has not got"):
-        await clock.advance("1s", within="50ms")
+        await clock.advance("1s", within="1s")
 
 
 async def test_an_app_that_is_gone_keeps_nobody_waiting(
@@ -334,7 +334,7 @@ async def test_a_client_that_does_not_settle_is_told_of(
         with pytest.raises(
             NotSettled, match=r"message 7 of q, which the consumer silent of .* has"
         ):
-            await clock.advance("1s", within="50ms")
+            await clock.advance("1s", within="1s")
         await clock.advance("1s", holding=1)
 
 

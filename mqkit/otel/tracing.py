@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from opentelemetry import context as contexts
 from opentelemetry import trace
@@ -44,17 +43,29 @@ class Tracing:
         )
 
 
-@contextmanager
-def within(span: Span, context: Context | None = None) -> Iterator[None]:
-    """Make ``span`` the current one in ``context`` (without it, in the current one) for the time of
-    the block, and end it. What the block raises is told on it."""
-    token = contexts.attach(trace.set_span_in_context(span, context))
-    try:
-        yield
-    except BaseException as error:
-        if span.is_recording():
-            describe_error(span, error)
-        raise
-    finally:
-        contexts.detach(token)
-        span.end()
+class within:
+    """Makes ``span`` the current one in ``context`` (without it, in the current one) for the time
+    of the block, and ends it. What the block raises is told on it.
+
+    A class, since a generator would cost each message more than its header does.
+    """
+
+    __slots__ = ("_context", "_span", "_token")
+
+    def __init__(self, span: Span, context: Context | None = None) -> None:
+        self._span = span
+        self._context = context
+
+    def __enter__(self) -> None:
+        self._token = contexts.attach(trace.set_span_in_context(self._span, self._context))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace_back: TracebackType | None,
+    ) -> None:
+        if error is not None and self._span.is_recording():
+            describe_error(self._span, error)
+        contexts.detach(self._token)
+        self._span.end()

@@ -44,6 +44,14 @@ if TYPE_CHECKING:
     from mqkit.incoming import BodyMisfit
     from mqkit.message import Delivery, Message, Properties
     from mqkit.middleware import HandleMiddleware, HandleNext, PublishMiddleware, PublishNext
+    from mqkit.observation.event import (
+        CircuitChanged,
+        ConnectionChanged,
+        ConsumerChanged,
+        Event,
+        RefusedObject,
+        TopologyDeclared,
+    )
     from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
     from mqkit.publishing.message_options import MessageOptions
     from mqkit.publishing.target import Target
@@ -60,15 +68,19 @@ __all__ = [
     "BrokerError",
     "CallRejected",
     "ChannelError",
+    "CircuitChanged",
     "Closed",
     "ConfigurationError",
     "Confirmed",
+    "ConnectionChanged",
     "ConnectionLost",
     "ConnectionRefused",
+    "ConsumerChanged",
     "DeadlineExceeded",
     "Delivery",
     "Drift",
     "Drop",
+    "Event",
     "HandleMiddleware",
     "HandleNext",
     "ManualDelivery",
@@ -83,6 +95,7 @@ __all__ = [
     "PublishNext",
     "QueueDepth",
     "QueueHandle",
+    "RefusedObject",
     "RejectReason",
     "Rejected",
     "RemoteError",
@@ -94,6 +107,7 @@ __all__ = [
     "Target",
     "Temporary",
     "Topology",
+    "TopologyDeclared",
     "TopologyError",
     "TransportError",
     "Unavailable",
@@ -134,6 +148,14 @@ __getattr__ = lazy_names(
             "HandleNext",
             "PublishMiddleware",
             "PublishNext",
+        ),
+        "mqkit.observation.event": (
+            "CircuitChanged",
+            "ConnectionChanged",
+            "ConsumerChanged",
+            "Event",
+            "RefusedObject",
+            "TopologyDeclared",
         ),
         "mqkit.outcome": ("Confirmed", "Outcome", "RejectReason", "Rejected", "Unknown"),
         "mqkit.publishing.message_options": ("MessageOptions",),

@@ -56,7 +56,7 @@ from mqkit.delay import delayed
 from mqkit.errors import Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
 from mqkit.middleware import HandleMiddleware, Middleware, PublishMiddleware, Tracing
-from mqkit.observed_app import ObservedApp
+from mqkit.observation.app import ObservedApp
 from mqkit.outcome import Outcome
 from mqkit.pool import WhenBlocked
 from mqkit.publishing.message_options import MessageOptions, with_options
@@ -94,8 +94,9 @@ class App(ObservedApp):
     to finish at the end. ``transport`` is one of :data:`mqkit.transport.choice.TRANSPORTS` by its
     name, or one that the program has made; without it ``settings.transport`` says: mqkit's own,
     "native", unless said otherwise. ``drift_every`` is ``settings.drift_every_s``: how often what
-    is declared is compared with what is there. ``metrics`` has handlers and publishes measured for
-    :attr:`metrics` (docs/seeing.md).
+    is declared is compared with what is there. ``metrics`` has handlers and publishes measured,
+    ``health`` is the address that answers ``/live``, ``/ready`` and ``/metrics`` (docs/seeing.md,
+    docs/health.md).
 
     Raises :exc:`~mqkit.errors.ConfigurationError`, naming file and line where there is one. A
     refused login, or a queue of a consumer that is not there, ends the first start: ``async with``
@@ -112,8 +113,10 @@ class App(ObservedApp):
         transport: Transport | str | None = None,
         drift_every: Span | None = None,
         metrics: bool | None = None,
+        health: str | None = None,
     ) -> None:
-        super().__init__(chosen_settings(url, settings, drift_every, metrics=metrics))
+        given = {"metrics": metrics, "health": health}
+        super().__init__(chosen_settings(url, settings, drift_every, **given))
         if topology is not None and not isinstance(topology, Topology):
             topology = loaded_topology(topology)
         self.topology = topology
@@ -468,13 +471,17 @@ class App(ObservedApp):
             self._transport,
             self.topology,
             self._queues.values(),
-            self._meters,
+            self._observation,
             self._middleware,
             self._resources,
             self.on_drift,
         )
-        self._running = self._client.running(self._drain_timeout_s)
-        await self._running.__aenter__()
+        self._running = self._probed(self._client.running(self._drain_timeout_s))
+        try:
+            await self._running.__aenter__()
+        except BaseException:
+            self._client = self._running = None
+            raise
         return self
 
     async def __aexit__(

@@ -30,8 +30,8 @@ from mqkit.drift import Drift
 from mqkit.drift.setup import drift_watch
 from mqkit.errors import ChannelError, Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
-from mqkit.metrics import Meters
 from mqkit.middleware import Middleware
+from mqkit.observation.observation import Observation
 from mqkit.pool import ChannelPool, Publisher
 from mqkit.program_hook import ProgramHooks
 from mqkit.resources import AppResources
@@ -59,12 +59,12 @@ class Client:
         transport: Transport,
         topology: Topology | None,
         queues: Iterable[QueueHandle],
-        meters: Meters,
+        observation: Observation,
         middleware: Middleware | None = None,
         resources: AppResources | None = None,
         drift_hooks: ProgramHooks[Drift] | None = None,
     ) -> None:
-        self._meters = meters
+        self._observation = observation
         self._topology = topology
         self._cache = TopologyCache()
         if topology is not None:
@@ -79,10 +79,10 @@ class Client:
             on_consume=self._subscribe,
             on_ready=self._watch_drift,
         )
-        self._supervisor.observe(meters.connection.changed)
+        self._supervisor.observe(observation.changed)
         self._drift_hooks = drift_hooks or ProgramHooks("on_drift")
         self._drift = drift_watch(
-            settings, self._cache, self._open_channel, self._drift_hooks, meters.app
+            settings, self._cache, self._open_channel, self._drift_hooks, observation.meters.app
         )
         self._pool = ChannelPool(
             self._supervisor.open_publishing_channel,
@@ -101,7 +101,7 @@ class Client:
         self._deadline_s = settings.publish_deadline_s
         self.backlog = self._publisher.backlog
         # Not methods that call the publisher's: on the way of a lone message each call counts.
-        measured = meters.around_publisher(self._publisher)
+        measured = observation.meters.around_publisher(self._publisher)
         publisher = self._middleware.around_publisher(measured, self._broker)
         self._call = self._middleware.around_call(self._caller.call, self._broker)
         self.publish, self.publish_many = publisher.publish, publisher.publish_batch
@@ -177,9 +177,9 @@ class Client:
             consumer.limit(queue.pace)
         if self._wrap is not None:
             consumer.surround(self._wrap)
-        is_temporary = queue.temporary is not None
-        self._meters.begins(consumer, queue.name, is_temporary=is_temporary)
+        self._observation.consumer_begins(consumer, queue)
         if (tracing := self._middleware.tracing) is not None:
+            is_temporary = queue.temporary is not None
             around = tracing.around_attempts(queue.name, self._broker, is_temporary=is_temporary)
             consumer.surround_attempts(around)
         self._consumers.append(consumer)
@@ -196,7 +196,7 @@ class Client:
         await consumer.stop()
         await consumer.close()
         self._consumers.remove(consumer)
-        self._meters.ended(consumer)
+        self._observation.consumer_ended(consumer)
 
     async def depth(self, queue: str, deadline_s: float) -> QueueDepth:
         """See :meth:`QueueHandle.stats`."""
@@ -237,6 +237,7 @@ class Client:
         """Declare the whole topology. What the broker refuses is logged, and the rest goes on."""
         declared = await self._drift.declare_all(connection.channel, is_connect=is_connect)
         self._refusals.tell(declared.quarantined)
+        self._observation.declared(declared)
 
     # -- its own -----------------------------------------------------------------------------
 
@@ -244,7 +245,7 @@ class Client:
     async def _attached(self) -> AsyncIterator[None]:
         """The handles of queues, with their consumers made for this client."""
         self._middleware.is_taken = True
-        self._meters.connection.begin()
+        self._observation.begins()
         try:
             for queue in self._queues:
                 queue.attach(self)
@@ -253,8 +254,7 @@ class Client:
             self._middleware.is_taken = False
             for queue in self._queues:
                 queue.detach()
-            for consumer in self._consumers:
-                self._meters.ended(consumer)
+            self._observation.ended(self._consumers)
 
     def _settler(self, queue: QueueHandle) -> Settler:
         rules = self._rules(queue.name)
@@ -306,6 +306,7 @@ class Client:
             await self._pool.close()
             await self._supervisor.close()
             await self._drift_hooks.close()
+            await self._observation.close()
 
 
 def _publisher(pool: ChannelPool, supervisor: Supervisor, settings: Settings) -> Publisher:

@@ -104,6 +104,10 @@ class ProgramHooks(Generic[EventT]):
     async def tell(self, event: EventT) -> None:
         """Have every function told ``event``, each by a task of its own. Returns at once, and never
         raises: a function that does is logged."""
+        self.put(event)
+
+    def put(self, event: EventT) -> None:
+        """:meth:`tell`, for a teller that can't wait. Call it on the event loop."""
         for hook in self._hooks:
             hook.put(event)
 

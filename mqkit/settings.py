@@ -26,6 +26,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from mqkit.errors import ConfigurationError
+from mqkit.health.address import parse_address
 from mqkit.tls import DEFAULT_TLS, TlsOptions, check_tls, query_parameters, said_of_tls
 from mqkit.transport.choice import DEFAULT, check_name
 from mqkit.transport.seam import Endpoint
@@ -38,6 +39,9 @@ MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 WAITING_BYTES_MAX = 64 * 1024 * 1024
 """Four of the largest messages, and of small ones many seconds' worth."""
+
+HEALTH_LIVE_MIN_S = 2.0
+"""The event loop is looked at once a second."""
 
 DRIFT_EVERY_MIN_S = 0.1
 """A look more often than that would be a load, and no watch."""
@@ -109,8 +113,20 @@ class Settings(BaseSettings):
     management_url: SecretStr | None = None
     """The broker's management API, ``http://user:password@host:15672``: looks for drift see
     everything with it."""
-    metrics: bool = False
-    """Measure handlers and publishes for ``app.metrics``, where it counts only otherwise."""
+    metrics: bool | None = None
+    """Measure handlers and publishes for ``app.metrics``, where it counts only otherwise; unless
+    said, as ``health`` is served or not."""
+    health: str | None = None
+    """The address that answers probes, ``127.0.0.1:8080``; without it, none are answered."""
+    health_live_s: Annotated[float, Field(ge=HEALTH_LIVE_MIN_S)] = 10.0
+    """An event loop that has not turned for longer is not live. Ten seconds are many turns of the
+    slowest program, and within three probes of an orchestrator."""
+    health_blocked_s: PositiveFloat = 60.0
+    """A broker's alarm that lasts for longer leaves the app not ready; publishes wait for half as
+    long, unless said otherwise."""
+    health_stalled_s: PositiveFloat = 300.0
+    """A consumer that has messages and settles none for longer leaves the app not ready, and never
+    before one and a half times its handler's timeout."""
     alert_webhook: SecretStr | None = None
     """The URL that alerts about queues and lots are POSTed to, a secret as a broker's is."""
 
@@ -166,6 +182,13 @@ class Settings(BaseSettings):
     def _exists(cls, name: str) -> str:
         check_name(name)
         return name
+
+    @field_validator("health")
+    @classmethod
+    def _is_address(cls, address: str | None) -> str | None:
+        if address is not None:
+            parse_address(address)
+        return address
 
     @field_validator("management_url")
     @classmethod

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mqkit.consumer.handler import AnyHandler, HandlerTimeout
+from mqkit.consumer.observing.log_fields import log_fields
 from mqkit.consumer.settlement_steps import Settler
 from mqkit.errors import MqkitError
 from mqkit.incoming import BodyMisfit
@@ -89,4 +90,9 @@ class Answerer:
             outcome = await self.settler.publish(failure_answer(question, error))
         if not outcome:
             self.settler.stats.lost_answers += 1
-            _LOG.warning("the answer to %s was not sent: %s", question.message_id, outcome)
+            _LOG.warning(
+                "the answer to %s was not sent: %s",
+                question.message_id,
+                outcome,
+                extra=log_fields(question, self.settler.rules.queue),
+            )

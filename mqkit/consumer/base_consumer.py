@@ -65,6 +65,7 @@ class BaseConsumer(ABC):
             queue, options, self._take, link, settler.stats, clock=clock
         )
         self._prefetch = options.prefetch
+        self._pace: Pace | None = None
         self._breaker = Breaker(
             queue,
             self,
@@ -91,6 +92,11 @@ class BaseConsumer(ABC):
         """Handle and settle one message: see :class:`Breakable`."""
 
     # -- seen from outside -------------------------------------------------------------------
+
+    @property
+    def queue(self) -> str:
+        """The name that this program has for its queue."""
+        return self._queue
 
     @property
     @abstractmethod
@@ -134,9 +140,10 @@ class BaseConsumer(ABC):
 
     @property
     def patience_s(self) -> float:
-        """The time in which it may well settle nothing: that of a handler with a timeout. Zero
-        where nothing says how long a handler takes."""
-        return self._handler_timeout_s or 0.0
+        """The time in which it may well settle nothing: its handler's timeout, and the wait for a
+        turn where there is a rate. Without a timeout nothing says how long a handler takes."""
+        wait_s = 0.0 if self._pace is None else self._pace.rate.interval_s
+        return (self._handler_timeout_s or 0.0) + wait_s
 
     # -- running -----------------------------------------------------------------------------
 
@@ -156,6 +163,7 @@ class BaseConsumer(ABC):
 
     def limit(self, pace: Pace) -> None:
         """Begin messages at that pace. Call it before :meth:`run`."""
+        self._pace = pace
         self._inbox = PacedInbox(pace)
         self._breaker.probe_from(PacedInbox(pace))
         self._take_by(self._inbox.put_nowait)

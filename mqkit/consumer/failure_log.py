@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 
 from mqkit.consumer.handler import HandlerTimeout
+from mqkit.consumer.observing.log_fields import log_fields, log_fields_of_copy
 from mqkit.consumer.settlement import (
     Ack,
     DeadLetter,
@@ -86,6 +87,7 @@ class FailureLog:
             type(raised).__name__,
             " ".join(str(raised).split())[:ERROR_TEXT_MAX],
             exc_info=raised if self._wants_traceback(raised, is_parked=is_parked) else None,
+            extra=log_fields(deliveries[0], self._queue),
         )
 
     def answered(self, question: Delivery, raised: BaseException) -> None:
@@ -107,6 +109,7 @@ class FailureLog:
                 self._queue,
                 settlement.to,
                 why,
+                extra=log_fields_of_copy(settlement.message, self._queue),
             )
 
     def _wants_traceback(self, raised: BaseException, *, is_parked: bool) -> bool:

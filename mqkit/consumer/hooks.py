@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from mqkit.consumer.handler import Handler
+from mqkit.consumer.observing.log_fields import log_fields
 from mqkit.consumer.settlement import (
     DeadLetter,
     Destination,
@@ -67,9 +68,10 @@ class Told:
 
 
 class Hooks:
-    """At most one function for each fate."""
+    """At most one function for each fate of the messages of ``queue``."""
 
-    def __init__(self) -> None:
+    def __init__(self, queue: str) -> None:
+        self._queue = queue
         self._functions: dict[Fate, Handler] = {}
 
     def set(self, fate: Fate, function: HookFunction) -> None:
@@ -92,6 +94,12 @@ class Hooks:
             await function(delivery, raised)
         except Exception as error:  # noqa: BLE001 - a hook is other people's code
             told = Told(fate, error)
-            _LOG.warning("message %s is given back: %s", delivery.message_id, told, exc_info=error)
+            _LOG.warning(
+                "message %s is given back: %s",
+                delivery.message_id,
+                told,
+                exc_info=error,
+                extra=log_fields(delivery, self._queue),
+            )
             return Requeue(str(told))
         return settlement

@@ -65,6 +65,8 @@ class AnyConsumer(Protocol):
     """A consumer of either kind."""
 
     @property
+    def queue(self) -> str: ...
+    @property
     def handler_name(self) -> str: ...
     @property
     def stats(self) -> Stats: ...
@@ -129,7 +131,7 @@ class QueueHandle:
     ) -> None:
         self.name = name
         self.temporary = temporary
-        self.hooks = Hooks()
+        self.hooks = Hooks(name)
         self.pace: Pace | None = None
         """The pace at which all its consumers together begin handlers; ``None`` is any."""
         self._resources = resources

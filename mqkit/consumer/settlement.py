@@ -31,6 +31,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from mqkit.consumer.observing.log_fields import log_fields
 from mqkit.errors import ConfigurationError
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, Message
@@ -193,7 +194,8 @@ def _by_policy(
             rng=rules.rng,
         )
     except ConfigurationError as error:
-        _LOG.error("the handler of %s is wrong: %s", queue, error)
+        extra = log_fields(delivery, queue)
+        _LOG.error("the handler of %s is wrong: %s", queue, error, extra=extra)
         action = policy.give_up(str(error))
     match action:
         case RetryAction(after_ms):

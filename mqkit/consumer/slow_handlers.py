@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mqkit.consumer.observing.log_fields import log_fields
 from mqkit.consumer.settlement_steps import Arrival
 from mqkit.timing.clock import Clock
 
@@ -85,4 +86,5 @@ class SlowHandlers:
                     arrival.delivery.message_id,
                     self._broker_timeout_s / 2,
                     self._broker_timeout_s,
+                    extra=log_fields(arrival.delivery, self._queue),
                 )

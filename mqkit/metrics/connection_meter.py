@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from mqkit.metrics.values import ConnectionMetrics
 from mqkit.supervision.states import Change, Event, State
+
+if TYPE_CHECKING:
+    from mqkit.metrics.values import ConnectionMetrics
 
 
 class ConnectionMeter:
@@ -24,6 +27,10 @@ class ConnectionMeter:
         """The app is entered: it connects."""
         self._state = State.CONNECTING
 
+    def end(self) -> None:
+        """The app has ended. A start that failed early has told no change."""
+        self._state = State.CLOSED
+
     def changed(self, change: Change) -> None:
         """The supervisor has made ``change``."""
         self._state = change.after
@@ -39,6 +46,8 @@ class ConnectionMeter:
     @property
     def values(self) -> ConnectionMetrics:
         """The connections as they are now."""
+        from mqkit.metrics.values import ConnectionMetrics  # who does not ask does not load it
+
         since_s = self._blocked_since_s
         blocked_for_s = 0.0 if since_s is None else self._now_s() - since_s
         return ConnectionMetrics(

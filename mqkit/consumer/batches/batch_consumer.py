@@ -56,7 +56,6 @@ class BatchConsumer(BaseConsumer):
         self._handler = handler
         self._window = window
         self._clock = clock
-        self._pace: Pace | None = None
         self._ended = asyncio.Event()
 
     @property

@@ -18,6 +18,7 @@ from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.handler import AnyHandler
 from mqkit.consumer.observing.attempts import AroundAttempts
+from mqkit.consumer.observing.log_fields import log_fields
 from mqkit.consumer.partitions.key import KeyOf
 from mqkit.consumer.partitions.partitions import KeyedArrival, Partitions
 from mqkit.consumer.rate.pace import Pace
@@ -64,7 +65,6 @@ class PartitionedConsumer(Consumer):
         # broker sends.
         self._behind_max = max(1, options.prefetch // 2)
         self._waits: TaskGroup | None = None
-        self._pace: Pace | None = None
         self._ended = asyncio.Event()
         self._take_by(self._arrived)
 
@@ -225,6 +225,7 @@ class PartitionedConsumer(Consumer):
             settler.rules.queue,
             len(behind),
             error,
+            extra=log_fields(first.delivery, settler.rules.queue),
         )
         if policy is None:
             for arrival in (first, *behind):

@@ -14,7 +14,7 @@ from typing import Any
 from mqkit.declaration import Declaration
 from mqkit.errors import BrokerError
 from mqkit.topology.planning.diff import Difference
-from mqkit.topology.planning.plan import describe
+from mqkit.topology.planning.plan import describe, name_of
 from mqkit.topology.retrying.per_message_ttl import hint
 
 DECLARATION_REFUSED = frozenset((502, 503, 530, 540))
@@ -56,6 +56,11 @@ class Quarantined:
             "reply_text": self.error.reply_text,
             "differences": [difference.to_dict() for difference in self.differences],
         }
+
+
+def name_in_words(refused: Quarantined) -> str:
+    """The object's name with its kind: "queue orders"."""
+    return f"{type(refused.declaration).__name__.lower()} {name_of(refused.declaration)}"
 
 
 def differences_in(reply_text: str) -> tuple[Difference, ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
 from mqkit.consumer.failure_log import ERROR_TEXT_MAX, ERROR_TYPES_MAX, FailureLog
 from mqkit.consumer.handler import HandlerTimeout
+from mqkit.consumer.observing.log_fields import LogFields
 from mqkit.consumer.settlement import (
     HANDLED,
     DeadLetter,
@@ -20,6 +22,7 @@ from mqkit.consumer.settlement import (
 from mqkit.incoming import BodyMisfit
 from mqkit.message import Delivery, Message, Properties
 from mqkit.retry import Drop, Park, RetryLater
+from mqkit.retry.headers import ATTEMPT, QUEUE
 from mqkit.testing.clock import FakeClock
 
 COPY = Message("", "q.retry.1s", b"secret", Properties(message_id="m0"))
@@ -50,6 +53,23 @@ def test_a_retry_is_a_line_and_a_traceback_once_a_minute_for_each_type(
     assert [has_traceback(record) for record in caplog.records] == [True, False, True, False, True]
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
     assert caplog.messages[0] == "message m0 from q goes to a retry tier after KeyError: 'a'"
+
+
+def test_a_record_has_the_fields_of_its_message(caplog: pytest.LogCaptureFixture) -> None:
+    log = FailureLog("q", FakeClock())
+    headers = {QUEUE: "q", ATTEMPT: 2, "traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
+    (delivery,) = deliveries()
+    delivery = replace(delivery, properties=Properties(message_id="m", headers=headers))
+    log.tell([delivery], KeyError("a"), LOT)
+    log.too_late(delivery, KeyError("a"))
+    log.answered(delivery, KeyError("a"))
+    failed_again = Properties(message_id="m", headers={**headers, ATTEMPT: 3})
+    copy = replace(COPY, properties=failed_again)
+    log.not_confirmed(replace(TIER, message=copy), "no")
+    assert len(caplog.records) == 4
+    for record in caplog.records:
+        shown = {name: getattr(record, name) for name in LogFields.__annotations__}
+        assert shown == {"queue": "q", "message_id": "m", "attempt": 3, "trace_id": "a" * 32}
 
 
 def test_parking_always_has_its_traceback(caplog: pytest.LogCaptureFixture) -> None:

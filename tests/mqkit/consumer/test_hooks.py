@@ -37,7 +37,7 @@ FATES: list[tuple[Settlement, Fate | None]] = [
 async def test_each_fate_has_its_hook(settlement: Settlement, fate: Fate | None) -> None:
     assert fate_of(settlement) is fate
     told: list[tuple[Fate, Delivery, BaseException]] = []
-    hooks = Hooks()
+    hooks = Hooks("q")
     for each in Fate:
         hooks.set(each, lambda *about, each=each: told.append((each, *about)))
     assert await hooks.tell(DELIVERY, ERROR, settlement) is settlement
@@ -46,7 +46,7 @@ async def test_each_fate_has_its_hook(settlement: Settlement, fate: Fate | None)
 
 async def test_without_a_hook_nothing_changes() -> None:
     for settlement, _ in FATES:
-        assert await Hooks().tell(DELIVERY, ERROR, settlement) is settlement
+        assert await Hooks("q").tell(DELIVERY, ERROR, settlement) is settlement
 
 
 async def test_a_hook_that_raises_has_the_delivery_given_back(
@@ -55,7 +55,7 @@ async def test_a_hook_that_raises_has_the_delivery_given_back(
     async def fails(delivery: Delivery, error: BaseException) -> None:
         raise OSError("the database is down")
 
-    hooks = Hooks()
+    hooks = Hooks("q")
     hooks.set(Fate.PARK, fails)
     settlement = await hooks.tell(DELIVERY, ERROR, Republish(Destination.PARKING_LOT, COPY))
     assert settlement == Requeue("on_park raised OSError")
@@ -64,7 +64,7 @@ async def test_a_hook_that_raises_has_the_delivery_given_back(
 
 
 def test_one_function_for_each() -> None:
-    hooks = Hooks()
+    hooks = Hooks("q")
     hooks.set(Fate.DROP, lambda delivery, error: None)
     with pytest.raises(ConfigurationError, match="on_drop already"):
         hooks.set(Fate.DROP, lambda delivery, error: None)

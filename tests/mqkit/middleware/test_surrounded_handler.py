@@ -12,8 +12,8 @@ from mqkit import BodyMisfit, Delivery, HandleNext, Park
 from mqkit.client import Client
 from mqkit.consumer.handler import HandlerCancelled, HandlerExit, MessageHandler
 from mqkit.message import Properties
-from mqkit.metrics import Meters
 from mqkit.middleware import Middleware, SurroundedHandler
+from mqkit.observation.observation import Observation
 from mqkit.settings import Settings
 from mqkit.transport.native import NativeTransport
 
@@ -81,13 +81,13 @@ async def test_without_middleware_nothing_is_in_between() -> None:
     async def middleware(delivery: Delivery, handle: HandleNext) -> object:
         return await handle(delivery)
 
-    meters = Meters(measures=False)
-    client = Client(Settings.load(), NativeTransport(), None, [], meters)
+    observation = Observation(Settings.load())
+    client = Client(Settings.load(), NativeTransport(), None, [], observation)
     assert client.publish == client._publisher.publish
     assert client.publish_many == client._publisher.publish_batch
     assert client._wrap is None
     around = Middleware()
     around.add_handle(middleware)
-    surrounded = Client(Settings.load(), NativeTransport(), None, [], meters, around)
+    surrounded = Client(Settings.load(), NativeTransport(), None, [], observation, around)
     assert surrounded.publish == surrounded._publisher.publish
     assert surrounded._wrap is not None

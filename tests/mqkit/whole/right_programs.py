@@ -283,6 +283,18 @@ async def p39_a_script() -> None:
     async with App(["amqp://a/", "amqp://b/"], topology="topology.yaml") as running:
         await running.wait_ready("10s")
         assert_type(running.stats.acked, int)
+        assert_type(running.metrics.connection.connects, int)
+        assert_type(running.health().is_ready, bool)
+
+        @running.observe
+        async def told(event: mqkit.Event) -> None:
+            match event:
+                case mqkit.ConnectionChanged() | mqkit.ConsumerChanged() | mqkit.CircuitChanged():
+                    print(event.after, event.why)
+                case mqkit.TopologyDeclared():
+                    print(event.declared, [refused.name for refused in event.refused])
+                case _:
+                    assert_never(event)
 
 
 def p40_settings() -> None:

@@ -14,7 +14,11 @@ SETTINGS = {"pydantic", "pydantic_settings"}
 LATER = {
     "fractions",
     "tenacity",
+    "mqkit.health.report",
     "mqkit.lots.link",
+    "mqkit.metrics.values",
+    "mqkit.observation.event",
+    "prometheus_client",
     "mqkit.inbox",
     "mqkit.outbox",
     "sqlalchemy",
@@ -48,7 +52,8 @@ def test_what_is_not_used_is_not_loaded(statement: str, unused: set[str]) -> Non
 def test_what_is_used_is_loaded() -> None:
     """Otherwise the names above might be those of nothing."""
     used = (
-        "from mqkit import App, RetryPolicy, inbox, lots, outbox, topology;"
+        "from mqkit import App, Event, RetryPolicy, inbox, lots, outbox, topology;"
+        "App().metrics, App().health(); import mqkit.metrics.prometheus;"
         "App(transport='aio-pika'); outbox.OutboxRow, inbox.InboxRow;"
         "import httpx, ruamel.yaml, pika, mqkit.timing.backoff, mqkit.wire;"
         "topology.load, lots.LotLink; RetryPolicy.growing('1s', times=2);"

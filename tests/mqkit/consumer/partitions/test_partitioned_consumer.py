@@ -272,7 +272,7 @@ async def test_an_outage_keeps_the_order_and_uses_up_no_attempt() -> None:
 
 async def test_a_hook_is_told_and_one_that_raises_uses_up_no_attempt() -> None:
     told: list[str] = []
-    hooks = Hooks()
+    hooks = Hooks("q")
 
     async def on_retry(delivery: Delivery, error: BaseException) -> None:
         told.append(str(error))

@@ -55,7 +55,7 @@ from mqkit.consumer.partitions.key import PartitionBy
 from mqkit.delay import delayed
 from mqkit.errors import Closed, ConfigurationError, MqkitError
 from mqkit.message import Message
-from mqkit.middleware import HandleMiddleware, Middleware, PublishMiddleware
+from mqkit.middleware import HandleMiddleware, Middleware, PublishMiddleware, Tracing
 from mqkit.observation.app import ObservedApp
 from mqkit.outcome import Outcome
 from mqkit.pool import WhenBlocked
@@ -310,6 +310,15 @@ class App(ObservedApp):
         :class:`~mqkit.HandleMiddleware`. As :meth:`around_publish`."""
         self._middleware.add_handle(middleware)
         return middleware
+
+    def trace(self, tracing: Tracing) -> None:
+        """Have ``tracing`` put spans around publishes, calls and handlers, middleware included.
+        :func:`mqkit.otel.instrument` makes one, and calls this.
+
+        Raises :exc:`~mqkit.errors.ConfigurationError` the second time, and in an app that is
+        running.
+        """
+        self._middleware.trace(tracing)
 
     # -- publishing --------------------------------------------------------------------------
 

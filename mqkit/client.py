@@ -44,7 +44,7 @@ from mqkit.timing.app_clock import AppClock
 from mqkit.topology import Topology, TopologyCache, compile_topology
 from mqkit.topology.retrying.known_lots import parking_in
 from mqkit.topology.temporary import Temporary
-from mqkit.transport.seam import Channel, Connection, Transport
+from mqkit.transport.seam import Channel, Connection, Endpoint, Transport
 
 if TYPE_CHECKING:
     from mqkit.settings import Settings
@@ -106,9 +106,9 @@ class Client:
         self.backlog = self._publisher.backlog
         # Not methods that call the publisher's: on the way of a lone message each call counts.
         measured = observation.meters.around_publisher(self._publisher)
-        publisher = self._middleware.around_publisher(measured)
-        self.publish = publisher.publish
-        self.publish_many = publisher.publish_batch
+        publisher = self._middleware.around_publisher(measured, self._broker)
+        self._call = self._middleware.around_call(self._caller.call, self._broker)
+        self.publish, self.publish_many = publisher.publish, publisher.publish_batch
         # One that failed would only have its delivery come again, and its handler fail again.
         republish = partial(measured.publish_batch, on_blocked="wait")
         self._republisher = Republisher(republish, self._declare_again)
@@ -131,7 +131,7 @@ class Client:
     async def call(self, message: Message, reply: Any, deadline_s: float | None) -> Any:
         """See :meth:`Caller.call`."""
         allowed_s = self._deadline_s if deadline_s is None else deadline_s
-        return await self._caller.call(message, reply, allowed_s)
+        return await self._call(message, reply, allowed_s)
 
     @asynccontextmanager
     async def running(self, drain_timeout_s: float) -> AsyncIterator[None]:
@@ -184,6 +184,10 @@ class Client:
         if self._clock is not None:
             self._clock.watch(consumer)
         self._observation.consumer_begins(consumer, queue)
+        if (tracing := self._middleware.tracing) is not None:
+            is_temporary = queue.temporary is not None
+            around = tracing.around_attempts(queue.name, self._broker, is_temporary=is_temporary)
+            consumer.surround_attempts(around)
         self._consumers.append(consumer)
         if self._tasks is not None:
             consumer.hold()
@@ -275,6 +279,9 @@ class Client:
         if self._topology is None:
             return QueueRules.of(queue, None)
         return QueueRules.of(queue, self._topology.queue(queue), parking_in(self._topology, queue))
+
+    def _broker(self) -> Endpoint | None:
+        return self._supervisor.endpoint
 
     async def _declare_again(self) -> None:
         await self.declare(self._supervisor.consuming_connection())

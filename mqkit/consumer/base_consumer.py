@@ -22,6 +22,7 @@ from mqkit.consumer.breaker.states import State as CircuitState
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer_states import State
 from mqkit.consumer.handler import WrapHandler
+from mqkit.consumer.observing.attempts import AroundAttempts
 from mqkit.consumer.observing.measure import Measure
 from mqkit.consumer.observing.observer import ConsumerObserver
 from mqkit.consumer.rate.pace import Pace
@@ -119,6 +120,12 @@ class BaseConsumer(ABC):
         """Have ``observer`` told of each change. Call it before :meth:`run`."""
         self._subscription.observer = observer
         self._breaker.observer = observer
+
+    def surround_attempts(self, around: AroundAttempts) -> None:
+        """Have each attempt made within ``around``. Call it before :meth:`run`."""
+        # In the place of the methods: where nothing is around them, nothing is asked.
+        self.attempt = around.message(self.attempt)  # type: ignore[assignment]
+        self._settler.failures = around.failures(self._settler.failures, of_batches=False)
 
     @property
     def stats(self) -> Stats:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from mqkit.consumer.failure_log import FailureLog
 from mqkit.consumer.hooks import Hooks
+from mqkit.consumer.observing.failures import Failures
 from mqkit.consumer.pause import Pause
 from mqkit.consumer.republish import PublishMany
 from mqkit.consumer.settlement import (
@@ -70,7 +71,7 @@ class Settler:
         self._hooks = hooks
         self.clock = clock
         """The clock that the consumer waits by."""
-        self.failures = FailureLog(rules.queue, clock)
+        self.failures: Failures = FailureLog(rules.queue, clock)
 
     @property
     def rules(self) -> QueueRules:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from mqkit.declaration import Queue, QueueState
 from mqkit.errors import ChannelError, ConfigurationError, DeadlineExceeded
+from mqkit.lots.publishing import PublishOver, publish_over
 from mqkit.retry.known_lots import KnownLots
 from mqkit.retry.names import PARKED
 from mqkit.transport.native import NativeTransport
@@ -33,7 +34,8 @@ class LotLink:
     seconds; after that :exc:`~mqkit.errors.DeadlineExceeded` says what was waited for.
 
     ``transport`` has to be exact for headers to keep their types. ``now`` and ``sleep`` are the
-    clock of ages and rates.
+    clock of ages and rates. ``publish_over`` is how tools publish
+    (:func:`mqkit.otel.traced` puts spans around it).
     """
 
     endpoint: Endpoint
@@ -42,6 +44,7 @@ class LotLink:
     transport: Transport = field(default_factory=lambda: NativeTransport(exact=True), repr=False)
     now: Callable[[], datetime] = field(default=utc_now, repr=False)
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
+    publish_over: PublishOver = field(default=publish_over, repr=False)
 
     def check_lot(self, queue: str) -> None:
         """Raises :exc:`~mqkit.errors.ConfigurationError` for a queue that is no lot: a slip of the

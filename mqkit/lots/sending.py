@@ -42,7 +42,8 @@ class QueueSender:
         """Publish in order and wait for every confirm. Give it a window at a time."""
         messages = [await self._message(record) for record in records]
         async with self.link.step(f"the confirms of {self.queue!r}"):
-            return list(await asyncio.gather(*await self.channel.publish_many(messages)))
+            confirms = await self.link.publish_over(self.channel, messages)
+            return list(await asyncio.gather(*confirms))
 
     async def end(self) -> None:
         """Take away what the way there needed. Idempotent."""

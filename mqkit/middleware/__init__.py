@@ -12,6 +12,7 @@ from mqkit.middleware.around import (
 from mqkit.middleware.registered import Middleware
 from mqkit.middleware.surrounded_handler import SurroundedHandler
 from mqkit.middleware.surrounded_publisher import Publishes, SurroundedPublisher
+from mqkit.middleware.tracing import Tracing
 
 __all__ = [
     "HandleMiddleware",
@@ -22,4 +23,5 @@ __all__ = [
     "Publishes",
     "SurroundedHandler",
     "SurroundedPublisher",
+    "Tracing",
 ]

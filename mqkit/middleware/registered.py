@@ -10,6 +10,7 @@ from mqkit.errors import ConfigurationError
 from mqkit.middleware.around import HandleMiddleware, PublishMiddleware
 from mqkit.middleware.surrounded_handler import SurroundedHandler
 from mqkit.middleware.surrounded_publisher import Publishes, SurroundedPublisher
+from mqkit.middleware.tracing import Broker, Call, Tracing
 
 
 class Middleware:
@@ -18,6 +19,8 @@ class Middleware:
     def __init__(self) -> None:
         self._publish: list[PublishMiddleware] = []
         self._handle: list[HandleMiddleware] = []
+        self.tracing: Tracing | None = None
+        """Puts spans around the app, outside of all middleware; ``None`` where nothing does."""
         self.is_taken = False
         """True while a client runs, which has taken what there was."""
 
@@ -32,9 +35,24 @@ class Middleware:
         self._check(middleware)
         self._handle.append(middleware)
 
-    def around_publisher(self, publisher: Publishes) -> Publishes:
-        """``publisher`` with the middleware around it; itself where there is none."""
-        return SurroundedPublisher(publisher, self._publish) if self._publish else publisher
+    def trace(self, tracing: Tracing) -> None:
+        """Raises :exc:`~mqkit.errors.ConfigurationError` for a second one, and when it is too
+        late."""
+        self._check_time()
+        if self.tracing is not None:
+            raise ConfigurationError("the app is traced already")
+        self.tracing = tracing
+
+    def around_publisher(self, publisher: Publishes, broker: Broker) -> Publishes:
+        """``publisher`` with the middleware around it, and tracing around that; itself where there
+        is neither."""
+        if self._publish:
+            publisher = SurroundedPublisher(publisher, self._publish)
+        return self.tracing.around_publisher(publisher, broker) if self.tracing else publisher
+
+    def around_call(self, call: Call, broker: Broker) -> Call:
+        """``call`` with tracing around it; itself where there is none."""
+        return self.tracing.around_call(call, broker) if self.tracing else call
 
     @property
     def around_handler(self) -> WrapHandler | None:
@@ -49,6 +67,9 @@ class Middleware:
                 f"{middleware!r:.80} can't be middleware: expected an async def, which awaits what"
                 " it is given as its second argument"
             )
+        self._check_time()
+
+    def _check_time(self) -> None:
         if self.is_taken:
             raise ConfigurationError("the app runs already: register middleware before it")
 

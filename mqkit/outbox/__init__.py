@@ -3,6 +3,7 @@
     tables          the two tables, and their metadata
     state           the states of a row
     writing         publish() and send(): a row in the transaction of a session
+    preparing       what is done to a message before it becomes a row
     stored          a message as columns, and back
     dialect         the databases that an outbox can be in
     partition       the share of a row: rows of one key have the same

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Mapper
 from mqkit.message import Message
 from mqkit.outbox.dialect import POSTGRESQL
 from mqkit.outbox.notification import NOTIFY
+from mqkit.outbox.preparing import prepared
 from mqkit.outbox.stored import columns_of
 from mqkit.outbox.tables import OutboxRow
 from mqkit.publishing.message_options import MessageOptions
@@ -57,7 +58,7 @@ def publish(
 def send(session: CanAdd, message: Message, *, ordering_key: str | None = None) -> OutboxRow:
     """As :func:`publish`, for a message that is made already: of :meth:`mqkit.App.message`, of a
     target's, of :meth:`mqkit.App.delayed`."""
-    row = OutboxRow(**columns_of(message, ordering_key))
+    row = OutboxRow(**columns_of(prepared(message), ordering_key))
     session.add(row)
     return row
 

@@ -170,6 +170,11 @@ class Supervisor:
             return None
         return next(iter(self._pair.blocked.values()), None)
 
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """The broker that it is connected to; ``None`` while there is none."""
+        return None if self._pair is None else self._pair.endpoint
+
     def on_blocked(self, callback: Callable[[str], None]) -> Callable[[], None]:
         """Call ``callback`` with the reason each time that the broker begins to block, until the
         returned function is called. As an observer, it must not block or raise."""

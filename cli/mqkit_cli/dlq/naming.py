@@ -39,6 +39,10 @@ NamedOption = Annotated[
         help="This queue is a parking lot, whatever it is called; may be repeated.",
     ),
 ]
+TraceOption = Annotated[
+    bool,
+    typer.Option("--trace", help="A span for each message; run it under opentelemetry-instrument."),
+]
 
 
 def known_of(files: Sequence[Path] | None, named: Sequence[str] | None) -> KnownLots:
@@ -49,7 +53,17 @@ def known_of(files: Sequence[Path] | None, named: Sequence[str] | None) -> Known
 
 
 def link_of(
-    url: str | None, timeout_s: float, files: Sequence[Path] | None, named: Sequence[str] | None
+    url: str | None,
+    timeout_s: float,
+    files: Sequence[Path] | None,
+    named: Sequence[str] | None,
+    *,
+    trace: bool = False,
 ) -> LotLink:
     """The broker, with what is known of its lots."""
-    return LotLink(endpoints_of(url)[0], timeout_s, known_of(files, named), exact_transport())
+    link = LotLink(endpoints_of(url)[0], timeout_s, known_of(files, named), exact_transport())
+    if not trace:
+        return link
+    from mqkit.otel import traced  # which needs an extra
+
+    return traced(link)

@@ -20,7 +20,13 @@ from mqkit.retry.known_lots import KnownLots
 from mqkit_cli.completion.parameters import queue_names
 from mqkit_cli.connection import TIMEOUT_S, JsonOption, TimeoutOption, UrlOption
 from mqkit_cli.dlq.choosing import with_choice
-from mqkit_cli.dlq.naming import LotArgument, LotFilesOption, NamedOption, link_of
+from mqkit_cli.dlq.naming import (
+    LotArgument,
+    LotFilesOption,
+    NamedOption,
+    TraceOption,
+    link_of,
+)
 from mqkit_cli.dlq.stopping import run_until_asked
 from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note, plural, printable, progress, write_json
@@ -66,6 +72,7 @@ def replay(
     named: NamedOption = None,
     url: UrlOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
+    trace: TraceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Send parked messages back to their queue, in order, each confirmed before it leaves the lot.
@@ -73,7 +80,7 @@ def replay(
     Without a condition all of them are sent. After a kill the same command goes on, and names what
     may have been sent twice. Exits with 1 if it had to stop early.
     """
-    link = link_of(url, timeout_s, files, named)
+    link = link_of(url, timeout_s, files, named, trace=trace)
     edits = (*map(set_edit, sets or ()), *map(unset_edit, unsets or ()))
     if len(edits) > EDITS_MAX:
         raise CommandError(f"at most {EDITS_MAX} of --set and --unset, not {len(edits)}")

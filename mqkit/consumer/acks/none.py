@@ -24,6 +24,7 @@ from mqkit.consumer.settlement import HANDLED
 from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.subscription import RESUBSCRIBE_FIRST_S, RESUBSCRIBE_MAX_S, Link
 from mqkit.errors import MqkitError
+from mqkit.retry.signals import Unavailable
 from mqkit.timing.backoff import Backoff
 from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.transport.seam import Connection
@@ -139,9 +140,13 @@ class UnackedConsumer(Consumer):
             if self._is_held_up and self._waiting <= WAITING_OCTETS_LOW:
                 self._read_on()
             settler.count(HANDLED)
-            raised = await self._outcome(delivery)
-            if raised is not None and not isinstance(raised, (LateQuestion, AnsweredWithError)):
-                settler.failed_too_late(delivery, raised)
+            await self.attempt(arrival)
+
+    async def attempt(self, arrival: Arrival) -> Unavailable | None:
+        raised = await self._outcome(arrival.delivery)
+        if raised is not None and not isinstance(raised, (LateQuestion, AnsweredWithError)):
+            self._settler.failed_too_late(arrival.delivery, raised)
+        return None
 
     def _read_on(self) -> None:
         self._is_held_up = False

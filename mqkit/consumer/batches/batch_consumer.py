@@ -18,6 +18,7 @@ from mqkit.consumer.batches.batch_decisions import Verb, Window, plan_settling
 from mqkit.consumer.batches.batch_handler import AnyBatchHandler
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.handler import HandlerTimeout
+from mqkit.consumer.observing.attempts import AroundAttempts
 from mqkit.consumer.observing.measure import Measure
 from mqkit.consumer.rate.pace import Pace
 from mqkit.consumer.settlement import Ack, DeadLetter, Requeue
@@ -63,6 +64,11 @@ class BatchConsumer(BaseConsumer):
 
     def measure(self, measure: Measure) -> None:
         self._handler = measure.batch_handler(self._handler)
+
+    def surround_attempts(self, around: AroundAttempts) -> None:
+        # A probe is a batch, too, of one message.
+        self._handle = around.batch(self._handle)  # type: ignore[assignment]
+        self._settler.failures = around.failures(self._settler.failures, of_batches=True)
 
     @property
     def patience_s(self) -> float:

@@ -17,6 +17,7 @@ from anyio.abc import TaskGroup
 from mqkit.consumer.consume_options import ConsumeOptions
 from mqkit.consumer.consumer import Consumer
 from mqkit.consumer.handler import AnyHandler
+from mqkit.consumer.observing.attempts import AroundAttempts
 from mqkit.consumer.observing.log_fields import log_fields
 from mqkit.consumer.partitions.key import KeyOf
 from mqkit.consumer.partitions.partitions import KeyedArrival, Partitions
@@ -75,6 +76,10 @@ class PartitionedConsumer(Consumer):
 
     def limit(self, pace: Pace) -> None:
         self._pace = pace
+
+    def surround_attempts(self, around: AroundAttempts) -> None:
+        super().surround_attempts(around)
+        self._handle = around.message(self._handle)  # type: ignore[assignment]
 
     async def stop(self) -> None:
         self._gives_back = True
@@ -149,18 +154,20 @@ class PartitionedConsumer(Consumer):
                 await self._settler.give_back(arrival)
             else:
                 self._at_hand[place] = arrival
-                has_ended = await self._handle(arrival)
+                said = await self._handle(arrival)
+                if isinstance(said, Unavailable):
+                    await self._breaker.trip(arrival, said)
                 self._at_hand[place] = None
-                if not has_ended:
+                if said is False:
                     continue
             self._finish(arrival)
 
-    async def _handle(self, arrival: KeyedArrival) -> bool:
-        """Handle one message. False if it is held: it has no end yet."""
+    async def _handle(self, arrival: KeyedArrival) -> Unavailable | bool:
+        """Handle one message, and settle it unless the handler said ``Unavailable``, which is
+        returned. False if it is held: it has no end yet."""
         raised = arrival.problem or await self._outcome(arrival.delivery)
         if isinstance(raised, Unavailable):
-            await self._breaker.trip(arrival, raised)
-            return True
+            return raised
         if raised is None or arrival.key is None:
             await self._settler.settle(arrival, raised)
             return True

@@ -27,6 +27,7 @@ from mqkit.lots.clock.leader import Lock
 from mqkit.lots.clock.looked import Looked
 from mqkit.lots.clock.step import STEP_S, step
 from mqkit.lots.clock.window import Now, Read, Window, ids_of
+from mqkit.lots.publishing import PublishOver, publish_over
 from mqkit.lots.replay.edits import Unfit
 from mqkit.lots.replay.outgoing import going_back
 from mqkit.message import Message
@@ -49,6 +50,7 @@ class Link:
     source: Channel
     out: Channel
     unblocked: asyncio.Event
+    publish_over: PublishOver = publish_over
 
 
 class Look:
@@ -166,7 +168,7 @@ class Look:
             self._hold(sendable)
             return
         self._tell(EventKind.SENDING, sendable)
-        outcomes = await self._confirmed(await self._link.out.publish_many(outgoing))
+        outcomes = await self._confirmed(await self._link.publish_over(self._link.out, outgoing))
         sent = []
         for message, outcome in zip(sendable, outcomes, strict=True):
             if isinstance(outcome, Confirmed):

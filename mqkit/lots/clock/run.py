@@ -45,6 +45,7 @@ from mqkit.lots.clock.looked import Looked
 from mqkit.lots.clock.step import step
 from mqkit.lots.clock.tending import LOCK_EVERY_S, Setting, Tended, Tending
 from mqkit.lots.clock.window import Now
+from mqkit.lots.publishing import PublishOver
 from mqkit.message import Delivery
 from mqkit.retry.parked import ParkedMessage
 from mqkit.timing.backoff import Backoff
@@ -147,6 +148,16 @@ class Lots:
         reached, once when that is over. After a change of leader it may be told again."""
         self.alerts.add(function)
         return function
+
+    def publish_by(self, publish_over: PublishOver) -> None:
+        """Have what goes back published by ``publish_over``, from the next connect on: for
+        :func:`mqkit.otel.instrument`."""
+        self._setting.publish_over = publish_over
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The brokers to try."""
+        return self._endpoints
 
     @property
     def totals(self) -> dict[str, Looked]:

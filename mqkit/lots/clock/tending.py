@@ -27,6 +27,7 @@ from mqkit.lots.clock.schedule import FAULT_S, pause_s
 from mqkit.lots.clock.step import step
 from mqkit.lots.clock.window import Now, Read
 from mqkit.lots.parked_time import parked_since
+from mqkit.lots.publishing import PublishOver, publish_over
 from mqkit.timing.clock import Clock
 from mqkit.topology.lot_model import LotModel
 from mqkit.transport.seam import Channel, Connection
@@ -58,6 +59,7 @@ class Setting:
     lock_every_s: float = LOCK_EVERY_S
     misses: int = MISSES
     """A queue is missing when it was not there at so many looks in a row."""
+    publish_over: PublishOver = publish_over
 
 
 @dataclass(slots=True)
@@ -189,14 +191,15 @@ class Tending:
         if self._out is None or not self._out.is_open:
             async with step(self._setting.clock, "a channel"):
                 self._out = await self._connection.channel(confirms=True)
+        setting = self._setting
         look = Look(
             self._lot,
-            Link(self._lock, source, self._out, self._unblocked),
+            Link(self._lock, source, self._out, self._unblocked, setting.publish_over),
             self._tended.archive,
-            self._setting.on_event,
-            self._setting.clock,
-            self._setting.now,
-            self._setting.read,
+            setting.on_event,
+            setting.clock,
+            setting.now,
+            setting.read,
             counts_looks=self._counts_looks,
         )
         looked = await look.run(depth)

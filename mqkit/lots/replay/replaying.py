@@ -244,7 +244,8 @@ class _Run:
 
     async def _publish(self, messages: list[Message]) -> list[Outcome]:
         async with self._link.step(f"the confirms of {self._request.lot!r}"):
-            return list(await asyncio.gather(*await self._channel.publish_many(messages)))
+            confirms = await self._link.publish_over(self._channel, messages)
+            return list(await asyncio.gather(*confirms))
 
     async def _settle(
         self, sent: Sequence[tuple[Delivery, str]], outcomes: Sequence[Outcome]

@@ -15,6 +15,7 @@ from django.db.transaction import TransactionManagementError
 from mqkit.message import Message
 from mqkit.outbox.dialect import POSTGRESQL, supported
 from mqkit.outbox.notification import NOTIFY
+from mqkit.outbox.preparing import prepared
 from mqkit.outbox.stored import columns_of
 from mqkit.publishing.message_options import MessageOptions
 from mqkit.publishing.outgoing import outgoing
@@ -60,7 +61,7 @@ def send(
     # Models can be imported when Django's apps are loaded, and this module earlier.
     from mqkit.outbox.django.models import OutboxRow
 
-    row = OutboxRow(**columns_of(message, ordering_key))
+    row = OutboxRow(**columns_of(prepared(message), ordering_key))
     database = router.db_for_write(OutboxRow) if using is None else using
     connection = connections[database]
     dialect = supported(connection.vendor)

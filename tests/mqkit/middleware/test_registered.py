@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mqkit import App, ConfigurationError
-from mqkit.middleware import Middleware
+from mqkit.middleware import Middleware, SurroundedPublisher
 
 
 class Asynchronous:
@@ -38,3 +38,42 @@ def test_what_is_not_is_refused(wrong: Any) -> None:
     for register in (app.around_publish, app.around_handle):
         with pytest.raises(ConfigurationError, match="can't be middleware"):
             register(wrong)
+
+
+class Spans:
+    """A tracing that puts itself around everything."""
+
+    def around_publisher(self, publisher: Any, broker: Any) -> Any:
+        return ("traced", publisher)
+
+    def around_call(self, call: Any, broker: Any) -> Any:
+        return ("traced", call)
+
+    def around_attempts(self, queue: str, broker: Any, *, is_temporary: bool = False) -> Any:
+        raise AssertionError("nothing is consumed")
+
+
+def test_tracing_is_outside_of_the_middleware() -> None:
+    registered = Middleware()
+    publisher: Any = object()
+    assert registered.around_publisher(publisher, lambda: None) is publisher
+    call: Any = object()
+    assert registered.around_call(call, lambda: None) is call
+    registered.trace(Spans())
+    registered.add_publish(a_function)
+    outermost: Any = registered.around_publisher(publisher, lambda: None)
+    assert outermost[0] == "traced"
+    assert isinstance(outermost[1], SurroundedPublisher)
+    traced: Any = registered.around_call(call, lambda: None)
+    assert traced == ("traced", call)
+
+
+def test_an_app_is_traced_once_and_before_it_runs() -> None:
+    registered = Middleware()
+    registered.trace(Spans())
+    with pytest.raises(ConfigurationError, match="traced already"):
+        registered.trace(Spans())
+    late = Middleware()
+    late.is_taken = True
+    with pytest.raises(ConfigurationError, match="runs already"):
+        late.trace(Spans())

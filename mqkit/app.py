@@ -36,7 +36,6 @@ from mqkit.consumer import (
     BatchFunction,
     BatchHandler,
     ConsumeOptions,
-    MakeConsumer,
     MessageFunction,
     MessageHandler,
     QueueHandle,
@@ -190,7 +189,7 @@ class App(ObservedApp):
             )
             called = handler if inbox is None else inbox.around(handler, name, self.topology)
             make = partial(new_consumer, name, called, options=options, concurrency=concurrency)
-            self._register(queue, make)
+            self.queue(queue).add(make)
             return function
 
         return register
@@ -239,8 +238,7 @@ class App(ObservedApp):
                 function, timeout_s=timeout_s, threads=concurrency, resources=self._resources
             )
             called = handler if inbox is None else inbox.around_batch(handler, name, self.topology)
-            self._register(
-                queue,
+            self.queue(queue).add(
                 lambda settler, link: BatchConsumer(
                     name, called, settler, link, window=window, options=options
                 ),
@@ -533,9 +531,6 @@ class App(ObservedApp):
 
     def _model(self, queue: str) -> QueueModel | None:
         return self.topology.queue(queue) if self.topology else None
-
-    def _register(self, queue: str | Temporary, make: MakeConsumer) -> None:
-        self.queue(queue).add(make)
 
     def _entered(self) -> Client:
         if self._client is None:

@@ -88,11 +88,7 @@ class Client:
         self._drift = drift_watch(
             settings, self._cache, self._open_channel, self._drift_hooks, observation.meters.app
         )
-        self._pool = ChannelPool(
-            self._supervisor.open_publishing_channel,
-            channels_max=settings.channels_max,
-            borrow_timeout_s=settings.borrow_timeout_s,
-        )
+        self._pool = _pool(self._supervisor, settings)
         self._publisher = _publisher(self._pool, self._supervisor, settings)
         self._resources = resources or AppResources()
         self._middleware = middleware or Middleware()
@@ -271,9 +267,7 @@ class Client:
         if (clock := self._clock) is None:
             return Settler(rules, publish_many, Stats(), Pause(), hooks=queue.hooks)
         pause = Pause(clock=clock)
-        return Settler(
-            rules, publish_many, Stats(), pause, clock.utc_now, clock, hooks=queue.hooks
-        )
+        return Settler(rules, publish_many, Stats(), pause, clock.utc_now, clock, hooks=queue.hooks)
 
     def _rules(self, queue: str) -> QueueRules:
         if self._topology is None:
@@ -318,6 +312,14 @@ class Client:
             await self._supervisor.close()
             await self._drift_hooks.close()
             await self._observation.close()
+
+
+def _pool(supervisor: Supervisor, settings: Settings) -> ChannelPool:
+    return ChannelPool(
+        supervisor.open_publishing_channel,
+        channels_max=settings.channels_max,
+        borrow_timeout_s=settings.borrow_timeout_s,
+    )
 
 
 def _publisher(pool: ChannelPool, supervisor: Supervisor, settings: Settings) -> Publisher:

@@ -26,7 +26,7 @@ class Working(Protocol):
 
     @property
     def at_work(self) -> Sequence[tuple[object, str]]:
-        """Everything that has to end before time may go on, each with words for it: the tasks that
+        """All that has to come to an end before time may go on, with words for each: the tasks that
         handle or settle a message, those that wait in the clock among them; and itself, where it is
         to consume and does not yet."""
         ...

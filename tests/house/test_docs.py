@@ -11,6 +11,7 @@ import ast
 import re
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
@@ -29,6 +30,7 @@ from mqkit.settings import Settings
 from mqkit.topology import loads
 from mqkit.topology.file.read import EXCHANGE_KEYS, QUEUE_KEYS, TOPOLOGY_KEYS
 from mqkit_cli.app import app
+from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.base.limits import Limits
 from reference_broker.http import build_app
 from reference_broker.http.request.host import Host
@@ -36,10 +38,11 @@ from reference_broker.service.command_line import parse as parse_options
 from reference_broker.service.config_file import KEYS as BROKER_KEYS
 from reference_broker.service.config_file import load_config
 from reference_broker.store.format.record import RecordType
+from website.menu import menu_of, pages_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = sorted(DOCS.rglob("*.md"))
 TOP_PAGES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")]
 PAGE_LINES_MAX = 200
 DEADLINE_S = 60
@@ -72,11 +75,16 @@ def all_blocks(language: str) -> list[Block]:
     return [block for page in PAGES for block in blocks(page, language)]
 
 
+def name_of(page: Path) -> str:
+    """From ``docs/``; the pages at the top of the repository have their bare names."""
+    return page.relative_to(DOCS if page.is_relative_to(DOCS) else ROOT).as_posix()
+
+
 def label(value: object) -> str:
     if isinstance(value, Path):
-        return value.name
+        return name_of(value)
     assert isinstance(value, Block)
-    return f"{value.page.name}-{value.text[:30]!r}"
+    return f"{name_of(value.page)}-{value.text[:30]!r}"
 
 
 def prose(page: Path) -> str:
@@ -101,7 +109,7 @@ def first_cells(page: str) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=label)
 def test_a_page_is_short_and_in_the_index(page: Path) -> None:
     assert page.read_text().count("\n") < PAGE_LINES_MAX
-    assert page.name == "README.md" or f"]({page.name})" in (DOCS / "README.md").read_text()
+    assert name_of(page) in pages_of(menu_of(DOCS))
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "ARCHITECTURE.md"], ids=label)
@@ -258,14 +266,14 @@ def quoted() -> list[tuple[str, str, str]]:
     found = []
     for page in PAGES:
         head: list[str] = []
-        for cells in rows(page.name):
+        for cells in rows(name_of(page)):
             if cells[-1] == "in the code":
                 head = cells
             elif head and len(cells) == len(head) and (names := CODE.findall(cells[-1])):
                 column = next(
                     head.index(word) for word in ("value", "bound", "default") if word in head
                 )
-                found.append((page.name, cells[column], names[0]))
+                found.append((name_of(page), cells[column], names[0]))
     return found
 
 
@@ -300,7 +308,7 @@ def test_every_quoted_number_is_the_codes(page: str, value: str, place: str) -> 
 
 
 def test_numbers_are_quoted_where_they_are_expected() -> None:
-    counts = {page.name: sum(name == page.name for name, _, _ in quoted()) for page in PAGES}
+    counts = Counter(name for name, _, _ in quoted())
     assert counts["broker.md"] >= 26
     others = ("retry.md", "store.md", "spark_sink.md", "settings.md")
     assert min(counts[name] for name in others) >= 6
@@ -313,6 +321,14 @@ def test_every_limit_of_an_operator_is_in_the_table() -> None:
 
 def test_every_key_of_the_topology_is_in_its_tables() -> None:
     assert {*TOPOLOGY_KEYS, *EXCHANGE_KEYS, *QUEUE_KEYS} <= first_cells("topology.md")
+
+
+def test_the_queue_types_of_the_reference_broker_are_told() -> None:
+    (told,) = [
+        cells[3] for cells in rows("topology.md") if cells[0] == "`type`" and "x-queue" in cells[3]
+    ]
+    _, _, ours = told.partition("; the reference broker has ")
+    assert CODE.findall(ours) == [kind.value for kind in QueueType]
 
 
 def test_every_setting_counter_and_header_is_in_its_table() -> None:

@@ -3,6 +3,8 @@
 A fenced block belongs to what stands right above it: a file's name in backticks, or `Run:`. What is
 to be run is run in the order of its page, in one folder, against an empty broker of the page's own;
 a ``text`` block after a program is what it prints, and a console block has its output in it.
+`Run, after a moment:` repeats a command until it prints that. `Run in another terminal:` has a
+program run until its page ends; the ``text`` block after it is all that it has printed by then.
 """
 
 from __future__ import annotations
@@ -10,16 +12,18 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import subprocess
 import sys
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import pytest
 import typer.main
@@ -45,7 +49,9 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 TOP_PAGES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")]
 PAGE_LINES_MAX = 200
-DEADLINE_S = 60
+EXTRAS = set(
+    tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+)
 FENCE = re.compile(r"(?:^([^\n]+)\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"`([\w.]+)`")
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
@@ -53,7 +59,23 @@ CODE = re.compile(r"`([^`]+)`")
 MODULE_PATH = re.compile(r"^[\w/]+/\w+\.py$")
 TEST_NAME = re.compile(r"^([\w/]+\.py)::(test_\w+)$")
 NUMBER = re.compile(r"^(\d[\d,.]*)(?: (KiB|MiB|s|ms))?$")
+AFTER_A_MOMENT = "Run, after a moment:"
+IN_A_TERMINAL = re.compile(r"Run in (?:another|a third) terminal:")
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20}
+
+
+class Run(Protocol):
+    """The fixture ``run``."""
+
+    def __call__(
+        self, command: list[str], shown: str | None = None, *, again: bool = False
+    ) -> str: ...
+
+
+class Start(Protocol):
+    """The fixture ``start``."""
+
+    def __call__(self, command: list[str]) -> subprocess.Popen[str]: ...
 
 
 @dataclass(frozen=True)
@@ -69,6 +91,11 @@ class Block:
 def blocks(page: Path, language: str = "") -> list[Block]:
     found = [Block(page, *groups) for groups in FENCE.findall(page.read_text())]
     return [block for block in found if not language or block.language == language]
+
+
+def is_file_of(block: Block, name: str) -> bool:
+    """True if the block's page has a file of that name."""
+    return f"\n`{name}`\n" in block.page.read_text()
 
 
 def all_blocks(language: str) -> list[Block]:
@@ -185,7 +212,7 @@ def test_every_program_compiles_and_what_it_imports_is_there(block: Block) -> No
         if isinstance(node, ast.Import):
             for alias in node.names:
                 assert find_spec(alias.name), alias.name
-        elif isinstance(node, ast.ImportFrom):
+        elif isinstance(node, ast.ImportFrom) and not is_file_of(block, f"{node.module}.py"):
             module = import_module(str(node.module))
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
@@ -230,8 +257,14 @@ def test_every_command_line_parses(block: Block) -> None:
                 assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
             case ["python", "-m", "reference_broker", *words]:
                 parse_options(words)
+            case ["python", "-m", "pip", "install", wanted]:
+                assert set(re.findall(r"[\w-]+(?=[],])", wanted)) <= EXTRAS
             case ["python", "-m", module, *_]:
                 assert find_spec(f"{module}.__main__")
+            case ["python", file]:
+                assert is_file_of(block, file)
+            case ["export", assignment]:
+                assert assignment.partition("=")[0] in {"MQKIT_URL", "MQKIT_MANAGEMENT_URL"}
             case _:
                 pytest.fail(f"nobody checks {command}")
 
@@ -408,27 +441,52 @@ def test_every_record_type_is_in_the_layout() -> None:
 
 
 def is_run(block: Block) -> bool:
-    return block.above == "Run:"
+    return block.above.startswith("Run")
+
+
+def test_every_how_to_and_the_tutorial_have_something_that_runs() -> None:
+    pages = [*(DOCS / "howto").glob("*.md"), *DOCS.glob("tutorial*.md")]
+    idle = [name_of(page) for page in pages if not any(map(is_run, blocks(page)))]
+    assert len(pages) > 8
+    assert idle == ["howto/README.md"]
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # a page of ten commands, on a machine with other work to do
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if any(map(is_run, blocks(page)))], ids=label
 )
 def test_what_is_to_be_run_prints_what_is_shown(
-    page: Path, tmp_path: Path, run: Callable[..., str]
+    page: Path, tmp_path: Path, run: Run, start: Start
 ) -> None:
     found = blocks(page)
+    beside: list[tuple[subprocess.Popen[str], str]] = []
     for block, following in zip(found, [*found[1:], None], strict=True):
+        prints = following.text if following is not None and is_output(following) else None
         if name := FILE_NAME.fullmatch(block.above):
             (tmp_path / name[1]).write_text(block.text)
+        elif IN_A_TERMINAL.fullmatch(block.above):
+            ((command, _),) = commands(block)
+            beside.append((start(command), prints or ""))
         elif is_run(block) and block.language == "console":
             for command, shown in commands(block):
-                run(command, shown)
+                run(command, shown, again=block.above == AFTER_A_MOMENT)
         elif is_run(block):
+            assert block.above == "Run:"
             (tmp_path / "program.py").write_text(block.text)
-            prints = following.text if following is not None and is_output(following) else None
             run([sys.executable, "program.py"], prints)
+    for process, shown in beside:
+        check_all_that_is_printed(process, shown.splitlines())
+
+
+def check_all_that_is_printed(process: subprocess.Popen[str], shown: list[str]) -> None:
+    """In any order: handlers run side by side. Then it ends well when it is told to."""
+    assert process.stdout is not None
+    printed = [process.stdout.readline().rstrip() for _ in shown]
+    assert sorted(printed) == sorted(shown)
+    process.terminate()
+    assert process.stdout.read() == ""
+    assert process.wait() == 0
 
 
 def is_output(block: Block) -> bool:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 DOCS = "docs"
 OUTSIDE = "repository"
 """The folder of the site with files from outside ``docs/``."""
 
-_FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^(?P<ticks>`{3,}).*?^(?P=ticks)$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<=\]\()[^)\s]+(?=\))")
 
 
@@ -29,8 +29,8 @@ def site_place(path: str) -> str:
 
 def targets(markdown: str, page: str) -> Iterator[str]:
     """The files and folders that ``page`` links to, each named from the repository's root."""
-    for part in _FENCE.split(markdown)[::2]:
-        for link in _LINK.findall(part):
+    for is_code, part in _parts(markdown):
+        for link in () if is_code else _LINK.findall(part):
             if (target := _target(link, page)) is not None:
                 yield target
 
@@ -46,12 +46,19 @@ def for_the_site(markdown: str, page: str) -> str:
         _, hash_, anchor = match[0].partition("#")
         return posixpath.relpath(site_place(target), here or ".") + hash_ + anchor
 
-    return "".join(_outside_fences(markdown, lambda part: _LINK.sub(renamed, part)))
+    return "".join(
+        part if is_code else _LINK.sub(renamed, part) for is_code, part in _parts(markdown)
+    )
 
 
-def _outside_fences(markdown: str, change: Callable[[str], str]) -> Iterator[str]:
-    for index, part in enumerate(_FENCE.split(markdown)):
-        yield part if index % 2 else change(part)
+def _parts(markdown: str) -> Iterator[tuple[bool, str]]:
+    """The text in order, cut at its fenced blocks; true for these."""
+    end = 0
+    for fence in _FENCE.finditer(markdown):
+        yield False, markdown[end : fence.start()]
+        yield True, fence[0]
+        end = fence.end()
+    yield False, markdown[end:]
 
 
 def _target(link: str, page: str) -> str | None:

@@ -25,7 +25,7 @@ def linked_pages(root: Path, pages: Iterable[str]) -> dict[str, str]:
             if target in found or target.startswith(f"{DOCS}/"):
                 continue
             found[target] = shown = page_of(root, target)
-            # What stands in a folder's page is named from the folder itself.
+            # The links of a folder's page are named from its parent, as a file's own would be.
             waiting.append((target, shown))
     return found
 

@@ -52,6 +52,7 @@ PAGE_LINES_MAX = 200
 EXTRAS = set(
     tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 )
+OUR_OWN_EXTRAS = {"bench", "dev", "fuzz"}
 FENCE = re.compile(r"(?:^([^\n]+)\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"`([\w.]+)`")
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
@@ -354,6 +355,11 @@ def test_every_limit_of_an_operator_is_in_the_table() -> None:
 
 def test_every_key_of_the_topology_is_in_its_tables() -> None:
     assert {*TOPOLOGY_KEYS, *EXCHANGE_KEYS, *QUEUE_KEYS} <= first_cells("topology.md")
+
+
+def test_every_extra_that_users_install_is_in_the_index() -> None:
+    told = {name.removeprefix("mqkit[").removesuffix("]") for name in first_cells("README.md")}
+    assert told & EXTRAS == EXTRAS - OUR_OWN_EXTRAS
 
 
 def test_the_queue_types_of_the_reference_broker_are_told() -> None:

@@ -29,10 +29,17 @@ def test_a_link_leads_to_the_page_that_shows_its_file(page: str, link: str, show
     assert for_the_site(f"See [it]({link}).", page) == f"See [it]({shown})."
 
 
-def test_code_is_left_as_it_is() -> None:
-    code = "```python\nrow = table[name](../x.py)\n```"
+@pytest.mark.parametrize("ticks", ["```", "````"])
+def test_code_is_left_as_it_is(ticks: str) -> None:
+    code = f"{ticks}python\nrow = table[name](../x.py)\n{ticks}"
     assert for_the_site(code, "docs/retry.md") == code
     assert list(targets(code, "docs/retry.md")) == []
+
+
+def test_a_longer_fence_may_have_a_shorter_one_in_it() -> None:
+    code = "````python\n```\n[a](../x.py)\n````\n"
+    assert for_the_site(f"{code}[b](../y.py)", "docs/retry.md").startswith(code)
+    assert list(targets(f"{code}[b](../y.py)", "docs/retry.md")) == ["y.py"]
 
 
 def test_targets_are_named_from_the_root_of_the_repository() -> None:

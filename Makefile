@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop tests examples
+PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop website tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format lint types imports tests-fast sim soak chaos drift lots archives migration spark-sink spark-stream effects clock sync bench bench-store interop fuzz clean
+.PHONY: help install demo test docs check format lint types imports tests-fast sim soak chaos drift lots archives migration spark-sink spark-stream effects clock sync bench bench-store interop fuzz clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -28,6 +28,9 @@ check: $(STAMP) format lint types imports tests-fast  ## the fast part of the te
 
 test: $(STAMP) format lint types imports  ## everything: format, lint, types, import rules, all tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
+
+docs: $(STAMP)  ## docs/ as a site, strictly, into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 format:
 	@$(BIN)/ruff format --check --quiet $(PARTS) || { echo "run: $(BIN)/ruff format $(PARTS)"; exit 1; }
@@ -136,4 +139,4 @@ sync: $(STAMP)  ## a site under gunicorn publishes while its broker is killed fi
 	done; exit $$failed
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .import-linter.log
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .import-linter.log

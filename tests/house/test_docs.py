@@ -3,6 +3,8 @@
 A fenced block belongs to what stands right above it: a file's name in backticks, or `Run:`. What is
 to be run is run in the order of its page, in one folder, against an empty broker of the page's own;
 a ``text`` block after a program is what it prints, and a console block has its output in it.
+`Run, after a moment:` repeats a command until it prints that. `Run in another terminal:` has a
+program run until its page ends; the ``text`` block after it is all that it has printed by then.
 """
 
 from __future__ import annotations
@@ -10,15 +12,18 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import pytest
 import typer.main
@@ -29,6 +34,7 @@ from mqkit.settings import Settings
 from mqkit.topology import loads
 from mqkit.topology.file.read import EXCHANGE_KEYS, QUEUE_KEYS, TOPOLOGY_KEYS
 from mqkit_cli.app import app
+from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.base.limits import Limits
 from reference_broker.http import build_app
 from reference_broker.http.request.host import Host
@@ -36,13 +42,17 @@ from reference_broker.service.command_line import parse as parse_options
 from reference_broker.service.config_file import KEYS as BROKER_KEYS
 from reference_broker.service.config_file import load_config
 from reference_broker.store.format.record import RecordType
+from website.menu import menu_of, pages_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = sorted(DOCS.rglob("*.md"))
 TOP_PAGES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md")]
 PAGE_LINES_MAX = 200
-DEADLINE_S = 60
+EXTRAS = set(
+    tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+)
+OUR_OWN_EXTRAS = {"bench", "dev", "fuzz"}
 FENCE = re.compile(r"(?:^([^\n]+)\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"`([\w.]+)`")
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
@@ -50,7 +60,23 @@ CODE = re.compile(r"`([^`]+)`")
 MODULE_PATH = re.compile(r"^[\w/]+/\w+\.py$")
 TEST_NAME = re.compile(r"^([\w/]+\.py)::(test_\w+)$")
 NUMBER = re.compile(r"^(\d[\d,.]*)(?: (KiB|MiB|s|ms))?$")
+AFTER_A_MOMENT = "Run, after a moment:"
+IN_A_TERMINAL = re.compile(r"Run in (?:another|a third) terminal:")
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20}
+
+
+class Run(Protocol):
+    """The fixture ``run``."""
+
+    def __call__(
+        self, command: list[str], shown: str | None = None, *, again: bool = False
+    ) -> str: ...
+
+
+class Start(Protocol):
+    """The fixture ``start``."""
+
+    def __call__(self, command: list[str]) -> subprocess.Popen[str]: ...
 
 
 @dataclass(frozen=True)
@@ -68,15 +94,25 @@ def blocks(page: Path, language: str = "") -> list[Block]:
     return [block for block in found if not language or block.language == language]
 
 
+def is_file_of(block: Block, name: str) -> bool:
+    """True if the block's page has a file of that name."""
+    return f"\n`{name}`\n" in block.page.read_text()
+
+
 def all_blocks(language: str) -> list[Block]:
     return [block for page in PAGES for block in blocks(page, language)]
 
 
+def name_of(page: Path) -> str:
+    """From ``docs/``; the pages at the top of the repository have their bare names."""
+    return page.relative_to(DOCS if page.is_relative_to(DOCS) else ROOT).as_posix()
+
+
 def label(value: object) -> str:
     if isinstance(value, Path):
-        return value.name
+        return name_of(value)
     assert isinstance(value, Block)
-    return f"{value.page.name}-{value.text[:30]!r}"
+    return f"{name_of(value.page)}-{value.text[:30]!r}"
 
 
 def prose(page: Path) -> str:
@@ -101,7 +137,7 @@ def first_cells(page: str) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=label)
 def test_a_page_is_short_and_in_the_index(page: Path) -> None:
     assert page.read_text().count("\n") < PAGE_LINES_MAX
-    assert page.name == "README.md" or f"]({page.name})" in (DOCS / "README.md").read_text()
+    assert name_of(page) in pages_of(menu_of(DOCS))
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "ARCHITECTURE.md"], ids=label)
@@ -230,8 +266,14 @@ def test_every_command_line_parses(block: Block) -> None:
                 assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
             case ["python", "-m", "reference_broker", *words]:
                 parse_options(words)
+            case ["python", "-m", "pip", "install", wanted]:
+                assert set(re.findall(r"[\w-]+(?=[],])", wanted)) <= EXTRAS
             case ["python", "-m", module, *_]:
                 assert find_spec(f"{module}.__main__")
+            case ["python", file]:
+                assert is_file_of(block, file)
+            case ["export", assignment]:
+                assert assignment.partition("=")[0] in {"MQKIT_URL", "MQKIT_MANAGEMENT_URL"}
             case _:
                 pytest.fail(f"nobody checks {command}")
 
@@ -266,14 +308,14 @@ def quoted() -> list[tuple[str, str, str]]:
     found = []
     for page in PAGES:
         head: list[str] = []
-        for cells in rows(page.name):
+        for cells in rows(name_of(page)):
             if cells[-1] == "in the code":
                 head = cells
             elif head and len(cells) == len(head) and (names := CODE.findall(cells[-1])):
                 column = next(
                     head.index(word) for word in ("value", "bound", "default") if word in head
                 )
-                found.append((page.name, cells[column], names[0]))
+                found.append((name_of(page), cells[column], names[0]))
     return found
 
 
@@ -308,7 +350,7 @@ def test_every_quoted_number_is_the_codes(page: str, value: str, place: str) -> 
 
 
 def test_numbers_are_quoted_where_they_are_expected() -> None:
-    counts = {page.name: sum(name == page.name for name, _, _ in quoted()) for page in PAGES}
+    counts = Counter(name for name, _, _ in quoted())
     assert counts["broker.md"] >= 26
     others = ("retry.md", "store.md", "spark_sink.md", "settings.md")
     assert min(counts[name] for name in others) >= 6
@@ -321,6 +363,19 @@ def test_every_limit_of_an_operator_is_in_the_table() -> None:
 
 def test_every_key_of_the_topology_is_in_its_tables() -> None:
     assert {*TOPOLOGY_KEYS, *EXCHANGE_KEYS, *QUEUE_KEYS} <= first_cells("topology.md")
+
+
+def test_every_extra_that_users_install_is_in_the_index() -> None:
+    told = {name.removeprefix("mqkit[").removesuffix("]") for name in first_cells("README.md")}
+    assert told & EXTRAS == EXTRAS - OUR_OWN_EXTRAS
+
+
+def test_the_queue_types_of_the_reference_broker_are_told() -> None:
+    (told,) = [
+        cells[3] for cells in rows("topology.md") if cells[0] == "`type`" and "x-queue" in cells[3]
+    ]
+    _, _, ours = told.partition("; the reference broker has ")
+    assert CODE.findall(ours) == [kind.value for kind in QueueType]
 
 
 def test_every_setting_counter_and_header_is_in_its_table() -> None:
@@ -400,45 +455,71 @@ def test_every_record_type_is_in_the_layout() -> None:
 
 
 def is_run(block: Block) -> bool:
-    return block.above == "Run:"
+    return block.above.startswith("Run")
+
+
+def test_every_how_to_and_the_tutorial_have_something_that_runs() -> None:
+    pages = [*(DOCS / "howto").glob("*.md"), *DOCS.glob("tutorial*.md")]
+    idle = [name_of(page) for page in pages if not any(map(is_run, blocks(page)))]
+    assert len(pages) > 8
+    assert idle == ["howto/README.md"]
 
 
 RUN_PAGES = [page for page in PAGES if any(map(is_run, blocks(page)))]
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # a page of ten commands, on a machine with other work to do
 @pytest.mark.parametrize("page", RUN_PAGES, ids=label)
 def test_what_is_to_be_run_prints_what_is_shown(
-    page: Path, tmp_path: Path, run: Callable[..., str]
+    page: Path, tmp_path: Path, run: Run, start: Start
 ) -> None:
-    run_page(page, tmp_path, run)
+    run_page(page, tmp_path, run, start)
 
 
 @pytest.mark.slow
 @pytest.mark.rabbitmq
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "page",
     [page for page in RUN_PAGES if page.stem.startswith(("from_", "sync", "with_"))],
     ids=label,
 )
 def test_pages_about_others_programs_are_true_of_rabbitmq_too(
-    page: Path, tmp_path: Path, run_on_rabbitmq: Callable[..., str]
+    page: Path, tmp_path: Path, run_on_rabbitmq: Run
 ) -> None:
-    run_page(page, tmp_path, run_on_rabbitmq)
+    run_page(page, tmp_path, run_on_rabbitmq, lambda _: pytest.fail("it starts a program"))
 
 
-def run_page(page: Path, tmp_path: Path, run: Callable[..., str]) -> None:
+def run_page(page: Path, tmp_path: Path, run: Run, start: Start) -> None:
     found = blocks(page)
+    beside: list[tuple[subprocess.Popen[str], str]] = []
     for block, following in zip(found, [*found[1:], None], strict=True):
+        prints = following.text if following is not None and is_output(following) else None
         if name := FILE_NAME.fullmatch(block.above):
             (tmp_path / name[1]).write_text(block.text)
+        elif IN_A_TERMINAL.fullmatch(block.above):
+            ((command, _),) = commands(block)
+            beside.append((start(command), prints or ""))
         elif is_run(block) and block.language == "console":
             for command, shown in commands(block):
-                run(command, shown)
+                run(command, shown, again=block.above == AFTER_A_MOMENT)
         elif is_run(block):
+            assert block.above == "Run:"
             (tmp_path / "program.py").write_text(block.text)
-            prints = following.text if following is not None and is_output(following) else None
             run([sys.executable, "program.py"], prints)
+    for process, shown in beside:
+        check_all_that_is_printed(process, shown.splitlines())
+
+
+def check_all_that_is_printed(process: subprocess.Popen[str], shown: list[str]) -> None:
+    """In any order: handlers run side by side. Then it ends well when it is told to."""
+    assert process.stdout is not None
+    printed = [process.stdout.readline().rstrip() for _ in shown]
+    assert sorted(printed) == sorted(shown)
+    process.terminate()
+    assert process.stdout.read() == ""
+    assert process.wait() == 0
 
 
 def is_output(block: Block) -> bool:

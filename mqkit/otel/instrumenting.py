@@ -15,8 +15,7 @@ except ModuleNotFoundError as missing:
     told = advice(missing, "otel")
     raise (missing if told is None else ModuleNotFoundError(told, name=missing.name)) from None
 
-from mqkit.lots.clock.run import Lots
-from mqkit.lots.link import LotLink
+from mqkit.app import App
 from mqkit.lots.publishing import publish_over
 from mqkit.otel.creating import TracedCreation
 from mqkit.otel.of_app import TracedApp
@@ -26,7 +25,8 @@ from mqkit.otel.tracing import Tracing
 from mqkit.outbox.preparing import prepare_by
 
 if TYPE_CHECKING:
-    from mqkit.app import App
+    from mqkit.lots.clock.run import Lots
+    from mqkit.lots.link import LotLink
 
 
 def instrument(
@@ -43,13 +43,12 @@ def instrument(
     that is traced already.
     """
     tracing = Tracing(tracer_provider, propagator)
-    if isinstance(what, Lots):
-        # Of several brokers nobody says which one a channel is at.
-        only = what.endpoints[0] if len(what.endpoints) == 1 else None
-        spans = SendSpans(tracing, lambda: only)
-        what.publish_by(TracedReturns(publish_over, spans))
-    else:
+    if isinstance(what, App):
         what.trace(TracedApp(tracing))
+        return
+    # Of several brokers nobody says which one a channel is at.
+    only = what.endpoints[0] if len(what.endpoints) == 1 else None
+    what.publish_by(TracedReturns(publish_over, SendSpans(tracing, lambda: only)))
 
 
 def traced(

@@ -22,14 +22,15 @@ def prepare_by(prepare: Prepare) -> Callable[[], None]:
     if _prepare is not None:
         raise ConfigurationError("the outbox of this process is traced already")
     _prepare = prepare
-    return _prepare_no_more
+
+    def undo() -> None:
+        global _prepare
+        if _prepare is prepare:
+            _prepare = None
+
+    return undo
 
 
 def prepared(message: Message) -> Message:
     """The message to write."""
     return message if _prepare is None else _prepare(message)
-
-
-def _prepare_no_more() -> None:
-    global _prepare
-    _prepare = None

@@ -4,7 +4,7 @@ brokers. It is judged by names, kinds, parents and links of spans alone."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,17 @@ pytestmark = pytest.mark.anyio
 WAIT_S = 60.0
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Engine:
-    engine = create_engine(f"sqlite:///{tmp_path / 'shop.db'}")
+@pytest.fixture(params=["sqlite", "psycopg"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'shop.db'}"
+    else:
+        url = request.getfixturevalue("postgresql_server").url(request.param)
+    engine = create_engine(url)
+    outbox.metadata.drop_all(engine)
     outbox.metadata.create_all(engine)
-    return engine
+    yield engine
+    engine.dispose()
 
 
 class Shop:

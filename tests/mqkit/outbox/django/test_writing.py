@@ -16,6 +16,7 @@ import mqkit
 from mqkit import outbox
 from mqkit.outbox.django import publish, send
 from mqkit.outbox.notification import CHANNEL
+from mqkit.outbox.preparing import prepare_by
 from mqkit.outbox.tables import OutboxRow
 
 
@@ -181,3 +182,14 @@ def test_a_commit_is_told_and_a_rollback_is_not(site: Any) -> None:
     finally:
         listener.invalidate()
         listener.close()
+
+
+def test_a_message_is_prepared_as_a_session_prepares_it(site: Any) -> None:
+    undo = prepare_by(lambda message: message.with_headers({"mark": 1}))
+    try:
+        with transaction.atomic():
+            publish("", "q", "7")
+            send(mqkit.Message("", "q", b"8"))
+    finally:
+        undo()
+    assert ["mark" in row["headers"] for row in rows(site.engine)] == [True, True]

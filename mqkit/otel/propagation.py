@@ -13,7 +13,7 @@ from time import monotonic
 
 from opentelemetry import propagate, trace
 from opentelemetry.context import Context
-from opentelemetry.propagators.textmap import Getter, TextMapPropagator
+from opentelemetry.propagators.textmap import Getter, Setter, TextMapPropagator
 
 from mqkit.drafts import new_message, new_properties
 from mqkit.message import Headers, Message, Properties
@@ -43,7 +43,14 @@ class _HeaderGetter(Getter[Headers]):
         return list(carrier)
 
 
-_GETTER = _HeaderGetter()
+class _CarrierSetter(Setter[dict[str, str]]):
+    """Writes headers. OpenTelemetry's own is of a type that pyright does not take."""
+
+    def set(self, carrier: dict[str, str], key: str, value: str) -> None:
+        carrier[key] = value
+
+
+_GETTER, _SETTER = _HeaderGetter(), _CarrierSetter()
 
 
 class Propagation:
@@ -78,7 +85,7 @@ class Propagation:
         """The headers that carry ``context``. Never raises."""
         carrier: dict[str, str] = {}
         try:
-            self._propagator().inject(carrier, context)
+            self._propagator().inject(carrier, context, _SETTER)
         except Exception as error:  # noqa: BLE001 - a propagator is other people's code
             self._tell(error)
         return carrier

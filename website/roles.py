@@ -12,6 +12,9 @@ from typing import Any
 from griffe import Alias, Extension, GriffeLoader, Module, NameResolutionError, Object
 
 _ROLE = re.compile(r":(?P<role>[a-z]+):`(?P<tilde>~?)(?P<name>[^`]+)`")
+_TITLED = re.compile(r"(?P<title>[^<]+?)\s*<(?P<name>[^>]+)>")
+"""A role that says what is shown, and then what it leads to."""
+
 _CALLED = {"func", "meth"}
 _LONE_COLONS = re.compile(r"(?m)(^|[ ]+)::$")
 """The sign that code follows, in reST. Markdown sees that by its indentation."""
@@ -21,8 +24,11 @@ def to_markdown(docstring: str, owner: Object) -> str:
     """``docstring`` without roles; names are looked up as ``owner``'s source would."""
 
     def link(match: re.Match[str]) -> str:
-        name = "".join(match["name"].split())
+        titled = _TITLED.fullmatch(match["name"])
+        name = "".join((titled or match)["name"].split())
         shown = name.rpartition(".")[2] if match["tilde"] else name
+        if titled is not None:
+            shown = " ".join(titled["title"].split())
         if match["role"] in _CALLED:
             shown += "()"
         # ``optional``: what the reference has no place for is code, and no broken link.

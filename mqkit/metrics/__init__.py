@@ -8,7 +8,6 @@ from mqkit.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mqkit.metrics.histogram import HistogramValues
-    from mqkit.metrics.meters import Meters
     from mqkit.metrics.values import (
         ConnectionMetrics,
         ConsumerMetrics,
@@ -23,7 +22,6 @@ __all__ = [
     "ExchangeMetrics",
     "HandlerTimings",
     "HistogramValues",
-    "Meters",
     "Metrics",
 ]
 
@@ -31,7 +29,6 @@ __getattr__ = lazy_names(
     __name__,
     {
         "mqkit.metrics.histogram": ("HistogramValues",),
-        "mqkit.metrics.meters": ("Meters",),
         "mqkit.metrics.values": (
             "ConnectionMetrics",
             "ConsumerMetrics",

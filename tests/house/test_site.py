@@ -167,7 +167,17 @@ def test_every_public_name_is_on_a_page_of_the_reference(pages: dict[str, Page])
     for name, page in pages.items():
         if name.startswith("reference/"):
             shown |= page.ids
-    rooms = ["mqkit.inbox", "mqkit.lots", "mqkit.outbox", "mqkit.topology", "mqkit.transport"]
+    rooms = [
+        *(
+            "mqkit.health",
+            "mqkit.inbox",
+            "mqkit.lots",
+            "mqkit.metrics",
+            "mqkit.otel",
+            "mqkit.outbox",
+        ),
+        *("mqkit.sync", "mqkit.topology", "mqkit.transport"),
+    ]
     wanted = {f"mqkit.{name}" for name in mqkit.__all__}
     for room in [*rooms, "mqkit_spark"]:
         wanted |= {f"{room}.{name}" for name in import_module(room).__all__}

@@ -51,6 +51,11 @@ def test_a_name_that_nobody_knows_stays_as_it_is(module: griffe.Module) -> None:
     assert to_markdown(":attr:`lid`", module["Desk"]["open"]) == link("lid", "lid")
 
 
+def test_a_role_may_say_what_is_shown(module: griffe.Module) -> None:
+    desk = module["Desk"]
+    assert to_markdown(":meth:`the door\n    <open>`", desk) == link("shop.Desk.open", "the door()")
+
+
 def test_two_colons_before_code_are_gone(module: griffe.Module) -> None:
     assert to_markdown("The room. ::\n\n    code = 1", module) == "The room.\n\n    code = 1"
     assert to_markdown("::\n\n    code = 1", module) == "\n\n    code = 1"

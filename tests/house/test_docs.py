@@ -455,7 +455,7 @@ def test_every_record_type_is_in_the_layout() -> None:
 
 
 def is_run(block: Block) -> bool:
-    return block.above.startswith("Run")
+    return block.above in {"Run:", AFTER_A_MOMENT} or bool(IN_A_TERMINAL.fullmatch(block.above))
 
 
 def test_every_how_to_and_the_tutorial_have_something_that_runs() -> None:

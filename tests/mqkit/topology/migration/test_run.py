@@ -15,6 +15,14 @@ pytestmark = pytest.mark.anyio
 
 QUORUM = {"x-queue-type": "quorum"}
 STEPS = [step for step in Step if step is not Step.FINISHED]
+
+
+def steps_of(broker: Any) -> list[Step]:
+    """All on the reference broker, every other one on RabbitMQ, which declares queues slowly;
+    `make migration` kills at random there."""
+    return STEPS if broker.is_reference else STEPS[::2]
+
+
 RECORDS_MAX = 200
 MESSAGES = 105
 """Two windows."""
@@ -94,9 +102,9 @@ async def check(shop: Any, arguments: dict[str, Any], when: object) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_a_run_that_is_killed_at_any_step_can_be_aborted(
-    shop: Any, killed: type[Exception]
+    shop: Any, broker: Any, killed: type[Exception]
 ) -> None:
-    for step in STEPS:
+    for step in steps_of(broker):
         await shop.publish(MESSAGES)
         await killed_at(shop, killed, step)
         await shop.publish(1)
@@ -108,10 +116,10 @@ async def test_a_run_that_is_killed_at_any_step_can_be_aborted(
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_an_abort_that_is_killed_at_any_step_is_taken_up_by_the_next(
-    shop: Any, killed: type[Exception]
+    shop: Any, broker: Any, killed: type[Exception]
 ) -> None:
     """Of a migration whose new queue is there already, so that the abort goes through all steps."""
-    for step in STEPS:
+    for step in steps_of(broker):
         await shop.publish(MESSAGES)
         await killed_at(shop, killed, Step.RETURN)
         await killed_at(shop, killed, step, abort=True)

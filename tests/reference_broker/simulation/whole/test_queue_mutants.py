@@ -35,6 +35,9 @@ from reference_broker.simulation.report import SeedResult, WorldFactory
 
 SEEDS = range(150)
 
+SHOWED_AT = {"purge_not_logged": 79, "priorities_ignored": 19}
+"""Seeds at which a bug showed, for those that take long to find: these are looked at first."""
+
 Plant = Callable[[pytest.MonkeyPatch], WorldFactory | None]
 """Plants one bug, and gives the worlds in which it shows; ``None`` where it does in small ones."""
 Find = Callable[[str, Sequence[int], WorldFactory | None], SeedResult]
@@ -247,5 +250,6 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
 def test_a_planted_bug_is_found_by_its_checker(
     plant: Plant, checker: str, monkeypatch: pytest.MonkeyPatch, find: Find
 ) -> None:
-    result = find(checker, SEEDS, plant(monkeypatch))
+    at = SHOWED_AT.get(plant.__name__, 0)
+    result = find(checker, [*SEEDS[at:], *SEEDS[:at]], plant(monkeypatch))
     assert (result.lost > 0) == (checker == "durability")

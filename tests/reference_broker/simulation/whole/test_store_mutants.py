@@ -41,6 +41,13 @@ from reference_broker.store.rewrite.rewriting import Rewriting
 from reference_broker.store.start import opening, recovery
 
 SEEDS = range(150)
+
+SHOWED_AT = {
+    "page_read_before_it_is_written": 109,
+    "acks_of_the_segment_in_use_baked_twice": 26,
+    "copies_left_behind": 36,
+}
+"""Seeds at which a bug showed, for those that take long to find: these are looked at first."""
 DURATION_US = 20_000_000
 
 Plant = Callable[[pytest.MonkeyPatch], WorldFactory | None]
@@ -378,7 +385,8 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
 def test_a_planted_bug_is_found_by_its_checker(
     plant: Plant, checker: str, monkeypatch: pytest.MonkeyPatch, find: Find
 ) -> None:
-    result = find(checker, SEEDS, plant(monkeypatch))
+    at = SHOWED_AT.get(plant.__name__, 0)
+    result = find(checker, [*SEEDS[at:], *SEEDS[:at]], plant(monkeypatch))
     assert (result.lost > 0) == (checker == "durability")
 
 

@@ -14,7 +14,7 @@ from mqkit.topology.migration.steps import Step
 pytestmark = pytest.mark.anyio
 
 QUORUM = {"x-queue-type": "quorum"}
-STEPS = [step for step in Step if step is not Step.FINISHED]
+STEPS: list[Step] = [step for step in Step if step is not Step.FINISHED]
 
 
 def steps_of(broker: Any) -> list[Step]:

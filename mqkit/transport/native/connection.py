@@ -282,7 +282,7 @@ class NativeConnection:
         """Take a ``basic.deliver``, with its content if all of it is there; returns the offset of
         what comes next."""
         channel = self._channels.get(number)
-        if channel is not None and channel.takes_deliveries and number:
+        if channel is not None and channel.takes_deliveries:
             whole = self._deliveries.cut(data, start, stop, number, self._limits.frame_max)
             if whole is not None:
                 channel.receive_delivery(whole)

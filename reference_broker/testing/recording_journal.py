@@ -43,6 +43,7 @@ class RecordingJournal:
         self.synced = 0
         self.awaited = 0
         self.epoch = epoch
+        self.redelivered_below = 0
         self.free_space: FreeSpace = UnlimitedSpace()
         self.records: list[tuple[Any, ...]] = []
         self.fetches: list[Fetch] = []

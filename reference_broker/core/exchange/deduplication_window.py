@@ -132,6 +132,10 @@ class DeduplicationWindow:
         self._unread.reverse()
         self.watching = bool(self._unread)
 
+    def may_have_left(self, sequence: int, content: Content) -> bool:
+        """False: a key goes nowhere."""
+        return False
+
     def drop_overdue(self) -> bool:
         """True: nobody is served from here."""
         return True

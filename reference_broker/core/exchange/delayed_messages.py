@@ -60,7 +60,9 @@ class HeldUntilDue:
     """The :class:`~reference_broker.core.queue.expiry.Expiry` of such a queue: messages leave when
     they are due, whatever their place, for the queues that the exchange then routes them to."""
 
-    __slots__ = ("_deadline", "_exchange_name", "_fresh", "_order", "_queue", "watching")
+    __slots__ = (
+        "_deadline", "_exchange_name", "_fresh", "_order", "_queue", "_restored_ms", "watching",
+    )  # fmt: skip
     wants_all = False
 
     def __init__(self, queue: Queue, exchange_name: str) -> None:
@@ -70,6 +72,8 @@ class HeldUntilDue:
         self._fresh: list[tuple[int, int, Content]] = []
         """Messages that came since the last look: due ms, sequence, and content."""
         self._deadline: Deadline | None = None
+        self._restored_ms = 0
+        """The time of the start that the messages were there at."""
         self.watching = False
 
     @property
@@ -95,6 +99,13 @@ class HeldUntilDue:
         for sequence, _, _ in index.ready_from(0):
             self._order.add(index.expires_at(sequence), sequence)
         self.watching = bool(len(self._order))
+        self._restored_ms = self._queue.env.moment.wall_ms
+
+    def may_have_left(self, sequence: int, content: Content) -> bool:
+        """True where it was due at the start; and for a dead letter, which may have been on its way
+        here from a queue that it had left before."""
+        due_ms = self._queue.index.expires_at(sequence)
+        return due_ms <= self._restored_ms or has_died(content.header)
 
     def drop_overdue(self) -> bool:
         """True: nobody is served from here."""

@@ -98,6 +98,9 @@ class Journal(Protocol):
     here: acks alone are not synced at once otherwise."""
     epoch: int
     """Rises at each start; part of every entry's identity, and of every new queue id."""
+    redelivered_below: int
+    """Messages below this position were there at an unclean stop, 0 for none: they count as
+    redelivered."""
 
     @property
     def free_space(self) -> FreeSpace:
@@ -185,6 +188,7 @@ class MemoryJournal:
         self.synced = 0
         self.awaited = 0
         self.epoch = epoch
+        self.redelivered_below = 0
         self.free_space: FreeSpace = UnlimitedSpace()
 
     def _append(self) -> int:

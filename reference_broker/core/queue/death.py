@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from reference_broker.core.arguments.queue_type import QueueType
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.queue.transfer import Departure
 
 
 class DeathReason(StrEnum):
@@ -39,6 +40,17 @@ class Death(NamedTuple):
     def is_logged(self) -> bool:
         """The journal has the entry."""
         return self.sequence >= 0 and self.queue.durable and self.content.position >= 0
+
+
+def is_in_doubt(source: Death | Departure) -> bool:
+    """True for a message that may have left its queue once before, as it does now
+    (:mod:`~reference_broker.core.index.in_doubt`)."""
+    queue, sequence = source.queue, source.sequence
+    if sequence < 0:
+        return False  # it never was in the queue
+    if 0 <= source.content.position < queue.env.journal.redelivered_below:
+        return queue.expiry.may_have_left(sequence, source.content)
+    return queue.arrived_in_doubt is not None and sequence in queue.arrived_in_doubt
 
 
 Deaths: TypeAlias = "Counter[tuple[DeathReason, QueueType, bool]]"

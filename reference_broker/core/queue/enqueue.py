@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from reference_broker.core.index.in_doubt import ArrivedInDoubt
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import NOT_STORED, Content
@@ -138,6 +139,7 @@ def store(
     facts: HeaderFacts,
     env: QueueEnvironment,
     source: Death | Departure | None = None,
+    redelivered: bool = False,
 ) -> None:
     """Journal ``content`` and append it to ``queues``, all of which take it (or discard it at once,
     see :meth:`Expiry.discards_new`).
@@ -145,10 +147,11 @@ def store(
     With ``source``, a dead letter or a moved message: the entry it comes from is gone in the same
     record when every target is journaled too, and is acked otherwise. Only then it is gone from its
     index: what is in no index may be left out of what the log knows about its files, and a crash
-    would lose it.
+    would lose it. With ``redelivered`` it may have been in ``queues`` before, and handed out
+    (:mod:`~reference_broker.core.index.in_doubt`).
     """
     if len(queues) == 1 and source is not None and queues[0].limits.message_ttl_ms is None:
-        _store_letter(queues[0], content, facts, env, source)
+        _store_letter(queues[0], content, facts, env, source, redelivered)
         return
     places = []
     entries = []
@@ -171,6 +174,8 @@ def store(
     moved = _journal(entries, len(entries) == len(places), content, env, source)
     for queue, index, own, expires_at in places:
         _append(queue, index, own, expires_at)
+        if redelivered:
+            _mark(queue, index)
         # A dispatch costs as much as this, and a message may have thousands of queues.
         if queue.rotation.consumers or queue.expiry.watching or queue.length_limit is not None:
             env.mark_dirty(queue)
@@ -205,6 +210,7 @@ def _store_letter(
     facts: HeaderFacts,
     env: QueueEnvironment,
     source: Death | Departure,
+    redelivered: bool,
 ) -> None:
     """:func:`store` of what mostly comes: from one queue to one that has no message TTL."""
     index, priority, expires_at = queue.index, 0, 0
@@ -225,6 +231,8 @@ def _store_letter(
         else:
             env.journal.publish((entry,), letter)
     _append(queue, index, letter, expires_at)
+    if redelivered:
+        _mark(queue, index)
     if not queue.dirty:
         env.mark_dirty(queue)
     if source.sequence >= 0:
@@ -255,6 +263,13 @@ def _append(queue: Queue, index: QueueIndex, content: Content, expires_at: int) 
         queue.header_bytes += len(content.header)
     else:
         backlog.leave_out(sequence, size)
+
+
+def _mark(queue: Queue, index: QueueIndex) -> None:
+    """The message that was appended last arrived in doubt."""
+    if queue.arrived_in_doubt is None:
+        queue.arrived_in_doubt = ArrivedInDoubt()
+    queue.arrived_in_doubt.mark(queue.id, index, queue.env.journal)
 
 
 def _journal(

@@ -57,6 +57,11 @@ class Expiry(Protocol):
         """Recovery: the queue has its messages."""
         ...
 
+    def may_have_left(self, sequence: int, content: Content) -> bool:
+        """Of a message that was in the queue at an unclean stop, and leaves it now: may it have
+        left before that, too?"""
+        ...
+
     def drop_overdue(self) -> bool:
         """Before a delivery. False when more is overdue than may be dropped now: nothing may be
         handed out, and the queue is dispatched again."""
@@ -125,6 +130,10 @@ class MessageExpiry:
     def restored(self) -> None:
         if any(index.has_expiries for index in self._queue.indexes()):
             self.watching = True
+
+    def may_have_left(self, sequence: int, content: Content) -> bool:
+        """True: whoever was handed it may have rejected it."""
+        return True
 
     def drop_overdue(self) -> bool:
         """Before a delivery: the head must not be one whose time was over before this instant.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.index.index import CHUNK_ENTRIES
+from reference_broker.core.queue.death import is_in_doubt
 from reference_broker.core.queue.enqueue import require_rest, store, those_that_take
 from reference_broker.core.work.budget import DEAD_LETTER_UNITS, FAN_OUT_UNITS
 from reference_broker.core.work.until import NotYet
@@ -74,8 +75,8 @@ class FanOut:
     """
 
     __slots__ = (
-        "_arriving", "_content", "_env", "_facts", "_next", "_portion", "_queues", "_source",
-        "_windows",
+        "_arriving", "_content", "_env", "_facts", "_next", "_portion", "_queues", "_redelivered",
+        "_source", "_windows",
         "reached", "refused",
     )  # fmt: skip
 
@@ -94,6 +95,7 @@ class FanOut:
         self._facts = facts
         self._env = env
         self._source = source
+        self._redelivered = source is not None and is_in_doubt(source)
         self._portion = portion_of(content)
         # The router names windows last.
         is_noted = queues[-1].expiry.wants_all
@@ -143,7 +145,8 @@ class FanOut:
 
     def _store(self, queues: list[Queue], source: Death | Departure | None) -> None:
         self.reached += len(queues)
-        store(queues, self._content.again(), self._facts, self._env, source)
+        content = self._content.again()
+        store(queues, content, self._facts, self._env, source, self._redelivered)
 
 
 def is_too_many(queues: Sequence[Queue], budget: Budget) -> bool:
@@ -168,7 +171,7 @@ def distribute(
         return True
     env.budget.left -= DEAD_LETTER_UNITS + FAN_OUT_UNITS * len(queues)
     taking = those_that_take(queues, content)
-    store(taking, content, facts, env, source)
+    store(taking, content, facts, env, source, is_in_doubt(source))
     return bool(taking)
 
 

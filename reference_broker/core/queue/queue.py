@@ -13,6 +13,7 @@ from typing import Any
 
 from reference_broker.core.arguments.queue_arguments import QueueArguments
 from reference_broker.core.arguments.queue_type import QueueType
+from reference_broker.core.index.in_doubt import ArrivedInDoubt
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.index.priority import PriorityLevels, first_sequence
@@ -56,13 +57,13 @@ class Queue:
     """
 
     __slots__ = (
-        "acked", "arguments", "auto_delete", "backlog", "busy_since_s", "contents",
-        "cut_first", "dead_letter_route", "deduplication", "delayed", "deleted", "delivered",
-        "delivered_no_ack", "delivery_counts", "dirty", "dropped", "durable", "env", "expired",
-        "expiry", "got", "got_empty", "got_no_ack", "header_bytes", "id", "index", "lease_number",
-        "leases", "length_limit", "levels", "limits", "lost", "name", "own_limits", "owner",
-        "policies", "published", "purged", "purging", "redelivered_count", "refused", "rejected",
-        "requeued", "rest", "returning", "rotation", "stale_settlements", "stores_all",
+        "acked", "arguments", "arrived_in_doubt", "auto_delete", "backlog", "busy_since_s",
+        "contents", "cut_first", "dead_letter_route", "deduplication", "delayed", "deleted",
+        "delivered", "delivered_no_ack", "delivery_counts", "dirty", "dropped", "durable", "env",
+        "expired", "expiry", "got", "got_empty", "got_no_ack", "header_bytes", "id", "index",
+        "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name", "own_limits",
+        "owner", "policies", "published", "purged", "purging", "redelivered_count", "refused",
+        "rejected", "requeued", "rest", "returning", "rotation", "stale_settlements", "stores_all",
         "unused_expiry",
     )  # fmt: skip
 
@@ -102,6 +103,7 @@ class Queue:
         self.levels = PriorityLevels(limits.max_priority, epoch) if limits.max_priority else None
         self.contents: dict[int, Content] = {}
         self.backlog = Backlog(self)
+        self.arrived_in_doubt: ArrivedInDoubt | None = None
         self.leases: dict[int, Lease] = {}
         self.lease_number = 0
         self.header_bytes = 0
@@ -516,6 +518,7 @@ class Queue:
             else:
                 index.begin_at(first_sequence(self.env.journal.epoch))
                 self.index = index
+        self.arrived_in_doubt = ArrivedInDoubt.restored(self.id, indexes.values(), self.env.journal)
         self.backlog.leave_all_out()
         self.expiry.restored()
 

@@ -3,7 +3,8 @@
 The law: a message is in one of the two queues at every moment and never in both, after a crash
 too: where both queues are durable, that is one MOVE record of the log. It arrives as it was
 published: exchange, routing key, properties and body are the same. It gets the destination's expiry
-and priority, and counts as new there (not redelivered).
+and priority, and counts as new there (not redelivered), unless it is in doubt
+(:mod:`~reference_broker.core.index.in_doubt`).
 
 A length limit of the destination ends the transfer, whatever its overflow says: nothing is refused,
 dead-lettered or dropped for the sake of one.
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import read_facts
+from reference_broker.core.queue.death import is_in_doubt
 from reference_broker.core.queue.enqueue import store
 from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.work.until import NotYet
@@ -99,7 +101,8 @@ class Transfer:
         moved = Content(content.route, content.header, content.body)
         departure = source.depart(lease)
         assert departure is not None  # the lease was given just now
-        store([destination], moved, read_facts(moved.header), source.env, departure)
+        redelivered = is_in_doubt(departure)
+        store([destination], moved, read_facts(moved.header), source.env, departure, redelivered)
         self.moved += 1
         self.moved_bytes += content.size
         return None

@@ -14,6 +14,7 @@ from reference_broker.core.access.permission import Action
 from reference_broker.core.dead_letter.x_death import X_DEATH
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import headers_of, read_facts
+from reference_broker.core.queue.death import is_in_doubt
 from reference_broker.core.queue.enqueue import store
 from reference_broker.core.queue.fan_out import FanOut, is_too_many
 from reference_broker.core.work.budget import DEAD_LETTER_UNITS, FAN_OUT_UNITS
@@ -82,7 +83,7 @@ def reprocess(lease: Lease, vhost: VHost, access: Access) -> bool:
         vhost.mark_urgent(FanOut(targets, letter, facts, vhost, departure))
     else:
         vhost.budget.left -= DEAD_LETTER_UNITS + FAN_OUT_UNITS * len(targets)
-        store(targets, letter, facts, vhost, departure)
+        store(targets, letter, facts, vhost, departure, is_in_doubt(departure))
     return True
 
 

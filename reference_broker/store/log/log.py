@@ -217,7 +217,7 @@ class Log(SegmentWriter):
                 self._row.go_on_by(first + end - 1, stored_bytes)
 
     def requeue(self, queue_id: int, sequence: int, position: int) -> None:
-        if position < self._redelivered_below:
+        if position < self.redelivered_below:
             return  # The headers have it already.
         if position < self._segment.base and self.tail + _RANGES_ROOM > self._limit:
             self._make_room()
@@ -391,7 +391,7 @@ class Log(SegmentWriter):
             sources,
             self.entries(),
             epoch=self.epoch,
-            redelivered_below=self._redelivered_below,
+            redelivered_below=self.redelivered_below,
             tail=self.tail,
             checksum=self._checksum_kind,
         )

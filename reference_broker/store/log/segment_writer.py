@@ -77,7 +77,7 @@ class SegmentWriter:
         self._checksum = checksum_of(checksum)
         self._segment_bytes = segment_bytes
         self._batch_bytes = batch_bytes
-        self._redelivered_below = redelivered_below
+        self.redelivered_below = redelivered_below
         self._operations: list[ports.Operation] = []
         self._removed: list[SegmentUse] = []
         """The segments that ``_operations`` delete."""
@@ -186,7 +186,7 @@ class SegmentWriter:
     def _open_segment(self, needed: int) -> None:
         """Begin one at the tail, with room for ``needed`` bytes of record and footer."""
         name = SegmentName(self.tail, self.epoch)
-        header = SegmentHeader(name, self._checksum_kind, self._redelivered_below).encode()
+        header = SegmentHeader(name, self._checksum_kind, self.redelivered_below).encode()
         creation, size = self.free_space.begin_segment(name.base, name.file, needed)
         use = self._liveness.add(SegmentUse(name, size, self._checksum_kind))
         self._segment = OpenSegment(use, self._liveness)

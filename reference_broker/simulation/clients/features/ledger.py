@@ -2,6 +2,7 @@
 
 - A confirmed message is handed out in the end, from one of the queues where it may be by then.
 - A queue never has two of it: not while one is held, and none once its ack is known to be synced.
+- When it is handed out a second time it is marked as redelivered.
 
 An ack is known to be synced when a message that was published after it, on the same line, is
 confirmed, and had to be synced for that.
@@ -12,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from reference_broker.simulation.events.events import Entry
 from reference_broker.simulation.watch.checkers import Violation
+from reference_broker.simulation.watch.hand_outs import HandOuts
 
 Place = frozenset[str]
 """The queues in one of which a message ends up."""
@@ -50,6 +53,7 @@ class Ledger:
         self._known_synced: dict[int, int] = {}
         """Number of settlements that are known to be synced, by line."""
         self._gone: set[tuple[str, int]] = set()
+        self._hand_outs = HandOuts()
 
     def post(
         self, line: int, places: Iterable[Iterable[str]], wall_ms: int, life: int, key: str = ""
@@ -89,6 +93,11 @@ class Ledger:
         if (queue, number) in held:
             raise self.fail(f"'{queue}' has message {number} twice")
         return post
+
+    def sent(self, entry: Entry, stamp: int, *, redelivered: bool) -> None:
+        """The broker has sent the message at that ``stamp``. Raises :exc:`Violation`."""
+        if self._hand_outs.is_twice_as_new(entry, stamp, redelivered=redelivered):
+            raise self.fail(f"message {entry[1]} came from '{entry[0]}' a second time as new")
 
     def settled(self, line: int, queue: str, number: int) -> None:
         """A client took the message for good; whether the broker learns of that is another

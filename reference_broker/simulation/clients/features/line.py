@@ -217,6 +217,9 @@ class Line:
         )
         holding = [(each.queue, each.number) for each in self.held.values()]
         post = self._feature.ledger.delivered(queue, taken.number, holding)
+        deaths = sum(table["count"] for table in headers.get("x-death", []))
+        entry = (queue, taken.number, deaths)
+        self._feature.ledger.sent(entry, sent, redelivered=taken.redelivered)
         if command.body != post.body:
             raise Violation("content", f"message {taken.number} came with another body")
         self.held[method.delivery_tag] = taken

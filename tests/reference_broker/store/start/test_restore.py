@@ -348,7 +348,7 @@ def test_what_has_to_wait_waits_on(stopped: bool, more: dict[str, int]) -> None:
     for body in (b"c", b"a"):
         lease = queue.get(None)
         assert lease is not None
-        assert lease.content.body == body
+        assert (lease.content.body, lease.redelivered) == (body, True)
         queue.ack(lease)
     broker.tick(1.0, NOW_MS + 16_010)
     assert (queue.ready, queue.unacked) == (1, 0)

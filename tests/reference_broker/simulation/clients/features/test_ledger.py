@@ -65,3 +65,13 @@ def test_an_ack_behind_what_is_confirmed_may_not_be() -> None:
 def test_a_message_that_nobody_sent_is_seen() -> None:
     with pytest.raises(Violation, match="never sent"):
         Ledger("law").delivered("q", 1, [])
+
+
+def test_what_comes_again_is_marked() -> None:
+    ledger = Ledger("law")
+    post = posted(ledger)
+    ledger.sent(("q", post.number, 0), 1, redelivered=False)
+    ledger.sent(("q", post.number, 0), 2, redelivered=True)
+    ledger.sent(("q", post.number, 1), 3, redelivered=False)
+    with pytest.raises(Violation, match="message 1 came from 'q' a second time as new"):
+        ledger.sent(("q", post.number, 0), 4, redelivered=False)

@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
+from reference_broker.core.broker import DEFAULT_VHOST
 from reference_broker.simulation.clients.client import Session
 from reference_broker.simulation.clients.features import FEATURES, FeatureActor
 from reference_broker.simulation.clients.tap import Tap
 from reference_broker.simulation.clients.workload import Actor
 from reference_broker.simulation.disk import bookkeeping, inspection
+from reference_broker.simulation.disk.channel_books import channel_books_of
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot
@@ -23,14 +25,18 @@ from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.node import Node
 from reference_broker.simulation.plan.plans import Scenario
+from reference_broker.simulation.watch.calm import CALM_US, judge
 from reference_broker.simulation.watch.checkers import (
     AckChecker,
     BooksChecker,
+    ChannelBooksChecker,
     DiskUseChecker,
     DurabilityChecker,
     ExpiryChecker,
+    FalseAlarmChecker,
     OrderChecker,
     PrefetchChecker,
+    PriorityChecker,
     RebuildChecker,
     RedeliveredChecker,
     Violation,
@@ -72,6 +78,9 @@ class World:
                 RebuildChecker(),
                 DiskUseChecker(scenario.broker.segment_bytes),
                 BooksChecker(),
+                ChannelBooksChecker(),
+                FalseAlarmChecker(),
+                PriorityChecker(queues),
             ],
             self.clock,
         )
@@ -122,6 +131,7 @@ class World:
         self._rebuild_later()
         self.clock.run(self.scenario.duration_us)
         self.faults.stop()
+        self._calm(everybody)
         for each in everybody:
             each.leave()
         self._last_end()
@@ -205,6 +215,8 @@ class World:
             self.clock.after(_NOT_SYNCED_PAUSE_US, self._rebuild_when_synced)
 
     def _count(self, node: Node) -> None:
+        if not node.broker.has_work:
+            self.history.channels_counted(channel_books_of(node.broker))
         if not bookkeeping.is_damaged(node.log):
             self.history.counted(bookkeeping.books_of(node.log, node.broker))
 
@@ -220,6 +232,28 @@ class World:
             self.history.compared(index, rebuilt, "records")
 
     # The last phase
+
+    def _calm(self, everybody: list[Actor | FeatureActor]) -> None:
+        """Nothing fails, and clients only ack: then look at what each of them has."""
+        for each in everybody:
+            each.calm()
+        self.clock.run(self.clock.now_us + CALM_US)
+        broker = self._running.broker
+        now_ms, is_blocked = self.clock.wall_ms(), bool(broker.alarms.on)
+        self.history.calm(is_blocked=is_blocked)
+        standings = [each.standing for each in everybody if isinstance(each, Actor)]
+        judge(
+            standings,
+            inspection.standings_of(broker.vhosts[DEFAULT_VHOST]),
+            now_ms,
+            is_blocked=is_blocked,
+        )
+        for each in everybody:
+            if isinstance(each, FeatureActor):
+                vhost = broker.vhosts[each.feature.vhost]
+                judge(
+                    [each.standing], inspection.standings_of(vhost), now_ms, is_blocked=is_blocked
+                )
 
     def _last_end(self) -> None:
         """Queues are drained after a crash, after a clean stop, or just after the clients left."""

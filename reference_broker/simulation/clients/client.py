@@ -31,6 +31,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.errors import ReplyCode
 from reference_broker.simulation.clients.client_channel import ClientChannel
+from reference_broker.simulation.events.standings import Standing
 from reference_broker.simulation.machine.node import USER
 from reference_broker.simulation.plan.plans import ClientPlan, Scenario
 from reference_broker.simulation.watch.checkers import Violation
@@ -109,6 +110,17 @@ class Session:
     def holds(self) -> bool:
         """True while there is a delivery that the client has not settled."""
         return any(channel.held for channel in self.channels)
+
+    def standing(self, name: str) -> Standing:
+        """The client, and what it waits for. One that is ready has all its channels."""
+        standing = Standing(name, is_connected=self._all_asked and not self.over)
+        for channel in self.channels:
+            standing.is_connected &= channel.number in self._opened
+            standing.asked += channel.waits_for
+            standing.published += len(channel.unconfirmed)
+            for queue in channel.active:
+                standing.handed_ms[queue] = channel.handed_ms.get(queue, 0)
+        return standing
 
     # The network
 

@@ -77,6 +77,8 @@ class ClientChannel:
         """The tags of consumers that were not cancelled, by queue."""
         self.gets: list[Consume] = []
         """Every basic.get, in order."""
+        self.handed_ms: dict[str, int] = {}
+        """By queue: the time at which the broker sent the last message to a consumer of it."""
         self._history = history
         self._life = life
         self._frame_max = frame_max
@@ -97,6 +99,12 @@ class ClientChannel:
             QueueDeleteOk: self._removed,
         }
         self._handlers |= dict.fromkeys(_ANSWERS, self._answer)
+
+    @property
+    def waits_for(self) -> int:
+        """The number of requests that have no answer."""
+        gets = len(self.gets) - self._answered_gets
+        return self._asked - self._answers + gets + len(self._removals)
 
     @property
     def answered(self) -> bool:
@@ -204,6 +212,7 @@ class ClientChannel:
         plan = self.consumers[method.consumer_tag]
         delivery = self._delivery(command, plan, method.redelivered, sent)
         delivery.consumer = method.consumer_tag
+        self.handed_ms[plan.queue] = delivery.sent_ms
         delivery.prefetch = self.plan.prefetch
         delivery.channel_prefetch = self.plan.channel_prefetch
         self._take(method.delivery_tag, delivery)

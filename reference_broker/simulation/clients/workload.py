@@ -9,6 +9,7 @@ from reference_broker.simulation.clients.client import Session
 from reference_broker.simulation.clients.client_channel import ClientChannel
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import RemovalKind, Settlement
+from reference_broker.simulation.events.standings import Standing
 from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.plan.plans import ClientPlan, QueuePlan, Route, Scenario
@@ -59,6 +60,7 @@ class Actor:
         self._plan = plan
         self._connected = connected
         self._left = False
+        self._is_calm = False
         self._queues = {queue.name: queue for queue in scenario.queues}
         self._routes = [scenario.routes(plan, channel) for channel in range(len(plan.channels))]
         self._removable = [
@@ -72,6 +74,18 @@ class Actor:
         """Start to connect, and to act."""
         self._connect()
         self._later(self._plan.pause_us, self._act)
+
+    def calm(self) -> None:
+        """Ack everything from now on, and do nothing else."""
+        self._is_calm = True
+
+    @property
+    def standing(self) -> Standing:
+        """The client, and what it waits for."""
+        name = f"client {self._plan.index}"
+        if self.session is None:
+            return Standing(name, is_connected=False)
+        return self.session.standing(name)
 
     def leave(self) -> None:
         """End the client's process."""
@@ -88,7 +102,12 @@ class Actor:
         if self._left:
             return
         channels = [] if self.session is None else self.session.ready_channels()
-        if channels:
+        if self._is_calm:
+            for channel in channels:
+                if channel.held:
+                    last_tag = next(reversed(channel.held))
+                    self._send(channel.settle(last_tag, Settlement.ACK, multiple=True))
+        elif channels:
             channel = channels[0] if len(channels) == 1 else self._random.choice(channels)
             publishes = self._random.random() < self._plan.publish_chance
             if self._plan.run_chance and self._random.random() < self._plan.run_chance:

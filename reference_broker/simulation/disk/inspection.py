@@ -16,10 +16,12 @@ from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.core.journal.journal import EntryColumns, EntrySource
 from reference_broker.core.message.content import Content
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.simulation.disk.bookkeeping import all_queues
 from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.simulation.events.events import Copy, DiskUse, Indexed, Losses, Start
 from reference_broker.simulation.events.marking import marks_of
+from reference_broker.simulation.events.standings import QueueStanding
 from reference_broker.store import Disk, Log, RecoveredLog
 from reference_broker.store.doctor.queue_names import queue_names
 from reference_broker.store.format.segment import QUARANTINE_SUFFIX, SPARE_FILE
@@ -59,6 +61,11 @@ def is_synced(broker: Broker) -> bool:
 
 def ready_numbers(queue: Queue, log: Log, disk: Disk) -> list[int]:
     """Numbers of the ready messages, in order of sequence."""
+    return [marks_of(content.header).number for content in ready_contents(queue, log, disk)]
+
+
+def ready_contents(queue: Queue, log: Log, disk: Disk) -> list[Content]:
+    """The ready messages, in order of sequence."""
     absent = array("Q")
     positions = array("q")
     for index in queue.indexes():
@@ -67,7 +74,22 @@ def ready_numbers(queue: Queue, log: Log, disk: Disk) -> list[int]:
                 absent.append(sequence)
                 positions.append(position)
     contents = queue.contents | _read(log, disk, queue.id, absent, positions)
-    return [marks_of(content.header).number for _, content in sorted(contents.items())]
+    return [content for _, content in sorted(contents.items())]
+
+
+def standings_of(vhost: VHost) -> dict[str, QueueStanding]:
+    """The queues of a virtual host, by name, and what its delayed exchanges hold."""
+    standings = {
+        queue.name: QueueStanding(
+            queue.ready, len(queue.delayed), has_ttl=queue.limits.message_ttl_ms is not None
+        )
+        for queue in vhost.queues.values()
+    }
+    for exchange in vhost.exchanges.values():
+        if exchange.delays is not None:
+            held = exchange.delays
+            standings[held.name] = QueueStanding(0, held.ready + held.unacked, has_ttl=False)
+    return standings
 
 
 def losses_of(broker: Broker) -> Losses:

@@ -78,6 +78,14 @@ class Books(NamedTuple):
     """Entries whose message stands in no segment: queue and position."""
 
 
+class ChannelBook(NamedTuple):
+    """A count that a channel keeps of itself, and what is there if one counts again."""
+
+    what: str
+    kept: int
+    counted: int
+
+
 @dataclass(slots=True, eq=False)
 class Message:
     """A message that a client published. ``queues`` are those that its route leads to.

@@ -13,6 +13,7 @@ from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import (
     BitRot,
     Books,
+    ChannelBook,
     Delivery,
     DiskUse,
     Indexed,
@@ -172,10 +173,20 @@ class History:
         for checker in self._checkers:
             checker.rested(use)
 
+    def calm(self, *, is_blocked: bool) -> None:
+        """Nothing has failed for a while, and clients are to be judged."""
+        self.counts["calms"] += 1
+        self.counts["calms with an alarm on"] += is_blocked
+
     def counted(self, books: Books) -> None:
         self.counts["books"] += 1
         for checker in self._checkers:
             checker.counted(books)
+
+    def channels_counted(self, books: Sequence[ChannelBook]) -> None:
+        self.counts["books of channels"] += 1
+        for checker in self._checkers:
+            checker.channels_counted(books)
 
     def left_over(self, held: Mapping[str, int]) -> None:
         """Resources are still ``held`` though the clients or messages that they were for are

@@ -7,9 +7,10 @@ from random import Random
 
 from reference_broker.core.broker import Broker
 from reference_broker.simulation.clients.features.feature import Feature
-from reference_broker.simulation.clients.features.line import Line
-from reference_broker.simulation.disk import bookkeeping
+from reference_broker.simulation.clients.features.line import Line, number_of
+from reference_broker.simulation.disk import bookkeeping, inspection
 from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.events.standings import Standing
 from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.node import Node
@@ -42,6 +43,18 @@ class FeatureActor:
         self._connect()
         self._later(PAUSE_US, self._act)
 
+    def calm(self) -> None:
+        """Ack everything from now on, and do nothing else."""
+        self.feature.draining = True
+
+    @property
+    def standing(self) -> Standing:
+        """The client, and what it waits for."""
+        name = f"the client of '{self.feature.name}'"
+        if self._line is None:
+            return Standing(name, is_connected=False)
+        return self._line.standing(name, self.feature.queues)
+
     def leave(self) -> None:
         """End the client's process."""
         self._present = False
@@ -64,6 +77,8 @@ class FeatureActor:
         """The broker has started."""
         self.feature.life += 1
         self.feature.started(node.broker)
+        if self.feature.judges_starts:
+            self.feature.found(self._numbers_in(node))
 
     def _act(self) -> None:
         if not self._present:
@@ -71,7 +86,8 @@ class FeatureActor:
         node, line = self._machine.node, self._line
         if node is not None:
             self.feature.looked_at(node.broker)
-        if node is not None and self._random.random() < self.feature.operator_chance:
+        administers = self._random.random() < self.feature.operator_chance
+        if node is not None and administers and not self.feature.draining:
             node.administer(self.feature.administer)
         elif line is not None and line.ready:
             self.feature.act(line)
@@ -92,6 +108,16 @@ class FeatureActor:
         vhost, journal = node.broker.vhosts[self.feature.vhost], node.broker.journal
         all_gone = not line.held and bookkeeping.has_nothing_to_give(vhost)
         return all_gone and journal.synced == journal.tail
+
+    def _numbers_in(self, node: Node) -> dict[str, set[int]]:
+        queues = node.broker.vhosts[self.feature.vhost].queues.values()
+        return {
+            queue.name: {
+                number_of(content.header)
+                for content in inspection.ready_contents(queue, node.log, self._machine.disk)
+            }
+            for queue in queues
+        }
 
     # Connecting
 

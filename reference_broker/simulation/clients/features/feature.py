@@ -3,7 +3,7 @@ with the feature's laws, beside those of :class:`Ledger`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from random import Random
 
 from mqkit.wire.methods import BasicConsume, BasicQos, ConfirmSelect, Method
@@ -36,6 +36,8 @@ class Feature:
     """Chance that :meth:`administer` is called where the client would have acted."""
     synced_by_confirms = True
     """True if every confirm waits for the disk."""
+    judges_starts = False
+    """True if :meth:`found` is to be called at each start."""
     expected_closes: tuple[int, ...] = (ReplyCode.CONNECTION_FORCED, ReplyCode.INTERNAL_ERROR)
 
     def __init__(self, random: Random, clock: SimulatedClock) -> None:
@@ -113,6 +115,9 @@ class Feature:
 
     def started(self, broker: Broker) -> None:
         """The broker has started, and nobody is connected yet. Raises :exc:`Violation`."""
+
+    def found(self, numbers: Mapping[str, Set[int]]) -> None:
+        """The messages, by queue, that a start has found. Raises :exc:`Violation`."""
 
     def answered(self, line: Line, method: Method) -> None:
         """The broker has answered a method."""

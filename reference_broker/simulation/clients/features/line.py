@@ -6,7 +6,7 @@ says. What it is told goes to the feature.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -43,6 +43,7 @@ from mqkit.wire.methods import (
     Method,
 )
 from reference_broker.simulation.clients.features.ledger import Ledger, Post
+from reference_broker.simulation.events.standings import Standing
 from reference_broker.simulation.machine.node import USER
 from reference_broker.simulation.watch.checkers import Violation
 
@@ -66,6 +67,13 @@ class Taken(NamedTuple):
     redelivered: bool
     headers: dict[str, Any]
     sent_ms: int
+
+
+def number_of(header: bytes) -> int:
+    """The number of a message that a line has sent, in its content header; 0 for none."""
+    headers = decode_header(header)[1].headers or {}
+    number: int = headers.get("n", 0)
+    return number
 
 
 class LineHost(Protocol):
@@ -110,6 +118,8 @@ class Line:
         self.over = False
         self.held: dict[int, Taken] = {}
         self.unconfirmed: dict[int, Post] = {}
+        self.handed_ms: dict[str, int] = {}
+        """By queue: the time at which the broker sent the last message of it."""
         self._feature = feature
         self._send = send
         self._wall_ms = wall_ms
@@ -149,6 +159,16 @@ class Line:
             command = self._assemblers[frame.channel].receive(frame)
             if command is not None:
                 self._handle(command, sent)
+
+    def standing(self, name: str, queues: Iterable[str]) -> Standing:
+        """The client, which consumes ``queues``, and what it waits for."""
+        return Standing(
+            name,
+            is_connected=not self.over and self._asked >= 0,
+            asked=max(0, self._asked - self._answers),
+            published=len(self.unconfirmed),
+            handed_ms={queue: self.handed_ms.get(queue, 0) for queue in queues},
+        )
 
     # What a client does
 
@@ -215,6 +235,7 @@ class Line:
             headers,
             self._wall_ms(sent),
         )
+        self.handed_ms[queue] = taken.sent_ms
         holding = [(each.queue, each.number) for each in self.held.values()]
         post = self._feature.ledger.delivered(queue, taken.number, holding)
         deaths = sum(table["count"] for table in headers.get("x-death", []))

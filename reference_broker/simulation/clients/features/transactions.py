@@ -1,9 +1,11 @@
 """Transactions. Their laws: everything that was committed is there, and nothing else ever shows;
 acks too: one that was committed is for good, and a message whose ack was rolled back comes
-again."""
+again. Of a commit that was not answered before a crash a part may stay, but no ack without all of
+its publishes: who takes from one queue and publishes to the next loses nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from mqkit.wire.methods import (
@@ -41,6 +43,7 @@ class _Open:
 class Transactions(Feature):
     name = "transactions"
     queues = ("left", "right")
+    judges_starts = True
     expected_closes = (*Feature.expected_closes, ReplyCode.PRECONDITION_FAILED)
     """A transaction may be too large where memory is short."""
 
@@ -49,6 +52,8 @@ class Transactions(Feature):
         self._open: dict[int, _Open] = {}
         self._never: set[int] = set()
         """Messages that were not committed."""
+        self._unanswered: list[_Open] = []
+        """Commits whose lines ended before the answer."""
 
     def declarations(self) -> list[Method]:
         return [QueueDeclare(queue=queue, durable=True) for queue in self.queues]
@@ -111,5 +116,30 @@ class Transactions(Feature):
 
     def ended(self, line: Line) -> None:
         lost = self._open.pop(line.number, None)
-        if lost is not None and not lost.committing:
+        if lost is None:
+            return
+        if lost.committing:
+            self._unanswered.append(lost)
+        else:
             self._never.update(post.number for post in lost.posts)
+
+    def found(self, numbers: Mapping[str, Set[int]]) -> None:
+        # The lines of the life before may not have noticed yet that it is over.
+        commits = [*self._unanswered, *(each for each in self._open.values() if each.committing)]
+        self._unanswered.clear()
+        for commit in commits:
+            acked = [
+                each for each in commit.acks.values() if each.number not in numbers[each.queue]
+            ]
+            missing = [
+                post.number
+                for post in commit.posts
+                if not any(
+                    post.number in numbers[queue] for place in post.places for queue in place
+                )
+            ]
+            if acked and missing:
+                raise self.fail(
+                    f"a commit has acked message {acked[0].number}, and message {missing[0]}, "
+                    "which it published, is gone"
+                )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from reference_broker.simulation.events.events import (
     BitRot,
     Books,
+    ChannelBook,
     Delivery,
     DiskUse,
     Indexed,
@@ -89,6 +90,9 @@ class Checker:
 
     def counted(self, books: Books) -> None:
         """The broker's books are looked at, with the entries of its queues at the same moment."""
+
+    def channels_counted(self, books: Sequence[ChannelBook]) -> None:
+        """The books of all channels are looked at."""
 
     def left_over(self, held: Mapping[str, int]) -> None:
         """The clients, or the messages, are gone, and this is still held for them, by name."""

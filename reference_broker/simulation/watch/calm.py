@@ -1,0 +1,65 @@
+"""The laws of a calm: nothing fails for a while, nobody publishes any more, and every client acks
+what it is handed. Then everybody has what is his.
+
+- *Liveness*: each client is connected; what it asked is answered; what it published is confirmed or
+  refused; and where a queue has a consumer and something ready, the consumer has been handed
+  something lately. Where an alarm is on, the broker has stopped reading from all who publish: then
+  no more is asked of a client than that it is connected.
+- *Lateness*: what waits for its time waits no more, as no time is longer than the calm: queues with
+  a TTL have nothing ready, and no delayed exchange and no requeue delay holds anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from reference_broker.simulation.events.standings import QueueStanding, Standing
+from reference_broker.simulation.watch.checkers.checker import Violation
+
+CALM_US = 30_000_000
+"""Microseconds of a calm. An end that does not read notices after 20 s that its link is cut, and
+then its client has to come back and get something; no TTL and no delay is longer than 8 s."""
+
+LATELY_MS = 8_000
+"""Milliseconds in which a consumer of a queue that has something ready gets some of it. The slowest
+client acks every 2.4 s, and the slowest broker is a turn of one message at a time."""
+
+
+def judge(
+    clients: Iterable[Standing],
+    queues: Mapping[str, QueueStanding],
+    now_ms: int,
+    *,
+    is_blocked: bool,
+) -> None:
+    """Hold clients and the queues that they use to the laws. ``is_blocked`` where the broker takes
+    no publishes. Raises :exc:`Violation`."""
+    for client in clients:
+        if not client.is_connected:
+            seconds = CALM_US // 1_000_000
+            raise Violation("liveness", f"{client.name} is not connected after {seconds} s of calm")
+        if not is_blocked:
+            _judge_client(client, queues, now_ms)
+    for name, (ready, delayed, has_ttl) in queues.items():
+        if has_ttl and ready:
+            raise Violation("lateness", f"'{name}' has {ready} messages whose TTL is over")
+        if delayed:
+            raise Violation("lateness", f"'{name}' holds {delayed} messages back that were due")
+
+
+def _judge_client(client: Standing, queues: Mapping[str, QueueStanding], now_ms: int) -> None:
+    if client.asked:
+        raise Violation("liveness", f"{client.name} has {client.asked} requests without an answer")
+    if client.published:
+        raise Violation(
+            "liveness",
+            f"{client.name} has {client.published} messages neither confirmed nor refused",
+        )
+    for queue, handed_ms in client.handed_ms.items():
+        ready = queues[queue].ready if queue in queues else 0
+        if ready and now_ms - handed_ms > LATELY_MS:
+            raise Violation(
+                "liveness",
+                f"'{queue}' has {ready} messages ready, and {client.name} consumes it and was "
+                f"handed none for {LATELY_MS // 1_000} s",
+            )

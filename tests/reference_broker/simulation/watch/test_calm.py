@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reference_broker.simulation.events.standings import QueueStanding, Standing
+from reference_broker.simulation.watch.calm import LATELY_MS, judge
+from reference_broker.simulation.watch.checkers import Violation
+
+NOW_MS = 100_000
+IDLE = QueueStanding(0, 0, has_ttl=False)
+BUSY = QueueStanding(3, 0, has_ttl=False)
+
+
+def judged(queue: QueueStanding = IDLE, *, is_blocked: bool = False, **client: Any) -> None:
+    standing = Standing("a client", **{"is_connected": True, **client})
+    judge([standing], {"q": queue}, NOW_MS, is_blocked=is_blocked)
+
+
+def test_who_has_everything_has_no_complaint() -> None:
+    judged()
+    judged(BUSY)  # nobody consumes it
+    judged(BUSY, handed_ms={"q": NOW_MS - LATELY_MS})
+    judged(handed_ms={"q": 0, "deleted": 0})
+    judged(QueueStanding(0, 0, has_ttl=True))
+
+
+@pytest.mark.parametrize(
+    ("client", "said"),
+    [
+        ({"is_connected": False}, "a client is not connected after 30 s of calm"),
+        ({"asked": 2}, "2 requests without an answer"),
+        ({"published": 2}, "2 messages neither confirmed nor refused"),
+        (
+            {"handed_ms": {"q": NOW_MS - LATELY_MS - 1}},
+            "'q' has 3 messages ready, and a client consumes it and was handed none for 8 s",
+        ),
+        ({"handed_ms": {"q": 0}}, "handed none"),
+    ],
+)
+def test_a_client_that_waits_is_seen(client: dict[str, Any], said: str) -> None:
+    with pytest.raises(Violation, match=f"liveness: .*{said}"):
+        judged(BUSY, **client)
+
+
+def test_a_blocked_client_waits_but_is_connected() -> None:
+    judged(BUSY, is_blocked=True, asked=1, published=1, handed_ms={"q": 0})
+    with pytest.raises(Violation, match="not connected"):
+        judged(is_blocked=True, is_connected=False)
+
+
+def test_what_waits_for_a_time_that_is_over_is_late() -> None:
+    with pytest.raises(Violation, match="lateness: 'q' has 1 messages whose TTL is over"):
+        judged(QueueStanding(1, 0, has_ttl=True), is_blocked=True)
+    with pytest.raises(Violation, match="lateness: 'q' holds 2 messages back that were due"):
+        judged(QueueStanding(0, 2, has_ttl=False))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         StaleDelivery,
         TopologyError,
         TransportError,
+        Unanswered,
         Unreachable,
     )
     from mqkit.incoming import BodyMisfit
@@ -110,6 +111,7 @@ __all__ = [
     "TopologyDeclared",
     "TopologyError",
     "TransportError",
+    "Unanswered",
     "Unavailable",
     "Unknown",
     "Unreachable",

@@ -8,7 +8,8 @@
         * :exc:`ConnectionRefused` - it closed the connection, or would not open one (320-541)
     * :exc:`TransportError` - the network, not the broker
         * :exc:`ConnectionLost` - a connection that was open is gone
-        * :exc:`Unreachable` - nobody answers at that address
+        * :exc:`Unreachable` - no AMQP broker answers at that address
+            * :exc:`Unanswered` - and nobody there said a word: the broker is away
         * :exc:`StaleDelivery` - the delivery's channel is gone; the broker will deliver it again
     * :exc:`DeadlineExceeded` - the caller's time ran out; the message says what was waited for
     * :exc:`PoolExhausted` - every channel is lent and the wait was over; says who holds them
@@ -95,6 +96,12 @@ class ConnectionLost(TransportError):
 
 class Unreachable(TransportError):
     """No broker answered at the address; the message names host and port, never the password."""
+
+
+class Unanswered(Unreachable):
+    """The connection could not be made, or was closed before the other side said a word: the broker
+    is down, or a proxy is there whose broker is away. A peer that has said something, if only that
+    it does not like a certificate, is :exc:`Unreachable` alone."""
 
 
 class StaleDelivery(TransportError):

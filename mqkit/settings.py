@@ -88,7 +88,8 @@ class Settings(BaseSettings):
     """The time for declaring the topology and starting the consumers after a connect."""
     reconnect_first_s: PositiveFloat = 0.5
     reconnect_max_s: PositiveFloat = 30.0
-    """Waits between attempts lie between zero and a ceiling that grows from the first to this."""
+    """Waits between attempts lie between zero and a ceiling that grows from the first to this;
+    while nobody answers, only to :data:`mqkit.supervision.pauses.UNANSWERED_MAX_S`."""
     channels_max: PositiveInt = 8
     """Size of the pool of confirm channels."""
     borrow_timeout_s: PositiveFloat = 15.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
+from typing import Protocol
 
 from mqkit.message import Message
 from mqkit.metrics.bounded import OTHER, BoundedCells
@@ -11,7 +12,8 @@ from mqkit.metrics.histogram import Histogram
 from mqkit.metrics.values import ExchangeMetrics
 from mqkit.middleware.surrounded_publisher import Publishes
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason
-from mqkit.pool import Fill, WhenBlocked
+from mqkit.pool import WhenBlocked
+from mqkit.pool.publisher import OnOutcome
 
 
 class ExchangeMeter:
@@ -39,31 +41,32 @@ class ExchangeMeter:
         )
 
 
+class TellsOutcomes(Publishes, Protocol):
+    """A publisher that tells the outcomes of its lone messages."""
+
+    def tell(self, on_outcome: OnOutcome) -> None: ...
+
+
 class MeasuredPublisher:
     """Takes the place of ``publisher``. A publish that raises came to no outcome, and is not
-    counted."""
+    counted. Lone messages go to the publisher itself, which tells their outcomes: one coroutine
+    more around each would cost more than all the rest of measuring."""
 
-    def __init__(self, publisher: Publishes, exchanges: BoundedCells[str, ExchangeMeter]) -> None:
+    def __init__(
+        self, publisher: TellsOutcomes, exchanges: BoundedCells[str, ExchangeMeter]
+    ) -> None:
         self._publisher = publisher
         self._exchanges = exchanges
+        self.publish = publisher.publish
+        publisher.tell(self._settled)
 
-    async def publish(
-        self,
-        message: Message,
-        deadline_s: float | None = None,
-        resend: bool = True,
-        on_blocked: WhenBlocked | None = None,
-        fill: Fill | None = None,
-    ) -> Outcome:
-        """As the publisher's."""
-        begun_s = perf_counter()
-        outcome = await self._publisher.publish(message, deadline_s, resend, on_blocked, fill)
+    def _settled(self, message: Message, outcome: Outcome, begun_s: float) -> None:
+        """A lone message has come to ``outcome``; its publish began at ``begun_s``."""
         meter = self._exchanges[message.exchange]
         if type(outcome) is Confirmed:
             meter.confirmed.observe(perf_counter() - begun_s)
         else:
             meter.doubtful(outcome)
-        return outcome
 
     async def publish_batch(
         self,
@@ -78,7 +81,7 @@ class MeasuredPublisher:
         took_s = perf_counter() - begun_s
         exchanges = {message.exchange for message in messages}
         if len(exchanges) == 1 and all(outcomes):
-            self._exchanges[exchanges.pop()].confirmed.observe(took_s, len(outcomes))
+            self._exchanges[exchanges.pop()].confirmed.observe_all(took_s, len(outcomes))
             return outcomes
         for message, outcome in zip(messages, outcomes, strict=True):
             meter = self._exchanges[message.exchange]

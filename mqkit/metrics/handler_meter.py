@@ -38,10 +38,11 @@ class HandlerMeter:
     def begins(self, delivery: Delivery, queue: str) -> None:
         """A handler is about to begin with ``delivery``, which came from ``queue``."""
         properties = delivery.properties
-        attempt = 0
         if ATTEMPT in properties.headers:
-            attempt = min(failures_of(properties.headers, queue), ATTEMPTS_MAX - 1)
-        self.attempts[attempt] += 1
+            failures = failures_of(properties.headers, queue)
+            self.attempts[min(failures, ATTEMPTS_MAX - 1)] += 1
+        else:
+            self.attempts[0] += 1
         if properties.timestamp is not None:
             # Clocks of two machines differ: a message from the future is a new one.
             self.ages.observe(max(0.0, self._now_s() - properties.timestamp.timestamp()))

@@ -42,8 +42,13 @@ class Histogram:
         self._counts = [0] * (len(self._bounds_s) + 1)
         self._sum_s = 0.0
 
-    def observe(self, value_s: float, number: int = 1) -> None:
-        """Count ``number`` values of so many seconds."""
+    def observe(self, value_s: float) -> None:
+        """Count a value of so many seconds."""
+        self._counts[bisect_left(self._bounds_s, value_s)] += 1
+        self._sum_s += value_s
+
+    def observe_all(self, value_s: float, number: int) -> None:
+        """Count ``number`` values of so many seconds each."""
         self._counts[bisect_left(self._bounds_s, value_s)] += number
         self._sum_s += value_s * number
 

@@ -6,7 +6,7 @@ from mqkit.consumer.batches.batch_handler import AnyBatchHandler
 from mqkit.consumer.handler import AnyHandler
 from mqkit.consumer.queue_handle import AnyConsumer
 from mqkit.metrics.bounded import OTHER, BoundedCells
-from mqkit.metrics.exchange_meter import MeasuredPublisher, exchange_cells
+from mqkit.metrics.exchange_meter import MeasuredPublisher, TellsOutcomes, exchange_cells
 from mqkit.metrics.handler_meter import HandlerMeter, MeasuredBatchHandler, MeasuredHandler
 from mqkit.metrics.values import ExchangeMetrics, HandlerTimings
 from mqkit.middleware.surrounded_publisher import Publishes
@@ -21,7 +21,7 @@ class Measuring:
             HandlerMeter, (OTHER, OTHER)
         )
 
-    def around_publisher(self, publisher: Publishes) -> Publishes:
+    def around_publisher(self, publisher: TellsOutcomes) -> Publishes:
         """``publisher``, measured."""
         return MeasuredPublisher(publisher, self._exchanges)
 

@@ -19,6 +19,7 @@ from mqkit.metrics.connection_meter import ConnectionMeter
 from mqkit.middleware.surrounded_publisher import Publishes
 
 if TYPE_CHECKING:
+    from mqkit.metrics.exchange_meter import TellsOutcomes
     from mqkit.metrics.measuring import Measuring
     from mqkit.metrics.values import Metrics
 
@@ -75,7 +76,7 @@ class Meters:
             ConsumerCell, (OTHER, OTHER)
         )
 
-    def around_publisher(self, publisher: Publishes) -> Publishes:
+    def around_publisher(self, publisher: TellsOutcomes) -> Publishes:
         """``publisher``, measured; itself where nothing is."""
         return publisher if self.measuring is None else self.measuring.around_publisher(publisher)
 

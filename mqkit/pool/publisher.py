@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
+from time import perf_counter
 from typing import TypeAlias
 
 from mqkit.errors import Closed
@@ -34,6 +35,10 @@ WINDOW = 1000
 
 Fill: TypeAlias = Callable[[Message], Message]
 """Makes a message of one that has no body yet. May raise what its caller is to hear."""
+
+OnOutcome: TypeAlias = Callable[[Message, Outcome, float], None]
+"""Called with a message, what its publish came to, and the moment of the call by
+``time.perf_counter``; on the event loop, before the caller has the outcome. Must not raise."""
 
 _load = attrgetter("load")
 
@@ -76,6 +81,13 @@ class Publisher:
         self._tasks: list[asyncio.Task[None]] = []
         self._calls = Calls(clock)
         self._forget_gate: Callable[[], None] = _nothing
+        self._on_outcome: OnOutcome | None = None
+
+    def tell(self, on_outcome: OnOutcome) -> None:
+        """Have ``on_outcome`` told of each outcome of :meth:`publish` from now on; a call that
+        raises has none. Not of batches: these can be surrounded, and a lone message is cheaper than
+        a coroutine around it."""
+        self._on_outcome = on_outcome
 
     async def __aenter__(self) -> Publisher:
         self._forget_gate = self._gate.on_blocked(self._refuse)
@@ -107,6 +119,7 @@ class Publisher:
         :exc:`~mqkit.errors.Closed` once the client is closed, and
         :exc:`~mqkit.errors.ConfigurationError` for arguments that make no sense.
         """
+        begun_s = 0.0 if self._on_outcome is None else perf_counter()
         terms = self._terms
         if resend is not True or on_blocked is not None:
             terms = terms.but(resend, on_blocked)
@@ -114,19 +127,19 @@ class Publisher:
             message = identified(message)
         octets = len(message.body)
         if octets > self._max_message_bytes:
-            return too_large(message, self._max_message_bytes)
+            return self._told(message, too_large(message, self._max_message_bytes), begun_s)
         if not self._tasks:
             raise Closed("the publisher is not open")
         if terms.fails_when_blocked and (reason := self._gate.blocked) is not None:
-            return blocked(message, reason)
+            return self._told(message, blocked(message, reason), begun_s)
         left_s = allowed_s = self._deadline_s if deadline_s is None else deadline_s
         backlog = self.backlog
         if fill is not None or octets > backlog.room or backlog.line:
-            begun_s = self._clock.monotonic_s()
+            joined_s = self._clock.monotonic_s()
             answer = await self._in_line(message, fill, terms, allowed_s)
             if not isinstance(answer, Message):
-                return answer
-            message, left_s = answer, allowed_s - (self._clock.monotonic_s() - begun_s)
+                return self._told(message, answer, begun_s)
+            message, left_s = answer, allowed_s - (self._clock.monotonic_s() - joined_s)
             octets = len(message.body)
         done: asyncio.Future[Outcome | None] = asyncio.get_running_loop().create_future()
         single = Single(message, done, terms)
@@ -138,8 +151,8 @@ class Publisher:
             self._calls.end(call)
             done.cancel()  # without its caller, it needs not be published any more
         if outcome is None:
-            return unsettled(message, single.written, self._why_unsettled(allowed_s))
-        return outcome
+            outcome = unsettled(message, single.written, self._why_unsettled(allowed_s))
+        return outcome if self._on_outcome is None else self._told(message, outcome, begun_s)
 
     async def publish_batch(
         self,
@@ -246,6 +259,12 @@ class Publisher:
         for lane in self._lanes:
             lane.refuse(reason)
         self.backlog.refuse(reason)
+
+    def _told(self, message: Message, outcome: Outcome, begun_s: float) -> Outcome:
+        """The outcome, which was told where somebody wants to know it."""
+        if self._on_outcome is not None:
+            self._on_outcome(message, outcome, begun_s)
+        return outcome
 
     def _why_unsettled(self, allowed_s: float) -> str:
         return f"within {allowed_s:g} s (client: {self._gate.describe()})"

@@ -11,6 +11,7 @@ from mqkit.errors import (
     DeadlineExceeded,
     MqkitError,
     TransportError,
+    Unanswered,
 )
 
 _REFUSALS = frozenset({402, 403, 530})
@@ -19,9 +20,15 @@ _REFUSALS = frozenset({402, 403, 530})
 
 def most_telling(problems: Sequence[MqkitError]) -> MqkitError:
     """Of the errors of all hosts, the one to raise: the words of a broker, where one has
-    answered."""
-    refusals = [problem for problem in problems if isinstance(problem, BrokerError)]
-    return (refusals or problems)[0]
+    answered; else that of a host where somebody did."""
+    return min(problems, key=_silence)
+
+
+def _silence(problem: MqkitError) -> int:
+    """The rank of an error: 0 for a broker's words, 2 for silence."""
+    if isinstance(problem, BrokerError):
+        return 0
+    return 2 if isinstance(problem, Unanswered) else 1
 
 
 def is_lasting(problem: BaseException) -> bool:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from mqkit.errors import Closed, ConnectionLost, DeadlineExceeded, MqkitError
 from mqkit.supervision.attempts import is_lasting, most_telling
+from mqkit.supervision.pauses import ReconnectPauses
 from mqkit.supervision.readiness_log import ReadinessLog
 from mqkit.supervision.states import Change, Event, State, after
-from mqkit.timing.backoff import Backoff
 from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.transport.seam import Channel, Connection, Endpoint, Transport
 
@@ -88,7 +88,7 @@ class Supervisor:
         self._on_consume = on_consume
         self._on_ready = on_ready
         self._clock = clock
-        self._backoff = Backoff(settings.reconnect_first_s, settings.reconnect_max_s, rng)
+        self._pauses = ReconnectPauses(settings.reconnect_first_s, settings.reconnect_max_s, rng)
         self._readiness_log = ReadinessLog(clock)
         self._state = State.CONNECTING
         self._changed = asyncio.Event()
@@ -249,7 +249,7 @@ class Supervisor:
                 self._fire(Event.CLOSE, str(problem))
                 return
             self._readiness_log.failed(problem)
-            await self._clock.sleep(self._backoff.next_s())
+            await self._clock.sleep(self._pauses.next_s(problem))
 
     async def _remind(self) -> None:
         """Have it said now and then that the client is not ready, while it is not."""
@@ -332,7 +332,7 @@ class Supervisor:
             return
         self._was_ready = True
         self._problem = None
-        self._backoff.reset()
+        self._pauses.reset()
         self._fire(Event.DECLARED)
         if pair.blocked:
             self._fire(Event.BLOCKED, ", ".join(pair.blocked.values()))

@@ -7,7 +7,7 @@ import time
 
 from mqkit.errors import MqkitError
 from mqkit.supervision.attempts import is_lasting
-from mqkit.timing.backoff import Backoff
+from mqkit.supervision.pauses import ReconnectPauses
 from mqkit.timing.clock import ThreadClock
 from mqkit.timing.token_bucket import TokenBucket
 
@@ -23,7 +23,7 @@ class Patience:
     """For one link, under its lock."""
 
     def __init__(self, first_s: float, most_s: float) -> None:
-        self._backoff = Backoff(first_s, most_s)
+        self._pauses = ReconnectPauses(first_s, most_s)
         self._told = TokenBucket(FAILURES_TOLD, FAILURES_TOLD_EVERY_S, ThreadClock())
         self._was_ready = False
         self.problem: MqkitError | None = None
@@ -37,19 +37,19 @@ class Patience:
         """An attempt has succeeded."""
         self._was_ready = True
         self.problem = None
-        self._backoff.reset()
+        self._pauses.reset()
         self.until_s = 0.0
 
     def lost(self) -> None:
         """The connection is. The next attempt is soon, and not at once: all that were connected to
         a broker that starts again come back."""
-        self.until_s = time.monotonic() + self._backoff.next_s()
+        self.until_s = time.monotonic() + self._pauses.next_s(None)
 
     def failed(self, error: MqkitError) -> None:
         """An attempt has. After a first success nothing is final: a password may be changed, and
         changed back, while a program runs."""
         self.problem = error
-        self.until_s = time.monotonic() + self._backoff.next_s()
+        self.until_s = time.monotonic() + self._pauses.next_s(error)
         if not self._was_ready and is_lasting(error):
             self.refusal = error
         elif self._told.take():

@@ -7,6 +7,7 @@ types and errors here, so that nothing above this line knows aio-pika or pika:
 * the broker closed the channel -> :exc:`mqkit.errors.ChannelError`
 * the broker closed or refused the connection -> :exc:`mqkit.errors.ConnectionRefused`
 * the network went away -> :exc:`mqkit.errors.ConnectionLost` / :exc:`mqkit.errors.Unreachable`
+* nobody said a word at all -> :exc:`mqkit.errors.Unanswered`
 * settling on a channel that is gone -> :exc:`mqkit.errors.StaleDelivery`
 
 An adapter recovers nothing by itself: a channel or connection that is closed stays closed, and the
@@ -276,7 +277,8 @@ class Transport(Protocol):
     async def connect(
         self, endpoint: Endpoint, *, name: str, timeout_s: float, heartbeat_s: int = 60
     ) -> Connection:
-        """Open one connection, or raise :exc:`~mqkit.errors.Unreachable`,
+        """Open one connection, or raise :exc:`~mqkit.errors.Unreachable` (and of that
+        :exc:`~mqkit.errors.Unanswered`, which is tried again soon),
         :exc:`~mqkit.errors.ConnectionRefused` (also for a wrong password) or
         :exc:`~mqkit.errors.DeadlineExceeded` within ``timeout_s`` seconds.
         ``name`` is shown in the broker's connection list.

@@ -23,6 +23,8 @@ from ruamel.yaml import YAML
 pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "grafana"
+BOARDS = [FOLDER / "broker.json", FOLDER / "queues.json"]
+"""Those of a broker. That of an app: tests/mqkit/observation/whole/test_scrape.py."""
 DEEP = 10_001
 WAIT_S = 60
 
@@ -120,7 +122,7 @@ def trouble(reference_broker: Any, prometheus: Prometheus) -> Iterator[None]:
 
 def expressions() -> list[Any]:
     found = []
-    for path in sorted(FOLDER.glob("*.json")):
+    for path in BOARDS:
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel.get("targets", ()):
                 text = target["expr"].replace("$__rate_interval", "10s")

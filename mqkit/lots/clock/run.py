@@ -48,7 +48,7 @@ from mqkit.lots.clock.window import Now
 from mqkit.lots.publishing import PublishOver
 from mqkit.message import Delivery
 from mqkit.retry.parked import ParkedMessage
-from mqkit.timing.backoff import Backoff
+from mqkit.supervision.pauses import ReconnectPauses
 from mqkit.timing.clock import SYSTEM_CLOCK, Clock
 from mqkit.topology.lot_model import LotModel
 from mqkit.topology.model import Topology
@@ -170,23 +170,26 @@ class Lots:
 
         Raises what ends the first connect: :exc:`~mqkit.errors.ConnectionRefused` for a login.
         """
-        backoff = Backoff(self._settings.reconnect_first_s, self._settings.reconnect_max_s)
+        pauses = ReconnectPauses(self._settings.reconnect_first_s, self._settings.reconnect_max_s)
         was_connected = False
         try:
             for endpoint in itertools.cycle(self._endpoints):
+                problem: Exception | None = None
                 try:
                     connection = await self._connect(endpoint)
-                except ConnectionRefused:
+                except ConnectionRefused as error:
                     if not was_connected:
                         raise
+                    problem = error
                     _LOG.warning("lots: %s refused the connection", endpoint)
                 except (TransportError, DeadlineExceeded) as error:
+                    problem = error
                     _LOG.warning("lots: %s", error)
                 else:
                     was_connected = True
-                    backoff.reset()
+                    pauses.reset()
                     await self._tend_all(connection)
-                await self._setting.clock.sleep(backoff.next_s())
+                await self._setting.clock.sleep(pauses.next_s(problem))
         finally:
             with anyio.CancelScope(shield=True):
                 await self.alerts.close()

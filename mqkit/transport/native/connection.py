@@ -24,7 +24,7 @@ from mqkit.transport.native.faults import (
     foreign,
     lost,
     protocol_broken,
-    unreachable,
+    unopened,
 )
 from mqkit.transport.native.handshake import CHANNEL_MAX, Limits, negotiate, start_ok, tune_ok
 from mqkit.transport.native.replies import Promise
@@ -221,9 +221,10 @@ class NativeConnection:
     def _loss(self, cause: BaseException | None) -> MqkitError:
         if self.state not in _HANDSHAKE:
             return lost(cause)
-        if self.state is ConnectionState.STARTING and self._rest:
+        is_starting = self.state is ConnectionState.STARTING
+        if is_starting and self._rest:
             return foreign(self._endpoint)
-        return unreachable(cause, self._endpoint)
+        return unopened(cause, self._endpoint, heard=not is_starting)
 
     def on_blocked(self, callback: OnBlocked) -> None:
         """Called at once with the reason if it is blocked."""

@@ -13,6 +13,7 @@ from mqkit.errors import (
     Unreachable,
 )
 from mqkit.transport.seam import Endpoint
+from mqkit.transport.unanswered import unreachable
 from mqkit.wire import WireError
 from mqkit.wire.methods import ChannelClose, ConnectionClose
 
@@ -45,9 +46,10 @@ def lost(cause: BaseException | None) -> ConnectionLost:
     return ConnectionLost(f"the connection is gone: {_words(cause)}")
 
 
-def unreachable(cause: BaseException | None, endpoint: Endpoint) -> Unreachable:
-    """No connection came about."""
-    return Unreachable(f"no AMQP broker answers at {endpoint}: {_words(cause)}")
+def unopened(cause: BaseException | None, endpoint: Endpoint, *, heard: bool) -> Unreachable:
+    """No connection came about; ``heard`` if the peer had said something of AMQP."""
+    text = f"no AMQP broker answers at {endpoint}: {_words(cause)}"
+    return unreachable(text, cause, heard=heard)
 
 
 def foreign(endpoint: Endpoint) -> Unreachable:

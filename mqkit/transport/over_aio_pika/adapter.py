@@ -66,7 +66,8 @@ class AioPikaTransport:
             tap.abort()
             if tap.is_foreign:
                 raise Unreachable(f"what answers at {endpoint} does not speak AMQP") from None
-            raise connect_failure(error, tap.close_frame, endpoint) from None
+            failure = connect_failure(error, tap.close_frame, endpoint, heard=tap.has_heard)
+            raise failure from None
 
     @staticmethod
     def over(connection: AbstractConnection) -> Connection:

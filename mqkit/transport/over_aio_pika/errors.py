@@ -17,9 +17,9 @@ from mqkit.errors import (
     ConnectionRefused,
     MqkitError,
     TransportError,
-    Unreachable,
 )
 from mqkit.transport.seam import Endpoint
+from mqkit.transport.unanswered import unreachable
 
 CONNECT_ERRORS = (exceptions.AMQPError, OSError, EOFError, RuntimeError, asyncio.CancelledError)
 """All that a failed ``aio_pika.connect`` was seen to raise. aiormq cancels its own tasks, and the
@@ -41,14 +41,17 @@ def connection_error(frame: spec.Connection.Close) -> ConnectionRefused:
 
 
 def connect_failure(
-    cause: BaseException, close: spec.Connection.Close | None, endpoint: Endpoint
+    cause: BaseException, close: spec.Connection.Close | None, endpoint: Endpoint, *, heard: bool
 ) -> MqkitError:
-    """The error for a connection that did not come about."""
+    """The error for a connection that did not come about; ``heard`` if the peer had said
+    something."""
     if close is not None:
         return connection_error(close)
     if isinstance(cause, exceptions.AuthenticationError):
         return ConnectionRefused(403, f"no common login mechanism with {endpoint}")
-    return Unreachable(f"no AMQP broker answers at {endpoint}: {_words(cause)}")
+    text = f"no AMQP broker answers at {endpoint}: {_words(cause)}"
+    # aiormq has errors of its own for those of the socket, and keeps these as their causes.
+    return unreachable(text, cause.__cause__ or cause, heard=heard)
 
 
 def connection_loss(cause: BaseException | None, close: spec.Connection.Close | None) -> MqkitError:

@@ -46,7 +46,8 @@ class TappedReader(asyncio.StreamReader):
         self._inner = inner
         self._on_control_frame = on_control_frame
         self._header = b""
-        self._has_begun = False
+        self.has_begun = False
+        """True if the peer has said something."""
         self.is_foreign = False
         """True if the peer does not speak AMQP."""
         self.heard = False
@@ -105,10 +106,10 @@ class TappedReader(asyncio.StreamReader):
     def _check_first(self, octet: bytes) -> None:
         """Refuse a peer that does not speak AMQP at its first octet: its next ones are no frame
         size, and waiting for so many would never end."""
-        if not self._has_begun and octet not in _FIRST_OCTETS:
+        if not self.has_begun and octet not in _FIRST_OCTETS:
             self.is_foreign = True
             raise ConnectionError("this is not AMQP")
-        self._has_begun = True
+        self.has_begun = True
 
     def _show(self, octets: bytes) -> None:
         _, _, frame = codec.unmarshal(octets)
@@ -163,6 +164,11 @@ class TappedTransportFactory(TransportFactory):
     def is_foreign(self) -> bool:
         """True if the peer does not speak AMQP."""
         return self._reader is not None and self._reader.is_foreign
+
+    @property
+    def has_heard(self) -> bool:
+        """True if the peer has said something, of AMQP or not."""
+        return self._reader is not None and self._reader.has_begun
 
     def take_heard(self) -> bool:
         """True if anything was read since the last call."""

@@ -146,8 +146,10 @@ class PikaConnection:
     # ---- on the loop's thread
 
     def _begin(self, parameters: pika.ConnectionParameters, timeout_s: float) -> None:
-        def failed(_: object, error: BaseException) -> None:
-            self._opened.set_exception(opening_error(error, self._endpoint, timeout_s))
+        def failed(raw: Any, error: BaseException) -> None:
+            heard = raw.bytes_received > 0
+            failure = opening_error(error, self._endpoint, timeout_s, heard=heard)
+            self._opened.set_exception(failure)
             self._thread.stop()
 
         self._raw = pika.SelectConnection(

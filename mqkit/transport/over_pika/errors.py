@@ -7,7 +7,6 @@ the repr of the broker's close), so code and words are read out of that text.
 from __future__ import annotations
 
 import re
-import socket
 
 from pika import exceptions as pika_errors
 
@@ -17,9 +16,9 @@ from mqkit.errors import (
     ConnectionRefused,
     DeadlineExceeded,
     MqkitError,
-    Unreachable,
 )
 from mqkit.transport.seam import Endpoint
+from mqkit.transport.unanswered import unreachable
 
 ACCESS_REFUSED = 403
 NOT_ALLOWED = 530
@@ -27,8 +26,11 @@ NOT_ALLOWED = 530
 _CLOSED_BY_BROKER = re.compile(r"ConnectionClosedByBroker: \((\d+)\) \\?['\"](.*?)\\?['\"]+,?\)?$")
 
 
-def opening_error(error: BaseException, endpoint: Endpoint, timeout_s: float) -> MqkitError:
-    """The error for a connection that could not be opened."""
+def opening_error(
+    error: BaseException, endpoint: Endpoint, timeout_s: float, *, heard: bool
+) -> MqkitError:
+    """The error for a connection that could not be opened; ``heard`` if the peer had said
+    something."""
     if isinstance(error, MqkitError):
         return error
     if isinstance(error, pika_errors.ConnectionClosedByBroker):
@@ -42,25 +44,27 @@ def opening_error(error: BaseException, endpoint: Endpoint, timeout_s: float) ->
             return ConnectionRefused(int(words[1]), words[2])
         denied = isinstance(error, pika_errors.ProbableAccessDeniedError)
         return ConnectionRefused(NOT_ALLOWED if denied else ACCESS_REFUSED, text)
+    address = f"{endpoint.host}:{endpoint.port}"
     if isinstance(error, pika_errors.IncompatibleProtocolError):
-        return Unreachable(f"{endpoint.host}:{endpoint.port} does not speak AMQP 0-9-1 ({text})")
+        # pika's name for whoever closes before a whole frame: in silence, or in another language.
+        why = f"{address} was closed, or does not speak AMQP 0-9-1 ({text})"
+        return unreachable(why, None, heard=heard or "SSLError(" in text)
     if "imeout" in repr(error):
-        return DeadlineExceeded(
-            f"no AMQP connection to {endpoint.host}:{endpoint.port} within {timeout_s:g} s"
-        )
-    return Unreachable(f"no broker answers at {endpoint.host}:{endpoint.port}: {_innermost(error)}")
+        return DeadlineExceeded(f"no AMQP connection to {address} within {timeout_s:g} s")
+    cause = _socket_error(error)
+    innermost = error if cause is None else cause
+    why = getattr(cause, "strerror", None) or str(innermost) or repr(innermost)
+    return unreachable(f"no broker answers at {address}: {why}", cause, heard=heard)
 
 
-def _innermost(error: BaseException) -> str:
-    """The socket's own words, out of pika's wrappers around them."""
+def _socket_error(error: BaseException) -> OSError | None:
+    """The socket's own error, out of pika's wrappers around it."""
     inner: BaseException | None = error
-    while inner is not None and not isinstance(inner, OSError | socket.gaierror):
+    while inner is not None and not isinstance(inner, OSError):
         nested = getattr(inner, "exceptions", None) or inner.args
         last = nested[-1] if nested else None
         inner = getattr(inner, "exception", last if isinstance(last, BaseException) else None)
-    if inner is None:
-        return str(error) or repr(error)
-    return inner.strerror or str(inner)
+    return inner
 
 
 def closing_error(error: BaseException | None) -> MqkitError | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from mqkit.errors import Closed
 from mqkit.message import Message
 from mqkit.metrics.exchange_meter import MeasuredPublisher, exchange_cells
 from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
+from mqkit.pool.publisher import OnOutcome
 
 pytestmark = pytest.mark.anyio
 
@@ -25,13 +27,18 @@ class Scripted:
         "lost": Unknown("the connection is lost"),
     }
 
+    def tell(self, on_outcome: OnOutcome) -> None:
+        self._on_outcome = on_outcome
+
     async def publish(self, message: Message, *terms: Any) -> Outcome:
         if message.routing_key == "closed":
             raise Closed("it is closed")
-        return self.OUTCOMES[message.routing_key]
+        outcome = self.OUTCOMES[message.routing_key]
+        self._on_outcome(message, outcome, perf_counter())
+        return outcome
 
     async def publish_batch(self, messages: Sequence[Message], *terms: Any) -> list[Outcome]:
-        return [await self.publish(message) for message in messages]
+        return [self.OUTCOMES[message.routing_key] for message in messages]
 
 
 def messages(*places: tuple[str, str]) -> list[Message]:

@@ -19,7 +19,7 @@ def test_a_bound_is_within_its_bucket() -> None:
 
 def test_several_values_at_once_are_as_many_as_one_by_one() -> None:
     together, each = Histogram(), Histogram()
-    together.observe(0.25, 3)
+    together.observe_all(0.25, 3)
     for _ in range(3):
         each.observe(0.25)
     assert together.values == each.values

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from time import perf_counter
 from typing import NamedTuple
 
 import pytest
 
 from mqkit.declaration import Queue
+from mqkit.errors import ConfigurationError
 from mqkit.message import Message, Properties
-from mqkit.outcome import Confirmed, Rejected, RejectReason, Unknown
+from mqkit.outcome import Confirmed, Outcome, Rejected, RejectReason, Unknown
 from mqkit.pool import ChannelPool, Publisher
 from mqkit.settings import Settings
 from mqkit.supervision.states import State
@@ -222,6 +224,37 @@ async def test_who_does_not_wait_for_a_broker_that_blocks_has_its_reason(
     proxy.resume()
     assert await written
     assert await bodies(direct, queue) == [b"first", b"written"]
+
+
+async def test_each_outcome_of_a_lone_message_is_told_before_its_caller_has_it(
+    client: Client, proxy: FaultyProxy
+) -> None:
+    publisher, queue = client.publisher, client.queue
+    told: list[tuple[bytes, Outcome]] = []
+    moments = [perf_counter()]
+
+    def tell(message: Message, outcome: Outcome, begun_s: float) -> None:
+        told.append((message.body, outcome))
+        moments.append(begun_s)
+
+    publisher.tell(tell)
+    got = [
+        (b"kept", await publisher.publish(Message("", queue, b"kept"))),
+        (b"lost", await publisher.publish(Message("", f"{queue}.not", b"lost"))),
+        (b"x" * 1001, await publisher.publish(Message("", queue, b"x" * 1001))),
+    ]
+    proxy.stall()
+    got.append((b"late", await publisher.publish(Message("", queue, b"late"), deadline_s=0.05)))
+    proxy.resume()
+    kinds = [type(outcome) for _, outcome in told]
+    assert kinds == [Confirmed, Rejected, Rejected, Unknown]
+    assert told == got
+    assert moments == sorted(moments)
+    assert moments[-1] <= perf_counter()
+    with pytest.raises(ConfigurationError):
+        await publisher.publish(Message("", queue, b"x"), on_blocked="sometimes")  # type: ignore[arg-type]
+    assert await publisher.publish_batch([Message("", queue, b"in a batch")])
+    assert len(told) == len(got)
 
 
 async def test_who_does_not_want_a_message_twice_may_lose_it(

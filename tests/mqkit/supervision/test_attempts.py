@@ -9,6 +9,7 @@ from mqkit.errors import (
     ConnectionRefused,
     DeadlineExceeded,
     MqkitError,
+    Unanswered,
     Unreachable,
 )
 from mqkit.supervision.attempts import is_lasting, most_telling
@@ -20,6 +21,13 @@ def test_a_brokers_words_come_before_silence() -> None:
     assert most_telling([silent, Unreachable("b")]) is silent
 
 
+def test_so_does_whatever_was_heard_from_a_host() -> None:
+    certificate = Unreachable("certificate")
+    assert most_telling([Unanswered("a"), certificate, Unreachable("b")]) is certificate
+    late = DeadlineExceeded("late")
+    assert most_telling([Unanswered("a"), late]) is late
+
+
 @pytest.mark.parametrize(
     ("problem", "lasts"),
     [
@@ -27,6 +35,7 @@ def test_a_brokers_words_come_before_silence() -> None:
         (ConnectionRefused(530, "vhost"), True),
         (ConnectionRefused(320, "shutdown"), False),
         (Unreachable("nobody"), False),
+        (Unanswered("nobody"), False),
         (DeadlineExceeded("late"), False),
         (ConfigurationError("a file"), True),
     ],

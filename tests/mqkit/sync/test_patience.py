@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from mqkit.errors import ConnectionRefused, Unreachable
+from mqkit.errors import ConnectionRefused, Unanswered, Unreachable
+from mqkit.supervision.pauses import UNANSWERED_MAX_S
 from mqkit.sync.patience import Patience
 
 LONG_S = 1e6
@@ -31,6 +32,16 @@ def test_a_host_that_does_not_answer_is_asked_again() -> None:
     patience.failed(Unreachable("nobody"))
     patience.raise_if_refused()
     assert isinstance(patience.problem, Unreachable)
+
+
+def test_while_nobody_answers_the_next_attempt_is_soon() -> None:
+    patience = Patience(0.001, LONG_S)
+    for _ in range(100):
+        patience.failed(Unanswered("nobody"))
+        assert patience.until_s <= time.monotonic() + UNANSWERED_MAX_S
+    for _ in range(100):
+        patience.failed(Unreachable("certificate"))
+    assert patience.until_s > time.monotonic() + UNANSWERED_MAX_S
 
 
 def test_after_a_success_nothing_is_final() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from pathlib import Path
 
 from ruamel.yaml import YAML
 
@@ -12,6 +13,7 @@ from mqkit.topology import loads
 from mqkit_cli.new.rendering import rendered
 from mqkit_cli.new.service import Service
 
+APP_BOARD = Path(__file__).resolve().parents[3] / "docs" / "grafana" / "app.json"
 FILES = rendered(Service.of("order-mails", "shop.mails"))
 
 
@@ -47,8 +49,15 @@ def test_the_dashboard_asks_for_what_an_app_has() -> None:
     dashboard = json.loads(FILES["dashboard.json"])
     expressions = [each["expr"] for panel in dashboard["panels"] for each in panel["targets"]]
     asked = {name for text in expressions for name in re.findall(r"mqkit_\w+", text)}
-    assert len(asked) == 11
+    assert len(asked) == 15
     assert asked <= names_of(mqkit.App("amqp://127.0.0.1/", metrics=True))
+
+
+def test_the_dashboard_is_that_of_any_app_under_the_name_of_the_service() -> None:
+    board, of_any_app = json.loads(FILES["dashboard.json"]), json.loads(APP_BOARD.read_text())
+    for own in ("uid", "title", "description"):
+        assert board.pop(own) != of_any_app.pop(own)
+    assert board == of_any_app
 
 
 def names_of(app: mqkit.App) -> set[str]:

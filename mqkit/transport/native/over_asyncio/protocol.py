@@ -46,6 +46,8 @@ class NativeProtocol(asyncio.BufferedProtocol):
         """There while the socket's buffer is full; done when it has room again."""
         self._flushing = False
         self._is_reading = True
+        self._is_over = False
+        """True once the socket is closed because the connection is."""
         self._ticking: asyncio.TimerHandle | None = None
         self.opened.add_done_callback(self._begin_ticking)
 
@@ -71,11 +73,14 @@ class NativeProtocol(asyncio.BufferedProtocol):
             return
         if output := self.connection.take_output():
             transport.write(b"".join(output))
-        if self.connection.is_closed:
+        if self.connection.is_closed and not self._is_over:
+            self._is_over = True
             self._stop_ticking()
             self.resume_writing()  # what would be written now is refused: there's no need to wait
+            # Before the close: asyncio's TLS transport, closed a second time, knows no size.
+            unsent = transport.get_write_buffer_size()
             transport.close()
-            if transport.get_write_buffer_size():
+            if unsent:
                 self._loop.call_later(LINGER_S, transport.abort)
 
     def pause_reading(self) -> None:

@@ -7,7 +7,7 @@ import asyncio
 from mqkit.errors import DeadlineExceeded
 from mqkit.transport.native.decoding import properties_of
 from mqkit.transport.native.exact import exact_properties
-from mqkit.transport.native.faults import unreachable
+from mqkit.transport.native.faults import unopened
 from mqkit.transport.native.over_asyncio.connection import NativeAsyncConnection
 from mqkit.transport.native.over_asyncio.protocol import NativeProtocol
 from mqkit.transport.seam import Connection, Endpoint
@@ -46,7 +46,7 @@ class NativeTransport:
             ) from None
         except OSError as error:
             protocol.abort()
-            raise unreachable(error, endpoint) from None
+            raise unopened(error, endpoint, heard=False) from None
         except BaseException:
             protocol.abort()
             raise

@@ -25,7 +25,7 @@ from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.node import Node
 from reference_broker.simulation.plan.plans import Scenario
-from reference_broker.simulation.watch.calm import CALM_US, judge
+from reference_broker.simulation.watch.calm import CALM_US, LATE_MS, judge, judge_overdue
 from reference_broker.simulation.watch.checkers import (
     AckChecker,
     BooksChecker,
@@ -117,6 +117,7 @@ class World:
         self._rebuilds = self._random("rebuilds")
         self._disk_differs = False
         """True when a bit of a file is not what the running broker once wrote."""
+        self._started_ms = 0
         self._last_published: tuple[object, int] | None = None
 
     def run(self) -> None:
@@ -184,6 +185,7 @@ class World:
     # Processes come and go
 
     def started(self, node: Node, found: inspection.Found) -> None:
+        self._started_ms = self.clock.wall_ms()
         self._disk_differs = False
         stamp, wall_ms = self.clock.stamp(), self.clock.wall_ms()
         self.history.started(inspection.start_of(node.broker, found, stamp, wall_ms))
@@ -209,10 +211,16 @@ class World:
     def _rebuild_when_synced(self) -> None:
         node = self.machine.node
         if node is not None and inspection.is_synced(node.broker):
+            self._look_for_late(node)
             self._compare(node)
             self._rebuild_later()
         else:
             self.clock.after(_NOT_SYNCED_PAUSE_US, self._rebuild_when_synced)
+
+    def _look_for_late(self, node: Node) -> None:
+        wall_ms = self.clock.wall_ms()
+        if wall_ms - self._started_ms > LATE_MS:
+            judge_overdue(inspection.overdue_of(node.broker, wall_ms))
 
     def _count(self, node: Node) -> None:
         if not node.broker.has_work:

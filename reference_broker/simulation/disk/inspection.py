@@ -92,6 +92,26 @@ def standings_of(vhost: VHost) -> dict[str, QueueStanding]:
     return standings
 
 
+def overdue_of(broker: Broker, wall_ms: int) -> dict[str, int]:
+    """The milliseconds for which something that waits for a time has waited longer, by queue: the
+    heads of queues that expire, what a delayed exchange holds, what came back with a delay."""
+    overdue: dict[str, int] = {}
+    for vhost in broker.vhosts.values():
+        held = [each.delays for each in vhost.exchanges.values() if each.delays is not None]
+        for queue in (*vhost.queues.values(), *held):
+            head = queue.head_index()  # of the highest level: others expire when they are the head
+            due_ms = [0 if head is None else head.head_expires_at()]
+            due_ms += [due for due, _ in queue.delayed._heap]
+            if queue in held:
+                due_ms = [
+                    queue.index.expires_at(sequence) for sequence, _, _ in queue.index.ready_from(0)
+                ]
+            first_ms = min((due for due in due_ms if due), default=wall_ms)
+            if first_ms < wall_ms:
+                overdue[queue.name] = wall_ms - first_ms
+    return overdue
+
+
 def losses_of(broker: Broker) -> Losses:
     """Messages that the queues say they have removed by themselves, or for an operator; or lost."""
     return {

@@ -5,8 +5,10 @@ what it is handed. Then everybody has what is his.
   refused; and where a queue has a consumer and something ready, the consumer has been handed
   something lately. Where an alarm is on, the broker has stopped reading from all who publish: then
   no more is asked of a client than that it is connected.
-- *Lateness*: what waits for its time waits no more, as no time is longer than the calm: queues with
-  a TTL have nothing ready, and no delayed exchange and no requeue delay holds anything.
+- *Lateness*: nothing is much later than it was due, which holds at any time
+  (:func:`judge_overdue`); and what waits for its time waits no more, as no time is longer than the
+  calm: queues with a TTL have nothing ready, and no delayed exchange and no requeue delay holds
+  anything.
 """
 
 from __future__ import annotations
@@ -23,6 +25,19 @@ then its client has to come back and get something; no TTL and no delay is longe
 LATELY_MS = 8_000
 """Milliseconds in which a consumer of a queue that has something ready gets some of it. The slowest
 client acks every 2.4 s, and the slowest broker is a turn of one message at a time."""
+
+
+LATE_MS = 5_000
+"""Milliseconds by which a broker that has been up for as long may be late with what is due: far
+more than it takes to read a message, or to go through a full queue a message a turn."""
+
+
+def judge_overdue(overdue_ms: Mapping[str, int]) -> None:
+    """Hold a broker to its times, calm or not: ``overdue_ms`` says for how long something has been
+    due, by queue. Raises :exc:`Violation`."""
+    for queue, late_ms in overdue_ms.items():
+        if late_ms > LATE_MS:
+            raise Violation("lateness", f"'{queue}' has a message that was due {late_ms} ms ago")
 
 
 def judge(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reference_broker.simulation.events.standings import QueueStanding, Standing
-from reference_broker.simulation.watch.calm import LATELY_MS, judge
+from reference_broker.simulation.watch.calm import LATE_MS, LATELY_MS, judge, judge_overdue
 from reference_broker.simulation.watch.checkers import Violation
 
 NOW_MS = 100_000
@@ -55,3 +55,9 @@ def test_what_waits_for_a_time_that_is_over_is_late() -> None:
         judged(QueueStanding(1, 0, has_ttl=True), is_blocked=True)
     with pytest.raises(Violation, match="lateness: 'q' holds 2 messages back that were due"):
         judged(QueueStanding(0, 2, has_ttl=False))
+
+
+def test_what_was_due_long_ago_is_late_at_any_time() -> None:
+    judge_overdue({"q": LATE_MS})
+    with pytest.raises(Violation, match="lateness: 'q' has a message that was due 5001 ms ago"):
+        judge_overdue({"p": 0, "q": LATE_MS + 1})

@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Where the environment forbids Python to keep what it has compiled, each of the thousands of processes
+# that the tests start compiles all of mqkit anew: 0.7 s each, and 20 s for the test modules.
+unexport PYTHONDONTWRITEBYTECODE
 PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop website tests examples
 
 .DEFAULT_GOAL := help

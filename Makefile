@@ -112,6 +112,11 @@ migration: $(STAMP)  ## queues migrated by processes that are killed, on both br
 			$(if $(SEED),--seed $(SEED)) || failed=1; \
 	done; exit $$failed
 
+# As in tests/conftest.py.
+SHORT_LIVED_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+spark-sink spark-stream: export SPARK_DAEMON_JAVA_OPTS = $(SHORT_LIVED_JVM)
+spark-sink spark-stream: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED_JVM) -Dspark.executor.extraJavaOptions="$(SHORT_LIVED_JVM)"
+
 spark-sink: $(STAMP)  ## the Spark sink under failing tasks, killed workers, speculation and killed drivers, on both brokers (ROUNDS=n, SEED=n; long)
 	@failed=0; for broker in reference rabbitmq; do \
 		for kind in failing-task killed-worker speculation killed-driver; do \

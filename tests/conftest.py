@@ -39,6 +39,12 @@ ROOMS_WITH_BROKERS = (
 ROOMS_WITHOUT = ("mqkit/retry", "mqkit/testing", "mqkit/topology", "mqkit/wire")
 """And these within them don't."""
 
+# Spark's programs here live for seconds: half of their time would go into compiling what runs once.
+_SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_OF_EXECUTORS = f'-Dspark.executor.extraJavaOptions="{_SHORT_LIVED_JVM}"'
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_SHORT_LIVED_JVM} {_OF_EXECUTORS}")
+os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", _SHORT_LIVED_JVM)
+
 # Machines are shared and noisy: no test asserts a time, Hypothesis' own clock included.
 hypothesis.settings.register_profile("mqkit", deadline=None)
 hypothesis.settings.load_profile("mqkit")

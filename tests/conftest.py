@@ -78,7 +78,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def _is_live(path: Path) -> bool:
-    """Whether every test of that module is marked so."""
+    """A module of which every test is marked so."""
     return (
         path.name.startswith("test_")
         and _stands_in(path, ROOMS_WITH_BROKERS)

@@ -30,7 +30,7 @@ demo: $(STAMP)  ## the whole product on 20,000 real flight records, with its led
 check: $(STAMP) format lint types imports tests-fast  ## the fast part of the tests, for daily work (under two minutes)
 
 test: $(STAMP) format lint types imports  ## everything: format, lint, types, import rules, all tests
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n 3 --dist worksteal
 
 docs: $(STAMP)  ## docs/ as a site, strictly, into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

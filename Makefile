@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Where the environment forbids Python to keep what it has compiled, each of the thousands of processes
+# that the tests start compiles all of mqkit anew: 0.7 s each, and 20 s for the test modules.
+unexport PYTHONDONTWRITEBYTECODE
 PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop website tests examples
 
 .DEFAULT_GOAL := help
@@ -27,7 +30,7 @@ demo: $(STAMP)  ## the whole product on 20,000 real flight records, with its led
 check: $(STAMP) format lint types imports tests-fast  ## the fast part of the tests, for daily work (under two minutes)
 
 test: $(STAMP) format lint types imports  ## everything: format, lint, types, import rules, all tests
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n 3 --dist worksteal
 
 docs: $(STAMP)  ## docs/ as a site, strictly, into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
@@ -108,6 +111,11 @@ migration: $(STAMP)  ## queues migrated by processes that are killed, on both br
 		$(BIN)/python -m interop.migration --broker $$broker --kills $(or $(KILLS),200) \
 			$(if $(SEED),--seed $(SEED)) || failed=1; \
 	done; exit $$failed
+
+# As in tests/conftest.py.
+SHORT_LIVED_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+spark-sink spark-stream: export SPARK_DAEMON_JAVA_OPTS = $(SHORT_LIVED_JVM)
+spark-sink spark-stream: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED_JVM) -Dspark.executor.extraJavaOptions="$(SHORT_LIVED_JVM)"
 
 spark-sink: $(STAMP)  ## the Spark sink under failing tasks, killed workers, speculation and killed drivers, on both brokers (ROUNDS=n, SEED=n; long)
 	@failed=0; for broker in reference rabbitmq; do \

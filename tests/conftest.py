@@ -28,6 +28,9 @@ from mqkit.testing.rabbitmq_node import server_script
 
 STOP_TIMEOUT_S = 15
 
+STATISTICS_EVERY_S = 0.5
+"""Hundreds of tests wait for RabbitMQ's own counts, which are up to 5 s old by its default."""
+
 ROOMS_WITH_BROKERS = (
     "fuzz", "interop", "mqkit", "mqkit_bench", "mqkit_cli", "mqkit_spark", "page",
     "reference_broker/http", "reference_broker/runtime", "reference_broker/simulation",
@@ -35,6 +38,12 @@ ROOMS_WITH_BROKERS = (
 """Nearly every test there starts a broker, a process or a simulated world."""
 ROOMS_WITHOUT = ("mqkit/retry", "mqkit/testing", "mqkit/topology", "mqkit/wire")
 """And these within them don't."""
+
+# Spark's programs here live for seconds: half of their time would go into compiling what runs once.
+_SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_OF_EXECUTORS = f'-Dspark.executor.extraJavaOptions="{_SHORT_LIVED_JVM}"'
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_SHORT_LIVED_JVM} {_OF_EXECUTORS}")
+os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", _SHORT_LIVED_JVM)
 
 # Machines are shared and noisy: no test asserts a time, Hypothesis' own clock included.
 hypothesis.settings.register_profile("mqkit", deadline=None)
@@ -55,15 +64,31 @@ class BrokerUnderTest:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks whole rooms, so that `make check` stays under a minute however many tests they get."""
+    """Marks whole rooms, so that `make check` stays quick however many tests they get."""
+    for path, of_module in itertools.groupby(items, lambda item: item.path):
+        if _is_live(path):
+            for item in of_module:
+                item.add_marker(pytest.mark.live)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A module of live tests is not imported where they are left out: half of them are."""
+    leaves_out_live = "not live" in config.getoption("markexpr").split(" and ")
+    return True if leaves_out_live and _is_live(collection_path) else None
+
+
+def _is_live(path: Path) -> bool:
+    """A module of which every test is marked so."""
+    return (
+        path.name.startswith("test_")
+        and _stands_in(path, ROOMS_WITH_BROKERS)
+        and not _stands_in(path, ROOMS_WITHOUT)
+    )
+
+
+def _stands_in(path: Path, rooms: Iterable[str]) -> bool:
     here = Path(__file__).parent
-
-    def stands_in(item: pytest.Item, rooms: Iterable[str]) -> bool:
-        return any(item.path.is_relative_to(here / room) for room in rooms)
-
-    for item in items:
-        if stands_in(item, ROOMS_WITH_BROKERS) and not stands_in(item, ROOMS_WITHOUT):
-            item.add_marker(pytest.mark.live)
+    return any(path.is_relative_to(here / room) for room in rooms)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -134,7 +159,9 @@ def reference_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broke
 def rabbitmq_broker() -> Iterator[BrokerUnderTest]:
     """RabbitMQ, from wherever `mqkit.testing.rabbitmq` finds one; else the test is skipped."""
     try:
-        with rabbitmq(environ=_environment_of_this_worker()) as found:
+        with rabbitmq(
+            environ=_environment_of_this_worker(), statistics_every_s=STATISTICS_EVERY_S
+        ) as found:
             if found.management_url is None:
                 pytest.skip(f"{found!r} has no known management URL")
             yield BrokerUnderTest("rabbitmq", found.url, found.management_url)

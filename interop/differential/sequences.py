@@ -38,8 +38,8 @@ TTL_MS = 20
 TTL_PAUSE_S = 0.06
 """Three times the time to live: what was to expire has."""
 
-UNUSED_MS = 400
-UNUSED_PAUSE_S = 0.7
+UNUSED_MS = 800
+UNUSED_PAUSE_S = 1.2
 """A queue expires that was unused, and asking for it is a use: far more than what lies between two
 operations, so that only a rest lets it expire."""
 

@@ -59,7 +59,10 @@ class Policies:
 @pytest.fixture
 def policies(broker: Any) -> Iterator[Policies]:
     with httpx.Client(
-        base_url=broker.management_url, auth=("guest", "guest"), trust_env=False
+        base_url=broker.management_url,
+        auth=("guest", "guest"),
+        trust_env=False,
+        verify=False,  # plain HTTP, without the time to read the authorities
     ) as api:
         policies = Policies(api)
         yield policies

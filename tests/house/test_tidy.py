@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -72,15 +73,39 @@ def sources() -> list[Path]:
     return [p for p in tracked(".py") if p.relative_to(ROOT).parts[0] in SOURCE_FOLDERS]
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The part of a module that these tests ask about: its whole tree is too large to be kept."""
+
+    functions: list[tuple[str, int, int]]
+    """Each with its line, and the number of its lines."""
+    docstrings: list[tuple[str, str]]
+    """Of modules, classes and functions, and the strings under constants and attributes; each with
+    the name of what it stands in."""
+    docstring: str
+
+
 @cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree_of(path)):
+def outline(path: Path) -> Outline:
+    tree = ast.parse(path.read_text())
+    found = Outline([], [], ast.get_docstring(tree) or "")
+    for node in (tree, *statements(tree)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            found.functions.append((node.name, node.lineno, length))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for line in node.body:
+                if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant):
+                    found.docstrings.append((getattr(node, "name", ""), str(line.value.value)))
+    return found
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Those below a node, however deep: no expression has one in it."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, block, ()):
+            yield child
+            yield from statements(child)
 
 
 def relative(path: Path) -> str:
@@ -124,36 +149,24 @@ def test_the_median_file_is_short() -> None:
 
 def test_no_function_is_too_long() -> None:
     long = {
-        f"{relative(path)}:{node.lineno} {node.name}": length
+        f"{relative(path)}:{line} {name}": length
         for path in tracked(".py")
-        for node in functions(path)
-        if (length := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES_MAX
+        for name, line, length in outline(path).functions
+        if length > FUNCTION_LINES_MAX
     }
     assert long == {}
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    silent = [
-        relative(p) for p in sources() if not (ast.get_docstring(tree_of(p)) or "").strip(".")
-    ]
+    silent = [relative(p) for p in sources() if not outline(p).docstring.strip(".")]
     assert silent == []
-
-
-def docstrings(path: Path) -> Iterator[tuple[str, str]]:
-    """Of modules, classes and functions, and the strings under constants and attributes; each with
-    the name of what it stands in."""
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            for line in node.body:
-                if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant):
-                    yield getattr(node, "name", ""), str(line.value.value)
 
 
 def test_a_docstring_names_its_subject() -> None:
     vague = [
         f"{relative(path)}:{name}: {text.splitlines()[0]}"
         for path in tracked(".py")
-        for name, text in docstrings(path)
+        for name, text in outline(path).docstrings
         if VAGUE.match(text) and f"{relative(path)}:{name}" not in SHOWN_AS_HELP
     ]
     assert vague == []
@@ -259,7 +272,7 @@ def test_the_core_never_iterates_a_set() -> None:
         f"{relative(path)}:{node.iter.lineno}"
         for path in sources()
         if "reference_broker/core/" in relative(path)
-        for node in ast.walk(tree_of(path))
+        for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.For | ast.comprehension)
         and isinstance(node.iter, ast.Set | ast.SetComp | ast.Call)
         and (

@@ -12,7 +12,6 @@ from mqkit_cli.connection import Target, in_vhost, target_of
 from mqkit_cli.render import note
 from reference_broker.core.broker import DEFAULT_VHOST
 from reference_broker.runtime.config import Address, ServerConfig
-from reference_broker.runtime.server import Server
 
 LOOPBACK = "127.0.0.1"
 
@@ -39,6 +38,10 @@ class Place:
 @asynccontextmanager
 async def embedded_broker(vhost: str = DEFAULT_VHOST) -> AsyncIterator[Target]:
     """A broker in this event loop, on free ports of this machine, that has ``vhost``."""
+    from reference_broker.runtime.server import (
+        Server,
+    )  # not what the other commands should wait for
+
     free = Address(LOOPBACK, 0)
     server = Server(ServerConfig(amqp=free, http=free))
     await server.start()

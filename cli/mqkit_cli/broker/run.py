@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from reference_broker.service import process
 from reference_broker.service.options import DESCRIPTION, TABLE, BrokerOptions, Option
 
 PROGRAM = "mqkit"
@@ -19,6 +18,8 @@ PROGRAM = "mqkit"
 
 def run(**given: Any) -> None:
     """The command, by typer's names of its options."""
+    from reference_broker.service import process  # not what the other commands should wait for
+
     process.run(BrokerOptions(**given), PROGRAM)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from mqkit.wire import WireError, decode_shortstr
 from mqkit_cli.render import plain
 from reference_broker.core.message.content import Content
-from reference_broker.http.rows.message import properties_to_json
 from reference_broker.store.doctor.contents import StoredMessage
 from reference_broker.store.doctor.inspection import SeenRecord
 from reference_broker.store.doctor.queue_names import QueueName
@@ -122,6 +121,9 @@ def _text(name: str) -> str:
 def _properties(header: bytes) -> Row:
     """A header that can't be decoded (a client's defect: the broker passes it on as it came) is
     shown in base64, so that the message is not withheld."""
+    # With it comes the whole management API: not what the other commands should wait for.
+    from reference_broker.http.rows.message import properties_to_json
+
     try:
         return {"properties": properties_to_json(header)}
     except WireError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 from starlette.responses import StreamingResponse
@@ -28,13 +28,23 @@ KEEP_ALIVE_S = 30
 CLOSE_TIMEOUT_S = 2
 """Seconds that a stop waits for requests that are being answered."""
 
+DATE_EVERY_S = 1
+"""Seconds between two updates of the ``Date`` header."""
+
 
 class _EmbeddedServer(uvicorn.Server):
-    """uvicorn as a guest in somebody else's process."""
+    """uvicorn as a guest in somebody else's process. It neither asks ten times a second whether it
+    should exit, nor rests before it closes what nobody has open."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.up = asyncio.Event()
+        self._told_to_exit = asyncio.Event()
+
+    def exit(self) -> None:
+        """End :meth:`serve`."""
+        self.should_exit = True
+        self._told_to_exit.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -43,6 +53,15 @@ class _EmbeddedServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.up.set()
+
+    async def main_loop(self) -> None:
+        while not await self.on_tick(0):  # the tick with the header
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._told_to_exit.wait(), DATE_EVERY_S)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
 
 
 class HttpServer:
@@ -93,7 +112,7 @@ class HttpServer:
         started."""
         serving, self._serving = self._serving, None
         if serving is not None:
-            self._server.should_exit = True
+            self._server.exit()
             await serving
 
 

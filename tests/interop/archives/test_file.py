@@ -15,7 +15,8 @@ from mqkit.lots.archive.formats import Origin, writer
 from mqkit.lots.archive.record import Record
 from mqkit.transport.native.exact import from_octets
 
-MESSAGES = [Messages(3).message(number) for number in range(40)]
+OF_A_SEED = Messages(3)
+MESSAGES = [OF_A_SEED.message(number) for number in range(40)]
 ORIGIN = Origin("email.parked", "/", datetime(2026, 11, 24, tzinfo=UTC))
 SUFFIXES = [
     ".jsonl.gz",

@@ -21,7 +21,8 @@ TOGETHER = ("ha-", "consumer-timeout")
 @pytest.mark.parametrize("key", [it for it in POLICY_KEYS if not it.startswith(PLUGINS + TOGETHER)])
 def test_a_value_is_valid_here_exactly_where_the_broker_takes_it(broker: Any, key: str) -> None:
     path = f"{broker.management_url}/api/policies/%2F/of keys"
-    with httpx.Client(auth=("guest", "guest"), trust_env=False) as client:
+    # Plain HTTP, without the time to read the authorities.
+    with httpx.Client(auth=("guest", "guest"), trust_env=False, verify=False) as client:
         for value in VALUES:
             if key in UNANSWERED and not isinstance(value, str):
                 continue

@@ -9,7 +9,8 @@ message is lost, no synced ack comes back, and no order is broken.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from random import Random
 
@@ -43,6 +44,23 @@ class CutDisk(SimulatedDisk):
         if self.operations >= self.lives:
             raise PowerCut
         super().perform(operation)
+
+
+class WatchedDisk(SimulatedDisk):
+    """Calls ``watch`` before each operation."""
+
+    watch: Callable[[], None] | None = None
+
+    def perform(self, operation: Operation) -> None:
+        if self.watch is not None:
+            self.watch()
+        super().perform(operation)
+
+    def double(self) -> SimulatedDisk:
+        """The same disk, which nobody watches, without the list of what was done to it."""
+        double = deepcopy(self, {id(self.performed): []})
+        double.watch = None
+        return double
 
 
 @dataclass(frozen=True)
@@ -315,36 +333,37 @@ def crashes(random: Random, last: Operation | None) -> Iterator[tuple[Crash, int
             yield Crash.TEAR_LAST, max(torn_at, 0)
 
 
-def run_until(lives: int, seed: int) -> tuple[CutDisk, Workload, bool]:
-    disk = CutDisk(Random(seed))
-    disk.lives = lives
-    workload = Workload(disk, Random(seed))
-    try:
-        log, _ = open_log(disk, segment_bytes=SEGMENT_BYTES)
-        log.attach(workload)
-        workload.run(log, steps=70)
-    except PowerCut:
-        return disk, workload, True
-    return disk, workload, False
+def run_with(workload: Workload) -> None:
+    log, _ = open_log(workload.disk, segment_bytes=SEGMENT_BYTES)
+    log.attach(workload)
+    workload.run(log, steps=70)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_crash_after_any_operation_keeps_every_promise(seed: int) -> None:
-    lives = 0
-    cut = True
-    while cut:
-        _, probe, cut = run_until(lives, seed)
-        last = probe.disk.performed[-1] if lives else None
-        for how, torn_at in crashes(Random(lives), last):
-            disk, workload, _ = run_until(lives, seed)
-            disk.crash(how, torn_at)
-            disk.lives = 1 << 60
-            log, recovered = open_log(disk, segment_bytes=SEGMENT_BYTES)
-            workload.assert_holds(log, recovered, (seed, lives, how, torn_at))
-        lives += 1
-    assert lives > 80  # the workload is large enough to mean something
-    assert probe.rewritten
+    """Each crash is of a copy: the run goes on with its disk as if nothing had been."""
+    disk = WatchedDisk(Random(seed))
+    workload = Workload(disk, Random(seed))
+    moments = 0
+
+    def crash_in_every_way() -> None:
+        nonlocal moments
+        last = disk.performed[-1] if moments else None
+        for how, torn_at in crashes(Random(moments), last):
+            workload.disk = disk.double()
+            workload.disk.crash(how, torn_at)
+            log, recovered = open_log(workload.disk, segment_bytes=SEGMENT_BYTES)
+            workload.assert_holds(log, recovered, (seed, moments, how, torn_at))
+        workload.disk = disk
+        moments += 1
+
+    disk.watch = crash_in_every_way
+    run_with(workload)
+    crash_in_every_way()
+    assert moments == disk.operations + 1
+    assert moments > 80  # the workload is large enough to mean something
+    assert workload.rewritten
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -447,7 +466,9 @@ def test_after_a_failed_operation_nothing_promised_is_lost_even_if_the_cache_lie
 
 
 def test_a_rewriting_takes_part_in_all_this() -> None:
-    disk, workload, _ = run_until(1 << 60, 0)
+    disk = SimulatedDisk(Random(0))
+    workload = Workload(disk, Random(0))
+    run_with(workload)
     assert workload.rewritten > 3
     renamed = [each.new for each in disk.performed if isinstance(each, RenameFile)]
     assert any("-00000001.segment" in file for file in renamed)

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from mqkit.errors import CallRejected, Closed, DeadlineExceeded
+from mqkit.errors import Closed
 from mqkit.message import Delivery, Message
-from mqkit.outcome import Rejected, RejectReason
-from mqkit.publishing.message_ids import new_message_id
 from mqkit.rpc.answers import reply_decoder, value_of
-from mqkit.rpc.headers import DEADLINE, DIRECT_REPLY_TO
+from mqkit.rpc.questions import no_answer, question_of
 from mqkit.rpc.reply_channel import OpenChannel, ReplyChannel
 from mqkit.timing.clock import SYSTEM_CLOCK, Clock, wall_ms
 
@@ -60,28 +57,15 @@ class Caller:
         be made from JSON.
         """
         decode = reply_decoder(reply)
-        if len(message.body) > self._max_message_bytes:
-            detail = f"{len(message.body)} bytes; the limit is {self._max_message_bytes}"
-            raise CallRejected(Rejected(RejectReason.TOO_LARGE, detail))
         until_ms = self._now_ms() + int(deadline_s * 1000)
-        properties = replace(
-            message.properties,
-            headers={**message.properties.headers, DEADLINE: until_ms},
-            correlation_id=new_message_id(),
-            reply_to=DIRECT_REPLY_TO,
-            persistent=False,
-        )
-        question = replace(message, properties=properties)
+        question = question_of(message, until_ms, self._max_message_bytes)
         self._under_way += 1
         self._idle.clear()
         try:
             async with self._clock.timeout(deadline_s):
                 answer = await self._ask(question)
         except TimeoutError:
-            raise DeadlineExceeded(
-                f"no answer from {message.exchange!r} {message.routing_key!r} within"
-                f" {deadline_s:g} s (client: {self._describe()})"
-            ) from None
+            raise no_answer(message, deadline_s, self._describe()) from None
         finally:
             self._under_way -= 1
             if not self._under_way:

@@ -16,6 +16,7 @@ from mqkit.errors import CallRejected, ChannelError, Closed, ConnectionLost, Mqk
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome, Rejected, Unknown
 from mqkit.rpc.headers import DIRECT_REPLY_TO
+from mqkit.rpc.questions import lost_call
 from mqkit.transport.seam import Channel
 
 OpenChannel: TypeAlias = Callable[[], Awaitable[Channel]]
@@ -72,7 +73,7 @@ class ReplyChannel:
         assert correlation_id is not None
         answer: asyncio.Future[Delivery] = asyncio.get_running_loop().create_future()
         if self._end is not None:
-            answer.set_exception(_lost(self._end))
+            answer.set_exception(lost_call(self._end))
             return answer
         self._answers[correlation_id] = answer
         self._unwritten.append(question)
@@ -135,18 +136,9 @@ class ReplyChannel:
     def _fail_all(self) -> None:
         assert self._end is not None
         for correlation_id in list(self._answers):
-            self._fail(correlation_id, _lost(self._end))
+            self._fail(correlation_id, lost_call(self._end))
 
     def _fail(self, correlation_id: str, error: MqkitError) -> None:
         answer = self._answers.get(correlation_id)
         if answer is not None and not answer.done():
             answer.set_exception(error)
-
-
-def _lost(end: MqkitError) -> MqkitError:
-    """The error of a question that was under way when its channel ended."""
-    if isinstance(end, Closed):
-        return Closed(str(end))
-    if isinstance(end, ConnectionLost):
-        return ConnectionLost(str(end))
-    return ConnectionLost(f"the channel of this call was closed: {end}")

@@ -11,10 +11,12 @@
     app.run()                                            # until SIGTERM or SIGINT
 
 ``app.py`` wires; ``publisher.py`` has the way of a message, ``link.py`` the connection behind it,
-``process.py`` what a fork does to both.
+``caller.py`` the way of a
+question, ``process.py`` what a fork does to them, ``surrounded.py`` the middleware of publishes.
 """
 
 from mqkit.sync.app import App
+from mqkit.sync.around import PublishMiddleware, PublishNext
 from mqkit.sync.target import Target
 
-__all__ = ["App", "Target"]
+__all__ = ["App", "PublishMiddleware", "PublishNext", "Target"]

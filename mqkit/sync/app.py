@@ -23,6 +23,8 @@ from mqkit.outcome import Outcome
 from mqkit.pool.terms import WhenBlocked
 from mqkit.publishing.message_options import MessageOptions, with_options
 from mqkit.publishing.outgoing import outgoing
+from mqkit.sync.around import PublishMiddleware
+from mqkit.sync.caller import Caller
 from mqkit.sync.link import Link
 from mqkit.sync.plain import check_plain
 from mqkit.sync.process import OwnPublisher
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 FunctionT = TypeVar("FunctionT", bound="MessageFunction")
 BatchFunctionT = TypeVar("BatchFunctionT", bound="BatchFunction")
+PublishMiddlewareT = TypeVar("PublishMiddlewareT", bound=PublishMiddleware)
+ReplyT = TypeVar("ReplyT")
 ValueT = TypeVar("ValueT")
 
 DRAIN_TIMEOUT_S = 30.0
@@ -83,7 +87,9 @@ class App:
         self.topology = topology
         self._drain_timeout_s = seconds(drain_timeout, "drain_timeout")
         self._transport = _blocking_choice(transport, self.settings)
-        self._own = OwnPublisher(partial(_publisher, self._transport, self.settings, declarations))
+        self._own = OwnPublisher(
+            partial(_publisher_and_caller, self._transport, self.settings, declarations)
+        )
         self._consuming: mqkit.App | None = None
         finalize(self, self._own.close_beside).atexit = False
 
@@ -164,6 +170,42 @@ class App:
     ) -> Target[Any]:
         """A target for values of ``model``, or for any body without it. As :meth:`mqkit.App.to`."""
         return Target(self, exchange, routing_key, model, name)
+
+    def call(
+        self,
+        exchange: str,
+        routing_key: str,
+        body: object,
+        *,
+        reply: type[ReplyT],
+        message_id: str | None = None,
+        headers: Mapping[str, Any] | None = None,
+        deadline: Span | None = None,
+    ) -> ReplyT:
+        """Ask one question, wait for its answer in the calling thread, and return it as a
+        ``reply``. As :meth:`mqkit.App.call`, to the arguments and what is raised; any number of
+        threads may ask at a time. Not for a handler of a queue that only this app's handlers
+        answer: it may wait for itself.
+
+        Raises what lets the first connect fail for good (a refused login), too.
+        """
+        message = outgoing(exchange, routing_key, body, message_id=message_id, headers=headers)
+        deadline_s = seconds_or_none(deadline, "deadline")
+        answer: ReplyT = self._own.caller.call(message, reply, deadline_s)
+        return answer
+
+    def around_publish(self, middleware: PublishMiddlewareT) -> PublishMiddlewareT:
+        """Register middleware, a plain function, for every publish of this app from now on, of its
+        targets and batches; the first one is the outermost. See
+        :class:`~mqkit.sync.PublishMiddleware`.
+
+        Raises :exc:`~mqkit.errors.ConfigurationError` for what is async. As
+        :meth:`mqkit.App.around_publish`, but for batches of more than
+        :data:`mqkit.sync.surrounded.PART` messages, which go through in parts.
+        """
+        check_plain(middleware, "middleware")
+        self._own.surround(middleware)
+        return middleware
 
     message = staticmethod(outgoing)
     """The message that :meth:`publish` would publish of the same arguments: see
@@ -329,12 +371,12 @@ class App:
         self.close()
 
 
-def _publisher(
+def _publisher_and_caller(
     transport: str, settings: Settings, declarations: Sequence[Declaration]
-) -> Publisher:
+) -> tuple[Publisher, Caller]:
     window = WindowSize(messages=settings.publish_window)
     link = Link(BlockingChoice(transport).transport(window), settings, declarations)
-    return Publisher(link, settings)
+    return Publisher(link, settings), Caller(link, settings)
 
 
 def _blocking_choice(transport: str | None, settings: Settings) -> str:
@@ -350,7 +392,7 @@ def _blocking_choice(transport: str | None, settings: Settings) -> str:
 
 def _plain(register: Callable[[FunctionT], FunctionT]) -> Callable[[FunctionT], FunctionT]:
     def checked(function: FunctionT) -> FunctionT:
-        check_plain(function)
+        check_plain(function, "handlers")
         return register(function)
 
     return checked

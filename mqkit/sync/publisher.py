@@ -32,7 +32,8 @@ class Publisher:
 
     def __init__(self, link: Link, settings: Settings) -> None:
         self._link = link
-        self._deadline_s = settings.publish_deadline_s
+        self.deadline_s = settings.publish_deadline_s
+        """For calls that say none."""
         self._octets_max = settings.max_message_bytes
         self._terms = Terms().but(True, settings.on_blocked)
 
@@ -52,7 +53,7 @@ class Publisher:
         terms = self._terms
         if resend is not True or on_blocked is not None:
             terms = terms.but(resend, on_blocked)
-        allowed_s = self._deadline_s if deadline_s is None else deadline_s
+        allowed_s = self.deadline_s if deadline_s is None else deadline_s
         call = Call(messages, terms, time.monotonic() + allowed_s, self._octets_max)
         link = self._link
         link.begin()

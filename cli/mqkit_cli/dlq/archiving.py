@@ -22,6 +22,7 @@ from mqkit_cli.dlq.naming import LotArgument, LotFilesOption, NamedOption, link_
 from mqkit_cli.dlq.stopping import run_until_asked
 from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, plural, progress, write_json
+from mqkit_cli.tracing import TraceOption
 
 ChosenBy = Callable[[KnownLots], Choice]
 
@@ -86,13 +87,14 @@ def restore(
     named: NamedOption = None,
     url: UrlOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
+    trace: TraceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Send the messages of an archive back to their parking lot, but for what it has already.
 
     The file stays. After a kill the same command goes on. Exits with 1 if it had to stop early.
     """
-    link = link_of(url, timeout_s, files, named)
+    link = link_of(url, timeout_s, files, named, trace=trace)
     with progress("restoring", None) as show:
 
         def count(report: RestoreReport) -> None:

@@ -39,10 +39,6 @@ NamedOption = Annotated[
         help="This queue is a parking lot, whatever it is called; may be repeated.",
     ),
 ]
-TraceOption = Annotated[
-    bool,
-    typer.Option("--trace", help="A span for each message; run it under opentelemetry-instrument."),
-]
 
 
 def known_of(files: Sequence[Path] | None, named: Sequence[str] | None) -> KnownLots:

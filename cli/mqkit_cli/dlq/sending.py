@@ -20,16 +20,11 @@ from mqkit.retry.known_lots import KnownLots
 from mqkit_cli.completion.parameters import queue_names
 from mqkit_cli.connection import TIMEOUT_S, JsonOption, TimeoutOption, UrlOption
 from mqkit_cli.dlq.choosing import with_choice
-from mqkit_cli.dlq.naming import (
-    LotArgument,
-    LotFilesOption,
-    NamedOption,
-    TraceOption,
-    link_of,
-)
+from mqkit_cli.dlq.naming import LotArgument, LotFilesOption, NamedOption, link_of
 from mqkit_cli.dlq.stopping import run_until_asked
 from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note, plural, printable, progress, write_json
+from mqkit_cli.tracing import TraceOption
 
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:/s)?")
 ChosenBy = Callable[[KnownLots], Choice]
@@ -111,13 +106,14 @@ def move(
     named: NamedOption = None,
     url: UrlOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
+    trace: TraceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Move parked messages into another queue as they are, headers included.
 
     Without a condition all of them are moved. Exits with 1 if it had to stop early.
     """
-    link = link_of(url, timeout_s, files, named)
+    link = link_of(url, timeout_s, files, named, trace=trace)
     with progress("moving", None) as show:
 
         def count(report: MoveReport) -> None:

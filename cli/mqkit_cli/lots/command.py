@@ -19,6 +19,7 @@ from mqkit_cli.connection import JsonOption, UrlOption, endpoints_of
 from mqkit_cli.errors import CommandError
 from mqkit_cli.lots.view import EventView
 from mqkit_cli.topology.files import FILES, FilesOption, load_topology
+from mqkit_cli.tracing import TraceOption
 
 if TYPE_CHECKING:
     from mqkit.lots import Lots
@@ -38,6 +39,7 @@ def run(
         bool, typer.Option("--once", help="One pass over the lots, and end: for cron.")
     ] = False,
     url: UrlOption = None,
+    trace: TraceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Send messages back, archive them, and give alerts, when the file says so; until SIGTERM.
@@ -60,6 +62,10 @@ def run(
         on_event=view.show,
     )
     lots.on_alert(view.alert)
+    if trace:
+        from mqkit.otel import instrument  # which needs an extra
+
+        instrument(lots)
     with _told_once():
         asyncio.run(_run(lots, once=once))
     view.end(lots.totals)

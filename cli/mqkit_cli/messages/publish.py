@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from typing import Annotated
 import typer
 
 from mqkit.message import Message, Properties
-from mqkit.transport.seam import Endpoint
+from mqkit.middleware import Publishes
 from mqkit_cli.completion.parameters import exchange_names, routing_keys
 from mqkit_cli.connection import TIMEOUT_S, JsonOption, TimeoutOption, UrlOption, endpoints_of
 from mqkit_cli.errors import CommandError
@@ -22,6 +23,7 @@ from mqkit_cli.messages.pairs import pairs
 from mqkit_cli.messages.sending import publisher_to
 from mqkit_cli.messages.tally import Tally
 from mqkit_cli.render import line, note, plural, progress, write_json
+from mqkit_cli.tracing import TraceOption
 
 DEADLINE_S = 30.0
 JSON_TYPE = "application/json"
@@ -87,6 +89,7 @@ def publish(
     deadline_s: DeadlineOption = DEADLINE_S,
     url: UrlOption = None,
     timeout_s: TimeoutOption = TIMEOUT_S,
+    trace: TraceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Publish messages - mandatory, persistent, confirmed - and count what came of them.
@@ -104,7 +107,8 @@ def publish(
     template = Message(exchange, routing_key, b"", properties)
     total = 1 if body is not None else None if file is None else checked_count(file)
     source = _source(body, file)
-    tally = asyncio.run(_publish(endpoints, template, source, total, timeout_s, deadline_s))
+    connected = publisher_to(endpoints, timeout_s=timeout_s, deadline_s=deadline_s, trace=trace)
+    tally = asyncio.run(_publish(connected, template, source, total))
     if as_json:
         write_json(tally.to_dict())
     else:
@@ -136,15 +140,13 @@ def _source(body: str | None, file: Path | None) -> Iterator[bytes]:
 
 
 async def _publish(
-    endpoints: tuple[Endpoint, ...],
+    connected: AbstractAsyncContextManager[Publishes],
     template: Message,
     source: Iterator[bytes],
     total: int | None,
-    timeout_s: float,
-    deadline_s: float,
 ) -> Tally:
     tally = Tally()
-    async with publisher_to(endpoints, timeout_s=timeout_s, deadline_s=deadline_s) as publisher:
+    async with connected as publisher:
         with progress("publishing", total) as show:
             feed = LineFeed(source)
             while batch := await feed.batch():

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from mqkit.middleware import Publishes
 from mqkit.pool import ChannelPool, Publisher
 from mqkit.settings import Settings
 from mqkit.supervision.supervisor import Supervisor
 from mqkit.transport.seam import Endpoint
 from mqkit_cli.amqp import transport
+from mqkit_cli.tracing import traced_publisher
 
 NAME = "mqkit publish"
 
 
 @asynccontextmanager
 async def publisher_to(
-    endpoints: Sequence[Endpoint], *, timeout_s: float, deadline_s: float
-) -> AsyncIterator[Publisher]:
+    endpoints: Sequence[Endpoint], *, timeout_s: float, deadline_s: float, trace: bool = False
+) -> AsyncIterator[Publishes]:
     """Connect, and publish until the end of the block; a connection that is lost is replaced.
 
     Raises within ``timeout_s`` seconds what makes it impossible: nobody answers, or the login is
@@ -41,4 +43,7 @@ async def publisher_to(
                 deadline_s=deadline_s,
             ) as publisher,
         ):
-            yield publisher
+            if trace:
+                yield traced_publisher(publisher, lambda: supervisor.endpoint)
+            else:
+                yield publisher

@@ -13,6 +13,7 @@ from mqkit_cli.outbox.looking import ls
 from mqkit_cli.outbox.place import DatabaseOption, engine_for
 from mqkit_cli.outbox.repairing import purge, retry
 from mqkit_cli.render import line, plural
+from mqkit_cli.tracing import TraceOption
 
 app = typer.Typer(
     help="The outbox: messages that are written in a database transaction, and published by a"
@@ -37,6 +38,7 @@ def run(
     ] = 1.0,
     database: DatabaseOption = None,
     url: UrlOption = None,
+    trace: TraceOption = False,
 ) -> None:
     """Publish the rows of the outbox, in order by key, until SIGTERM.
 
@@ -51,6 +53,10 @@ def run(
     from mqkit.settings import Settings
 
     app = App(settings=Settings.load(urls=url))
+    if trace:
+        from mqkit.otel import instrument  # which needs an extra
+
+        instrument(app)
     relay = Relay(app, engine, after=after, poll=poll_s)
     if not once:
         app.run(relay)

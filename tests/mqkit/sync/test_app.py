@@ -39,9 +39,10 @@ def topology(tmp_path: Path, name: str, broker_url: str) -> Any:
             channel.exchange_delete(name + exchange)
 
 
-@pytest.mark.parametrize(
-    "verb", ["publish", "send", "publish_batch", "consumer", "batch_consumer", "queue", "to"]
-)
+VERBS = ["publish", "send", "publish_batch", "call", "around_publish", "to"]
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "consumer", "batch_consumer", "queue"])
 def test_its_verbs_have_the_same_arguments(verb: str) -> None:
     ours = inspect.signature(getattr(mqkit.sync.App, verb)).parameters
     theirs = inspect.signature(getattr(mqkit.App, verb)).parameters
@@ -77,6 +78,33 @@ def test_a_handler_publishes_by_the_same_app(
         assert done.wait(WAIT_S)
     assert sorted(came) == [b"0", b"2", b"4", b"6", b"8"]
     assert app.consuming.stats.acked == 10
+
+
+def test_what_is_published_goes_through_middleware(
+    broker_url: str, topology: Path, name: str
+) -> None:
+    app = mqkit.sync.App(broker_url, topology)
+    came: Queue[object] = Queue()
+
+    @app.consumer(f"{name}.in")
+    def note(delivery: mqkit.Delivery) -> None:
+        came.put((delivery.body, delivery.headers["trace"]))
+
+    @app.around_publish
+    def traced(message: mqkit.Message, publish: mqkit.sync.PublishNext) -> mqkit.Outcome:
+        return publish(message.with_headers({"trace": "7f3a"}))
+
+    with app, app.running():
+        assert app.publish(name, "k", b"1")
+        assert app.to(name, "k").publish(b"2")
+        assert all(app.publish_batch([app.message(name, "k", body) for body in (b"3", b"4")]))
+        bodies = [came.get(timeout=WAIT_S) for _ in range(4)]
+    assert sorted(map(str, bodies)) == [f"(b'{number}', '7f3a')" for number in range(1, 5)]
+
+    async def asynchronous(message: Any, publish: Any) -> Any: ...
+
+    with pytest.raises(ConfigurationError, match="plain functions as middleware"):
+        app.around_publish(asynchronous)  # type: ignore[type-var]
 
 
 def test_what_is_delayed_comes_later(broker_url: str, topology: Path, name: str) -> None:

@@ -18,7 +18,7 @@ SOON_S = 0.001
 
 
 def link_of(app: mqkit.sync.App) -> Any:
-    return app._own.current._link
+    return app._own.caller._link
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import mqkit
 import mqkit.sync
 
 PROGRAM = """
@@ -77,12 +78,25 @@ def test_a_child_has_a_connection_of_its_own_and_its_parent_goes_on(
     assert faults.accepted == 2
 
 
+def test_middleware_is_around_what_a_child_publishes(
+    app: mqkit.sync.App, name: str, bodies: Callable[[], list[bytes]]
+) -> None:
+    @app.around_publish
+    def twice(message: mqkit.Message, publish: mqkit.sync.PublishNext) -> mqkit.Outcome:
+        publish(message)
+        return publish(message)
+
+    assert in_child(lambda: bool(app.publish("", name, b"child"))) == 0
+    assert app.publish("", name, b"parent")
+    assert bodies() == [b"child", b"child", b"parent", b"parent"]
+
+
 def test_a_child_closes_its_copies_and_the_parent_has_no_word_of_it(
     faults: Any, direct: Any, name: str
 ) -> None:
     with mqkit.sync.App(faults.url) as app:
         assert app.publish("", name, b"parent")
-        link: Any = app._own.current._link
+        link: Any = app._own.caller._link
         driver = link._connection._driver
         kept = (driver._stream, driver._selector, driver._bell, driver._ringer)
         own = {copy.fileno() for copy in kept}
@@ -99,7 +113,7 @@ def test_a_lock_that_a_thread_held_at_the_fork_does_not_hang_the_child(
     held, free = threading.Event(), threading.Event()
 
     def hold() -> None:
-        link: Any = app._own.current._link
+        link: Any = app._own.caller._link
         with link._lock:
             held.set()
             free.wait()

@@ -23,7 +23,7 @@ def reasons(outcomes: list[Outcome]) -> list[RejectReason | None]:
 
 
 def link_of(app: mqkit.sync.App) -> Any:
-    return app._own.current._link
+    return app._own.caller._link
 
 
 def test_one_message_after_the_other_has_its_outcome(

@@ -1,9 +1,8 @@
-"""Spans of what goes out of a lot: by the command, and by the clock."""
+"""Spans of what goes out of a lot by the clock. (By the commands:
+`tests/mqkit_cli/test_tracing.py`.)"""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,22 +18,6 @@ from mqkit.topology import loads
 from mqkit.url import parse
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-
-COMMAND = """
-import runpy, sys
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
-
-provider = TracerProvider()
-line = lambda s: f"{s.name} {s.kind.name} {s.parent.trace_id:032x} {s.parent.span_id:016x}\\n"
-exporter = ConsoleSpanExporter(out=sys.stderr, formatter=line)
-provider.add_span_processor(SimpleSpanProcessor(exporter))
-trace.set_tracer_provider(provider)
-sys.argv[0] = "mqkit"
-runpy.run_module("mqkit_cli", run_name="__main__")
-"""
-"""The command under a provider, as ``opentelemetry-instrument`` starts it."""
 
 
 @pytest.fixture
@@ -53,13 +36,6 @@ def queue(broker: Any, unique: Callable[[str], str]) -> str:
         channel.confirm_delivery()
         channel.basic_publish("", lot, b"7", pika.BasicProperties(headers=headers))
     return name
-
-
-def test_a_replay_by_the_command_is_in_the_trace_of_its_message(broker: Any, queue: str) -> None:
-    command = [sys.executable, "-c", COMMAND, "dlq", "replay", f"{queue}.parked", "--trace"]
-    ran = subprocess.run([*command, "--url", broker.url], capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    assert f"send {queue} CLIENT {TRACE} {SPAN}" in ran.stderr.splitlines()
 
 
 @pytest.mark.anyio

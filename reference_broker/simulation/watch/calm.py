@@ -27,7 +27,7 @@ LATELY_MS = 8_000
 client acks every 2.4 s, and the slowest broker is a turn of one message at a time."""
 
 
-LATE_MS = 5_000
+LATE_MS = 3_000
 """Milliseconds by which a broker that has been up for as long may be late with what is due: far
 more than it takes to read a message, or to go through a full queue a message a turn."""
 

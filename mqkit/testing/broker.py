@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mqkit.testing.queue import Queue, QueueReader
@@ -44,6 +46,27 @@ class Broker(ABC):
     def topology(self) -> str:
         """All that is declared here now, as the text of a topology file (YAML), in one order: to be
         compared with a text that a test has, or with what it was before."""
+
+    @abstractmethod
+    def record(self, path: str | Path) -> AbstractContextManager[None]:
+        """Record the verbs of :attr:`faults` that are called in the block, each at its moment of
+        :attr:`clock` (which stands still from now on), and write them to a new file at its end,
+        however it ends: YAML, to be kept beside the test that has :meth:`replay`.
+
+        Raises :exc:`~mqkit.errors.ConfigurationError` where the file is there already, or another
+        recording is under way.
+        """
+
+    @abstractmethod
+    async def replay(self, path: str | Path) -> None:
+        """Move :attr:`clock` on to the moment of each recorded verb, and call it. Returns at the
+        moment at which the recording ended, when all is settled. What the test does meanwhile, it
+        does in a task beside this.
+
+        Raises :exc:`~mqkit.testing.scenario.replaying.ScenarioDiffers`, naming the step that can't
+        be as it was when it was recorded, and :exc:`~mqkit.errors.ConfigurationError`, naming the
+        line, for a file that can't be read.
+        """
 
     def close(self) -> None:
         """Close the connection by which queues are looked at. Idempotent."""

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote, urlsplit
 
@@ -60,6 +61,12 @@ class BrokerElsewhere(Broker):
             taking = thread.submit(asyncio.run, take_snapshot(self._management_url, vhost))
             return text_of(taking.result())
 
+    def record(self, path: str | Path) -> NoReturn:
+        self._refuse("a recorded scenario")
+
+    async def replay(self, path: str | Path) -> NoReturn:
+        self._refuse("a recorded scenario")
+
     @property
     def clock_if_any(self) -> None:
         return None
@@ -68,9 +75,18 @@ class BrokerElsewhere(Broker):
 def management_url_of(url: str) -> str:
     """The management API that belongs to an AMQP URL where nobody says another: the same host and
     login, on RabbitMQ's own port."""
-    userinfo = urlsplit(url).netloc.rpartition("@")[0] or "guest:guest"
     host = parse(url).host
-    return f"http://{userinfo}@{f'[{host}]' if ':' in host else host}:{MANAGEMENT_PORT}"
+    place = f"http://{f'[{host}]' if ':' in host else host}:{MANAGEMENT_PORT}"
+    return with_login_of(url, place)
+
+
+def with_login_of(url: str, management_url: str) -> str:
+    """``management_url``, where it says no login, with that of the AMQP URL."""
+    parts = urlsplit(management_url)
+    if "@" in parts.netloc:
+        return management_url
+    userinfo = urlsplit(url).netloc.rpartition("@")[0] or "guest:guest"
+    return parts._replace(netloc=f"{userinfo}@{parts.netloc}").geturl()
 
 
 @contextmanager
@@ -78,13 +94,14 @@ def broker_at(
     url: str, management_url: str | None = None, refuse: Callable[[str], NoReturn] = refuse
 ) -> Iterator[BrokerElsewhere]:
     """An empty virtual host on the broker at ``url``, for the time of the block; then it is
-    deleted. ``refuse`` is called with what a test asks for and this broker has not; it raises.
+    deleted. A ``management_url`` without a login has that of ``url``. ``refuse`` is called with
+    what a test asks for and this broker has not; it raises.
 
     Raises :exc:`~mqkit.errors.Unreachable` where no management API answers, and
     :exc:`~mqkit.errors.ConfigurationError` where it refuses.
     """
     endpoint = parse(url)
-    base = management_url or management_url_of(url)
+    base = with_login_of(url, management_url) if management_url else management_url_of(url)
     vhost = f"mqkit-test-{secrets.token_hex(6)}"
     with httpx.Client(base_url=base, timeout=TIMEOUT_S) as client:
         path = f"/api/vhosts/{vhost}"

@@ -31,6 +31,9 @@ TAKEN_MAX = 10_000
 
 CONNECT_TIMEOUT_S = 10.0
 
+CONNECTION_NAME = "a test's look at queues"
+"""By which a broker knows the connection of a :class:`QueueReader`."""
+
 
 class QueueReader:
     """The connection by which a test looks at its queues: opened when it is first needed."""
@@ -75,7 +78,7 @@ class QueueReader:
         if self._connection is None or not self._connection.is_open:
             transport = BlockingChoice.NATIVE.transport()
             self._connection = transport.connect(
-                parse(self._url), name="a test's look at queues", timeout_s=CONNECT_TIMEOUT_S
+                parse(self._url), name=CONNECTION_NAME, timeout_s=CONNECT_TIMEOUT_S
             )
             self._channel = None
         if self._channel is None or not self._channel.is_open:

@@ -101,10 +101,7 @@ class BrokerUnderTest(Protocol):
 
 
 def places_of(broker: BrokerUnderTest) -> tuple[str, ...]:
-    management = broker.management_url
-    if "@" not in management:
-        management = management.replace("://", "://guest:guest@", 1)
-    return ("--mqkit-broker", broker.url, "--mqkit-management", management)
+    return ("--mqkit-broker", broker.url, "--mqkit-management", broker.management_url)
 
 
 def run(

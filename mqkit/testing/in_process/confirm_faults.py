@@ -7,6 +7,7 @@ due, and the others in it arrive as they were meant.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 
 from mqkit.wire import FRAME_END, FRAME_HEADER, FRAME_HEADER_SIZE, FrameType, method_frame
@@ -24,12 +25,21 @@ class ConfirmFault(StrEnum):
     NACK = "it is a nack"
 
 
+@dataclass(slots=True, eq=False)
+class ArmedFault:
+    """A fault of one confirm that is to come, or has come."""
+
+    fault: ConfirmFault
+    has_struck: bool = False
+    """True once a client has had it in place of what the broker said."""
+
+
 class ConfirmFaults:
     """The faults that are still to come. ``settled`` has the publishes that were confirmed before,
     by connection and channel."""
 
     def __init__(self) -> None:
-        self._armed: dict[int, ConfirmFault] = {}
+        self._armed: dict[int, ArmedFault] = {}
         self._settled: dict[tuple[int, int], int] = {}
         self._seen = 0
 
@@ -37,11 +47,14 @@ class ConfirmFaults:
         """True while a fault is to come."""
         return bool(self._armed)
 
-    def arm(self, publish: int, fault: ConfirmFault, settled: dict[tuple[int, int], int]) -> None:
+    def arm(
+        self, publish: int, fault: ConfirmFault, settled: dict[tuple[int, int], int]
+    ) -> ArmedFault:
         """Have ``fault`` befall the confirm number ``publish`` from now on."""
         if not self._armed:
             self._settled, self._seen = settled, 0
-        self._armed[self._seen + publish] = fault
+        armed = self._armed[self._seen + publish] = ArmedFault(fault)
+        return armed
 
     def applied(self, connection: int, octets: bytes) -> tuple[bytes, bool]:
         """The octets of whole frames that go to a client in place of ``octets``; and true where its
@@ -62,9 +75,11 @@ class ConfirmFaults:
         first = tags.start
         for tag in tags:
             self._seen += 1
-            fault = self._armed.pop(self._seen, None)
-            if fault is None:
+            armed = self._armed.pop(self._seen, None)
+            if armed is None:
                 continue
+            armed.has_struck = True
+            fault = armed.fault
             last = tag if fault is ConfirmFault.DROP_AFTER else tag - 1
             out.append(_ack(channel, first, last))
             if fault is not ConfirmFault.NACK:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from mqkit.errors import ConfigurationError
 from mqkit.testing.broker import Broker
 from mqkit.testing.in_process.broker_thread import BrokerThread
 from mqkit.testing.in_process.declared import declarations
 from mqkit.testing.in_process.timed_vhost import TimedVhost
 from mqkit.testing.in_process.vhost_faults import VhostFaults
+from mqkit.testing.scenario.file import read, taken, write
+from mqkit.testing.scenario.recording import Recording
+from mqkit.testing.scenario.replaying import Replay
 from mqkit.testing.topology_text import text_of
 from mqkit.testing.virtual_time.clock import VirtualClock
 from mqkit.topology.snapshot import Snapshot
@@ -45,6 +50,25 @@ class ReferenceBroker(Broker):
         if self._faults is None:
             self._faults = VhostFaults(self._thread, self._vhost)
         return self._faults
+
+    @contextmanager
+    def record(self, path: str | Path) -> Iterator[None]:
+        path, clock, faults = Path(path), self.clock, self.faults
+        if path.exists():
+            raise ConfigurationError(taken(path))
+        if faults.told is not None:
+            raise ConfigurationError("a scenario is recorded already: one at a time")
+        recording = Recording(clock.utc_now)
+        faults.told, clock.told = recording.did, recording.advanced
+        try:
+            yield
+        finally:
+            faults.told = clock.told = None
+            write(path, recording.steps())
+
+    async def replay(self, path: str | Path) -> None:
+        path = Path(path)
+        await Replay(path, read(path), self.clock, self.faults).run()
 
     def topology(self) -> str:
         declared = self._thread.run(

@@ -45,6 +45,9 @@ class VirtualClock:
         self._now_us = broker.stop_clock() * US_PER_MS
         self._moving = Lock()
         self._has_ended = False
+        self.told: Callable[[int], None] | None = None
+        """The function that is told of each :meth:`advance` that came to its end, with its
+        ``holding``; while a recording is under way."""
         self.blocking = BlockingClock(self)
         """The same clock for threads without an event loop."""
 
@@ -126,6 +129,8 @@ class VirtualClock:
                 self._broker, self._alarms, self._settling, self._now_us, self._moved_to
             )
             advance.run(span_us, within_s, holding)
+            if self.told is not None:
+                self.told(holding)
         finally:
             self._moving.release()
 

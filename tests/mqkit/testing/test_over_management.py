@@ -9,19 +9,17 @@ import pytest
 
 from mqkit import ConfigurationError
 from mqkit.errors import Unreachable
-from mqkit.testing.over_management import NeedsReferenceBroker, broker_at, management_url_of
-
-
-def with_login(management_url: str) -> str:
-    return management_url.replace("://", "://guest:guest@", 1)
+from mqkit.testing.over_management import (
+    NeedsReferenceBroker,
+    broker_at,
+    management_url_of,
+    with_login_of,
+)
 
 
 @pytest.mark.live
 def test_it_is_empty_and_goes_with_its_block(broker: Any) -> None:
-    management_url: str = broker.management_url
-    if "@" not in management_url:
-        management_url = with_login(management_url)
-    with broker_at(broker.url, management_url) as own:
+    with broker_at(broker.url, broker.management_url) as own:
         with pika.BlockingConnection(pika.URLParameters(own.url)) as connection:
             channel = connection.channel()
             channel.queue_declare("q")
@@ -39,6 +37,12 @@ def test_it_is_empty_and_goes_with_its_block(broker: Any) -> None:
 def test_the_management_api_of_a_url() -> None:
     assert management_url_of("amqp://a:b%40@mq:5673/x") == "http://a:b%40@mq:15672"
     assert management_url_of("amqp://[::1]/") == "http://guest:guest@[::1]:15672"
+
+
+def test_a_management_api_has_the_login_of_the_broker_unless_it_says_another() -> None:
+    assert with_login_of("amqp://a:b%40@mq/", "http://mq:1/p") == "http://a:b%40@mq:1/p"
+    assert with_login_of("amqp://mq/", "https://mq:1") == "https://guest:guest@mq:1"
+    assert with_login_of("amqp://a:b@mq/", "http://c:d@mq:1") == "http://c:d@mq:1"
 
 
 def test_without_a_management_api_it_says_so(unused_port: int) -> None:

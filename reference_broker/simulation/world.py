@@ -25,7 +25,13 @@ from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.node import Node
 from reference_broker.simulation.plan.plans import Scenario
-from reference_broker.simulation.watch.calm import CALM_US, LATE_MS, judge, judge_overdue
+from reference_broker.simulation.watch.calm import (
+    CALM_REST_US,
+    CALM_US,
+    LATE_MS,
+    judge,
+    judge_overdue,
+)
 from reference_broker.simulation.watch.checkers import (
     AckChecker,
     BooksChecker,
@@ -245,7 +251,10 @@ class World:
         """Nothing fails, and clients only ack: then look at what each of them has."""
         for each in everybody:
             each.calm()
-        self.clock.run(self.clock.now_us + CALM_US)
+        self.clock.run(self.clock.now_us + CALM_US - CALM_REST_US)
+        for each in everybody:
+            each.rest()
+        self.clock.run(self.clock.now_us + CALM_REST_US)
         broker = self._running.broker
         now_ms, is_blocked = self.clock.wall_ms(), bool(broker.alarms.on)
         self.history.calm(is_blocked=is_blocked)

@@ -61,6 +61,7 @@ class Actor:
         self._connected = connected
         self._left = False
         self._is_calm = False
+        self._rests = False
         self._queues = {queue.name: queue for queue in scenario.queues}
         self._routes = [scenario.routes(plan, channel) for channel in range(len(plan.channels))]
         self._removable = [
@@ -78,6 +79,10 @@ class Actor:
     def calm(self) -> None:
         """Ack everything from now on, and do nothing else."""
         self._is_calm = True
+
+    def rest(self) -> None:
+        """Do nothing at all from now on, but stay connected."""
+        self._rests = True
 
     @property
     def standing(self) -> Standing:
@@ -101,7 +106,9 @@ class Actor:
     def _act(self) -> None:
         if self._left:
             return
-        channels = [] if self.session is None else self.session.ready_channels()
+        channels = []
+        if self.session is not None and not self._rests:
+            channels = self.session.ready_channels()
         if self._is_calm:
             for channel in channels:
                 if channel.held:

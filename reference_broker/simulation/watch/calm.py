@@ -22,6 +22,9 @@ CALM_US = 30_000_000
 """Microseconds of a calm. An end that does not read notices after 20 s that its link is cut, and
 then its client has to come back and get something; no TTL and no delay is longer than 8 s."""
 
+CALM_REST_US = 2_000_000
+"""Microseconds of it at the end in which nobody does anything: then all answers are there."""
+
 LATELY_MS = 8_000
 """Milliseconds in which a consumer of a queue that has something ready gets some of it. The slowest
 client acks every 2.4 s, and the slowest broker is a turn of one message at a time."""

@@ -33,6 +33,7 @@ class FeatureActor:
         self._random = random
         self._machine = machine
         self._present = False
+        self._rests = False
         self._line: Line | None = None
         self._link: Link | None = None
         self._lines_made = 0
@@ -46,6 +47,10 @@ class FeatureActor:
     def calm(self) -> None:
         """Ack everything from now on, and do nothing else."""
         self.feature.draining = True
+
+    def rest(self) -> None:
+        """Do nothing at all from now on, but stay connected."""
+        self._rests = True
 
     @property
     def standing(self) -> Standing:
@@ -89,7 +94,7 @@ class FeatureActor:
         administers = self._random.random() < self.feature.operator_chance
         if node is not None and administers and not self.feature.draining:
             node.administer(self.feature.administer)
-        elif line is not None and line.ready:
+        elif line is not None and line.ready and not self._rests:
             self.feature.act(line)
         self._later(PAUSE_US, self._act)
 

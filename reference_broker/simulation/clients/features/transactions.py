@@ -39,6 +39,16 @@ class _Open:
     settled: int = 0
     """Settlements of the line that are for good, with this commit."""
 
+    def seen(self, taken: Taken) -> None:
+        """A message has come after the commit was sent. Where the commit acked it, the commit has
+        not happened, and another one may ack it now; where it published it, all is well."""
+        self.acks = {
+            tag: each
+            for tag, each in self.acks.items()
+            if (each.queue, each.number) != (taken.queue, taken.number)
+        }
+        self.posts = [post for post in self.posts if post.number != taken.number]
+
 
 class Transactions(Feature):
     name = "transactions"
@@ -111,6 +121,8 @@ class Transactions(Feature):
             line.held.update(done.acks)
 
     def delivered(self, line: Line, taken: Taken) -> None:
+        for commit in self._unanswered:
+            commit.seen(taken)
         if taken.number in self._never:
             raise self.fail(f"message {taken.number} was not committed, and came")
 

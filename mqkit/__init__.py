@@ -141,6 +141,7 @@ __getattr__ = lazy_names(
             "StaleDelivery",
             "TopologyError",
             "TransportError",
+            "Unanswered",
             "Unreachable",
         ),
         "mqkit.incoming": ("BodyMisfit",),

@@ -119,7 +119,6 @@ BROKER = "run: pip install 'mqkit[broker]'"
         ("rich", "main", ["dlq", "ls"], f"mqkit: rich is not installed; {CLI}"),
         ("typer", "rabbitmqctl", ["status"], f"mqkit: typer is not installed; {CLI}"),
         ("uvicorn", "main", ["broker", "run"], f"mqkit: uvicorn is not installed; {BROKER}"),
-        ("uvicorn", "main", ["publish"], f"mqkit: uvicorn is not installed; {BROKER}"),
         # The wheel has no benchmarks.
         ("mqkit_bench", "main", ["bench"], "mqkit: the benchmarks are no part of an installed mq"),
     ],

@@ -75,7 +75,7 @@ def returns_are_not_logged(patch: pytest.MonkeyPatch) -> None:
 
 
 def footers_forget_what_waits(patch: pytest.MonkeyPatch) -> WorldFactory:
-    """What is handed out, or waits out a requeue delay, is written as new."""
+    """A message that is handed out, or waits out a requeue delay, is written as new."""
     as_new = bytes(0 if state == footer._TAKEN else state for state in range(256))
     patch.setattr(footer, "_TAKEN_IS_REDELIVERED", as_new)
     return with_feature("requeues")

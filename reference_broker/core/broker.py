@@ -376,7 +376,7 @@ class Broker:
         queue = self.queue_by_id(queue_id)
         if queue is not None:
             for index in queue.indexes():
-                yield from index.live_columns(queue_id, start, end)
+                yield from map(queue.delayed.stored.mark, index.live_columns(queue_id, start, end))
 
     # Within the core
 

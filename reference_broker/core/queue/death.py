@@ -46,8 +46,6 @@ def is_in_doubt(source: Death | Departure) -> bool:
     """True for a message that may have left its queue once before, as it does now
     (:mod:`~reference_broker.core.index.in_doubt`)."""
     queue, sequence = source.queue, source.sequence
-    if sequence < 0:
-        return False  # it never was in the queue
     if 0 <= source.content.position < queue.env.journal.redelivered_below:
         return queue.expiry.may_have_left(sequence, source.content)
     return queue.arrived_in_doubt is not None and sequence in queue.arrived_in_doubt

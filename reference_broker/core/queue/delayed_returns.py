@@ -32,7 +32,7 @@ from reference_broker.errors import Corrupt
 if TYPE_CHECKING:
     from reference_broker.core.base.deadlines import Deadline
     from reference_broker.core.index.index import QueueIndex
-    from reference_broker.core.journal.journal import Journal
+    from reference_broker.core.journal.journal import EntryColumns, Journal
     from reference_broker.core.message.content import Content
     from reference_broker.core.queue.queue import Queue
 
@@ -76,6 +76,19 @@ class StoredDelays:
         for sequence in list(self._due):
             self.remove(sequence)
         self.write()
+
+    def mark(self, columns: EntryColumns) -> EntryColumns:
+        """The entries with those that wait as redelivered: they are, as soon as they can be taken,
+        and for the index they are taken until then."""
+        if not self._due:
+            return columns
+        states = bytearray(columns.states)
+        place = states.find(EntryState.TAKEN)
+        while place >= 0:
+            if columns.sequences[place] in self._due:
+                states[place] = EntryState.REDELIVERED
+            place = states.find(EntryState.TAKEN, place + 1)
+        return columns._replace(states=bytes(states))
 
     def write(self) -> None:
         """Journal what has changed."""

@@ -15,7 +15,8 @@ head; then come, with columns in little-endian::
                positions u64 | offsets u32 | origin u16; for a rewritten segment only
 
 A group is what was alive of one queue, all its levels together. What was handed out counts as
-redelivered: it is once it comes back, and what waits out a requeue delay came back before.
+ready: "redelivered below" tells it after an unclean stop, and a clean one has none. (What waits
+out a requeue delay is not handed out, and comes from the queue as redelivered.)
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _READY, _REDELIVERED, _TAKEN = (
 )
 _READY_STATE = bytes((_READY,))
 _ITEM_BYTES = {typecode: array(typecode).itemsize for typecode in "qQIH"}
-_TAKEN_IS_REDELIVERED = bytes(_REDELIVERED if state == _TAKEN else state for state in range(256))
+_TAKEN_IS_READY = bytes(_READY if state == _TAKEN else state for state in range(256))
 
 
 class Ranges(NamedTuple):
@@ -91,7 +92,7 @@ def group_of(queue_id: int, pieces: Iterable[EntryColumns]) -> EntryColumns | No
     if not ordered:
         return None
     if len(ordered) == 1:  # Of thousands of queues each has a few: the rest takes twice as long.
-        return ordered[0]._replace(states=ordered[0].states.translate(_TAKEN_IS_REDELIVERED))
+        return ordered[0]._replace(states=ordered[0].states.translate(_TAKEN_IS_READY))
     expiring = any(columns.expiries is not None for columns in ordered)
     group = EntryColumns(
         queue_id,
@@ -99,7 +100,7 @@ def group_of(queue_id: int, pieces: Iterable[EntryColumns]) -> EntryColumns | No
         array("q"),
         array("I"),
         array("I"),
-        b"".join(columns.states for columns in ordered).translate(_TAKEN_IS_REDELIVERED),
+        b"".join(columns.states for columns in ordered).translate(_TAKEN_IS_READY),
         array("q") if expiring else None,
     )
     for columns in ordered:

@@ -239,7 +239,7 @@ class Fold:
         if index is None:
             return
         for sequence in range(first, min(last + 1, index.tail)):
-            if index.state_of(sequence) is not EntryState.GONE:
+            if index.state_of(sequence) is EntryState.READY:
                 position = index.entry(sequence).position
                 if position < self.redelivered_below:
                     continue

@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from mqkit.wire import Properties, encode_header
+from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.queue import Queue
 from reference_broker.errors import Corrupt
@@ -105,6 +106,17 @@ def test_its_own_expiry_is_looked_at_when_it_is_ready(host: QueueHost) -> None:
     give_back(queue)
     host.advance(1_010)
     assert (queue.ready, queue.expired) == (0, 1)
+
+
+def test_a_footer_gets_what_waits_as_redelivered(host: QueueHost) -> None:
+    queue = delaying(host)
+    host.publish(queue, b"waits", b"is handed out", b"is ready", header=HEADER)
+    give_back(queue)
+    assert queue.get(None) is not None
+    ((columns,),) = [list(index.live_columns(queue.id, 0, 1 << 62)) for index in queue.indexes()]
+    assert columns.states == bytes([EntryState.TAKEN, EntryState.READY, EntryState.TAKEN])
+    states = queue.delayed.stored.mark(columns).states
+    assert states == bytes([EntryState.TAKEN, EntryState.READY, EntryState.REDELIVERED])
 
 
 def give_back_together(queue: Queue, count: int) -> None:

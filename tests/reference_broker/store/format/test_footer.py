@@ -148,11 +148,11 @@ def test_a_queue_is_one_group_in_order_whatever_the_pieces() -> None:
     assert [level for level, _ in levels_of(pieces[2])] == [0]
 
 
-def test_what_is_handed_out_is_written_as_redelivered() -> None:
+def test_what_is_handed_out_is_written_as_ready() -> None:
     states = bytes([EntryState.READY, EntryState.TAKEN, EntryState.REDELIVERED])
     group = group_of(7, [columns([1, 2, 3], states)])
     assert group is not None
-    assert group.states == bytes([EntryState.READY, EntryState.REDELIVERED, EntryState.REDELIVERED])
+    assert group.states == bytes([EntryState.READY, EntryState.READY, EntryState.REDELIVERED])
 
 
 def test_only_queues_with_something_alive_have_a_group() -> None:

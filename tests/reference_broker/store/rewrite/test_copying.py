@@ -205,8 +205,7 @@ def test_the_footer_has_what_the_plan_has(folder: FaultyFolder) -> None:
     by_queue = {group.queue_id: group for group in footer.groups}
     assert list(by_queue[QUEUE].sequences) == [0, 1, 3]
     assert list(by_queue[QUEUE].positions) == [positions[n] for n in (0, 1, 3)]
-    expected = [EntryState.READY, EntryState.REDELIVERED, EntryState.REDELIVERED]
-    assert by_queue[QUEUE].states == bytes(expected)
+    assert by_queue[QUEUE].states == bytes([EntryState.READY, EntryState.REDELIVERED, 0])
     assert list(by_queue[OTHER].sequences) == [2]
     assert footer.extents is not None
     assert footer.extents.positions == result.extents.positions

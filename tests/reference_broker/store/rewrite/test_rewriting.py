@@ -83,7 +83,7 @@ def test_the_plan_says_what_has_to_be_kept() -> None:
     assert [source.name.base for source in plan.sources] == [100, 200]
     (group,) = plan.entries
     assert list(group.sequences) == [5]
-    assert group.states == bytes([EntryState.REDELIVERED])
+    assert group.states == bytes([EntryState.READY])
     assert plan.referenced == (Span(0, 100),)
     assert [plan.carries(base) for base in (0, 30, 100)] == [True, True, False]
     assert plan.source_of(210).name.base == 200

@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import anyio
 
@@ -31,6 +30,7 @@ from mqkit.consumer.settlement_steps import Arrival, Settler
 from mqkit.consumer.slow_handlers import SlowHandlers, consumer_timeout_s, warn_of_timeout
 from mqkit.consumer.stats import Stats
 from mqkit.consumer.subscription import Link, Subscription
+from mqkit.publishing.message_ids import new_message_id
 from mqkit.retry.signals import Unavailable
 from mqkit.timing.app_clock import OF_CONSUMER, AppClock
 from mqkit.timing.clock import SYSTEM_CLOCK, Clock
@@ -64,7 +64,9 @@ class BaseConsumer(ABC):
         self._workers_at: list[asyncio.Task[Any] | None] = [None] * workers
         waits_by = clock or settler.clock
         if isinstance(waits_by, AppClock):
-            options = replace(options, tag=f"mqkit.{uuid4().hex}")  # the clock knows it by that
+            options = replace(
+                options, tag=f"mqkit.{new_message_id()}"
+            )  # the clock knows it by that
         self._tag = options.tag
         self._slow = SlowHandlers(queue, self._at_hand, self._broker_timeout_s, waits_by)
         # Bounded by the prefetch: the broker sends no more than that unsettled.

@@ -1,4 +1,4 @@
-"""The two protocols of middleware.
+"""The two protocols of middleware::
 
 @app.around_publish
 async def traced(message: Message, publish: PublishNext) -> Outcome:

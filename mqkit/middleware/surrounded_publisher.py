@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Sequence
 from functools import partial
 from typing import Protocol
 
-from mqkit.errors import ConfigurationError
 from mqkit.message import Message
 from mqkit.middleware.around import PublishMiddleware, PublishNext
-from mqkit.outcome import Confirmed, Outcome, Rejected, Unknown
+from mqkit.outcome import Outcome
 from mqkit.pool import Fill, WhenBlocked
+from mqkit.publishing.checked_outcome import checked_outcome
 
 
 class Publishes(Protocol):
@@ -111,13 +111,7 @@ class _Step:
 
     async def __call__(self, message: Message) -> Outcome:
         outcome = await self._middleware(message, self._publish)
-        if not isinstance(outcome, (Confirmed, Rejected, Unknown)):
-            name = getattr(self._middleware, "__qualname__", type(self._middleware).__qualname__)
-            raise ConfigurationError(
-                f"the middleware {name} returned {outcome!r:.80} and not an outcome (the message"
-                " may have been published): return await publish(message)"
-            )
-        return outcome
+        return checked_outcome(self._middleware, outcome, "return await publish(message)")
 
 
 class _Place:

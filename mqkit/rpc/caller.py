@@ -13,12 +13,10 @@ from typing import Any
 from mqkit.errors import Closed
 from mqkit.message import Delivery, Message
 from mqkit.rpc.answers import reply_decoder, value_of
+from mqkit.rpc.channel_room import make_room
 from mqkit.rpc.questions import no_answer, question_of
 from mqkit.rpc.reply_channel import OpenChannel, ReplyChannel
 from mqkit.timing.clock import SYSTEM_CLOCK, Clock, wall_ms
-
-CHANNELS_MAX = 16
-"""Channels that are kept; one that nobody waits on makes room for another exchange's."""
 
 
 class Caller:
@@ -100,22 +98,12 @@ class Caller:
             channel = self._channels.get(exchange)
             if channel is not None and channel.is_open:
                 return channel
-            await self._make_room()
+            unneeded = make_room(self._channels)
+            if unneeded is not None:
+                await unneeded.close()
             channel = await ReplyChannel.open(self._open_channel)
             if self._is_closed:
                 await channel.close()
                 raise Closed("the client is closed")
             self._channels[exchange] = channel
             return channel
-
-    async def _make_room(self) -> None:
-        """Let go of channels that are gone, and of one that is idle where there are many."""
-        for exchange, channel in list(self._channels.items()):
-            if not channel.is_open:
-                del self._channels[exchange]
-        if len(self._channels) >= CHANNELS_MAX:
-            for exchange, channel in list(self._channels.items()):
-                if channel.is_idle:
-                    del self._channels[exchange]
-                    await channel.close()
-                    return

@@ -10,9 +10,9 @@
 
     app.run()                                            # until SIGTERM or SIGINT
 
-``app.py`` wires; ``publisher.py`` has the way of a message, ``link.py`` the connection behind it,
-``caller.py`` the way of a
-question, ``process.py`` what a fork does to them, ``surrounded.py`` the middleware of publishes.
+``app.py`` wires; ``publisher.py`` has the way of a message, ``caller.py`` that of a question,
+``link.py`` the connection behind both, ``process.py`` the fork of a process, and ``surrounded.py``
+the middleware around a publish.
 """
 
 from mqkit.sync.app import App

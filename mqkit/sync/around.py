@@ -1,4 +1,4 @@
-"""The protocol of middleware of a synchronous app.
+"""The protocol of middleware of a synchronous app::
 
 @app.around_publish
 def traced(message: Message, publish: PublishNext) -> Outcome:
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from mqkit.errors import ConfigurationError
 from mqkit.message import Message
-from mqkit.outcome import Confirmed, Outcome, Rejected, Unknown
+from mqkit.outcome import Outcome
+from mqkit.publishing.checked_outcome import checked_outcome
 
 PublishNext: TypeAlias = Callable[[Message], Outcome]
 """Publishes a message: the next middleware, or mqkit."""
@@ -32,12 +32,6 @@ def surrounding(publish: PublishNext, middleware: PublishMiddleware) -> PublishN
 
     def step(message: Message) -> Outcome:
         outcome = middleware(message, publish)
-        if not isinstance(outcome, (Confirmed, Rejected, Unknown)):
-            name = getattr(middleware, "__qualname__", type(middleware).__qualname__)
-            raise ConfigurationError(
-                f"the middleware {name} returned {outcome!r:.80} and not an outcome (the message"
-                " may have been published): return publish(message)"
-            )
-        return outcome
+        return checked_outcome(middleware, outcome, "return publish(message)")
 
     return step

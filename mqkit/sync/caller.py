@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mqkit.errors import MqkitError
 from mqkit.message import Message
 from mqkit.rpc.answers import reply_decoder, value_of
+from mqkit.rpc.channel_room import make_room
 from mqkit.rpc.questions import lost_call, no_answer, question_of
 from mqkit.sync.link import Link
 from mqkit.sync.reply_channel import ReplyChannel
@@ -28,9 +29,6 @@ from mqkit.transport.waiters import Waiters
 
 if TYPE_CHECKING:
     from mqkit.settings import Settings
-
-CHANNELS_MAX = 16
-"""As of :mod:`mqkit.rpc.caller`."""
 
 
 class _Opening:
@@ -127,7 +125,11 @@ class Caller:
         """All that the thread does."""
         channel: ReplyChannel | None = None
         try:
-            self._make_room()
+            with self._lock:
+                unneeded = make_room(self._channels)
+            if unneeded is not None:
+                with suppress(MqkitError):
+                    unneeded.close()
             channel = ReplyChannel.open(connection)
         except MqkitError as error:
             opening.error = lost_call(error)
@@ -140,19 +142,3 @@ class Caller:
                     self._channels[exchange] = channel
                 del self._openings[exchange]
                 opening.waiters.wake()
-
-    def _make_room(self) -> None:
-        """Let go of channels that are gone, and of one that nobody has where there are many."""
-        unused: ReplyChannel | None = None
-        with self._lock:
-            for exchange, channel in list(self._channels.items()):
-                if not channel.is_open:
-                    del self._channels[exchange]
-            if len(self._channels) >= CHANNELS_MAX:
-                for exchange, channel in list(self._channels.items()):
-                    if not channel.callers:
-                        unused = self._channels.pop(exchange)
-                        break
-        if unused is not None:
-            with suppress(MqkitError):
-                unused.close()

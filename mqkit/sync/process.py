@@ -1,6 +1,6 @@
-"""The part of a synchronous app that belongs to one process: its publisher and
-its caller, made anew in a forked child with the same middleware around the publisher, and closed at
-the end of the program.
+"""The part of a synchronous app that belongs to one process: its publisher and its caller, made
+anew in a forked child with the same middleware around the publisher, and closed at the end of the
+program.
 
 A child has its parent's objects, but neither its threads nor a right to its connection, and a lock
 that another thread held at the fork stays taken for ever. So a child forgets all of it, and

@@ -47,7 +47,7 @@ class ReplyChannel:
         self._asked: dict[str, _Asked] = {}
         self._end: MqkitError | None = None
         self.callers = 0
-        """The number of threads that have it. Its owner closes one that nobody has."""
+        """The number of threads that have it, which its owner counts."""
 
     @classmethod
     def open(cls, connection: BlockingConnection) -> ReplyChannel:
@@ -68,6 +68,11 @@ class ReplyChannel:
     def is_open(self) -> bool:
         """False once no question can be asked here any more."""
         return self._end is None and self._channel.is_open
+
+    @property
+    def is_idle(self) -> bool:
+        """True when no thread has it."""
+        return not self.callers
 
     def ask(self, question: Message, until_s: float) -> Delivery | None:
         """Send ``question``, whose correlation id no other has, and return its answer; ``None``

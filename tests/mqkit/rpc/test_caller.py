@@ -18,7 +18,8 @@ from mqkit.errors import (
 )
 from mqkit.message import Message, Properties
 from mqkit.outcome import Rejected, RejectReason
-from mqkit.rpc.caller import CHANNELS_MAX, Caller
+from mqkit.rpc.caller import Caller
+from mqkit.rpc.channel_room import CHANNELS_MAX
 from mqkit.rpc.headers import DEADLINE, DIRECT_REPLY_TO, ERROR_TYPE
 from mqkit.testing.clock import FakeClock
 

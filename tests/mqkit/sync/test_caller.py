@@ -21,7 +21,7 @@ from mqkit.errors import (
     DeadlineExceeded,
     RemoteError,
 )
-from mqkit.sync.caller import CHANNELS_MAX
+from mqkit.rpc.channel_room import CHANNELS_MAX
 from mqkit.topology import loads
 
 WAIT_S = 20.0

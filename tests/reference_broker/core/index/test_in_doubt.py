@@ -10,15 +10,20 @@ import pytest
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.access.users import UserStore
 from reference_broker.core.broker import Broker
+from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.transfer import Stop, Transfer
+from reference_broker.core.vhost.method_access import Access
+from reference_broker.core.vhost.reprocess import reprocess
+from reference_broker.core.work.budget import FAN_OUT_UNITS, UNLIMITED_UNITS, Budget
 from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.store import open_log
 from reference_broker.store.log.reading import perform, take_reads
+from reference_broker.store.start.recovery import recover
 from reference_broker.store.start.restore import restore, resume
 
 NOW_MS = 1_700_000_000_000
@@ -39,17 +44,19 @@ CHAIN: dict[str, dict[str, object]] = {
 class Lives:
     """One data folder, and the broker that uses it now."""
 
-    def __init__(self) -> None:
-        self._disk = SimulatedDisk()
+    def __init__(self, turn_units: int = UNLIMITED_UNITS) -> None:
+        self.disk = SimulatedDisk()
         self.now_ms = NOW_MS
+        self._turn_units = turn_units
         self._begin()
 
     def _begin(self) -> None:
-        self._log, recovered = open_log(self._disk)
-        self.broker = Broker(self._log, UserStore(), version="1")
+        self._log, recovered = open_log(self.disk)
+        budget = Budget(self._turn_units)
+        self.broker = Broker(self._log, UserStore(), version="1", budget=budget)
         self.broker.begin(0.0, self.now_ms)
         restore(self.broker, recovered)
-        resume(self.broker, self._log, self._disk)
+        resume(self.broker, self._log, self.disk)
         self.write()
 
     def declare(self, **queues: dict[str, object]) -> None:
@@ -59,11 +66,19 @@ class Lives:
     def queue(self, name: str) -> Queue:
         return self.broker.vhosts["/"].queues[name]
 
-    def publish(self, name: str, body: bytes = b"m") -> None:
-        header = encode_header(len(body), Properties(delivery_mode=2))
+    def publish(self, name: str, body: bytes = b"m", delay_ms: int | None = None) -> None:
+        headers = None if delay_ms is None else {"x-delay": delay_ms}
+        header = encode_header(len(body), Properties(delivery_mode=2, headers=headers))
         content = Content(b"\x00" + bytes([len(name)]) + name.encode(), header, body)
         vhost = self.broker.vhosts["/"]
         assert enqueue([vhost.queues[name]], content, facts_of(header), vhost)
+
+    def declare_later(self) -> None:
+        """A delayed exchange, whose messages go to the third queue."""
+        vhost = self.broker.vhosts["/"]
+        kind = {"x-delayed-type": "direct"}
+        vhost.declare_exchange("later", "x-delayed-message", durable=True, arguments=kind)
+        vhost.bind("later", "third", "third", destination_is_queue=True)
 
     def publish_later(self, delay_ms: int) -> None:
         headers = {"x-delay": delay_ms}
@@ -78,23 +93,31 @@ class Lives:
         """Have all that was logged on the disk."""
         while (batch := self._log.take_batch()) is not None:
             for operation in batch.operations:
-                self._disk.perform(operation)
+                self.disk.perform(operation)
             self._log.batch_synced(batch)
 
     def crash(self) -> None:
         """Lose what was not written, and start again."""
         self._begin()
 
-    def stop(self) -> None:
-        """End cleanly, and start again."""
+    def close(self) -> None:
+        """End cleanly."""
         self._log.close()
         self.write()
+
+    def stop(self) -> None:
+        """End cleanly, and start again."""
+        self.close()
         self._begin()
 
     def wait(self, ms: int) -> None:
         self.now_ms += ms
         self.broker.tick((self.now_ms - NOW_MS) / 1_000, self.now_ms)
         self._read()
+        while self.broker.has_work:
+            self.broker.budget.refill()
+            self.broker.go_on((self.now_ms - NOW_MS) / 1_000, self.now_ms)
+            self._read()
 
     def get(self, name: str) -> Lease:
         for _ in range(3):
@@ -109,8 +132,13 @@ class Lives:
         lease.queue.reject(lease)
         self.broker.finish()
 
+    def reprocess(self, name: str) -> None:
+        access = Access(self.broker.access, "guest", "/")
+        assert reprocess(self.get(name), self.broker.vhosts["/"], access)
+        self.broker.finish()
+
     def _read(self) -> None:
-        while answers := [perform(self._disk, job).fetched for job in take_reads(self._log)]:
+        while answers := [perform(self.disk, job).fetched for job in take_reads(self._log)]:
             self.broker.fetched(answers, (self.now_ms - NOW_MS) / 1_000, self.now_ms)
 
 
@@ -156,15 +184,20 @@ def test_it_goes_along_after_a_clean_stop_too(lives: Lives) -> None:
     assert lives.get("third").redelivered
 
 
-def test_through_many_queues_at_once_it_is_marked_in_each(lives: Lives) -> None:
+@pytest.mark.parametrize("turn_units", [UNLIMITED_UNITS, FAN_OUT_UNITS])
+def test_through_many_queues_it_is_marked_in_each_however_many_turns_it_takes(
+    turn_units: int,
+) -> None:
+    lives = Lives(turn_units)
     vhost = lives.broker.vhosts["/"]
     vhost.declare_exchange("all", "fanout", durable=True)
     lives.declare(
         source={"x-message-ttl": TTL_MS, "x-dead-letter-exchange": "all"},
         one={},
         two={"x-message-ttl": 60_000},
+        three={},
     )
-    for name in ("one", "two"):
+    for name in ("one", "two", "three"):
         vhost.bind("all", name, "", destination_is_queue=True)
     lives.publish("source")
     lives.write()
@@ -172,15 +205,60 @@ def test_through_many_queues_at_once_it_is_marked_in_each(lives: Lives) -> None:
     assert not lives.get("one").redelivered
     lives.crash()
     lives.wait(1)
-    assert lives.get("one").redelivered
-    assert lives.get("two").redelivered
+    for name in ("one", "two", "three"):
+        assert lives.get(name).redelivered
+
+
+def test_the_log_has_the_mark_of_a_dead_letter_in_a_record_of_its_own(lives: Lives) -> None:
+    """The records alone are read: a segment whose footer is damaged is scanned."""
+    lives.publish("first")
+    lives.write()
+    lives.crash()
+    lives.wait(TTL_MS)
+    lives.close()
+    recovered = recover(lives.disk, trust_footers=False)
+    assert recovered.clean
+    (columns,) = recovered.live_entries(lives.queue("second").id, 0, 1 << 62)
+    assert columns.states == bytes([EntryState.REDELIVERED])
+
+
+def test_a_dead_letter_that_was_held_by_a_delayed_exchange_is_marked(lives: Lives) -> None:
+    """It was not due yet at the second crash, and had been handed out before the first."""
+    lives.declare_later()
+    lives.declare(
+        source={
+            "x-message-ttl": TTL_MS,
+            "x-dead-letter-exchange": "later",
+            "x-dead-letter-routing-key": "third",
+        }
+    )
+    lives.publish("source", delay_ms=900)
+    lives.write()
+    lives.wait(TTL_MS)
+    lives.wait(900)
+    assert not lives.get("third").redelivered
+    lives.crash()
+    lives.wait(1)
+    lives.write()  # it is held again
+    lives.crash()
+    assert lives.queue("third").ready == 0
+    lives.wait(900)
+    assert lives.get("third").redelivered
+
+
+def test_a_dead_letter_that_is_reprocessed_is_marked_in_its_origin(lives: Lives) -> None:
+    lives.publish("second")
+    lives.reject(lives.get("second"))
+    lives.write()
+    lives.reprocess("third")
+    assert not lives.get("second").redelivered
+    lives.crash()
+    lives.reprocess("third")
+    assert lives.get("second").redelivered
 
 
 def test_a_delayed_message_is_marked_where_it_was_due(lives: Lives) -> None:
-    vhost = lives.broker.vhosts["/"]
-    kind = {"x-delayed-type": "direct"}
-    vhost.declare_exchange("later", "x-delayed-message", durable=True, arguments=kind)
-    vhost.bind("later", "third", "third", destination_is_queue=True)
+    lives.declare_later()
     for delay_ms in (500, 5_000):
         lives.publish_later(delay_ms)
     lives.write()

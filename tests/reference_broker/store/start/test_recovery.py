@@ -14,10 +14,9 @@ from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
 from reference_broker.store import Log, RecoveredLog, open_log
 from reference_broker.store.disk.ports import CreateFile, DeleteFile, Write
 from reference_broker.store.format.checksum import ChecksumKind
-from reference_broker.store.format.record import CHUNK_BYTES, FRAME_BYTES, RecordType
+from reference_broker.store.format.record import CHUNK_BYTES, RecordType
 from reference_broker.store.format.segment import HEADER_BYTES, SegmentHeader, SegmentName
 from reference_broker.store.rewrite.rewrite import build
-from reference_broker.store.start.recovered import PLACES_MAX, Part
 from reference_broker.store.start.recovery import recover
 
 BATCHES = 5
@@ -279,84 +278,6 @@ def test_a_damaged_header_does_not_hide_the_records() -> None:
         recovered = recover(disk)
         assert sequences(recovered) == [1]
         assert recovered.damage.damaged
-
-
-def flipped(disk: SimulatedDisk, name: SegmentName, offset: int) -> dict[str, bytes]:
-    data = bytearray(disk.read(name.file))
-    data[offset] ^= 0x04
-    return {name.file: bytes(data)}
-
-
-def test_a_damaged_first_record_is_found_though_the_footer_is_sound() -> None:
-    disk, _ = written(segment_bytes=768)
-    for name in names_of(disk)[:-1]:
-        recovered = recovered_from(disk, flipped(disk, name, HEADER_BYTES))
-        (place,) = recovered.damage.places
-        position = name.base + HEADER_BYTES
-        assert (place.file, place.position, place.part) == (name.file, position, Part.RECORDS)
-        assert recovered.damage.lost == {}
-        assert sequences(recovered) == list(range(1, BATCHES * PER_BATCH + 1))
-        assert recovered.liveness.segments[name.base].damaged, "its file is kept, drained or not"
-
-
-def test_a_damaged_first_record_of_a_rewritten_segment_is_found() -> None:
-    disk, _, names = rewritten()
-    assert not recover(disk).damage.damaged
-    name = next(name for name in names if name.generation)
-    recovered = recovered_from(disk, flipped(disk, name, HEADER_BYTES))
-    assert recovered.damage.damaged_files == [name.file]
-
-
-@pytest.mark.parametrize("part", Part)
-def test_damage_of_the_newest_segment_is_told_as_that_after_a_stop_on_purpose(part: Part) -> None:
-    disk, _ = written(close=True)
-    (name,) = names_of(disk)
-    data = disk.read(name.file)
-    footer_at = data.rindex(bytes([RecordType.FOOTER, RecordType.CLOSED])) - FRAME_BYTES
-    offsets = {
-        Part.HEADER: range(HEADER_BYTES),
-        Part.RECORDS: range(HEADER_BYTES, HEADER_BYTES + FRAME_BYTES),
-        Part.FOOTER: range(footer_at, len(data)),
-    }[part]
-    for offset in offsets:
-        recovered = recovered_from(disk, flipped(disk, name, offset))
-        assert recovered.stopped, offset
-        assert not recovered.clean
-        assert sequences(recovered) == redelivered(recovered)
-        assert sequences(recovered) == list(range(1, BATCHES * PER_BATCH + 1))
-        assert [place.part for place in recovered.damage.places] == [part]
-        assert recovered.damage.lost == {}
-
-
-def test_the_end_of_a_stop_that_was_torn_is_no_damage() -> None:
-    disk, log, queues = opened()
-    queues.publish()
-    pump(log, disk)
-    log.close()
-    while (batch := log.take_batch()) is not None:
-        for operation in batch.operations:
-            disk.perform(operation)
-            if isinstance(operation, Write):
-                break  # neither synced, nor cut
-    (name,) = names_of(disk)
-    data = disk.read(name.file)
-    footer_at = data.rindex(bytes([RecordType.FOOTER, RecordType.CLOSED]))
-    torn = data[:footer_at].ljust(len(data), b"\0")
-    recovered = recovered_from(disk, {name.file: torn})
-    assert not recovered.stopped
-    assert not recovered.damage.damaged
-    assert sequences(recovered) == [1]
-
-
-def test_a_report_names_the_first_places_and_counts_the_others() -> None:
-    disk, _ = written(segment_bytes=768)
-    damaged: dict[str, bytes] = {}
-    for name in names_of(disk)[:-1]:
-        damaged |= flipped(disk, name, HEADER_BYTES)
-    report = recovered_from(disk, damaged).damage
-    assert report.quarantined_regions == len(damaged) > PLACES_MAX
-    assert [place.file for place in report.places] == list(damaged)[:PLACES_MAX]
-    assert f", and {len(damaged) - PLACES_MAX} more" in str(report)
 
 
 def test_a_segment_under_another_ones_name_gives_nothing() -> None:

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
-from reference_broker.core.broker import DEFAULT_VHOST
+from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.simulation.clients.client import Session
 from reference_broker.simulation.clients.features import FEATURES, FeatureActor
 from reference_broker.simulation.clients.tap import Tap
 from reference_broker.simulation.clients.workload import Actor
-from reference_broker.simulation.disk import bookkeeping, inspection
+from reference_broker.simulation.disk import bookkeeping, definitions, inspection
 from reference_broker.simulation.disk.channel_books import channel_books_of
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
@@ -36,6 +36,7 @@ from reference_broker.simulation.watch.checkers import (
     AckChecker,
     BooksChecker,
     ChannelBooksChecker,
+    DefinitionsChecker,
     DiskUseChecker,
     DurabilityChecker,
     ExpiryChecker,
@@ -81,6 +82,7 @@ class World:
                 OrderChecker(queues),
                 PrefetchChecker(),
                 ExpiryChecker(queues),
+                DefinitionsChecker(),
                 RebuildChecker(),
                 DiskUseChecker(scenario.broker.segment_bytes),
                 BooksChecker(),
@@ -195,6 +197,8 @@ class World:
         self._disk_differs = False
         stamp, wall_ms = self.clock.stamp(), self.clock.wall_ms()
         self.history.started(inspection.start_of(node.broker, found, stamp, wall_ms))
+        vhost = node.broker.vhosts[DEFAULT_VHOST]
+        self.history.definitions_found(definitions.of_vhost(vhost))
         self._count(node)
         for feature in self.features:
             feature.started(node)
@@ -236,14 +240,19 @@ class World:
 
     def _compare(self, node: Node) -> None:
         self._count(node)
+        self.history.definitions_seen(definitions.of_vhost(node.broker.vhosts[DEFAULT_VHOST]))
         if self._disk_differs:
             return
-        index = inspection.index_of(node.broker)
-        rebuilt = inspection.rebuilt_index(node.broker, self.disk, trust_footers=True)
-        self.history.compared(index, rebuilt, "footers")
+        self._compare_with(node.broker, "footers")
         if not self.disk.rotten:  # Then records alone have less to say.
-            rebuilt = inspection.rebuilt_index(node.broker, self.disk, trust_footers=False)
-            self.history.compared(index, rebuilt, "records")
+            self._compare_with(node.broker, "records")
+
+    def _compare_with(self, broker: Broker, source: str) -> None:
+        rebuilt = inspection.rebuilt(self.disk, trust_footers=source == "footers")
+        logged = definitions.logged_of(broker, rebuilt.definitions)
+        self.history.definitions_compared(definitions.durable_of(broker), logged, source)
+        index = inspection.rebuilt_index(broker, rebuilt)
+        self.history.compared(inspection.index_of(broker), index, source)
 
     # The last phase
 

@@ -131,12 +131,15 @@ def index_of(broker: Broker) -> dict[str, list[Indexed]]:
     return _index(broker, broker)
 
 
-def rebuilt_index(
-    broker: Broker, disk: SimulatedDisk, *, trust_footers: bool
-) -> dict[str, list[Indexed]]:
-    """The logged messages that a new broker would find in the same queues, if the power failed now.
-    Entries of deleted queues may still be in the log; nobody will see them."""
-    return _index(broker, recover(disk.copy(), trust_footers=trust_footers))
+def rebuilt(disk: SimulatedDisk, *, trust_footers: bool) -> RecoveredLog:
+    """The recovery of a new broker from its disk, if the power failed now."""
+    return recover(disk.copy(), trust_footers=trust_footers)
+
+
+def rebuilt_index(broker: Broker, recovered: RecoveredLog) -> dict[str, list[Indexed]]:
+    """The logged messages of :func:`rebuilt` in the broker's queues. Entries of deleted queues may
+    still be in the log; nobody will see them."""
+    return _index(broker, recovered)
 
 
 def _index(broker: Broker, source: EntrySource) -> dict[str, list[Indexed]]:

@@ -162,6 +162,8 @@ class Scenario:
     fault_pause_us: tuple[int, int]
     duration_us: int
     bit_rot: bool = False
+    declares_once: bool = False
+    """Clients do not declare again what they were told is there, and durable."""
     features: tuple[str, ...] = ()
     """Names of the features at work beside the clients
     (:mod:`~reference_broker.simulation.plan.feature_names`)."""

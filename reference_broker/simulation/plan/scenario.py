@@ -30,6 +30,10 @@ TINY_TURN_CHANCE = 0.25
 TINY_TURN_UNITS = (1, 1, 2, 5, 12, 50)
 """Units of such a turn. The clients ask for little: with more, nothing is left over."""
 
+DECLARES_ONCE_CHANCE = 0.6
+"""Share of the seeds, of those without a flipped bit, whose clients do not declare anything durable
+twice: what is lost, or back, is not covered up by them."""
+
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
 _FEATURES = (0, 1, 1, 1, 2)
@@ -58,6 +62,9 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
     scenario = with_turns(with_runs(scenario))
+    once = Random(f"declarations/{seed}").random() < DECLARES_ONCE_CHANCE
+    # Where a bit is flipped, a definition may be what it damages.
+    scenario = replace(scenario, declares_once=once and not scenario.bit_rot)
     # Where a bit is flipped there are no features: what it damages may be what they count on.
     return scenario if scenario.bit_rot else with_features(scenario, _features(seed))
 

@@ -5,6 +5,7 @@ log, under the same faults as everything else.
 """
 
 from reference_broker.simulation.clients.features.actor import FeatureActor
+from reference_broker.simulation.clients.features.definitions import DefinitionsAtWork
 from reference_broker.simulation.clients.features.delayed import Delayed
 from reference_broker.simulation.clients.features.feature import Feature
 from reference_broker.simulation.clients.features.policies import PoliciesAtWork
@@ -16,7 +17,16 @@ from reference_broker.simulation.clients.features.windows import Windows
 
 FEATURES: dict[str, type[Feature]] = {
     feature.name: feature
-    for feature in (Quorum, Delayed, Windows, Transactions, Requeues, PoliciesAtWork, VHosts)
+    for feature in (
+        Quorum,
+        Delayed,
+        Windows,
+        Transactions,
+        Requeues,
+        PoliciesAtWork,
+        VHosts,
+        DefinitionsAtWork,
+    )
 }
 
 __all__ = ["FEATURES", "Feature", "FeatureActor"]

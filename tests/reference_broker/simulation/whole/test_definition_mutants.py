@@ -1,0 +1,118 @@
+"""Bugs planted in what keeps definitions: the law of definitions, or the laws of the feature, must
+find each.
+
+As in ``test_store_mutants.py``, a bug is made here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from reference_broker.core.channel.channel import Channel
+from reference_broker.core.exchange.binding import Binding
+from reference_broker.core.exchange.definitions import QueueDefinition, decode_queue
+from reference_broker.core.vhost import topology
+from reference_broker.core.vhost.topology import Topology
+from reference_broker.simulation.plan.scenario import draw, with_features
+from reference_broker.simulation.report import SeedResult, WorldFactory
+from reference_broker.simulation.world import World
+from reference_broker.store.format import record
+from reference_broker.store.log.log import Log
+
+SEEDS = range(200)
+DURATION_US = 20_000_000
+
+SHOWED_AT = {"declared_before_it_is_on_disk": 10}
+"""Seeds at which a bug showed, for those that take long to find: these are looked at first."""
+
+Plant = Callable[[pytest.MonkeyPatch], WorldFactory | None]
+"""Plants one bug, and gives the worlds in which it shows; ``None`` where it does in small ones."""
+Find = Callable[[str, Sequence[int], WorldFactory | None], SeedResult]
+
+
+def with_feature(name: str) -> WorldFactory:
+    """Small worlds in which the feature is at work."""
+
+    def make(seed: int) -> World:
+        return World(with_features(replace(draw(seed, DURATION_US), bit_rot=False), [name]))
+
+    return make
+
+
+# Definitions
+
+
+def declared_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> WorldFactory:
+    """The client is told at once."""
+
+    def at_once(self: Channel, method: Any, *, durable: bool) -> None:
+        self.reply(method)
+
+    patch.setattr(Channel, "reply_defined", at_once)
+    return with_feature("definitions")
+
+
+def bindings_are_not_logged(patch: pytest.MonkeyPatch) -> None:
+    add_binding = Topology.add_binding
+
+    def unlogged(self: Topology, binding: Binding) -> None:
+        with pytest.MonkeyPatch.context() as there:
+            there.setattr(self._journal, "define", lambda key, value: None)
+            add_binding(self, binding)
+
+    patch.setattr(Topology, "add_binding", unlogged)
+
+
+def arguments_forgotten_by_a_start(patch: pytest.MonkeyPatch) -> None:
+    def forgetful(value: bytes) -> QueueDefinition:
+        return decode_queue(value)._replace(arguments={})
+
+    patch.setattr(topology, "decode_queue", forgetful)
+
+
+def deletions_of_queues_are_not_logged(patch: pytest.MonkeyPatch) -> WorldFactory:
+    define = Log.define
+
+    def keep(self: Log, key: str, value: bytes | None) -> None:
+        if value is not None or not key.startswith("queue/"):
+            define(self, key, value)
+
+    patch.setattr(Log, "define", keep)
+    return with_feature("definitions")
+
+
+def a_snapshot_leaves_out_its_last_definition(patch: pytest.MonkeyPatch) -> None:
+    encode = record.encode_definitions
+
+    def all_but_one(definitions: Mapping[str, bytes]) -> bytes:
+        return encode(dict(list(definitions.items())[:-1]))
+
+    patch.setattr(record, "encode_definitions", all_but_one)
+
+
+FOUND_BY: dict[str, tuple[Plant, ...]] = {
+    "definitions": (
+        declared_before_it_is_on_disk,
+        bindings_are_not_logged,
+        arguments_forgotten_by_a_start,
+        deletions_of_queues_are_not_logged,
+        a_snapshot_leaves_out_its_last_definition,
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plant", "law"),
+    [(plant, law) for law, plants in FOUND_BY.items() for plant in plants],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_planted_bug_is_found(
+    plant: Plant, law: str, monkeypatch: pytest.MonkeyPatch, find: Find
+) -> None:
+    at = SHOWED_AT.get(plant.__name__, 0)
+    find(law, [*SEEDS[at:], *SEEDS[:at]], plant(monkeypatch))

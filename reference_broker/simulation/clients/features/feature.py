@@ -36,6 +36,7 @@ class Feature:
     """Chance that :meth:`administer` is called where the client would have acted."""
     synced_by_confirms = True
     """True if every confirm waits for the disk."""
+    fans_out = False
     judges_starts = False
     """True if :meth:`found` is to be called at each start."""
     expected_closes: tuple[int, ...] = (ReplyCode.CONNECTION_FORCED, ReplyCode.INTERNAL_ERROR)

@@ -82,6 +82,9 @@ class LineHost(Protocol):
     expected_closes: tuple[int, ...]
     """Reply codes with which the broker may close the line; any other is a :exc:`Violation`."""
     ledger: Ledger
+    fans_out: bool
+    """Messages come out of an exchange that held them, into several queues. With a crash between
+    two portions of that, some queues have a message already, and get it again, as redelivered."""
 
     @property
     def vhost(self) -> str:
@@ -237,7 +240,12 @@ class Line:
         )
         self.handed_ms[queue] = taken.sent_ms
         holding = [(each.queue, each.number) for each in self.held.values()]
-        post = self._feature.ledger.delivered(queue, taken.number, holding)
+        post = self._feature.ledger.delivered(
+            queue,
+            taken.number,
+            holding,
+            may_be_again=self._feature.fans_out and taken.redelivered,
+        )
         deaths = sum(table["count"] for table in headers.get("x-death", []))
         entry = (queue, taken.number, deaths)
         self._feature.ledger.sent(entry, sent, redelivered=taken.redelivered)

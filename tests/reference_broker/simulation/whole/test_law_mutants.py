@@ -22,7 +22,7 @@ from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.index.priority import PriorityLevels
 from reference_broker.core.queue import fan_out
 from reference_broker.core.queue.death import DeathReason
-from reference_broker.core.queue.delayed_returns import DelayedReturns
+from reference_broker.core.queue.delayed_returns import DelayedReturns, StoredDelays
 from reference_broker.core.queue.expiry import MessageExpiry
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.work.task import Steps
@@ -30,7 +30,6 @@ from reference_broker.simulation.plan.scenario import draw, with_features
 from reference_broker.simulation.report import SeedResult, WorldFactory
 from reference_broker.simulation.world import World
 from reference_broker.store import Log
-from reference_broker.store.format import footer
 from reference_broker.store.start.fold import Fold
 from reference_broker.store.start.recovered import DamageReport
 
@@ -75,9 +74,8 @@ def returns_are_not_logged(patch: pytest.MonkeyPatch) -> None:
 
 
 def footers_forget_what_waits(patch: pytest.MonkeyPatch) -> WorldFactory:
-    """A message that is handed out, or waits out a requeue delay, is written as new."""
-    as_new = bytes(0 if state == footer._TAKEN else state for state in range(256))
-    patch.setattr(footer, "_TAKEN_IS_REDELIVERED", as_new)
+    """A message that waits out a requeue delay is written as new."""
+    patch.setattr(StoredDelays, "mark", lambda self, columns: columns)
     return with_feature("requeues")
 
 

@@ -20,6 +20,7 @@ class Feature:
     """A feature that writes down its events."""
 
     expected_closes: tuple[int, ...] = ()
+    fans_out = False
     vhost = "/"
 
     def __init__(self) -> None:

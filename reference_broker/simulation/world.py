@@ -17,6 +17,7 @@ from reference_broker.simulation.clients.tap import Tap
 from reference_broker.simulation.clients.workload import Actor
 from reference_broker.simulation.disk import bookkeeping, definitions, inspection
 from reference_broker.simulation.disk.channel_books import channel_books_of
+from reference_broker.simulation.disk.disk_use import disk_use_of
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot
@@ -293,7 +294,7 @@ class World:
         self.clock.run(self.clock.now_us + REST_US)
         node = self._running
         self._compare(node)
-        self.history.rested(inspection.disk_use_of(node.log, node.broker, self.disk))
+        self.history.rested(disk_use_of(node.log, node.broker, self.disk))
 
     def _is_quiet(self) -> bool:
         node = self.machine.node

@@ -42,7 +42,7 @@ def acked_bytes_booked_short(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Liveness, "settle", nearly)
 
 
-@mutant("books")
+@mutant("books", showed_at=5)
 def headers_accounted_for_ever(patch: pytest.MonkeyPatch) -> None:
     """Those of dead messages."""
 
@@ -73,7 +73,7 @@ def returns_not_counted_in_the_log(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(DeliveryCounts, "restore", lambda self, sequence, counts: None)
 
 
-@mutant("quorum", worlds=with_feature("quorum"))
+@mutant("quorum", worlds=with_feature("quorum"), showed_at=3)
 def no_delivery_limit(patch: pytest.MonkeyPatch) -> None:
     returned = DeliveryCounts.returned
 
@@ -135,7 +135,7 @@ def commit_drops_its_last_message(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Transaction, "commit", all_but_one)
 
 
-@mutant("requeues", worlds=with_feature("requeues"))
+@mutant("requeues", worlds=with_feature("requeues"), showed_at=1)
 def requeued_without_delay(patch: pytest.MonkeyPatch) -> None:
     hold = DelayedReturns.hold
 
@@ -157,7 +157,7 @@ def policy_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(policies, "encode_policy", first)
 
 
-@mutant("vhosts", worlds=with_feature("vhosts"))
+@mutant("vhosts", worlds=with_feature("vhosts"), showed_at=2)
 def vhost_deleted_in_name_only(patch: pytest.MonkeyPatch) -> None:
     """Its connections are closed, and everything in it stays."""
 

@@ -18,12 +18,11 @@ from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.index.priority import PriorityLevels
 from reference_broker.core.queue import fan_out
 from reference_broker.core.queue.death import DeathReason
-from reference_broker.core.queue.delayed_returns import DelayedReturns
+from reference_broker.core.queue.delayed_returns import DelayedReturns, StoredDelays
 from reference_broker.core.queue.expiry import MessageExpiry
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.work.task import Steps
 from reference_broker.store import Log
-from reference_broker.store.format import footer
 from reference_broker.store.start.fold import Fold
 from reference_broker.store.start.recovered import DamageReport
 
@@ -42,9 +41,8 @@ def returns_are_not_logged(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("requeues", worlds=with_feature("requeues"), showed_at=18)
 def footers_forget_what_waits(patch: pytest.MonkeyPatch) -> None:
-    """A message that is handed out, or waits out a requeue delay, is written as new."""
-    as_new = bytes(0 if state == footer._TAKEN else state for state in range(256))
-    patch.setattr(footer, "_TAKEN_IS_REDELIVERED", as_new)
+    """A message that waits out a requeue delay is written as new."""
+    patch.setattr(StoredDelays, "mark", lambda self, columns: columns)
 
 
 # Priorities

@@ -12,7 +12,7 @@ from reference_broker.core.hot_path import publish
 from reference_broker.core.queue.fan_out import FanOut, all_of
 
 
-@mutant("durability", worlds=in_portions)
+@mutant("durability", worlds=in_portions, showed_at=8)
 def half_a_fan_out_confirmed(patch: pytest.MonkeyPatch) -> None:
     """It is when its first queues have it."""
 

@@ -92,7 +92,7 @@ def purge_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queue_methods, "purge", purge)
 
 
-@mutant("durability")
+@mutant("durability", showed_at=5)
 def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
     """It doesn't look at who has it, and doesn't count it."""
 
@@ -105,7 +105,7 @@ def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queue_methods, "purge", purge_all)
 
 
-@mutant("books")
+@mutant("books", showed_at=2)
 def queue_id_reused(patch: pytest.MonkeyPatch) -> None:
     """A queue that is declared again has its old id, so that what was deleted has to be acked one
     by one; and that isn't done."""
@@ -123,7 +123,7 @@ def queue_id_reused(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queue_deletion, "remove_everything", forget)
 
 
-@mutant("durability")
+@mutant("durability", showed_at=3)
 def blind_messages_dropped(patch: pytest.MonkeyPatch) -> None:
     """One in ten of those that nobody acks is taken, and not sent."""
     deliver = Consumer.deliver
@@ -177,7 +177,7 @@ def never_woken_by_the_socket(patch: pytest.MonkeyPatch) -> None:
 # Messages that leave by themselves
 
 
-@mutant("durability")
+@mutant("durability", showed_at=14)
 def expired_too_early(patch: pytest.MonkeyPatch) -> None:
     early = expiry.expires_at_ms
 
@@ -188,13 +188,13 @@ def expired_too_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(expiry, "expires_at_ms", half)
 
 
-@mutant("expiry")
+@mutant("expiry", showed_at=2)
 def expired_handed_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageExpiry, "drop_overdue", lambda self: True)
     patch.setattr(MessageExpiry, "drop_due", lambda self: True)
 
 
-@mutant("durability")
+@mutant("durability", showed_at=3)
 def limit_of_a_quarter(patch: pytest.MonkeyPatch) -> None:
     init = LengthLimit.__init__
 
@@ -220,11 +220,11 @@ def dead_letters_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dead_letters.DeadLetters, "_send", send_most)
 
 
-@mutant("x-death")
+@mutant("x-death", showed_at=5)
 def deaths_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(x_death, "_count", lambda value: 0)
 
 
-@mutant("x-death")
+@mutant("x-death", showed_at=2)
 def deaths_counted_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(x_death, "_count", lambda value: 2)

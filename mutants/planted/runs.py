@@ -54,7 +54,7 @@ def last_not_booked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "publish_run", without_its_bytes)
 
 
-@mutant(worlds=running)
+@mutant(worlds=running, showed_at=2)
 def same_sequence_twice(patch: pytest.MonkeyPatch) -> None:
     """The part of a run that the log takes begins at the entry of the first message again."""
     append_run = publish_run._append_stored
@@ -126,7 +126,7 @@ def left_out_and_not_counted(patch: pytest.MonkeyPatch) -> None:
 # Handing out
 
 
-@mutant("durability", worlds=running)
+@mutant("durability", worlds=running, showed_at=1)
 def last_not_sent(patch: pytest.MonkeyPatch) -> None:
     """The last delivery of a run has a lease and a tag, and no frames."""
     deliver_run = Consumer.deliver_run
@@ -234,7 +234,7 @@ def row_forgets_the_footer(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(AckRow, "go_on", go_on)
 
 
-@mutant("durability", worlds=running)
+@mutant("durability", worlds=running, showed_at=8)
 def one_more_is_acked(patch: pytest.MonkeyPatch) -> None:
     """The message behind a run goes with it, if somebody has it."""
     following = runs._ack_following

@@ -63,7 +63,7 @@ def _never_performed(patch: pytest.MonkeyPatch, kind: type[Operation]) -> None:
 # The log
 
 
-@mutant("durability")
+@mutant("durability", showed_at=5)
 def confirm_before_sync(patch: pytest.MonkeyPatch) -> None:
     def promise(self: ConfirmLedger, position: int, promise: Promise) -> None:
         promise.kept()
@@ -84,7 +84,7 @@ def acks_alone_count_as_synced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "_end_batch", written_is_synced)
 
 
-@mutant("durability", worlds=with_a_bit_flipped)
+@mutant("durability", worlds=with_a_bit_flipped, showed_at=8)
 def cut_at_corruption(patch: pytest.MonkeyPatch) -> None:
     """A record that can't be read is taken for the end, as if it were the unsynced tail."""
     walk = SegmentScan.__iter__
@@ -117,7 +117,7 @@ def ack_of_a_sealed_segment_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "ack", only_of_this_segment)
 
 
-@mutant("acks")
+@mutant("acks", showed_at=37)
 def segment_with_live_acks_deleted(patch: pytest.MonkeyPatch) -> None:
     def is_dead(self: Liveness, use: SegmentUse) -> bool:
         return use.state is SegmentState.SEALED and not use.live_bytes and not use.defines
@@ -134,7 +134,7 @@ def segment_with_live_messages_deleted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Liveness, "_is_dead", is_dead)
 
 
-@mutant("rebuild")
+@mutant("rebuild", showed_at=1)
 def expiry_not_stored(patch: pytest.MonkeyPatch) -> None:
     publish = Log.publish
 
@@ -144,7 +144,7 @@ def expiry_not_stored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "publish", without_expiry)
 
 
-@mutant("x-death")
+@mutant("x-death", showed_at=2)
 def moved_without_leaving(patch: pytest.MonkeyPatch) -> None:
     """A dead letter is logged as a publish: its source is still there after a start."""
 
@@ -165,7 +165,7 @@ def moved_without_leaving(patch: pytest.MonkeyPatch) -> None:
 # Footers, rewriting, reading
 
 
-@mutant("durability")
+@mutant("durability", showed_at=2)
 def footer_without_what_is_handed_out(patch: pytest.MonkeyPatch) -> None:
     everything = footer.alive
 
@@ -210,7 +210,7 @@ def footer_without_the_last_entry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(open_segment, "alive", all_but_the_last)
 
 
-@mutant("durability")
+@mutant("durability", showed_at=20)
 def sources_deleted_before_the_copy_is_durable(patch: pytest.MonkeyPatch) -> None:
     """The copy gets its name without a sync of the directory, and they go in the same batch. The
     disk is slow, and the power fails often: a crash comes between."""
@@ -244,13 +244,13 @@ def rewriting_forgets_an_entry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SegmentCopy, "_copy_records", all_but_one)
 
 
-@mutant("rebuild")
+@mutant("rebuild", showed_at=2)
 def rewriting_forgets_an_ack(patch: pytest.MonkeyPatch) -> None:
     """One queue is done with a message that others have: that isn't said in the copy."""
     patch.setattr(SegmentCopy, "_note_dead", lambda self, head: None)
 
 
-@mutant("redelivered", worlds=with_many_requeues)
+@mutant("redelivered", worlds=with_many_requeues, showed_at=5)
 def rewriting_forgets_requeues(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(copying, "group_of", _as_new)
     patch.setattr(SegmentCopy, "_redelivered", lambda self: EntryRanges())
@@ -263,12 +263,12 @@ def _as_new(queue_id: int, pieces: Iterable[EntryColumns]) -> EntryColumns | Non
     return group and group._replace(states=bytes([EntryState.READY]) * len(group.sequences))
 
 
-@mutant("acks")
+@mutant("acks", showed_at=10)
 def rewriting_forgets_what_was_said_of_others(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SegmentCopy, "_foreign_ranges", lambda self: {})
 
 
-@mutant("rebuild")
+@mutant("rebuild", showed_at=11)
 def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Ranges about a segment that was merged since are known by its old base."""
     patch.setattr(
@@ -278,7 +278,7 @@ def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rewrite_pump, "OPERATION_US", (10_000, 200_000))
 
 
-@mutant("rebuild", showed_at=26)
+@mutant("rebuild", showed_at=25)
 def acks_of_the_segment_in_use_baked_twice(patch: pytest.MonkeyPatch) -> None:
     """Acks that continue a range that was baked are taken for baked too."""
     patch.setattr(ForeignRanges, "close", lambda self: None)
@@ -289,13 +289,13 @@ def nothing_is_rewritten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "begin_rewrite", lambda self, looks: None)
 
 
-@mutant("disk use", showed_at=36)
+@mutant("disk use", showed_at=10)
 def copies_left_behind(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recovery, "COPY_SUFFIX", ".nothing")
     patch.setattr(rewrite_pump, "OPERATION_US", (100_000, 800_000))
 
 
-@mutant("content", worlds=with_a_bit_flipped)
+@mutant("content", worlds=with_a_bit_flipped, showed_at=3)
 def checksums_not_verified(patch: pytest.MonkeyPatch) -> None:
     """By whoever reads messages back, and copies them."""
 
@@ -315,7 +315,7 @@ def checksums_not_verified(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(copying, "checksum_of", any_checksum)
 
 
-@mutant("durability", showed_at=109, worlds=paging)
+@mutant("durability", worlds=paging, showed_at=109)
 def page_read_before_it_is_written(patch: pytest.MonkeyPatch) -> None:
     """A message is taken out of memory when its page is ordered, and read by another thread."""
     take = Pages.take_batch

@@ -7,10 +7,10 @@ STAMP  := $(VENV)/.installed
 # Where the environment forbids Python to keep what it has compiled, each of the thousands of processes
 # that the tests start compiles all of mqkit anew: 0.7 s each, and 20 s for the test modules.
 unexport PYTHONDONTWRITEBYTECODE
-PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop website tests examples
+PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop mutants website tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test docs check format lint types imports tests-fast sim soak chaos drift lots archives migration spark-sink spark-stream effects clock sync bench bench-store interop fuzz clean
+.PHONY: help install demo test docs check format lint types imports tests-fast sim mutants soak chaos drift lots archives migration spark-sink spark-stream effects clock sync bench bench-store interop fuzz clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -53,6 +53,9 @@ tests-fast:
 
 sim: $(STAMP)  ## the simulator: 1,000 seeds (SEEDS=n for more or less)
 	@$(BIN)/python -m reference_broker.simulation --seeds $${SEEDS:-1000}
+
+mutants: $(STAMP)  ## planted bugs, each played by the simulator until a law finds it; goes on where it was (NAMES="store. runs.", SEEDS=200; long)
+	@$(BIN)/python -m mutants $(NAMES) --seeds $(or $(SEEDS),200)
 
 bench: $(STAMP)  ## brokers and clients side by side: the README's tables and plot, in bench-results/ (needs rabbitmq-server; long)
 	@mkdir -p bench-results

@@ -32,7 +32,7 @@ STATISTICS_EVERY_S = 0.5
 """Hundreds of tests wait for RabbitMQ's own counts, which are up to 5 s old by its default."""
 
 ROOMS_WITH_BROKERS = (
-    "fuzz", "interop", "mqkit", "mqkit_bench", "mqkit_cli", "mqkit_spark", "page",
+    "fuzz", "interop", "mqkit", "mqkit_bench", "mqkit_cli", "mqkit_spark", "mutants", "page",
     "reference_broker/http", "reference_broker/runtime", "reference_broker/simulation",
 )  # fmt: skip
 """Nearly every test there starts a broker, a process or a simulated world."""

@@ -36,6 +36,9 @@ class SeedResult:
     """Confirmed messages that are gone, by their fate."""
     trace_hash: str
     failure: str
+    law: str
+    """The name of the checker or feature whose law was broken, or where the broker failed: the
+    error, and the function that raised it. Empty when all held."""
     lost: int
 
     @property
@@ -104,15 +107,19 @@ class Tally:
 
 def run_seed(seed: int, make: WorldFactory = world_of) -> SeedResult:
     """Run one seed to its end, or to the first law that is broken. Never raises for that."""
-    world = make(seed)
-    failure = ""
+    return run_world(make(seed))
+
+
+def run_world(world: World) -> SeedResult:
+    """Run a new world to its end, or to the first law that is broken. Never raises for that."""
+    failure = law = ""
     lost = 0
     try:
         world.run()
     except Violation as violation:
-        failure, lost = str(violation), violation.lost
-    except Exception:  # noqa: BLE001 - whatever the broker raises is a finding, not the end
-        failure = traceback.format_exc()
+        failure, law, lost = str(violation), violation.checker, violation.lost
+    except Exception as error:  # noqa: BLE001 - whatever the broker raises is a finding, not the end
+        failure, law = traceback.format_exc(), _raised(error)
     return SeedResult(
         scenario=world.scenario,
         virtual_us=world.clock.now_us,
@@ -121,8 +128,14 @@ def run_seed(seed: int, make: WorldFactory = world_of) -> SeedResult:
         gone=world.durability.gone,
         trace_hash=world.history.trace_hash,
         failure=failure,
+        law=law,
         lost=lost,
     )
+
+
+def _raised(error: Exception) -> str:
+    *_, (innermost, _) = traceback.walk_tb(error.__traceback__)
+    return f"{type(error).__name__} in {innermost.f_code.co_qualname}"
 
 
 def run_seeds(seeds: Iterable[int], make: WorldFactory = world_of) -> Tally:

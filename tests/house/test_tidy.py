@@ -30,6 +30,7 @@ SOURCE_FOLDERS = (
     "bench",
     "fuzz",
     "interop",
+    "mutants",
     "website",
     "examples",
 )
@@ -237,7 +238,8 @@ def test_tests_do_not_sleep() -> None:
 
 
 MIRRORED = {"mqkit": ".", "reference_broker": ".", "mqkit_cli": "cli", "mqkit_spark": "spark",
-            "mqkit_bench": "bench", "interop": ".", "fuzz": ".", "website": "."}  # fmt: skip
+            "mqkit_bench": "bench", "interop": ".", "fuzz": ".", "mutants": ".",
+            "website": "."}  # fmt: skip
 """Folders below ``tests/`` that mirror a package, and the folder that the package stands in."""
 WHOLE = "whole"
 """A folder of tests that are about the room above it, and about no single module of it."""

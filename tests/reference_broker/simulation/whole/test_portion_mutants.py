@@ -1,7 +1,6 @@
-"""Bugs planted in work that is done in portions: a script must end otherwise with them, or the
-simulator find them.
+"""Bugs planted in work that is done in portions: a script must end otherwise with them.
 
-As in ``test_store_mutants.py``, a bug is made here and nowhere else.
+Those that the simulator must find are in ``mutants/planted/portions.py``.
 """
 
 from __future__ import annotations
@@ -13,19 +12,14 @@ from typing import Any
 import pytest
 
 from reference_broker.core.channel import release, settlement
-from reference_broker.core.channel.channel import Channel
-from reference_broker.core.channel.publish_target import PublishTarget
-from reference_broker.core.hot_path import publish
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.queue import removal
 from reference_broker.core.queue.dirty_queues import DirtyQueues
-from reference_broker.core.queue.fan_out import FanOut, all_of
+from reference_broker.core.queue.fan_out import FanOut
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.binding_removal import BindingRemoval
 from reference_broker.core.work.budget import Budget
-from reference_broker.simulation.plan.scenario import draw, with_turns
 from reference_broker.simulation.report import SeedResult, WorldFactory
-from reference_broker.simulation.world import World
 from reference_broker.testing.scripts.comparing import difference
 from reference_broker.testing.scripts.playing import Play
 from reference_broker.testing.scripts.writing import write
@@ -50,9 +44,6 @@ def first_portion(steps_of: Callable[..., Any]) -> Callable[..., Any]:
         return 0
 
     return cut
-
-
-# In one play
 
 
 def rest_of_a_fan_out_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -151,35 +142,3 @@ def test_a_script_ends_otherwise(plant: Plant, monkeypatch: pytest.MonkeyPatch) 
             print(f"script {seed}: {found}")
             return
     pytest.fail(f"{SCRIPTS} scripts end in the same state")
-
-
-# In a simulated world
-
-
-def in_portions(seed: int) -> World:
-    """A small world in which a turn has few units."""
-    return World(with_turns(draw(seed, DURATION_US), (1, 2, 5)))
-
-
-def half_a_fan_out_confirmed(patch: pytest.MonkeyPatch) -> None:
-    """It is when its first queues have it."""
-
-    def early(channel: Channel, target: PublishTarget, fan_out: FanOut) -> None:
-        tail = channel.vhost.journal.tail
-        channel.perform(all_of(fan_out), None, publish.PUBLISH_IDS)
-        if channel.confirms is not None:
-            channel.confirms.published += 1
-        publish._note_published(channel, 1, tail)
-
-    patch.setattr(publish, "_publish_in_portions", early)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("plant", "law"), [(half_a_fan_out_confirmed, "durability")], ids=["half a fan-out confirmed"]
-)
-def test_a_planted_bug_is_found(
-    plant: Plant, law: str, monkeypatch: pytest.MonkeyPatch, find: Find
-) -> None:
-    plant(monkeypatch)
-    find(law, SEEDS, in_portions)

@@ -1,16 +1,15 @@
-"""Bugs planted in the store and its disk: the simulator must find each, for one that never goes red
-proves nothing. They are made here and nowhere else: the code that ships has no switch for them."""
+"""Bugs in the store and its disk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from functools import partial
-from random import Random
 from typing import Any
 
 import pytest
 
+from mutants.mutant import mutant
+from mutants.worlds import paging, with_a_bit_flipped, with_many_requeues
 from reference_broker.core.channel.confirms import ConfirmLedger, Promise
 from reference_broker.core.index.index import EntryState
 from reference_broker.core.journal.journal import Entry, EntryColumns, EntrySource
@@ -19,10 +18,6 @@ from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.machine import disk_pump, faults, rewrite_pump
 from reference_broker.simulation.machine.backlog_pump import BacklogPump
 from reference_broker.simulation.machine.faults import Fault
-from reference_broker.simulation.plan.plans import Scenario
-from reference_broker.simulation.plan.scenario import draw
-from reference_broker.simulation.report import SeedResult, WorldFactory, run_seed
-from reference_broker.simulation.world import World
 from reference_broker.store import Batch, Log, Operation
 from reference_broker.store.disk.ports import DeleteFile, Sync, SyncDirectory
 from reference_broker.store.format import footer
@@ -40,51 +35,35 @@ from reference_broker.store.rewrite.copying import SegmentCopy
 from reference_broker.store.rewrite.rewriting import Rewriting
 from reference_broker.store.start import opening, recovery
 
-SEEDS = range(150)
-
-SHOWED_AT = {
-    "page_read_before_it_is_written": 109,
-    "acks_of_the_segment_in_use_baked_twice": 26,
-    "copies_left_behind": 36,
-}
-"""Seeds at which a bug showed, for those that take long to find: these are looked at first."""
-DURATION_US = 20_000_000
-
-Plant = Callable[[pytest.MonkeyPatch], WorldFactory | None]
-"""Plants one bug, and gives the worlds in which it shows; ``None`` where it does in small ones."""
-Find = Callable[[str, Sequence[int], WorldFactory | None], SeedResult]
-
-
 # The disk
 
 
-class NoSync(PoweredDisk):
+@mutant("durability")
+def no_sync(patch: pytest.MonkeyPatch) -> None:
     """fdatasync returns, and nothing happened."""
-
-    def perform(self, operation: Operation) -> None:
-        if not isinstance(operation, Sync):
-            super().perform(operation)
+    _never_performed(patch, Sync)
 
 
-class NoDirectorySync(PoweredDisk):
+@mutant("durability")
+def no_directory_sync(patch: pytest.MonkeyPatch) -> None:
     """Files are synced, their names are not."""
-
-    def perform(self, operation: Operation) -> None:
-        if not isinstance(operation, SyncDirectory):
-            super().perform(operation)
+    _never_performed(patch, SyncDirectory)
 
 
-def no_sync(patch: pytest.MonkeyPatch) -> WorldFactory:
-    return lambda seed: World(draw(seed, DURATION_US), NoSync(Random(seed)))
+def _never_performed(patch: pytest.MonkeyPatch, kind: type[Operation]) -> None:
+    perform = PoweredDisk.perform
 
+    def all_others(self: PoweredDisk, operation: Operation) -> None:
+        if not isinstance(operation, kind):
+            perform(self, operation)
 
-def no_directory_sync(patch: pytest.MonkeyPatch) -> WorldFactory:
-    return lambda seed: World(draw(seed, DURATION_US), NoDirectorySync(Random(seed)))
+    patch.setattr(PoweredDisk, "perform", all_others)
 
 
 # The log
 
 
+@mutant("durability", showed_at=5)
 def confirm_before_sync(patch: pytest.MonkeyPatch) -> None:
     def promise(self: ConfirmLedger, position: int, promise: Promise) -> None:
         promise.kept()
@@ -92,6 +71,7 @@ def confirm_before_sync(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ConfirmLedger, "promise", promise)
 
 
+@mutant("rebuild")
 def acks_alone_count_as_synced(patch: pytest.MonkeyPatch) -> None:
     """The log takes what it has written for what is on the disk."""
     end_batch = Log._end_batch
@@ -104,7 +84,8 @@ def acks_alone_count_as_synced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "_end_batch", written_is_synced)
 
 
-def cut_at_corruption(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("durability", worlds=with_a_bit_flipped, showed_at=8)
+def cut_at_corruption(patch: pytest.MonkeyPatch) -> None:
     """A record that can't be read is taken for the end, as if it were the unsynced tail."""
     walk = SegmentScan.__iter__
 
@@ -117,17 +98,14 @@ def cut_at_corruption(patch: pytest.MonkeyPatch) -> WorldFactory:
     patch.setattr(SegmentScan, "__iter__", until_the_first_gap)
     # The footers would do without most of the records.
     patch.setattr(opening, "recover", partial(recovery.recover, trust_footers=False))
-    return lambda seed: World(_rotten(seed))
 
 
-def _rotten(seed: int) -> Scenario:
-    return replace(draw(seed, DURATION_US), bit_rot=True)
-
-
+@mutant("acks")
 def ack_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "ack", lambda self, queue_id, sequence, position, stored: None)
 
 
+@mutant("acks")
 def ack_of_a_sealed_segment_not_logged(patch: pytest.MonkeyPatch) -> None:
     """Later acks are ignored: those of messages that are not in the segment in use."""
     ack = Log.ack
@@ -139,6 +117,7 @@ def ack_of_a_sealed_segment_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "ack", only_of_this_segment)
 
 
+@mutant("acks", showed_at=37)
 def segment_with_live_acks_deleted(patch: pytest.MonkeyPatch) -> None:
     def is_dead(self: Liveness, use: SegmentUse) -> bool:
         return use.state is SegmentState.SEALED and not use.live_bytes and not use.defines
@@ -146,6 +125,7 @@ def segment_with_live_acks_deleted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Liveness, "_is_dead", is_dead)
 
 
+@mutant("durability")
 def segment_with_live_messages_deleted(patch: pytest.MonkeyPatch) -> None:
     def is_dead(self: Liveness, use: SegmentUse) -> bool:
         idle = use.state is SegmentState.SEALED and not use.references and not use.defines
@@ -154,6 +134,7 @@ def segment_with_live_messages_deleted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Liveness, "_is_dead", is_dead)
 
 
+@mutant("rebuild", showed_at=1)
 def expiry_not_stored(patch: pytest.MonkeyPatch) -> None:
     publish = Log.publish
 
@@ -163,6 +144,7 @@ def expiry_not_stored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "publish", without_expiry)
 
 
+@mutant("x-death", showed_at=2)
 def moved_without_leaving(patch: pytest.MonkeyPatch) -> None:
     """A dead letter is logged as a publish: its source is still there after a start."""
 
@@ -183,6 +165,7 @@ def moved_without_leaving(patch: pytest.MonkeyPatch) -> None:
 # Footers, rewriting, reading
 
 
+@mutant("durability", showed_at=2)
 def footer_without_what_is_handed_out(patch: pytest.MonkeyPatch) -> None:
     everything = footer.alive
 
@@ -205,12 +188,14 @@ class _Ready:
                     yield columns.part(place, place + 1)
 
 
+@mutant("acks")
 def footer_without_acks(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         foreign_ranges_by_segment, "ranges_of", lambda foreign: Ranges([], list(foreign.requeued))
     )
 
 
+@mutant("durability")
 def footer_without_the_last_entry(patch: pytest.MonkeyPatch) -> None:
     everything = footer.alive
 
@@ -225,6 +210,7 @@ def footer_without_the_last_entry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(open_segment, "alive", all_but_the_last)
 
 
+@mutant("durability", showed_at=20)
 def sources_deleted_before_the_copy_is_durable(patch: pytest.MonkeyPatch) -> None:
     """The copy gets its name without a sync of the directory, and they go in the same batch. The
     disk is slow, and the power fails often: a crash comes between."""
@@ -247,6 +233,7 @@ def _delete_if_there(use: SegmentUse) -> Operation:
     return Sync(use.name.file) if use.state is SegmentState.REWRITING else removal(use)
 
 
+@mutant("durability")
 def rewriting_forgets_an_entry(patch: pytest.MonkeyPatch) -> None:
     """The last message of each source."""
     copy = SegmentCopy._copy_records
@@ -257,23 +244,18 @@ def rewriting_forgets_an_entry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SegmentCopy, "_copy_records", all_but_one)
 
 
+@mutant("rebuild", showed_at=2)
 def rewriting_forgets_an_ack(patch: pytest.MonkeyPatch) -> None:
     """One queue is done with a message that others have: that isn't said in the copy."""
     patch.setattr(SegmentCopy, "_note_dead", lambda self, head: None)
 
 
-def rewriting_forgets_requeues(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("redelivered", worlds=with_many_requeues, showed_at=5)
+def rewriting_forgets_requeues(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(copying, "group_of", _as_new)
     patch.setattr(SegmentCopy, "_redelivered", lambda self: EntryRanges())
     # After a crash everything counts as redelivered.
     patch.setattr(faults, "_WEIGHTS", {Fault.CLEAN_STOP: 1, Fault.LINK_CUT: 2})
-    return with_many_requeues
-
-
-def with_many_requeues(seed: int) -> World:
-    scenario = draw(seed, DURATION_US)
-    clients = [replace(each, requeue_chance=0.4) for each in scenario.clients]
-    return World(replace(scenario, clients=tuple(clients)))
 
 
 def _as_new(queue_id: int, pieces: Iterable[EntryColumns]) -> EntryColumns | None:
@@ -281,10 +263,12 @@ def _as_new(queue_id: int, pieces: Iterable[EntryColumns]) -> EntryColumns | Non
     return group and group._replace(states=bytes([EntryState.READY]) * len(group.sequences))
 
 
+@mutant("acks", showed_at=10)
 def rewriting_forgets_what_was_said_of_others(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SegmentCopy, "_foreign_ranges", lambda self: {})
 
 
+@mutant("rebuild", showed_at=11)
 def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Ranges about a segment that was merged since are known by its old base."""
     patch.setattr(
@@ -294,21 +278,25 @@ def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rewrite_pump, "OPERATION_US", (10_000, 200_000))
 
 
+@mutant("rebuild", showed_at=25)
 def acks_of_the_segment_in_use_baked_twice(patch: pytest.MonkeyPatch) -> None:
     """Acks that continue a range that was baked are taken for baked too."""
     patch.setattr(ForeignRanges, "close", lambda self: None)
 
 
+@mutant("disk use")
 def nothing_is_rewritten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "begin_rewrite", lambda self, looks: None)
 
 
+@mutant("disk use", showed_at=10)
 def copies_left_behind(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recovery, "COPY_SUFFIX", ".nothing")
     patch.setattr(rewrite_pump, "OPERATION_US", (100_000, 800_000))
 
 
-def checksums_not_verified(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("content", worlds=with_a_bit_flipped, showed_at=3)
+def checksums_not_verified(patch: pytest.MonkeyPatch) -> None:
     """By whoever reads messages back, and copies them."""
 
     class Anything(int):
@@ -325,10 +313,10 @@ def checksums_not_verified(patch: pytest.MonkeyPatch) -> WorldFactory:
 
     patch.setattr(reading, "checksum_of", any_checksum)
     patch.setattr(copying, "checksum_of", any_checksum)
-    return lambda seed: World(_rotten(seed))
 
 
-def page_read_before_it_is_written(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("durability", worlds=paging, showed_at=109)
+def page_read_before_it_is_written(patch: pytest.MonkeyPatch) -> None:
     """A message is taken out of memory when its page is ordered, and read by another thread."""
     take = Pages.take_batch
 
@@ -346,49 +334,3 @@ def page_read_before_it_is_written(patch: pytest.MonkeyPatch) -> WorldFactory:
 
     patch.setattr(Pages, "take_batch", forgetful)
     patch.setattr(BacklogPump, "_submit", writes_are_late)
-    return lambda seed: World(_paging(seed))
-
-
-def _paging(seed: int) -> Scenario:
-    """Memory is short, and nothing is lost by itself: so it is known what the end must have."""
-    scenario = draw(seed, DURATION_US)
-    return replace(
-        scenario,
-        broker=replace(scenario.broker, memory_bytes=50_000),
-        clients=tuple(replace(client, transient_chance=0.9) for client in scenario.clients),
-        fault_pause_us=(10 * DURATION_US, 10 * DURATION_US),
-    )
-
-
-FOUND_BY: dict[str, tuple[Plant, ...]] = {
-    "durability": (no_sync, no_directory_sync, confirm_before_sync, cut_at_corruption,
-        segment_with_live_messages_deleted, sources_deleted_before_the_copy_is_durable,
-        footer_without_what_is_handed_out, footer_without_the_last_entry,
-        rewriting_forgets_an_entry, page_read_before_it_is_written),
-    "acks": (ack_not_logged, ack_of_a_sealed_segment_not_logged, segment_with_live_acks_deleted,
-        rewriting_forgets_what_was_said_of_others, footer_without_acks),
-    "rebuild": (acks_alone_count_as_synced, acks_of_the_segment_in_use_baked_twice,
-        acks_of_merged_segments_forgotten, rewriting_forgets_an_ack, expiry_not_stored),
-    "redelivered": (rewriting_forgets_requeues,),
-    "disk use": (nothing_is_rewritten, copies_left_behind),
-    "content": (checksums_not_verified,),
-    "x-death": (moved_without_leaving,),
-}  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("plant", "checker"),
-    [(plant, checker) for checker, plants in FOUND_BY.items() for plant in plants],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_a_planted_bug_is_found_by_its_checker(
-    plant: Plant, checker: str, monkeypatch: pytest.MonkeyPatch, find: Find
-) -> None:
-    at = SHOWED_AT.get(plant.__name__, 0)
-    result = find(checker, [*SEEDS[at:], *SEEDS[:at]], plant(monkeypatch))
-    assert (result.lost > 0) == (checker == "durability")
-
-
-def test_what_is_planted_here_is_the_only_thing_wrong(small_world: WorldFactory) -> None:
-    assert [run_seed(seed, small_world).failure for seed in SEEDS[:10]] == [""] * 10

@@ -1,17 +1,13 @@
-"""Bugs planted in what the broker does beyond queues and acks, and in its books: the feature's laws
-or the books find each.
-
-As in ``test_store_mutants.py``, a bug is made here and nowhere else.
-"""
+"""Bugs in what the broker does beyond queues and acks, and in its books."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from mutants.mutant import mutant
+from mutants.worlds import with_feature
 from reference_broker.core.channel.transactions import Transaction
 from reference_broker.core.exchange import delayed_messages
 from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
@@ -30,23 +26,12 @@ from reference_broker.core.vhost import policies
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.work.task import Steps
-from reference_broker.simulation.clients.features import FEATURES
-from reference_broker.simulation.plan.scenario import draw, with_features
-from reference_broker.simulation.report import SeedResult, WorldFactory
-from reference_broker.simulation.world import World
 from reference_broker.store.liveness.liveness import Liveness, SegmentUse
-
-SEEDS = range(60)
-DURATION_US = 20_000_000
-
-Plant = Callable[[pytest.MonkeyPatch], WorldFactory | None]
-"""Plants one bug, and gives the worlds in which it shows; ``None`` where it does in small ones."""
-Find = Callable[[str, Sequence[int], WorldFactory | None], SeedResult]
-
 
 # Books
 
 
+@mutant("books")
 def acked_bytes_booked_short(patch: pytest.MonkeyPatch) -> None:
     """One byte of each ack is forgotten: its segment is never quite empty."""
     settle = Liveness.settle
@@ -57,6 +42,7 @@ def acked_bytes_booked_short(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Liveness, "settle", nearly)
 
 
+@mutant("books", showed_at=5)
 def headers_accounted_for_ever(patch: pytest.MonkeyPatch) -> None:
     """Those of dead messages."""
 
@@ -69,16 +55,8 @@ def headers_accounted_for_ever(patch: pytest.MonkeyPatch) -> None:
 # Features
 
 
-def with_feature(name: str) -> WorldFactory:
-    """Small worlds in which the feature is at work."""
-
-    def make(seed: int) -> World:
-        return World(with_features(replace(draw(seed, DURATION_US), bit_rot=False), [name]))
-
-    return make
-
-
-def transient_message_booked_as_stored(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("books", worlds=with_feature("quorum"))
+def transient_message_booked_as_stored(patch: pytest.MonkeyPatch) -> None:
     """A classic queue takes a message that a quorum queue has stored for one of its own entries."""
     store = enqueue.store
 
@@ -88,15 +66,15 @@ def transient_message_booked_as_stored(patch: pytest.MonkeyPatch) -> WorldFactor
             store(*given)
 
     patch.setattr(enqueue, "store", shared)
-    return with_feature("quorum")
 
 
-def returns_not_counted_in_the_log(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("quorum", worlds=with_feature("quorum"))
+def returns_not_counted_in_the_log(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(DeliveryCounts, "restore", lambda self, sequence, counts: None)
-    return with_feature("quorum")
 
 
-def no_delivery_limit(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("quorum", worlds=with_feature("quorum"), showed_at=3)
+def no_delivery_limit(patch: pytest.MonkeyPatch) -> None:
     returned = DeliveryCounts.returned
 
     def always(self: DeliveryCounts, sequence: int, *, failed: bool) -> bool:
@@ -106,21 +84,21 @@ def no_delivery_limit(patch: pytest.MonkeyPatch) -> WorldFactory:
         return True
 
     patch.setattr(DeliveryCounts, "returned", always)
-    return with_feature("quorum")
 
 
-def every_consumer_active(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("quorum", worlds=with_feature("quorum"))
+def every_consumer_active(patch: pytest.MonkeyPatch) -> None:
     init = ConsumerRotation.__init__
     patch.setattr(ConsumerRotation, "__init__", lambda self, single_active: init(self))
-    return with_feature("quorum")
 
 
-def released_early(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("delayed", worlds=with_feature("delayed"))
+def released_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(delayed_messages, "delay_ms", lambda headers: delay_header.delay_ms(headers) // 2)
-    return with_feature("delayed")
 
 
-def released_and_kept(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("delayed", worlds=with_feature("delayed"))
+def released_and_kept(patch: pytest.MonkeyPatch) -> None:
     """The log is not told that a delayed message has left."""
     release = HeldUntilDue._release
 
@@ -131,23 +109,23 @@ def released_and_kept(patch: pytest.MonkeyPatch) -> WorldFactory:
             release(self, sequence)
 
     patch.setattr(HeldUntilDue, "_release", keep)
-    return with_feature("delayed")
 
 
-def window_forgotten_by_recovery(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("windows", worlds=with_feature("windows"))
+def window_forgotten_by_recovery(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(DeduplicationWindow, "restored", lambda self: None)
-    return with_feature("windows")
 
 
-def rollback_commits(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("transactions", worlds=with_feature("transactions"))
+def rollback_commits(patch: pytest.MonkeyPatch) -> None:
     def commit(self: Transaction) -> None:
         assert all(until is None for until in self.commit())
 
     patch.setattr(Transaction, "rollback", commit)
-    return with_feature("transactions")
 
 
-def commit_drops_its_last_message(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("transactions", worlds=with_feature("transactions"))
+def commit_drops_its_last_message(patch: pytest.MonkeyPatch) -> None:
     commit = Transaction.commit
 
     def all_but_one(self: Transaction) -> Steps:
@@ -155,20 +133,20 @@ def commit_drops_its_last_message(patch: pytest.MonkeyPatch) -> WorldFactory:
         yield from commit(self)
 
     patch.setattr(Transaction, "commit", all_but_one)
-    return with_feature("transactions")
 
 
-def requeued_without_delay(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("requeues", worlds=with_feature("requeues"), showed_at=1)
+def requeued_without_delay(patch: pytest.MonkeyPatch) -> None:
     hold = DelayedReturns.hold
 
     def shortly(self: DelayedReturns, index: Any, sequence: int, content: Any, ms: int) -> None:
         hold(self, index, sequence, content, 1)
 
     patch.setattr(DelayedReturns, "hold", shortly)
-    return with_feature("requeues")
 
 
-def policy_not_logged(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("policies", worlds=with_feature("policies"))
+def policy_not_logged(patch: pytest.MonkeyPatch) -> None:
     """But the first one is."""
     encode = policy_definition.encode_policy
     stored: dict[str, bytes] = {}
@@ -177,52 +155,13 @@ def policy_not_logged(patch: pytest.MonkeyPatch) -> WorldFactory:
         return stored.setdefault(policy.name, encode(policy))
 
     patch.setattr(policies, "encode_policy", first)
-    return with_feature("policies")
 
 
-def vhost_deleted_in_name_only(patch: pytest.MonkeyPatch) -> WorldFactory:
+@mutant("vhosts", worlds=with_feature("vhosts"), showed_at=2)
+def vhost_deleted_in_name_only(patch: pytest.MonkeyPatch) -> None:
     """Its connections are closed, and everything in it stays."""
 
     def nothing(self: VirtualHosts, vhost: VHost) -> Steps:
         yield from ()
 
     patch.setattr(VirtualHosts, "remove", nothing)
-    return with_feature("vhosts")
-
-
-FOUND_BY: dict[str, tuple[Plant, ...]] = {
-    "books": (
-        acked_bytes_booked_short,
-        headers_accounted_for_ever,
-        transient_message_booked_as_stored,
-    ),
-    "quorum": (returns_not_counted_in_the_log, no_delivery_limit, every_consumer_active),
-    "delayed": (released_early, released_and_kept),
-    "windows": (window_forgotten_by_recovery,),
-    "transactions": (rollback_commits, commit_drops_its_last_message),
-    "requeues": (requeued_without_delay,),
-    "policies": (policy_not_logged,),
-    "vhosts": (vhost_deleted_in_name_only,),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("plant", "law"),
-    [(plant, law) for law, plants in FOUND_BY.items() for plant in plants],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_a_planted_bug_is_found(
-    plant: Plant, law: str, monkeypatch: pytest.MonkeyPatch, find: Find
-) -> None:
-    find(law, SEEDS, plant(monkeypatch))
-
-
-@pytest.mark.parametrize("name", list(FEATURES))
-def test_what_is_planted_here_is_the_only_thing_wrong(name: str) -> None:
-    make = with_feature(name)
-    for seed in range(3):
-        world = make(seed)
-        world.run()
-        ledger = world.features[0].feature.ledger
-        assert any(post.confirmed_ms is not None for post in ledger.posts.values())

@@ -1,7 +1,4 @@
-"""Bugs planted in what goes in runs: the clients that publish and ack so must find each.
-
-As in ``test_store_mutants.py``, a bug is made here and nowhere else.
-"""
+"""Bugs in what goes in runs."""
 
 from __future__ import annotations
 
@@ -11,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from mutants.mutant import mutant
+from mutants.worlds import running
 from reference_broker.core.channel.consumer import UNLIMITED, Consumer
 from reference_broker.core.hot_path import publish_run
 from reference_broker.core.hot_path.publish_run import PublishRun
@@ -22,27 +21,13 @@ from reference_broker.core.queue import runs
 from reference_broker.core.queue.backlog import Backlog
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
-from reference_broker.simulation.plan.scenario import draw, with_runs
-from reference_broker.simulation.report import SeedResult, WorldFactory, run_seed
-from reference_broker.simulation.world import World
 from reference_broker.store import Log
 from reference_broker.store.log.foreign_ranges_by_segment import AckRow
-
-SEEDS = range(100)
-DURATION_US = 20_000_000
-
-Plant = Callable[[pytest.MonkeyPatch], None]
-Find = Callable[[str, Sequence[int], WorldFactory | None], SeedResult]
-
-
-def running(seed: int) -> World:
-    """Every client publishes and acks in runs, and otherwise too."""
-    return World(with_runs(draw(seed, DURATION_US), (0.5,)))
-
 
 # Publishing
 
 
+@mutant("durability", worlds=running)
 def last_not_logged(patch: pytest.MonkeyPatch) -> None:
     """The last message of a run has no record; it is said to be where the one before is."""
     publish_run = Log.publish_run
@@ -57,6 +42,7 @@ def last_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "publish_run", all_but_one)
 
 
+@mutant("books", worlds=running)
 def last_not_booked(patch: pytest.MonkeyPatch) -> None:
     publish_run = Log.publish_run
 
@@ -68,6 +54,7 @@ def last_not_booked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "publish_run", without_its_bytes)
 
 
+@mutant(worlds=running, showed_at=2)
 def same_sequence_twice(patch: pytest.MonkeyPatch) -> None:
     """The part of a run that the log takes begins at the entry of the first message again."""
     append_run = publish_run._append_stored
@@ -82,6 +69,7 @@ def same_sequence_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(publish_run, "_append_stored", again)
 
 
+@mutant("order", worlds=running)
 def backwards(patch: pytest.MonkeyPatch) -> None:
     close: Callable[[PublishRun], Any] = PublishRun.close
 
@@ -92,6 +80,7 @@ def backwards(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PublishRun, "close", last_first)
 
 
+@mutant("durability", worlds=running)
 def any_header_is_alike(patch: pytest.MonkeyPatch) -> None:
     """Only the first message of a run is asked whether it is persistent."""
     patch.setattr(publish_run, "shape_of", lambda header: header[:PROPERTIES])
@@ -108,6 +97,7 @@ def any_header_is_alike(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PublishRun, "add", any_mode)
 
 
+@mutant("liveness", worlds=running)
 def counted_as_one(patch: pytest.MonkeyPatch) -> None:
     """A run takes one number of the channel's confirms."""
     close: Callable[[PublishRun], Any] = PublishRun.close
@@ -122,6 +112,7 @@ def counted_as_one(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PublishRun, "close", as_one)
 
 
+@mutant(worlds=running)
 def left_out_and_not_counted(patch: pytest.MonkeyPatch) -> None:
     """Of the messages of a run that memory doesn't keep, one is counted."""
     leave_out = Backlog.leave_out
@@ -135,6 +126,7 @@ def left_out_and_not_counted(patch: pytest.MonkeyPatch) -> None:
 # Handing out
 
 
+@mutant("durability", worlds=running, showed_at=1)
 def last_not_sent(patch: pytest.MonkeyPatch) -> None:
     """The last delivery of a run has a lease and a tag, and no frames."""
     deliver_run = Consumer.deliver_run
@@ -149,6 +141,7 @@ def last_not_sent(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Consumer, "deliver_run", all_but_one)
 
 
+@mutant(worlds=running)
 def one_too_many(patch: pytest.MonkeyPatch) -> None:
     """A run asks for a message before it knows that there is room for it."""
     deliver_run = Consumer.deliver_run
@@ -160,10 +153,12 @@ def one_too_many(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Consumer, "deliver_run", asked_before)
 
 
+@mutant("prefetch", worlds=running)
 def prefetch_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Consumer, "_room", lambda self: UNLIMITED)
 
 
+@mutant("redelivered", worlds=running)
 def redelivered_as_new(patch: pytest.MonkeyPatch) -> None:
     """Requeued messages are taken for messages that were never handed out."""
     fresh_run = QueueIndex.fresh_run
@@ -185,6 +180,7 @@ def redelivered_as_new(patch: pytest.MonkeyPatch) -> None:
 # Settling
 
 
+@mutant("acks", worlds=running)
 def not_logged(patch: pytest.MonkeyPatch) -> None:
     def forget(self: Log, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
         self._segment.live_bytes -= sum(
@@ -195,6 +191,7 @@ def not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "ack_run", forget)
 
 
+@mutant("books", worlds=running)
 def shares_of_one(patch: pytest.MonkeyPatch) -> None:
     """The acks of a run set free what the first of them has taken."""
     ack_run = Log.ack_run
@@ -209,6 +206,7 @@ def shares_of_one(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "ack_run", first_only)
 
 
+@mutant("books", worlds=running)
 def over_the_segments_end(patch: pytest.MonkeyPatch) -> None:
     """Acks about older segments are folded with those of the segment in use, unsaid."""
     ack_run = Log.ack_run
@@ -224,6 +222,7 @@ def over_the_segments_end(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "ack_run", everything)
 
 
+@mutant("acks", worlds=running)
 def row_forgets_the_footer(patch: pytest.MonkeyPatch) -> None:
     """A row of acks goes on in the log, and not in the ranges about the other segment."""
 
@@ -235,6 +234,7 @@ def row_forgets_the_footer(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(AckRow, "go_on", go_on)
 
 
+@mutant("durability", worlds=running, showed_at=8)
 def one_more_is_acked(patch: pytest.MonkeyPatch) -> None:
     """The message behind a run goes with it, if somebody has it."""
     following = runs._ack_following
@@ -248,52 +248,3 @@ def one_more_is_acked(patch: pytest.MonkeyPatch) -> None:
         return count
 
     patch.setattr(runs, "_ack_following", with_the_next)
-
-
-FOUND_BY: dict[str, tuple[Plant, ...]] = {
-    "durability": (last_not_logged, any_header_is_alike, last_not_sent, one_more_is_acked),
-    "books": (last_not_booked, shares_of_one, over_the_segments_end),
-    "order": (backwards,),
-    "prefetch": (prefetch_ignored,),
-    "redelivered": (redelivered_as_new,),
-    "acks": (not_logged, row_forgets_the_footer),
-    "liveness": (counted_as_one,),
-    "": (same_sequence_twice, left_out_and_not_counted, one_too_many),
-}
-"""By nothing in particular: the books, or an assertion of the broker's own, whichever is first."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("plant", "checker"),
-    [(plant, checker) for checker, plants in FOUND_BY.items() for plant in plants],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_a_planted_bug_is_found(
-    plant: Plant, checker: str, monkeypatch: pytest.MonkeyPatch, find: Find
-) -> None:
-    plant(monkeypatch)
-    find(checker, SEEDS, running)
-
-
-def test_the_clients_bring_runs_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most of one or two messages, and some of many."""
-    longest: dict[str, int] = {}
-
-    def count(owner: type, name: str) -> None:
-        method, longest[name] = getattr(owner, name), 0
-
-        def counted(*given: object) -> int:
-            length: int = method(*given)
-            longest[name] = max(longest[name], length)
-            return length
-
-        monkeypatch.setattr(owner, name, counted)
-
-    for name in ("publish_run", "ack_run"):
-        count(Log, name)
-    count(AckRow, "go_on")
-    count(Consumer, "deliver_run")
-    for seed in range(3):
-        assert run_seed(seed, running).failure == ""
-    assert min(longest.values()) > 5, longest

@@ -1,17 +1,15 @@
-"""Bugs planted in queues, consumers and dead-lettering: the simulator must find each.
-
-As in ``test_store_mutants.py``, a bug is made here and nowhere else.
-"""
+"""Bugs in queues, consumers and dead-lettering."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from operator import attrgetter
 from typing import Any
 
 import pytest
 
+from mutants.mutant import mutant
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.dead_letter import dead_letters, x_death
@@ -31,25 +29,16 @@ from reference_broker.core.queue.rotation import ConsumerRotation
 from reference_broker.core.vhost import queue_declaration, queue_deletion
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.work.until import Until
-from reference_broker.simulation.report import SeedResult, WorldFactory
-
-SEEDS = range(150)
-
-SHOWED_AT = {"purge_not_logged": 79, "priorities_ignored": 19}
-"""Seeds at which a bug showed, for those that take long to find: these are looked at first."""
-
-Plant = Callable[[pytest.MonkeyPatch], WorldFactory | None]
-"""Plants one bug, and gives the worlds in which it shows; ``None`` where it does in small ones."""
-Find = Callable[[str, Sequence[int], WorldFactory | None], SeedResult]
-
 
 # The queue
 
 
+@mutant("redelivered")
 def redelivered_forgotten_by_recovery(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(QueueIndex, "mark_redelivered_below", lambda self, position: None)
 
 
+@mutant("order")
 def requeue_at_the_tail(patch: pytest.MonkeyPatch) -> None:
     def at_the_tail(self: Queue, leases: Iterable[Lease], *, failed: bool = True) -> None:
         journal = self.env.journal
@@ -74,6 +63,7 @@ def requeue_at_the_tail(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Queue, "requeue", at_the_tail)
 
 
+@mutant("order", showed_at=19)
 def priorities_ignored(patch: pytest.MonkeyPatch) -> None:
     """The lowest level comes first."""
     levels = PriorityLevels.index_for
@@ -86,6 +76,7 @@ def priorities_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PriorityLevels, "index_for", upside_down)
 
 
+@mutant("acks", showed_at=79)
 def purge_not_logged(patch: pytest.MonkeyPatch) -> None:
     def purge(queue: Queue) -> Generator[None, None, int]:
         count, absent_bytes = queue.ready, queue.backlog.absent_bytes
@@ -101,6 +92,7 @@ def purge_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queue_methods, "purge", purge)
 
 
+@mutant("durability", showed_at=5)
 def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
     """It doesn't look at who has it, and doesn't count it."""
 
@@ -113,6 +105,7 @@ def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queue_methods, "purge", purge_all)
 
 
+@mutant("books", showed_at=2)
 def queue_id_reused(patch: pytest.MonkeyPatch) -> None:
     """A queue that is declared again has its old id, so that what was deleted has to be acked one
     by one; and that isn't done."""
@@ -130,6 +123,7 @@ def queue_id_reused(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queue_deletion, "remove_everything", forget)
 
 
+@mutant("durability", showed_at=3)
 def blind_messages_dropped(patch: pytest.MonkeyPatch) -> None:
     """One in ten of those that nobody acks is taken, and not sent."""
     deliver = Consumer.deliver
@@ -141,6 +135,7 @@ def blind_messages_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Consumer, "deliver", deliver_most)
 
 
+@mutant("content")
 def bodies_mixed_up(patch: pytest.MonkeyPatch) -> None:
     """Two messages of one size have the body of the first when they are read."""
     arrived = Backlog.arrived
@@ -155,10 +150,12 @@ def bodies_mixed_up(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Backlog, "arrived", with_any_body)
 
 
+@mutant("prefetch")
 def prefetch_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Consumer, "capacity", lambda self: True)
 
 
+@mutant("liveness")
 def never_woken_by_an_ack(patch: pytest.MonkeyPatch) -> None:
     """A consumer that rests, its prefetch used up, rests for ever."""
     settled = Consumer.settled
@@ -171,6 +168,7 @@ def never_woken_by_an_ack(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Consumer, "settled", quietly)
 
 
+@mutant("liveness")
 def never_woken_by_the_socket(patch: pytest.MonkeyPatch) -> None:
     """A consumer that rests, as its client was slow to read, rests for ever."""
     patch.setattr(Channel, "wake_consumers", lambda self: None)
@@ -179,6 +177,7 @@ def never_woken_by_the_socket(patch: pytest.MonkeyPatch) -> None:
 # Messages that leave by themselves
 
 
+@mutant("durability", showed_at=14)
 def expired_too_early(patch: pytest.MonkeyPatch) -> None:
     early = expiry.expires_at_ms
 
@@ -189,11 +188,13 @@ def expired_too_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(expiry, "expires_at_ms", half)
 
 
+@mutant("expiry", showed_at=2)
 def expired_handed_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageExpiry, "drop_overdue", lambda self: True)
     patch.setattr(MessageExpiry, "drop_due", lambda self: True)
 
 
+@mutant("durability", showed_at=3)
 def limit_of_a_quarter(patch: pytest.MonkeyPatch) -> None:
     init = LengthLimit.__init__
 
@@ -203,6 +204,7 @@ def limit_of_a_quarter(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LengthLimit, "__init__", a_quarter)
 
 
+@mutant("durability")
 def dead_letters_dropped(patch: pytest.MonkeyPatch) -> None:
     """One in three, after its source was acked."""
     send = dead_letters.DeadLetters._send
@@ -218,38 +220,11 @@ def dead_letters_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dead_letters.DeadLetters, "_send", send_most)
 
 
+@mutant("x-death", showed_at=5)
 def deaths_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(x_death, "_count", lambda value: 0)
 
 
+@mutant("x-death", showed_at=2)
 def deaths_counted_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(x_death, "_count", lambda value: 2)
-
-
-FOUND_BY: dict[str, tuple[Plant, ...]] = {
-    "durability": (expired_too_early, limit_of_a_quarter, dead_letters_dropped,
-        purge_takes_what_is_held, blind_messages_dropped),
-    "acks": (purge_not_logged,),
-    "books": (queue_id_reused,),
-    "redelivered": (redelivered_forgotten_by_recovery,),
-    "content": (bodies_mixed_up,),
-    "order": (requeue_at_the_tail, priorities_ignored),
-    "prefetch": (prefetch_ignored,),
-    "liveness": (never_woken_by_an_ack, never_woken_by_the_socket),
-    "expiry": (expired_handed_out,),
-    "x-death": (deaths_not_counted, deaths_counted_twice),
-}  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("plant", "checker"),
-    [(plant, checker) for checker, plants in FOUND_BY.items() for plant in plants],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_a_planted_bug_is_found_by_its_checker(
-    plant: Plant, checker: str, monkeypatch: pytest.MonkeyPatch, find: Find
-) -> None:
-    at = SHOWED_AT.get(plant.__name__, 0)
-    result = find(checker, [*SEEDS[at:], *SEEDS[:at]], plant(monkeypatch))
-    assert (result.lost > 0) == (checker == "durability")

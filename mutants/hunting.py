@@ -1,0 +1,71 @@
+"""The hunt for one mutant: seed after seed, until a law finds it."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+import pytest
+
+from mutants.mutant import Mutant
+from reference_broker.simulation.report import run_world
+from reference_broker.simulation.world import World
+
+SEED_SECONDS = 300.0
+"""Seconds of real time for one seed, which takes one or two: a bug may make an endless loop, and
+then the hunt for the others has to go on."""
+
+
+class Endless(Exception):
+    """A seed took more than :data:`SEED_SECONDS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """The end of a hunt. ``law`` found the mutant, with the last of ``seeds`` seeds; it is empty
+    where none did. ``failures`` are the broken laws of all these seeds, with the number of
+    seeds."""
+
+    mutant: str
+    law: str
+    seeds: int
+    failures: dict[str, int]
+
+
+def hunt(mutant: Mutant, seeds: Iterable[int], seconds: float = SEED_SECONDS) -> Hunt:
+    """Play the mutant on ``seeds`` until a law finds it that should. Patches this process
+    meanwhile. Where ``seconds`` are over in a seed, that is a failure of it, too: the caller must
+    be the main thread."""
+    failures: Counter[str] = Counter()
+    played = 0
+    with pytest.MonkeyPatch.context() as patch:
+        mutant.plant(patch)
+        for seed in seeds:
+            played += 1
+            with _no_longer_than(seconds):
+                result = run_world(World(mutant.worlds(seed)))
+            if result.failure:
+                failures[result.law] += 1
+            if mutant.is_found_by(result):
+                return Hunt(mutant.name, result.law, played, dict(failures))
+    return Hunt(mutant.name, "", played, dict(failures))
+
+
+@contextmanager
+def _no_longer_than(seconds: float) -> Iterator[None]:
+    """Raise :exc:`Endless` in what is still at work then."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise Endless(f"{seconds:g} s, and the seed is not over")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,16 @@
+"""All mutants, by name."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+from mutants.planted import definitions, features, noticed, portions, queues, runs, store
+
+PLANTED = (store, queues, runs, portions, features, definitions, noticed)
+"""The modules in which they stand."""
+
+MUTANTS: dict[str, Mutant] = {
+    value.name: value
+    for module in PLANTED
+    for value in vars(module).values()
+    if isinstance(value, Mutant)
+}

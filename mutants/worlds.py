@@ -1,0 +1,62 @@
+"""The scenarios in which mutants are looked for: small ones, as drawn or tilted to what a bug
+needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from reference_broker.simulation.plan.plans import Scenario
+from reference_broker.simulation.plan.scenario import draw, with_features, with_runs, with_turns
+
+DURATION_US = 20_000_000
+"""Microseconds of virtual time with faults: a third of what the simulator's command plays, for
+most bugs show early."""
+
+Worlds = Callable[[int], Scenario]
+"""The scenario of each seed."""
+
+
+def small(seed: int) -> Scenario:
+    """Nothing but short."""
+    return draw(seed, DURATION_US)
+
+
+def running(seed: int) -> Scenario:
+    """Every client publishes and acks in runs, and otherwise too."""
+    return with_runs(small(seed), (0.5,))
+
+
+def in_portions(seed: int) -> Scenario:
+    """A turn of the broker has few units."""
+    return with_turns(small(seed), (1, 2, 5))
+
+
+def with_a_bit_flipped(seed: int) -> Scenario:
+    return replace(small(seed), bit_rot=True)
+
+
+def with_many_requeues(seed: int) -> Scenario:
+    scenario = small(seed)
+    clients = [replace(each, requeue_chance=0.4) for each in scenario.clients]
+    return replace(scenario, clients=tuple(clients))
+
+
+def paging(seed: int) -> Scenario:
+    """Memory is short, and nothing is lost by itself: so it is known what the end must have."""
+    scenario = small(seed)
+    return replace(
+        scenario,
+        broker=replace(scenario.broker, memory_bytes=50_000),
+        clients=tuple(replace(client, transient_chance=0.9) for client in scenario.clients),
+        fault_pause_us=(10 * DURATION_US, 10 * DURATION_US),
+    )
+
+
+def with_feature(name: str) -> Worlds:
+    """One feature is at work, and no bit is flipped."""
+
+    def featured(seed: int) -> Scenario:
+        return with_features(replace(small(seed), bit_rot=False), [name])
+
+    return featured

@@ -1,0 +1,15 @@
+"""Each hunt has a process of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from mutants.parallel import hunted
+from mutants.registry import MUTANTS
+
+
+@pytest.mark.slow
+def test_all_hunts_end_and_leave_no_patch_for_each_other() -> None:
+    names = ["queues.prefetch_ignored", "store.no_directory_sync", "features.released_early"]
+    ends = {end.mutant: end.law for end in hunted([MUTANTS[name] for name in names], 3, 1)}
+    assert ends == dict(zip(names, ["prefetch", "durability", "delayed"], strict=True))

@@ -116,7 +116,7 @@ def run_seed(seed: int, make: WorldFactory = world_of) -> SeedResult:
     return SeedResult(
         scenario=world.scenario,
         virtual_us=world.clock.now_us,
-        counts=world.history.counts,
+        counts=world.counts,
         faults=world.fault_counts,
         gone=world.durability.gone,
         trace_hash=world.history.trace_hash,

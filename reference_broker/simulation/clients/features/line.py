@@ -25,6 +25,7 @@ from mqkit.wire import (
 from mqkit.wire.methods import (
     BasicAck,
     BasicDeliver,
+    BasicGetEmpty,
     BasicNack,
     BasicPublish,
     ChannelClose,
@@ -218,7 +219,7 @@ class Line:
         handler = self._handlers.get(type(method))
         if handler is not None:
             handler(method)
-        elif type(method).__name__.endswith("Ok"):
+        elif type(method).__name__.endswith("Ok") or isinstance(method, BasicGetEmpty):
             self._answers += 1
             self._feature.answered(self, method)
         else:

@@ -1,5 +1,5 @@
-"""Bugs planted in what keeps definitions: the law of definitions, or the laws of the feature, must
-find each.
+"""Bugs planted in what keeps definitions, in queues that expire, and in exclusive ones: the law of
+definitions, or the laws of the feature, must find each.
 
 As in ``test_store_mutants.py``, a bug is made here and nowhere else.
 """
@@ -15,7 +15,10 @@ import pytest
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.definitions import QueueDefinition, decode_queue
+from reference_broker.core.queue.expiry import UnusedExpiry
+from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost import topology
+from reference_broker.core.vhost.queue_declaration import stored_queue
 from reference_broker.core.vhost.topology import Topology
 from reference_broker.simulation.plan.scenario import draw, with_features
 from reference_broker.simulation.report import SeedResult, WorldFactory
@@ -94,6 +97,46 @@ def a_snapshot_leaves_out_its_last_definition(patch: pytest.MonkeyPatch) -> None
     patch.setattr(record, "encode_definitions", all_but_one)
 
 
+# Queues that expire
+
+
+def a_use_does_not_begin_the_time_anew(patch: pytest.MonkeyPatch) -> WorldFactory:
+    patch.setattr(UnusedExpiry, "touch", lambda self: None)
+    return with_feature("expires")
+
+
+def a_consumer_is_no_use(patch: pytest.MonkeyPatch) -> WorldFactory:
+    def fire(self: UnusedExpiry) -> None:
+        if self._used_ms + self._expires_ms <= self._queue.env.moment.wall_ms:
+            self._queue.env.queue_expired(self._queue)
+        else:
+            self._deadline = self._arm()
+
+    patch.setattr(UnusedExpiry, "_fire", fire)
+    return with_feature("expires")
+
+
+def a_deadline_that_a_use_has_moved_is_lost(patch: pytest.MonkeyPatch) -> WorldFactory:
+    def once(self: UnusedExpiry) -> None:
+        if self.is_over():
+            self._queue.env.queue_expired(self._queue)
+
+    patch.setattr(UnusedExpiry, "_fire", once)
+    return with_feature("expires")
+
+
+def restored_queues_stay_for_ever(patch: pytest.MonkeyPatch) -> WorldFactory:
+    def stored(*given: Any) -> Queue:
+        queue = stored_queue(*given)
+        if queue.unused_expiry is not None:
+            queue.unused_expiry.cancel()
+            queue.unused_expiry = None
+        return queue
+
+    patch.setattr(topology, "stored_queue", stored)
+    return with_feature("expires")
+
+
 FOUND_BY: dict[str, tuple[Plant, ...]] = {
     "definitions": (
         declared_before_it_is_on_disk,
@@ -102,6 +145,12 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
         deletions_of_queues_are_not_logged,
         a_snapshot_leaves_out_its_last_definition,
     ),
+    "expires": (
+        a_use_does_not_begin_the_time_anew,
+        a_deadline_that_a_use_has_moved_is_lost,
+        restored_queues_stay_for_ever,
+    ),
+    "protocol": (a_consumer_is_no_use,),
 }
 
 

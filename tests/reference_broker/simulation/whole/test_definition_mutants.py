@@ -17,9 +17,11 @@ from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.definitions import QueueDefinition, decode_queue
 from reference_broker.core.queue.expiry import UnusedExpiry
 from reference_broker.core.queue.queue import Queue
-from reference_broker.core.vhost import topology
+from reference_broker.core.vhost import topology, vhost
+from reference_broker.core.vhost.exclusive_queues import ExclusiveQueues
 from reference_broker.core.vhost.queue_declaration import stored_queue
 from reference_broker.core.vhost.topology import Topology
+from reference_broker.core.work.task import Steps
 from reference_broker.simulation.plan.scenario import draw, with_features
 from reference_broker.simulation.report import SeedResult, WorldFactory
 from reference_broker.simulation.world import World
@@ -29,7 +31,9 @@ from reference_broker.store.log.log import Log
 SEEDS = range(200)
 DURATION_US = 20_000_000
 
-SHOWED_AT = {"declared_before_it_is_on_disk": 10}
+SHOWED_AT = {
+    "declared_before_it_is_on_disk": 10, "only_the_first_goes_with_its_connection": 4,
+}  # fmt: skip
 """Seeds at which a bug showed, for those that take long to find: these are looked at first."""
 
 Plant = Callable[[pytest.MonkeyPatch], WorldFactory | None]
@@ -137,6 +141,32 @@ def restored_queues_stay_for_ever(patch: pytest.MonkeyPatch) -> WorldFactory:
     return with_feature("expires")
 
 
+# Exclusive queues
+
+
+def only_the_first_goes_with_its_connection(patch: pytest.MonkeyPatch) -> WorldFactory:
+    def release(self: ExclusiveQueues, owner: object, delete: Callable[[Queue], Steps]) -> Steps:
+        owned = list(self._owned.get(owner, {}).values())
+        for queue in owned[:1]:
+            yield from delete(queue)
+
+    patch.setattr(ExclusiveQueues, "release", release)
+    return with_feature("exclusive")
+
+
+def anybody_is_let_in(patch: pytest.MonkeyPatch) -> WorldFactory:
+    patch.setattr(vhost, "require_access", lambda queue, owner, vhost_name: None)
+    return with_feature("exclusive")
+
+
+def they_are_logged_like_others(patch: pytest.MonkeyPatch) -> WorldFactory:
+    def survives(queue: Queue) -> bool:
+        return queue.durable or queue.owner is not None
+
+    patch.setattr(topology, "survives_restart", survives)
+    return with_feature("exclusive")
+
+
 FOUND_BY: dict[str, tuple[Plant, ...]] = {
     "definitions": (
         declared_before_it_is_on_disk,
@@ -149,6 +179,11 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
         a_use_does_not_begin_the_time_anew,
         a_deadline_that_a_use_has_moved_is_lost,
         restored_queues_stay_for_ever,
+    ),
+    "exclusive": (
+        only_the_first_goes_with_its_connection,
+        anybody_is_let_in,
+        they_are_logged_like_others,
     ),
     "protocol": (a_consumer_is_no_use,),
 }

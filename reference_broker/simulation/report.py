@@ -123,7 +123,7 @@ def run_world(world: World) -> SeedResult:
     return SeedResult(
         scenario=world.scenario,
         virtual_us=world.clock.now_us,
-        counts=world.history.counts,
+        counts=world.counts,
         faults=world.fault_counts,
         gone=world.durability.gone,
         trace_hash=world.history.trace_hash,

@@ -174,6 +174,16 @@ class World:
         )
 
     @property
+    def counts(self) -> Counter[str]:
+        """All that happened, by kind: to the clients, to the features, and in the broker."""
+        counts = Counter(self.history.counts)
+        for actor in self.features:
+            counts[f"{actor.feature.name} at work"] += 1
+            counts[f"{actor.feature.name} messages"] += len(actor.feature.ledger.posts)
+            counts += actor.feature.counts
+        return counts
+
+    @property
     def _running(self) -> Node:
         assert self.machine.node is not None
         return self.machine.node

@@ -7,6 +7,8 @@ log, under the same faults as everything else.
 from reference_broker.simulation.clients.features.actor import FeatureActor
 from reference_broker.simulation.clients.features.definitions import DefinitionsAtWork
 from reference_broker.simulation.clients.features.delayed import Delayed
+from reference_broker.simulation.clients.features.exclusive import Exclusive
+from reference_broker.simulation.clients.features.expires import Expires
 from reference_broker.simulation.clients.features.feature import Feature
 from reference_broker.simulation.clients.features.policies import PoliciesAtWork
 from reference_broker.simulation.clients.features.quorum import Quorum
@@ -26,6 +28,8 @@ FEATURES: dict[str, type[Feature]] = {
         PoliciesAtWork,
         VHosts,
         DefinitionsAtWork,
+        Expires,
+        Exclusive,
     )
 }
 

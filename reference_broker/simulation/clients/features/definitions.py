@@ -41,6 +41,8 @@ _DONE = (
     QueueBindOk, QueueDeclareOk, QueueDeleteOk, QueueUnbindOk,
 )  # fmt: skip
 _STEADY = QueueDeclare(queue="steady", durable=True)
+_CHANGE_CHANCE = 0.6
+"""Chance that definitions change when the client acts. Otherwise it publishes or settles."""
 _DURABLE_CHANCE = 0.8
 _CHANGES_MAX = 4
 """Changes in one piece."""
@@ -62,7 +64,6 @@ _ARGUMENTS: tuple[dict[str, Any], ...] = (
 class DefinitionsAtWork(Feature):
     name = "definitions"
     queues = ("steady",)
-    publish_chance = 0.2
     operator_chance = 0.1
 
     def __init__(self, *given: object) -> None:
@@ -86,7 +87,7 @@ class DefinitionsAtWork(Feature):
         line.publish("", "steady", self.post(line, [("steady",)]))
 
     def act(self, line: Line) -> None:
-        if self.draining or self.random.random() < self.publish_chance:
+        if self.draining or self.random.random() >= _CHANGE_CHANCE:
             super().act(line)
             return
         for _ in range(self.random.randint(1, _CHANGES_MAX)):

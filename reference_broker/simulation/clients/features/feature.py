@@ -3,6 +3,7 @@ with the feature's laws, beside those of :class:`Ledger`."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from random import Random
 
@@ -45,6 +46,8 @@ class Feature:
         self.random = random
         self.clock = clock
         self.ledger = Ledger(self.name)
+        self.counts: Counter[str] = Counter()
+        """Things that happened, beside the messages: for the last lines of many seeds."""
         self.life = 0
         self.draining = False
         self.prefetch = random.choice((1, 3, 10))

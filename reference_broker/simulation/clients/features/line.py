@@ -25,6 +25,7 @@ from mqkit.wire import (
 from mqkit.wire.methods import (
     BasicAck,
     BasicDeliver,
+    BasicGetEmpty,
     BasicNack,
     BasicPublish,
     ChannelClose,
@@ -119,6 +120,8 @@ class Line:
     ) -> None:
         self.number = number
         self.over = False
+        self.closed_with = 0
+        """The reply code with which the broker has closed the line, 0 where it has not."""
         self.held: dict[int, Taken] = {}
         self.unconfirmed: dict[int, Post] = {}
         self.handed_ms: dict[str, int] = {}
@@ -137,6 +140,7 @@ class Line:
             ConnectionOpenOk: lambda _: self._say(_CHANNEL, ChannelOpen()),
             ChannelOpenOk: lambda _: self._set_up(),
             ConnectionClose: self._closed,
+            ConnectionCloseOk: lambda _: self._has_closed(),
             ChannelClose: self._closed,
             ConnectionBlocked: lambda _: None,
             ConnectionUnblocked: lambda _: None,
@@ -211,6 +215,12 @@ class Line:
         self._say(_CHANNEL, BasicNack(tag, requeue=requeue))
         return self.held.pop(tag)
 
+    def close(self) -> None:
+        """Close the connection; :attr:`over` is true when that is answered, or the broker has
+        closed it before."""
+        self._asked += 1
+        self._say(0, ConnectionClose())
+
     # What the broker says
 
     def _handle(self, command: Command, sent: int) -> None:
@@ -221,7 +231,7 @@ class Line:
         handler = self._handlers.get(type(method))
         if handler is not None:
             handler(method)
-        elif type(method).__name__.endswith("Ok"):
+        elif type(method).__name__.endswith("Ok") or isinstance(method, BasicGetEmpty):
             self._answers += 1
             self._feature.answered(self, method)
         else:
@@ -281,8 +291,12 @@ class Line:
     def _closed(self, method: ChannelClose | ConnectionClose) -> None:
         if method.reply_code not in self._feature.expected_closes:
             raise Violation("protocol", f"a client was closed: {method}")
+        self.closed_with = method.reply_code
         if isinstance(method, ConnectionClose):
             self._say(0, ConnectionCloseOk())
+        self.over = True
+
+    def _has_closed(self) -> None:
         self.over = True
 
     def _say(self, channel: int, *methods: Method) -> None:

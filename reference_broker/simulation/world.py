@@ -108,6 +108,7 @@ class World:
             self.machine,
             scenario.fault_pause_us,
             self._bit_flipped if scenario.bit_rot else None,
+            scenario.faults,
         )
         self.actors = [
             Actor(
@@ -169,8 +170,9 @@ class World:
     @property
     def fault_counts(self) -> Counter[str]:
         """Faults by kind, those that struck in the middle of a recovery included."""
+        profile = f"profile: {self.scenario.faults.name}"
         return self.faults.counts + Counter(
-            {"power loss in recovery": self.machine.cuts_in_recovery}
+            {"power loss in recovery": self.machine.cuts_in_recovery, profile: 1}
         )
 
     @property

@@ -5,45 +5,28 @@ from __future__ import annotations
 import errno
 from collections import Counter
 from collections.abc import Callable
-from enum import Enum
 from random import Random
 
 from reference_broker.simulation.disk import autopsy
+from reference_broker.simulation.disk.disk import Crash
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot
 from reference_broker.simulation.machine.machine import Machine
+from reference_broker.simulation.plan.fault_profile import (
+    MIXED,
+    SLOW_SYNC_CHANCE,
+    Fault,
+    FaultProfile,
+)
 
 STALL_US = (10_000, 2_000_000)
 DISK_FULL_US = (100_000, 3_000_000)
 _FAILS_WITHIN_OPERATIONS = 20
 
 
-class Fault(Enum):
-    POWER_LOSS = "power loss"
-    KILL = "kill"
-    CLEAN_STOP = "clean stop"
-    DISK_ERROR = "disk error"
-    DISK_REFUSAL = "write without space"
-    DISK_FULL = "full disk"
-    LINK_CUT = "cut connection"
-    LINK_STALL = "stalled connection"
-    BIT_ROT = "flipped bit"
-
-
-_WEIGHTS = {
-    Fault.POWER_LOSS: 5,
-    Fault.KILL: 2,
-    Fault.CLEAN_STOP: 1,
-    Fault.DISK_ERROR: 1,
-    Fault.DISK_REFUSAL: 1,
-    Fault.DISK_FULL: 1,
-    Fault.LINK_CUT: 5,
-    Fault.LINK_STALL: 5,
-}
-
-
 class FaultInjector:
-    """Strikes again and again, until :meth:`stop`. ``counts`` are by kind of fault.
+    """Strikes again and again, until :meth:`stop`, as its ``profile`` has it. ``counts`` are by
+    kind of fault.
 
     A bit is flipped once at most, and only if ``bit_flipped`` is there to be told: then at the
     first strike that finds a sealed file, after a few that did something else.
@@ -56,34 +39,43 @@ class FaultInjector:
         machine: Machine,
         pause_us: tuple[int, int],
         bit_flipped: Callable[[BitRot], None] | None = None,
+        profile: FaultProfile = MIXED,
     ) -> None:
         self.counts: Counter[str] = Counter()
         self._clock = clock
         self._random = random
         self._machine = machine
         self._pause_us = pause_us
+        self._profile = profile
         self._bit_flipped = bit_flipped
         self._strikes_before_rot = random.randint(0, 10)
         self._stopped = False
+        how = Crash.SUBSET if profile.half_written else None
         self._acts: dict[Fault, Callable[[], object]] = {
-            Fault.POWER_LOSS: machine.lose_power,
+            Fault.POWER_LOSS: lambda: machine.lose_power(how),
             Fault.KILL: machine.kill,
             Fault.CLEAN_STOP: machine.stop,
             Fault.DISK_ERROR: lambda: self._fail_operation(errno.EIO),
             Fault.DISK_REFUSAL: lambda: self._fail_operation(errno.ENOSPC),
             Fault.DISK_FULL: self._disk_full,
+            Fault.COPY_ERROR: machine.disk.fail_next_copy,
             Fault.LINK_CUT: self._cut,
             Fault.LINK_STALL: self._stall,
         }
 
     def begin(self) -> None:
         """Strike after a pause, and go on."""
-        self._clock.after(self._random.randint(*self._pause_us), self._strike)
+        self._machine.disk.slow_sync_chance = self._profile.slow_sync_chance
+        self._strike_later()
 
     def stop(self) -> None:
-        """Strike no more; a full disk has room again."""
+        """Strike no more: a full disk has room again, and syncs are as quick as usual."""
         self._stopped = True
+        self._machine.disk.slow_sync_chance = SLOW_SYNC_CHANCE
         self._room()
+
+    def _strike_later(self) -> None:
+        self._clock.after(self._random.randint(*self._pause_us), self._strike)
 
     def _strike(self) -> None:
         if self._stopped:
@@ -94,10 +86,11 @@ class FaultInjector:
             self.counts[Fault.BIT_ROT.value] += 1
             self._flip(files, self._bit_flipped)
         else:
-            kind = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+            weights = self._profile.weights
+            kind = self._random.choices(list(weights), list(weights.values()))[0]
             self.counts[kind.value] += 1
             self._acts[kind]()
-        self.begin()
+        self._strike_later()
 
     def _fail_operation(self, error: int) -> None:
         self._machine.disk.fail_at(self._random.randint(1, _FAILS_WITHIN_OPERATIONS), error)

@@ -8,6 +8,7 @@ from random import Random
 
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.work.budget import TURN_UNITS, UNLIMITED_UNITS
+from reference_broker.simulation.plan.fault_profile import profile_of
 from reference_broker.simulation.plan.feature_names import FEATURE_NAMES, vhost_of
 from reference_broker.simulation.plan.plans import (
     BrokerPlan,
@@ -59,6 +60,7 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         broker=_broker(random),
         fault_pause_us=random.choice(((400_000, 6_000_000), (2_000_000, 20_000_000))),
         duration_us=duration_us,
+        faults=profile_of(seed),
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
     scenario = with_turns(with_runs(scenario))

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from reference_broker.simulation.disk import inspection
-from reference_broker.simulation.machine.faults import Fault
+from reference_broker.simulation.plan.fault_profile import Fault
 from reference_broker.simulation.plan.scenario import draw
 from reference_broker.simulation.report import Tally, run_seed, run_seeds
 from reference_broker.simulation.watch.model import Fate

@@ -71,6 +71,14 @@ def restored_levels_come_as_they_were_found(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PriorityLevels, "adopt", at_the_front)
 
 
+@mutant("priority")
+def low_levels_are_served_first(patch: pytest.MonkeyPatch) -> None:
+    def upside_down(self: PriorityLevels, priority: int) -> int:
+        return self.max_priority - min(priority, self.max_priority)
+
+    patch.setattr(PriorityLevels, "level_of", upside_down)
+
+
 # Books of channels
 
 

@@ -66,14 +66,14 @@ def requeue_at_the_tail(patch: pytest.MonkeyPatch) -> None:
 @mutant("order", showed_at=19)
 def priorities_ignored(patch: pytest.MonkeyPatch) -> None:
     """The lowest level comes first."""
-    levels = PriorityLevels.index_for
+    levels = PriorityLevels.index_at
 
     def upside_down(self: PriorityLevels, priority: int) -> Any:
         index = levels(self, priority)
         self._highest_first.sort(key=attrgetter("tail"))
         return index
 
-    patch.setattr(PriorityLevels, "index_for", upside_down)
+    patch.setattr(PriorityLevels, "index_at", upside_down)
 
 
 @mutant("acks", showed_at=79)

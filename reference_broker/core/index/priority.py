@@ -50,10 +50,6 @@ class PriorityLevels:
         """The level that a message of this priority belongs to."""
         return min(priority, self.max_priority)
 
-    def index_for(self, priority: int) -> QueueIndex:
-        """The index that a message of this priority goes into."""
-        return self.index_at(self.level_of(priority))
-
     def index_at(self, level: int) -> QueueIndex:
         """The index of a level, made where it isn't there yet."""
         index = self._indexes.get(level)

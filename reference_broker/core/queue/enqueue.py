@@ -70,7 +70,7 @@ def enqueue(
     index, priority, expires_at = queue.index, 0, 0
     if queue.levels is not None:
         priority = queue.levels.level_of(facts.priority)
-        index = queue.levels.index_for(priority)
+        index = queue.levels.index_at(priority)
     ttl_ms = queue.limits.message_ttl_ms
     if ttl_ms is not None or facts.expiration_ms is not None:
         if ttl_ms == 0 and _discards_publish(queue):
@@ -160,7 +160,7 @@ def store(
         index, priority = queue.index, 0
         if queue.levels is not None:
             priority = queue.levels.level_of(facts.priority)
-            index = queue.levels.index_for(priority)
+            index = queue.levels.index_at(priority)
         logged = queue.durable and (facts.persistent or queue.stores_all)
         # A durable queue takes "its message is in the log" for "so is its entry". Where it has none
         # (a transient message, beside a queue that stores all), the message must be its own.
@@ -216,7 +216,7 @@ def _store_letter(
     index, priority, expires_at = queue.index, 0, 0
     if queue.levels is not None:
         priority = queue.levels.level_of(facts.priority)
-        index = queue.levels.index_for(priority)
+        index = queue.levels.index_at(priority)
     if facts.expiration_ms is not None:
         expires_at = queue.expiry.stamp(letter, facts, index.tail)
     origin = source.queue

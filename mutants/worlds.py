@@ -3,9 +3,10 @@ needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from reference_broker.simulation.plan.fault_profile import Fault, FaultProfile
 from reference_broker.simulation.plan.plans import Scenario
 from reference_broker.simulation.plan.scenario import draw, with_features, with_runs, with_turns
 
@@ -40,6 +41,12 @@ def with_many_requeues(seed: int) -> Scenario:
     scenario = small(seed)
     clients = [replace(each, requeue_chance=0.4) for each in scenario.clients]
     return replace(scenario, clients=tuple(clients))
+
+
+def with_faults(weights: Mapping[Fault, int], worlds: Worlds = small) -> Worlds:
+    """No other faults than these strike, as often as they weigh."""
+    profile = FaultProfile("of a mutant", weights)
+    return lambda seed: replace(worlds(seed), faults=profile)
 
 
 def paging(seed: int) -> Scenario:

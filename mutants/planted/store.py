@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from mutants.mutant import mutant
-from mutants.worlds import paging, with_a_bit_flipped, with_many_requeues
+from mutants.worlds import paging, with_a_bit_flipped, with_faults, with_many_requeues
 from reference_broker.core.channel.confirms import ConfirmLedger, Promise
 from reference_broker.core.index.index import EntryState
 from reference_broker.core.journal.journal import Entry, EntryColumns, EntrySource
 from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk.power import PoweredDisk
-from reference_broker.simulation.machine import disk_pump, faults, rewrite_pump
+from reference_broker.simulation.machine import disk_pump, rewrite_pump
 from reference_broker.simulation.machine.backlog_pump import BacklogPump
-from reference_broker.simulation.machine.faults import Fault
+from reference_broker.simulation.plan.fault_profile import Fault
 from reference_broker.store import Batch, Log, Operation
 from reference_broker.store.disk.ports import DeleteFile, Sync, SyncDirectory
 from reference_broker.store.format import footer
@@ -210,7 +210,7 @@ def footer_without_the_last_entry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(open_segment, "alive", all_but_the_last)
 
 
-@mutant("durability", showed_at=20)
+@mutant("durability", worlds=with_faults({Fault.POWER_LOSS: 1, Fault.KILL: 1}), showed_at=20)
 def sources_deleted_before_the_copy_is_durable(patch: pytest.MonkeyPatch) -> None:
     """The copy gets its name without a sync of the directory, and they go in the same batch. The
     disk is slow, and the power fails often: a crash comes between."""
@@ -226,7 +226,6 @@ def sources_deleted_before_the_copy_is_durable(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(Rewriting, "take_operations", all_at_once)
     patch.setattr(deletions, "removal", _delete_if_there)
     patch.setattr(disk_pump, "OPERATION_US", (1_000, 20_000))
-    patch.setattr(faults, "_WEIGHTS", {Fault.POWER_LOSS: 1, Fault.KILL: 1})
 
 
 def _delete_if_there(use: SegmentUse) -> Operation:
@@ -250,12 +249,15 @@ def rewriting_forgets_an_ack(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SegmentCopy, "_note_dead", lambda self, head: None)
 
 
-@mutant("redelivered", worlds=with_many_requeues, showed_at=5)
+@mutant(
+    "redelivered",
+    worlds=with_faults({Fault.CLEAN_STOP: 1, Fault.LINK_CUT: 2}, with_many_requeues),
+    showed_at=5,
+)
 def rewriting_forgets_requeues(patch: pytest.MonkeyPatch) -> None:
+    """After a crash everything counts as redelivered, so there is none in its worlds."""
     patch.setattr(copying, "group_of", _as_new)
     patch.setattr(SegmentCopy, "_redelivered", lambda self: EntryRanges())
-    # After a crash everything counts as redelivered.
-    patch.setattr(faults, "_WEIGHTS", {Fault.CLEAN_STOP: 1, Fault.LINK_CUT: 2})
 
 
 def _as_new(queue_id: int, pieces: Iterable[EntryColumns]) -> EntryColumns | None:

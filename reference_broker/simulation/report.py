@@ -129,7 +129,7 @@ def run_world(world: World) -> SeedResult:
         scenario=world.scenario,
         cut=world.cut,
         virtual_us=world.clock.now_us,
-        counts=world.history.counts,
+        counts=world.counts,
         faults=world.fault_counts,
         gone=world.durability.gone,
         trace_hash=world.history.trace_hash,

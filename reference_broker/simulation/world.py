@@ -10,14 +10,15 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
-from reference_broker.core.broker import DEFAULT_VHOST
+from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.simulation.clients.client import Session
 from reference_broker.simulation.clients.features import FEATURES, FeatureActor
 from reference_broker.simulation.clients.tap import Tap
 from reference_broker.simulation.clients.workload import Actor
 from reference_broker.simulation.cut import WHOLE, Cut
-from reference_broker.simulation.disk import bookkeeping, inspection
+from reference_broker.simulation.disk import bookkeeping, definitions, inspection
 from reference_broker.simulation.disk.channel_books import channel_books_of
+from reference_broker.simulation.disk.disk_use import disk_use_of
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot
@@ -37,6 +38,7 @@ from reference_broker.simulation.watch.checkers import (
     AckChecker,
     BooksChecker,
     ChannelBooksChecker,
+    DefinitionsChecker,
     DiskUseChecker,
     DurabilityChecker,
     ExpiryChecker,
@@ -85,6 +87,7 @@ class World:
                 OrderChecker(queues),
                 PrefetchChecker(),
                 ExpiryChecker(queues),
+                DefinitionsChecker(),
                 RebuildChecker(),
                 DiskUseChecker(scenario.broker.segment_bytes),
                 BooksChecker(),
@@ -109,6 +112,7 @@ class World:
             self.machine,
             scenario.fault_pause_us,
             self._bit_flipped if scenario.bit_rot else None,
+            scenario.faults,
             cut.strikes,
         )
         clients = [self._actor(plan, cut.actions) for plan in cut.clients_of(scenario)]
@@ -161,9 +165,20 @@ class World:
     @property
     def fault_counts(self) -> Counter[str]:
         """Faults by kind, those that struck in the middle of a recovery included."""
+        profile = f"profile: {self.scenario.faults.name}"
         return self.faults.counts + Counter(
-            {"power loss in recovery": self.machine.cuts_in_recovery}
+            {"power loss in recovery": self.machine.cuts_in_recovery, profile: 1}
         )
+
+    @property
+    def counts(self) -> Counter[str]:
+        """All that happened, by kind: to the clients, to the features, and in the broker."""
+        counts = Counter(self.history.counts)
+        for actor in self.features:
+            counts[f"{actor.feature.name} at work"] += 1
+            counts[f"{actor.feature.name} messages"] += len(actor.feature.ledger.posts)
+            counts += actor.feature.counts
+        return counts
 
     @property
     def _running(self) -> Node:
@@ -190,6 +205,8 @@ class World:
         self._disk_differs = False
         stamp, wall_ms = self.clock.stamp(), self.clock.wall_ms()
         self.history.started(inspection.start_of(node.broker, found, stamp, wall_ms))
+        vhost = node.broker.vhosts[DEFAULT_VHOST]
+        self.history.definitions_found(definitions.of_vhost(vhost))
         self._count(node)
         for feature in self.features:
             feature.started(node)
@@ -231,14 +248,19 @@ class World:
 
     def _compare(self, node: Node) -> None:
         self._count(node)
+        self.history.definitions_seen(definitions.of_vhost(node.broker.vhosts[DEFAULT_VHOST]))
         if self._disk_differs:
             return
-        index = inspection.index_of(node.broker)
-        rebuilt = inspection.rebuilt_index(node.broker, self.disk, trust_footers=True)
-        self.history.compared(index, rebuilt, "footers")
+        self._compare_with(node.broker, "footers")
         if not self.disk.rotten:  # Then records alone have less to say.
-            rebuilt = inspection.rebuilt_index(node.broker, self.disk, trust_footers=False)
-            self.history.compared(index, rebuilt, "records")
+            self._compare_with(node.broker, "records")
+
+    def _compare_with(self, broker: Broker, source: str) -> None:
+        rebuilt = inspection.rebuilt(self.disk, trust_footers=source == "footers")
+        logged = definitions.logged_of(broker, rebuilt.definitions)
+        self.history.definitions_compared(definitions.durable_of(broker), logged, source)
+        index = inspection.rebuilt_index(broker, rebuilt)
+        self.history.compared(inspection.index_of(broker), index, source)
 
     # The last phase
 
@@ -279,7 +301,7 @@ class World:
         self.clock.run(self.clock.now_us + REST_US)
         node = self._running
         self._compare(node)
-        self.history.rested(inspection.disk_use_of(node.log, node.broker, self.disk))
+        self.history.rested(disk_use_of(node.log, node.broker, self.disk))
 
     def _is_quiet(self) -> bool:
         node = self.machine.node

@@ -124,6 +124,7 @@ class DiskDriver:
 
     def __init__(self, directory: Path, disk_free_limit_bytes: int = 0) -> None:
         store = open_store(directory)
+        self._directory = directory
         self._log, self._folder = store.log, store.folder
         self._recovered: RecoveredLog | None = store.recovered
         self._found = store.recovered.damage
@@ -157,10 +158,16 @@ class DiskDriver:
             "recovered %d queues and %d messages after %s stop; %d entries of deleted queues; %s",
             restored.queues,
             restored.messages,
-            "a clean" if recovered.clean else "an unclean",
+            "a clean" if recovered.stopped else "an unclean",
             restored.orphans,
             self._found,
         )
+        if self._found.damaged:
+            _log.error(
+                "`mqkit broker store check %s` names every damaged place, and `mqkit broker store"
+                " repair` makes the folder sound, with the broker stopped",
+                self._directory,
+            )
         for queue_id, lost in self._found.lost.items():
             queue = broker.queue_by_id(queue_id)
             name = f"id {queue_id}, which is deleted" if queue is None else repr(queue.name)

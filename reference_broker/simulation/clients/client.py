@@ -31,6 +31,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.errors import ReplyCode
 from reference_broker.simulation.clients.client_channel import ClientChannel
+from reference_broker.simulation.clients.memory import Memory
 from reference_broker.simulation.events.standings import Standing
 from reference_broker.simulation.machine.node import USER
 from reference_broker.simulation.plan.plans import ClientPlan, Scenario
@@ -63,6 +64,7 @@ class Session:
         plan: ClientPlan,
         scenario: Scenario,
         history: History,
+        memory: Memory,
         send: Callable[[bytes], None],
     ) -> None:
         self.over = False
@@ -74,10 +76,11 @@ class Session:
         self._all_asked = False
         self._parser = FrameParser(_FRAME_MAX)
         self._assemblers = {0: ContentAssembler()}
+        memory.connected(history.life)
         self.channels: list[ClientChannel] = []
         for number, channel in enumerate(plan.channels, 1):
             self.channels.append(
-                ClientChannel(number, channel, history, history.life, plan.frame_max)
+                ClientChannel(number, channel, history, memory, history.life, plan.frame_max)
             )
             self._assemblers[number] = ContentAssembler()
         self._handlers: dict[type[Method], Callable[[Any], None]] = {
@@ -184,6 +187,8 @@ class Session:
         self._say(1, ChannelOpen())
 
     def _close(self, method: ChannelClose | ConnectionClose) -> None:
+        if method.reply_code == ReplyCode.NOT_FOUND:
+            raise Violation("definitions", f"something that was declared is not there: {method}")
         if method.reply_code not in _EXPECTED_CLOSES:
             raise Violation("protocol", f"a client was closed: {method}")
         if isinstance(method, ConnectionClose):

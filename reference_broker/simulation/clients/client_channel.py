@@ -33,6 +33,8 @@ from mqkit.wire.methods import (
     QueuePurge,
     QueuePurgeOk,
 )
+from reference_broker.simulation.clients.memory import Memory
+from reference_broker.simulation.events.definitions import Declaration, definition_of, queue_key
 from reference_broker.simulation.events.events import (
     Delivery,
     Message,
@@ -45,15 +47,8 @@ from reference_broker.simulation.plan.plans import ChannelPlan, Consume, QueuePl
 from reference_broker.simulation.watch.checkers import Violation
 from reference_broker.simulation.watch.history import History
 
-_ANSWERS = (
-    BasicCancelOk,
-    BasicConsumeOk,
-    BasicQosOk,
-    ConfirmSelectOk,
-    ExchangeDeclareOk,
-    QueueBindOk,
-    QueueDeclareOk,
-)
+_ANSWERS = (BasicCancelOk, BasicConsumeOk, BasicQosOk, ConfirmSelectOk)
+_DECLARED = (ExchangeDeclareOk, QueueBindOk, QueueDeclareOk)
 
 
 class ClientChannel:
@@ -64,7 +59,13 @@ class ClientChannel:
     """
 
     def __init__(
-        self, number: int, plan: ChannelPlan, history: History, life: int, frame_max: int
+        self,
+        number: int,
+        plan: ChannelPlan,
+        history: History,
+        memory: Memory,
+        life: int,
+        frame_max: int,
     ) -> None:
         self.number = number
         self.plan = plan
@@ -80,6 +81,7 @@ class ClientChannel:
         self.handed_ms: dict[str, int] = {}
         """By queue: the time at which the broker sent the last message to a consumer of it."""
         self._history = history
+        self._memory = memory
         self._life = life
         self._frame_max = frame_max
         self._asked = 0
@@ -88,6 +90,7 @@ class ClientChannel:
         self._published = 0
         self._settled = 0
         self._removals: deque[Removal] = deque()
+        self._declarations: deque[Declaration] = deque()
         self._handlers: dict[type[Method], Callable[[Any, Command, int], None]] = {
             BasicDeliver: self._deliver,
             BasicGetOk: self._get_ok,
@@ -99,6 +102,7 @@ class ClientChannel:
             QueueDeleteOk: self._removed,
         }
         self._handlers |= dict.fromkeys(_ANSWERS, self._answer)
+        self._handlers |= dict.fromkeys(_DECLARED, self._declared)
 
     @property
     def waits_for(self) -> int:
@@ -124,10 +128,15 @@ class ClientChannel:
     def ask(self, methods: Sequence[Method]) -> bytes:
         """Ask with methods that have one answer each."""
         self._asked += len(methods)
+        for method in methods:
+            definition = definition_of(method)
+            if definition is not None:
+                self._declarations.append(self._history.declaration_sent(definition))
         return b"".join(method_frame(self.number, method) for method in methods)
 
     def begin(self, topology: Sequence[Method]) -> bytes:
-        """Send everything that comes first: declarations, settings, consumers."""
+        """Send everything that comes first: declarations that are needed, settings, consumers."""
+        topology = self._memory.left_to_say(topology)
         frames = self.ask([*topology, *self.plan.setup()])
         return frames + b"".join(self.consume(each) for each in self.plan.consumes)
 
@@ -198,6 +207,7 @@ class ClientChannel:
         self._removals.append(removal)
         if kind is RemovalKind.PURGE:
             return method_frame(self.number, QueuePurge(queue=queue.name))
+        self._memory.deletion_sent(queue_key(queue.name))
         frames = method_frame(self.number, QueueDelete(queue=queue.name))
         frames += self.ask([queue.declaration()])
         tag = self.active.pop(queue.name, None)
@@ -207,6 +217,12 @@ class ClientChannel:
 
     def _answer(self, method: Method, _: Command, sent: int) -> None:
         self._answers += 1
+
+    def _declared(self, method: Method, _: Command, sent: int) -> None:
+        self._answers += 1
+        declaration = self._declarations.popleft()
+        self._history.declared(declaration)
+        self._memory.declared(declaration.definition)
 
     def _deliver(self, method: BasicDeliver, command: Command, sent: int) -> None:
         plan = self.consumers[method.consumer_tag]
@@ -283,4 +299,7 @@ class ClientChannel:
             del self.active[queue]
 
     def _removed(self, method: Method, _: Command, sent: int) -> None:
-        self._history.removed(self._removals.popleft())
+        removal = self._removals.popleft()
+        self._history.removed(removal)
+        if removal.kind is RemovalKind.DELETE:
+            self._memory.deleted(queue_key(removal.queue))

@@ -7,6 +7,7 @@ from random import Random
 
 from reference_broker.simulation.clients.client import Session
 from reference_broker.simulation.clients.client_channel import ClientChannel
+from reference_broker.simulation.clients.memory import Memory
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import RemovalKind, Settlement
 from reference_broker.simulation.events.standings import Standing
@@ -64,6 +65,7 @@ class Actor:
         self._scenario = scenario
         self._plan = plan
         self._connected = connected
+        self._memory = Memory(trusts=scenario.declares_once)
         self._left = False
         self._is_calm = False
         self._rests = False
@@ -235,7 +237,7 @@ class Actor:
             self._later(RECONNECT_US, self._connect)
             return
         self.link = link
-        self.session = Session(self._plan, self._scenario, self._history, self._send)
+        self.session = Session(self._plan, self._scenario, self._history, self._memory, self._send)
         self._connected(link, self.session)
         self.session.begin()
 

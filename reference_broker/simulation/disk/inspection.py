@@ -19,12 +19,11 @@ from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.simulation.disk.bookkeeping import all_queues
 from reference_broker.simulation.disk.disk import SimulatedDisk
-from reference_broker.simulation.events.events import Copy, DiskUse, Indexed, Losses, Start
+from reference_broker.simulation.events.events import Copy, Indexed, Losses, Start
 from reference_broker.simulation.events.marking import marks_of
 from reference_broker.simulation.events.standings import QueueStanding
 from reference_broker.store import Disk, Log, RecoveredLog
 from reference_broker.store.doctor.queue_names import queue_names
-from reference_broker.store.format.segment import QUARANTINE_SUFFIX, SPARE_FILE
 from reference_broker.store.liveness.fetch_request import FetchRequest
 from reference_broker.store.log.reading import perform, plan
 from reference_broker.store.start.recovered import DamageReport
@@ -131,12 +130,15 @@ def index_of(broker: Broker) -> dict[str, list[Indexed]]:
     return _index(broker, broker)
 
 
-def rebuilt_index(
-    broker: Broker, disk: SimulatedDisk, *, trust_footers: bool
-) -> dict[str, list[Indexed]]:
-    """The logged messages that a new broker would find in the same queues, if the power failed now.
-    Entries of deleted queues may still be in the log; nobody will see them."""
-    return _index(broker, recover(disk.copy(), trust_footers=trust_footers))
+def rebuilt(disk: SimulatedDisk, *, trust_footers: bool) -> RecoveredLog:
+    """The recovery of a new broker from its disk, if the power failed now."""
+    return recover(disk.copy(), trust_footers=trust_footers)
+
+
+def rebuilt_index(broker: Broker, recovered: RecoveredLog) -> dict[str, list[Indexed]]:
+    """The logged messages of :func:`rebuilt` in the broker's queues. Entries of deleted queues may
+    still be in the log; nobody will see them."""
+    return _index(broker, recovered)
 
 
 def _index(broker: Broker, source: EntrySource) -> dict[str, list[Indexed]]:
@@ -225,30 +227,3 @@ def _read(
 def _copy(content: Content) -> Copy:
     marks = marks_of(content.header)
     return Copy(marks.number, marks.history)
-
-
-# Its disk
-
-
-def disk_use_of(log: Log, broker: Broker, disk: SimulatedDisk) -> DiskUse:
-    """The log's use of its disk, and the bytes that it needs."""
-    books = list(log._liveness)
-    known = {use.name.file for use in books} | {SPARE_FILE}
-    pages = {page.file for page in log.pages._pages}
-    strangers = sorted(
-        file
-        for file in disk.list_files()
-        if file not in known and file not in pages and not file.endswith(QUARANTINE_SUFFIX)
-    )
-    entries = [each for entries in index_of(broker).values() for each in entries]
-    return DiskUse(
-        size_bytes=sum(disk.size(file) for file in disk.list_files() if file in known),
-        live_bytes=sum(entry.stored for entry in entries),
-        foreign_bytes=sum(use.foreign_bytes for use in books),
-        entries=len(entries),
-        files=len(books),
-        queues=len(all_queues(broker)),
-        definition_bytes=log._definitions.snapshot_bytes,
-        strangers=tuple(strangers),
-        rotten=any(use.damaged for use in books),
-    )

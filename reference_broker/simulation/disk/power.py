@@ -7,6 +7,7 @@ from random import Random
 
 from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.store.disk.ports import CreateFile, CreateSpare, Operation, Write
+from reference_broker.store.format.segment import COPY_SUFFIX
 
 
 class PowerCut(Exception):
@@ -16,12 +17,15 @@ class PowerCut(Exception):
 class PoweredDisk(SimulatedDisk):
     """Raises :exc:`PowerCut` in place of the operation that :meth:`cut_power_at` named. While it
     is ``full`` no file can be created or grow; nor can any beyond ``capacity_bytes`` for all files
-    together, if that is set."""
+    together, if that is set. Of its syncs as many are slow as ``slow_sync_chance`` says to whoever
+    plays the time that they take."""
 
     def __init__(self, random: Random | None = None, capacity_bytes: int | None = None) -> None:
         super().__init__(random)
         self.full = False
         self.capacity_bytes = capacity_bytes
+        self.slow_sync_chance = 0.0
+        self._copy_fails = False
         self._power_until: int | None = None
 
     def cut_power_at(self, operation: int) -> None:
@@ -32,10 +36,17 @@ class PoweredDisk(SimulatedDisk):
         """Forget :meth:`cut_power_at`."""
         self._power_until = None
 
+    def fail_next_copy(self) -> None:
+        """Have the next operation on a copy of a segment fail."""
+        self._copy_fails = True
+
     def perform(self, operation: Operation) -> None:
         if self._power_until is not None and self.operations + 1 >= self._power_until:
             self._power_until = None
             raise PowerCut
+        if self._copy_fails and getattr(operation, "file", "").endswith(COPY_SUFFIX):
+            self._copy_fails = False
+            raise OSError(errno.EIO, "the simulated disk can't write")
         if not self._has_room(operation):
             raise OSError(errno.ENOSPC, "the simulated disk is full")
         super().perform(operation)

@@ -55,7 +55,7 @@ class DiskUse(NamedTuple):
     size_bytes: int
     """Bytes of the log's segments, and of the spare one."""
     live_bytes: int
-    """Bytes of the records of messages that are in queues."""
+    """Bytes of the messages that are in queues, each counted whole and once."""
     foreign_bytes: int
     """Bytes of acks and requeues that are needed still."""
     entries: int

@@ -5,6 +5,7 @@ two. It does what :class:`reference_broker.runtime.disk.disk.DiskThread` does wi
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
@@ -22,7 +23,6 @@ from reference_broker.store.log.log import ACKS_UNSYNCED_S
 OPERATION_US = (10, 200)
 SYNC_US = (200, 8_000)
 SLOW_SYNC_US = (20_000, 400_000)
-SLOW_SYNC_CHANCE = 0.03
 AT_ONCE_CHANCE = 0.3
 """Of a batch that the broker's loop may perform by itself, without another input in between."""
 
@@ -59,6 +59,7 @@ class DiskPump:
         disk: Disk,
         events: DiskEvents,
         at_once_chance: float = AT_ONCE_CHANCE,
+        slow_sync_chance: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._clock = clock
         self._random = random
@@ -66,6 +67,7 @@ class DiskPump:
         self._disk = disk
         self._events = events
         self._at_once_chance = at_once_chance
+        self._slow_sync_chance = slow_sync_chance
         self._batch: Batch | None = None
         self._todo: deque[Operation] = deque()
         self._full = False
@@ -122,7 +124,7 @@ class DiskPump:
     def _schedule(self) -> None:
         span = OPERATION_US
         if isinstance(self._todo[0], Sync | SyncDirectory):
-            slow = self._random.random() < SLOW_SYNC_CHANCE
+            slow = self._random.random() < self._slow_sync_chance()
             span = SLOW_SYNC_US if slow else SYNC_US
         self._ticket += 1
         ticket = self._ticket

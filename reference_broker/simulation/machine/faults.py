@@ -5,42 +5,25 @@ from __future__ import annotations
 import errno
 from collections import Counter
 from collections.abc import Callable, Collection
-from enum import Enum
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
 from reference_broker.simulation.disk import autopsy
+from reference_broker.simulation.disk.disk import Crash
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot
 from reference_broker.simulation.machine.machine import Machine
+from reference_broker.simulation.plan.fault_profile import (
+    MIXED,
+    SLOW_SYNC_CHANCE,
+    Fault,
+    FaultProfile,
+)
 
 STALL_US = (10_000, 2_000_000)
 DISK_FULL_US = (100_000, 3_000_000)
 _FAILS_WITHIN_OPERATIONS = 20
-
-
-class Fault(Enum):
-    POWER_LOSS = "power loss"
-    KILL = "kill"
-    CLEAN_STOP = "clean stop"
-    DISK_ERROR = "disk error"
-    DISK_REFUSAL = "write without space"
-    DISK_FULL = "full disk"
-    LINK_CUT = "cut connection"
-    LINK_STALL = "stalled connection"
-    BIT_ROT = "flipped bit"
-
-
-_WEIGHTS = {
-    Fault.POWER_LOSS: 5,
-    Fault.KILL: 2,
-    Fault.CLEAN_STOP: 1,
-    Fault.DISK_ERROR: 1,
-    Fault.DISK_REFUSAL: 1,
-    Fault.DISK_FULL: 1,
-    Fault.LINK_CUT: 5,
-    Fault.LINK_STALL: 5,
-}
 
 
 Act = Callable[[], object]
@@ -56,7 +39,8 @@ class Strike(NamedTuple):
 
 
 class FaultInjector:
-    """Strikes again and again, until :meth:`stop`. ``counts`` are by kind of fault.
+    """Strikes again and again, until :meth:`stop`, as its ``profile`` has it. ``counts`` are by
+    kind of fault.
 
     Where ``only`` has the numbers of some strikes, the others do nothing. What they would have done
     is drawn all the same, so that those that are left stay as they are.
@@ -72,6 +56,7 @@ class FaultInjector:
         machine: Machine,
         pause_us: tuple[int, int],
         bit_flipped: Callable[[BitRot], None] | None = None,
+        profile: FaultProfile = MIXED,
         only: Collection[int] | None = None,
     ) -> None:
         self.counts: Counter[str] = Counter()
@@ -82,28 +67,36 @@ class FaultInjector:
         self._random = random
         self._machine = machine
         self._pause_us = pause_us
+        self._profile = profile
         self._bit_flipped = bit_flipped
         self._strikes_before_rot = random.randint(0, 10)
         self._stopped = False
+        lose_power = partial(machine.lose_power, Crash.SUBSET if profile.half_written else None)
         self._draws: dict[Fault, Callable[[], Act]] = {
-            Fault.POWER_LOSS: lambda: machine.lose_power,
+            Fault.POWER_LOSS: lambda: lose_power,
             Fault.KILL: lambda: machine.kill,
             Fault.CLEAN_STOP: lambda: machine.stop,
             Fault.DISK_ERROR: lambda: self._fail_operation(errno.EIO),
             Fault.DISK_REFUSAL: lambda: self._fail_operation(errno.ENOSPC),
             Fault.DISK_FULL: self._disk_full,
+            Fault.COPY_ERROR: lambda: machine.disk.fail_next_copy,
             Fault.LINK_CUT: self._cut,
             Fault.LINK_STALL: self._stall,
         }
 
     def begin(self) -> None:
         """Strike after a pause, and go on."""
-        self._clock.after(self._random.randint(*self._pause_us), self._strike)
+        self._machine.disk.slow_sync_chance = self._profile.slow_sync_chance
+        self._strike_later()
 
     def stop(self) -> None:
-        """Strike no more; a full disk has room again."""
+        """Strike no more: a full disk has room again, and syncs are as quick as usual."""
         self._stopped = True
+        self._machine.disk.slow_sync_chance = SLOW_SYNC_CHANCE
         self._room()
+
+    def _strike_later(self) -> None:
+        self._clock.after(self._random.randint(*self._pause_us), self._strike)
 
     def _strike(self) -> None:
         if self._stopped:
@@ -114,13 +107,14 @@ class FaultInjector:
         if self._bit_flipped is not None and files and self._strikes_before_rot < 0:
             kind, act = Fault.BIT_ROT, self._flip(files, self._bit_flipped)
         else:
-            kind = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+            weights = self._profile.weights
+            kind = self._random.choices(list(weights), list(weights.values()))[0]
             act = self._draws[kind]()
         if self._only is None or self._drawn in self._only:
             self.counts[kind.value] += 1
             self.struck.append(Strike(self._drawn, self._clock.now_us, kind))
             act()
-        self.begin()
+        self._strike_later()
 
     def _fail_operation(self, error: int) -> Act:
         operations = self._random.randint(1, _FAILS_WITHIN_OPERATIONS)

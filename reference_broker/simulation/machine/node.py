@@ -19,13 +19,14 @@ from reference_broker.core.connection.connection import Connection
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.work.budget import Budget
+from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.backlog_pump import BacklogPump
 from reference_broker.simulation.machine.disk_pump import DiskPump
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.rewrite_pump import RewritePump
 from reference_broker.simulation.plan.plans import BrokerPlan
-from reference_broker.store import Disk, Log, RecoveredLog
+from reference_broker.store import Log, RecoveredLog
 from reference_broker.store.start.restore import restore, resume
 
 SOCKET_BUFFER_BYTES = 16 * 1024
@@ -89,7 +90,7 @@ class Node:
         clock: SimulatedClock,
         random: Random,
         plan: BrokerPlan,
-        disk: Disk,
+        disk: PoweredDisk,
         log: Log,
         recovered: RecoveredLog,
         wiretap: Wiretap,
@@ -124,7 +125,9 @@ class Node:
         resume(self.broker, log, disk)
         if plan.vhosts:
             establish(self.broker, plan.vhosts)
-        self._pump = DiskPump(clock, random, log, disk, self)
+        self._pump = DiskPump(
+            clock, random, log, disk, self, slow_sync_chance=lambda: disk.slow_sync_chance
+        )
         self._backlog = BacklogPump(clock, random, log, disk, self)
         self._rewriter = RewritePump(clock, random, log, disk, self._pump.kick)
         self.spare_made(missing=log.spare_missing)

@@ -17,6 +17,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.work.budget import UNLIMITED_UNITS
+from reference_broker.simulation.plan.fault_profile import MIXED, FaultProfile
 
 FANOUT = "fan"
 
@@ -161,7 +162,10 @@ class Scenario:
     broker: BrokerPlan
     fault_pause_us: tuple[int, int]
     duration_us: int
+    faults: FaultProfile = MIXED
     bit_rot: bool = False
+    declares_once: bool = False
+    """Clients do not declare again what they were told is there, and durable."""
     features: tuple[str, ...] = ()
     """Names of the features at work beside the clients
     (:mod:`~reference_broker.simulation.plan.feature_names`)."""

@@ -8,6 +8,7 @@ from random import Random
 
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.work.budget import TURN_UNITS, UNLIMITED_UNITS
+from reference_broker.simulation.plan.fault_profile import profile_of
 from reference_broker.simulation.plan.feature_names import FEATURE_NAMES, vhost_of
 from reference_broker.simulation.plan.plans import (
     BrokerPlan,
@@ -29,6 +30,10 @@ TINY_TURN_CHANCE = 0.25
 
 TINY_TURN_UNITS = (1, 1, 2, 5, 12, 50)
 """Units of such a turn. The clients ask for little: with more, nothing is left over."""
+
+DECLARES_ONCE_CHANCE = 0.6
+"""Share of the seeds, of those without a flipped bit, whose clients do not declare anything durable
+twice: what is lost, or back, is not covered up by them."""
 
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
@@ -55,9 +60,13 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         broker=_broker(random),
         fault_pause_us=random.choice(((400_000, 6_000_000), (2_000_000, 20_000_000))),
         duration_us=duration_us,
+        faults=profile_of(seed),
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
     scenario = with_turns(with_runs(scenario))
+    once = Random(f"declarations/{seed}").random() < DECLARES_ONCE_CHANCE
+    # Where a bit is flipped, a definition may be what it damages.
+    scenario = replace(scenario, declares_once=once and not scenario.bit_rot)
     # Where a bit is flipped there are no features: what it damages may be what they count on.
     return scenario if scenario.bit_rot else with_features(scenario, _features(seed))
 

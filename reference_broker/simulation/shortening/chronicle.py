@@ -156,9 +156,16 @@ class ToldLedger(Ledger):
         self._listener("is told of the confirm of", post.number, ())
         super().confirmed(post, wall_ms, synced=synced)
 
-    def delivered(self, queue: str, number: int, held: Iterable[tuple[str, int]]) -> Post:
+    def delivered(
+        self,
+        queue: str,
+        number: int,
+        held: Iterable[tuple[str, int]],
+        *,
+        may_be_again: bool = False,
+    ) -> Post:
         self._listener("is handed", number, (queue,))
-        return super().delivered(queue, number, held)
+        return super().delivered(queue, number, held, may_be_again=may_be_again)
 
     def settled(self, line: int, queue: str, number: int) -> None:
         self._listener("takes for good", number, (queue,))

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.events.definitions import Declaration, Definition, Definitions
 from reference_broker.simulation.events.events import (
     BitRot,
     Books,
@@ -140,6 +141,20 @@ class History:
         for checker in self._checkers:
             checker.removed(removal)
 
+    def declaration_sent(self, definition: Definition) -> Declaration:
+        self.note("declaration sent", definition.key)
+        declaration = Declaration(definition)
+        for checker in self._checkers:
+            checker.declaration_sent(declaration)
+        return declaration
+
+    def declared(self, declaration: Declaration) -> None:
+        """A declaration was answered."""
+        self.counts["declared"] += 1
+        self.note("declared", declaration.definition.key)
+        for checker in self._checkers:
+            checker.declared(declaration)
+
     # What happens at the broker
 
     def sent_blindly(self, queue: str, number: int) -> None:
@@ -158,6 +173,22 @@ class History:
         self.note("started", sorted(start.queues.items()), start.damaged, lost, start.orphans)
         for checker in self._checkers:
             checker.started(start)
+
+    def definitions_found(self, found: Definitions) -> None:
+        """All that is defined in the clients' virtual host at a start."""
+        self.note("definitions found", sorted(found))
+        for checker in self._checkers:
+            checker.definitions_found(found)
+
+    def definitions_seen(self, there: Definitions) -> None:
+        """All that is defined there, between two inputs."""
+        for checker in self._checkers:
+            checker.definitions_seen(there)
+
+    def definitions_compared(self, ours: Definitions, rebuilt: Definitions, source: str) -> None:
+        self.counts["definitions compared"] += len(ours)
+        for checker in self._checkers:
+            checker.definitions_compared(ours, rebuilt, source)
 
     def compared(
         self,

@@ -24,7 +24,7 @@ from reference_broker.store.doctor.health import (
 from reference_broker.store.doctor.inspection import Inspection, SeenRecord
 from reference_broker.store.doctor.queue_names import queue_names
 from reference_broker.store.format.footer import group_of
-from reference_broker.store.format.record import RecordType
+from reference_broker.store.format.record import ENDS, RecordType
 from reference_broker.store.format.segment import HEADER_BYTES, QUARANTINE_SUFFIX, SegmentName
 from reference_broker.store.format.trailer import TRAILER_BYTES
 from reference_broker.store.liveness.liveness import SegmentUse
@@ -161,9 +161,11 @@ def is_sound_file(disk: Disk, name: SegmentName) -> bool:
 def _sealed_health(inspection: Inspection) -> SegmentHealth:
     health = _new_health(inspection)
     end = HEADER_BYTES
+    has_ended = False
     for seen in inspection.records():
         end = seen.end
-        _note(health, seen)
+        _note(health, seen, NO_FOOTER if has_ended else NO_RECORD)
+        has_ended |= seen.kind in ENDS
     size_bytes = len(inspection.data)
     reached = max((fault.offset + fault.size_bytes for fault in health.faults), default=0)
     if inspection.footer() is None and reached <= size_bytes - TRAILER_BYTES:
@@ -196,19 +198,9 @@ class _Unfinished:
                 health.torn_bytes += seen.size_bytes
         if not self._last.complete:
             health.state = FileState.OPEN
-        elif closed and health.torn_bytes and self._was_cut():
-            position = self._last.name.base + kept_bytes
-            size_bytes = health.size_bytes - kept_bytes
-            health.faults.append(Fault(kept_bytes, size_bytes, position, NO_FOOTER))
-            health.torn_bytes = 0
         if kept_bytes:
             _check_header(health, self._inspection)
         return health
-
-    def _was_cut(self) -> bool:
-        """Its file was cut to its length: that comes after the sync of a clean stop."""
-        data = self._inspection.data
-        return len(data) - len(data.rstrip(b"\0")) < TRAILER_BYTES
 
 
 def _new_health(inspection: Inspection) -> SegmentHealth:
@@ -216,9 +208,10 @@ def _new_health(inspection: Inspection) -> SegmentHealth:
     return SegmentHealth(inspection.name, len(inspection.data), state)
 
 
-def _note(health: SegmentHealth, seen: SeenRecord) -> None:
+def _note(health: SegmentHealth, seen: SeenRecord, unread: str = NO_RECORD) -> None:
+    """Count a record. ``unread`` says what it is where it can't be read."""
     if seen.kind is None:
-        health.faults.append(Fault(seen.offset, seen.size_bytes, seen.position, NO_RECORD))
+        health.faults.append(Fault(seen.offset, seen.size_bytes, seen.position, unread))
         return
     health.records[seen.kind] += 1
     if seen.kind is RecordType.CLOSED:

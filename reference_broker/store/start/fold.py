@@ -21,7 +21,7 @@ from reference_broker.store.format.scan import Found, Gap
 from reference_broker.store.liveness.definitions import Definitions
 from reference_broker.store.liveness.liveness import Liveness, SegmentUse
 from reference_broker.store.liveness.losses import Losses
-from reference_broker.store.start.recovered import DamageReport
+from reference_broker.store.start.recovered import PLACES_MAX, DamagedPlace, DamageReport, Part
 
 NOTED = (RecordType.DEFINE, RecordType.DEFINITIONS, RecordType.CENSUS, RecordType.REMOVED)
 """Records that a footer only points to."""
@@ -123,13 +123,16 @@ class Fold:
                     apply(item, use)
         self._end(use)
 
-    def quarantine(self, use: SegmentUse, gap: Gap) -> None:
+    def quarantine(self, use: SegmentUse, gap: Gap, part: Part = Part.RECORDS) -> None:
         """Bytes that had been synced can't be read: their segment is never deleted."""
-        self.damage.quarantined_regions += 1
-        self.damage.quarantined_bytes += gap.end - gap.start
+        damage, size_bytes = self.damage, gap.end - gap.start
+        damage.quarantined_regions += 1
+        damage.quarantined_bytes += size_bytes
+        if len(damage.places) < PLACES_MAX:
+            damage.places.append(DamagedPlace(use.name.file, gap.start, size_bytes, part))
         if not use.damaged:
             use.damaged = True
-            self.damage.damaged_files.append(use.name.file)
+            damage.damaged_files.append(use.name.file)
 
     def _message(
         self, found: Found, head: MessageHead, chunks: Sequence[Found | Gap], use: SegmentUse

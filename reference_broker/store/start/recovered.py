@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.journal.journal import EntryColumns
@@ -14,6 +15,32 @@ from reference_broker.store.liveness.liveness import Liveness, SegmentUse
 
 _EVERYWHERE = 1 << 63
 
+PLACES_MAX = 8
+"""Damaged places that a report names; ``mqkit broker store check`` names all."""
+
+
+class Part(StrEnum):
+    """The parts of a segment that can be damaged."""
+
+    HEADER = "the header"
+    RECORDS = "records"
+    FOOTER = "the footer or the trailer"
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedPlace:
+    """Bytes that can't be read. ``position`` is the log's; in a segment that was never rewritten
+    the offset in the file is that less the number that the file is named by."""
+
+    file: str
+    position: int
+    size_bytes: int
+    part: Part
+
+    def __str__(self) -> str:
+        place = f"{self.part} at position {self.position:016x}"
+        return f"{self.size_bytes} bytes of {self.file} ({place})"
+
 
 @dataclass(slots=True)
 class DamageReport:
@@ -21,6 +48,8 @@ class DamageReport:
 
     quarantined_regions: int = 0
     quarantined_bytes: int = 0
+    places: list[DamagedPlace] = field(default_factory=list)
+    """The first quarantined regions, :data:`PLACES_MAX` at most."""
     damaged_files: list[str] = field(default_factory=list)
     missing_segments: list[int] = field(default_factory=list)
     """Bases of segments that should be there."""
@@ -43,6 +72,10 @@ class DamageReport:
                 f"{self.quarantined_bytes} bytes in {self.quarantined_regions} places of "
                 f"{', '.join(self.damaged_files)} can't be read and stay quarantined"
             )
+        if self.places:
+            named = ", ".join(map(str, self.places))
+            more = self.quarantined_regions - len(self.places)
+            parts.append(f"damaged: {named}" + (f", and {more} more" if more else ""))
         if self.missing_segments:
             bases = ", ".join(f"{base:016x}" for base in self.missing_segments)
             parts.append(
@@ -91,9 +124,11 @@ class RecoveredLog:
     tail: int
     """The log position of the next record."""
     redelivered_below: int
+    stopped: bool
+    """The broker was stopped on purpose."""
     clean: bool
-    """The broker was stopped on purpose, and nothing is damaged. Otherwise every entry is marked
-    redelivered, since nobody knows which of them were handed out."""
+    """It was, and nothing is damaged. Otherwise every entry is marked redelivered, since nobody
+    knows which of them were handed out."""
     damage: DamageReport
     liveness: Liveness
     last: LastSegment | None

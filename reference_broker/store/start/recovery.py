@@ -1,8 +1,10 @@
 """Recovery: the log and its queues, from the segments on a disk. Reads only.
 
-A sealed segment is known by its footer, and scanned where that is damaged; the one that was being
-written is scanned. The last one is trusted by its footer only when that says CLOSED: a file that
-ends with its trailer was synced before it was cut to that length.
+A sealed segment is known by its footer, and scanned where header or footer is damaged; the one that
+was being written is scanned. The last one is trusted by its footer only when that says CLOSED: a
+file that ends with its trailer was synced before it was cut to that length. So was one that was cut
+behind a CLOSED record, whatever can't be read behind that. A footer says nothing of the records, so
+the first of them, which is short, is looked at: a medium that rots has often lost the whole block.
 
 Torn or corrupt is decided by one position, the highest that is known to have been synced: by a
 readable SYNCED record, or by a segment's existence (it is created only after the one before it was
@@ -22,7 +24,7 @@ from reference_broker.store.format import record
 from reference_broker.store.format.checksum import ChecksumKind, checksum_of
 from reference_broker.store.format.extents import ExtentTable
 from reference_broker.store.format.footer import Footer, ranges_of, read_footer
-from reference_broker.store.format.record import RANGE_BYTES, RecordType
+from reference_broker.store.format.record import FRAME_BYTES, RANGE_BYTES, RecordType
 from reference_broker.store.format.scan import Found, Gap, SegmentScan
 from reference_broker.store.format.segment import (
     COPY_SUFFIX,
@@ -31,10 +33,10 @@ from reference_broker.store.format.segment import (
     SegmentHeader,
     SegmentName,
 )
-from reference_broker.store.format.trailer import read_header, read_record
+from reference_broker.store.format.trailer import TRAILER_BYTES, read_header, read_record
 from reference_broker.store.liveness.liveness import SegmentUse
 from reference_broker.store.start.fold import NOTED, Fold, chunks_end
-from reference_broker.store.start.recovered import LastSegment, RecoveredLog
+from reference_broker.store.start.recovered import LastSegment, Part, RecoveredLog
 
 
 def recover(disk: Disk, *, trust_footers: bool = True) -> RecoveredLog:
@@ -135,6 +137,8 @@ class _Recovery:
         use = self._open(segment, footer)
         notes = self._read_notes(segment, footer) if self._trust_footers else None
         if footer is not None and notes is not None:
+            if HEADER_BYTES not in footer.notes[:1]:
+                self._check_first_record(use)
             self._fold.footer(footer, notes, use)
         else:
             self._scan_sealed(segment, footer, use)
@@ -144,7 +148,10 @@ class _Recovery:
     def last_segment(self, segment: _Segment) -> None:
         """The segment that was being written, if the broker didn't come to its end."""
         footer = self._footer_of(segment)
-        self._closed = footer is not None and footer.end == RecordType.CLOSED
+        if footer is not None:
+            self._closed = footer.end == RecordType.CLOSED
+        else:
+            self._closed = _was_cut_when_closed(segment, self._disk)
         if self._closed or segment.name.generation:
             self.sealed_segment(segment)
         else:
@@ -171,6 +178,7 @@ class _Recovery:
             epoch=max(fold.epoch, highest_epoch) + 1,
             tail=self._tail,
             redelivered_below=redelivered_below,
+            stopped=self._closed,
             clean=clean,
             damage=damage,
             liveness=fold.liveness,
@@ -181,9 +189,18 @@ class _Recovery:
     # By footer
 
     def _footer_of(self, segment: _Segment) -> Footer | None:
-        if segment.header is None:
-            return None
-        return read_footer(self._disk, segment.name, segment.header.checksum)
+        header = segment.header
+        for kind in ChecksumKind if header is None else (header.checksum,):
+            footer = read_footer(self._disk, segment.name, kind)
+            if footer is not None:
+                return footer
+        return None
+
+    def _check_first_record(self, use: SegmentUse) -> None:
+        """Quarantine the first record where it is damaged; nobody knows how long it was."""
+        if read_record(self._disk, use.name, HEADER_BYTES, use.checksum) is None:
+            start = use.base + HEADER_BYTES
+            self._fold.quarantine(use, Gap(start, start + FRAME_BYTES))
 
     def _read_notes(self, segment: _Segment, footer: Footer | None) -> list[Found] | None:
         """The records that the footer points to; ``None`` when one of them is damaged."""
@@ -209,7 +226,8 @@ class _Recovery:
             self._fold.compare(footer)
         elif end < segment.size_bytes or not use.damaged:
             base = use.base
-            self._fold.quarantine(use, Gap(base + end, base + segment.size_bytes))
+            rest = Gap(base + end, base + segment.size_bytes)
+            self._fold.quarantine(use, rest, Part.FOOTER)
 
     def _unfinished_segment(self, segment: _Segment) -> None:
         name = segment.name
@@ -264,7 +282,7 @@ class _Recovery:
             use.extents = footer.extents
         self._fold.liveness.add(use)
         if header is None:
-            self._fold.quarantine(use, Gap(use.base, use.base + HEADER_BYTES))
+            self._fold.quarantine(use, Gap(use.base, use.base + HEADER_BYTES), Part.HEADER)
         else:
             use.checksum = header.checksum
             fold = self._fold
@@ -283,6 +301,17 @@ def _scan(segment: _Segment, data: bytes) -> tuple[list[Found | Gap], ChecksumKi
         walks, key=lambda walk: sum(isinstance(item, Found) for item in walk[0])
     )
     return items, kind, scan.offset
+
+
+def _was_cut_when_closed(segment: _Segment, disk: Disk) -> bool:
+    """True for a file that was cut behind a CLOSED record, though its footer can't be read."""
+    file = segment.name.file
+    end = disk.read_range(file, max(segment.size_bytes - TRAILER_BYTES, 0), TRAILER_BYTES)
+    if not any(end):
+        return False  # It was not cut: zeros are what nobody wrote yet.
+    items, _, _ = _scan(segment, disk.read(file))
+    last = items[-1] if items else None
+    return isinstance(last, Found) and last.payload[0] == RecordType.CLOSED
 
 
 def _drop_torn_message(kept: list[Found | Gap]) -> None:

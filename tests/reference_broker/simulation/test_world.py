@@ -10,7 +10,7 @@ import pytest
 
 from reference_broker.simulation.cut import Cut
 from reference_broker.simulation.disk import inspection
-from reference_broker.simulation.machine.faults import Fault
+from reference_broker.simulation.plan.fault_profile import Fault
 from reference_broker.simulation.plan.scenario import draw, with_features
 from reference_broker.simulation.report import Tally, run_seed, run_seeds
 from reference_broker.simulation.watch.model import Fate

@@ -5,7 +5,10 @@ log, under the same faults as everything else.
 """
 
 from reference_broker.simulation.clients.features.actor import FeatureActor
+from reference_broker.simulation.clients.features.definitions import DefinitionsAtWork
 from reference_broker.simulation.clients.features.delayed import Delayed
+from reference_broker.simulation.clients.features.exclusive import Exclusive
+from reference_broker.simulation.clients.features.expires import Expires
 from reference_broker.simulation.clients.features.feature import Feature
 from reference_broker.simulation.clients.features.policies import PoliciesAtWork
 from reference_broker.simulation.clients.features.quorum import Quorum
@@ -16,7 +19,18 @@ from reference_broker.simulation.clients.features.windows import Windows
 
 FEATURES: dict[str, type[Feature]] = {
     feature.name: feature
-    for feature in (Quorum, Delayed, Windows, Transactions, Requeues, PoliciesAtWork, VHosts)
+    for feature in (
+        Quorum,
+        Delayed,
+        Windows,
+        Transactions,
+        Requeues,
+        PoliciesAtWork,
+        VHosts,
+        DefinitionsAtWork,
+        Expires,
+        Exclusive,
+    )
 }
 
 __all__ = ["FEATURES", "Feature", "FeatureActor"]

@@ -3,6 +3,7 @@ with the feature's laws, beside those of :class:`Ledger`."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from random import Random
 
@@ -36,6 +37,7 @@ class Feature:
     """Chance that :meth:`administer` is called where the client would have acted."""
     synced_by_confirms = True
     """True if every confirm waits for the disk."""
+    fans_out = False
     judges_starts = False
     """True if :meth:`found` is to be called at each start."""
     expected_closes: tuple[int, ...] = (ReplyCode.CONNECTION_FORCED, ReplyCode.INTERNAL_ERROR)
@@ -44,6 +46,8 @@ class Feature:
         self.random = random
         self.clock = clock
         self.ledger = Ledger(self.name)
+        self.counts: Counter[str] = Counter()
+        """Things that happened, beside the messages: for the last lines of many seeds."""
         self.life = 0
         self.draining = False
         self.prefetch = random.choice((1, 3, 10))

@@ -1,7 +1,8 @@
 """The messages of one feature's client, and the laws that hold for any of them.
 
 - A confirmed message is handed out in the end, from one of the queues where it may be by then.
-- A queue never has two of it: not while one is held, and none once its ack is known to be synced.
+- A queue never has two of it: not while one is held, and none once its ack is known to be synced;
+  but where a crash came between the portions of a fan-out that has a source.
 - When it is handed out a second time it is marked as redelivered.
 
 An ack is known to be synced when a message that was published after it, on the same line, is
@@ -83,11 +84,21 @@ class Ledger:
         """Everything that the line has settled is on disk."""
         self.synced_up_to(line, len(self._settled.get(line, ())))
 
-    def delivered(self, queue: str, number: int, held: Iterable[tuple[str, int]]) -> Post:
-        """A line that holds ``held`` was handed another message. Raises :exc:`Violation`."""
+    def delivered(
+        self,
+        queue: str,
+        number: int,
+        held: Iterable[tuple[str, int]],
+        *,
+        may_be_again: bool = False,
+    ) -> Post:
+        """A line that holds ``held`` was handed another message. ``may_be_again``: a crash may have
+        put it into the queue a second time. Raises :exc:`Violation`."""
         post = self.posts.get(number)
         if post is None:
             raise self.fail(f"message {number} of '{queue}' was never sent")
+        if may_be_again:
+            return post
         if (queue, number) in self._gone:
             raise self.fail(f"message {number} came back to '{queue}' after its ack was synced")
         if (queue, number) in held:

@@ -25,6 +25,7 @@ from mqkit.wire import (
 from mqkit.wire.methods import (
     BasicAck,
     BasicDeliver,
+    BasicGetEmpty,
     BasicNack,
     BasicPublish,
     ChannelClose,
@@ -82,6 +83,9 @@ class LineHost(Protocol):
     expected_closes: tuple[int, ...]
     """Reply codes with which the broker may close the line; any other is a :exc:`Violation`."""
     ledger: Ledger
+    fans_out: bool
+    """Messages come out of an exchange that held them, into several queues. With a crash between
+    two portions of that, some queues have a message already, and get it again, as redelivered."""
 
     @property
     def vhost(self) -> str:
@@ -116,6 +120,8 @@ class Line:
     ) -> None:
         self.number = number
         self.over = False
+        self.closed_with = 0
+        """The reply code with which the broker has closed the line, 0 where it has not."""
         self.held: dict[int, Taken] = {}
         self.unconfirmed: dict[int, Post] = {}
         self.handed_ms: dict[str, int] = {}
@@ -134,6 +140,7 @@ class Line:
             ConnectionOpenOk: lambda _: self._say(_CHANNEL, ChannelOpen()),
             ChannelOpenOk: lambda _: self._set_up(),
             ConnectionClose: self._closed,
+            ConnectionCloseOk: lambda _: self._has_closed(),
             ChannelClose: self._closed,
             ConnectionBlocked: lambda _: None,
             ConnectionUnblocked: lambda _: None,
@@ -208,6 +215,12 @@ class Line:
         self._say(_CHANNEL, BasicNack(tag, requeue=requeue))
         return self.held.pop(tag)
 
+    def close(self) -> None:
+        """Close the connection; :attr:`over` is true when that is answered, or the broker has
+        closed it before."""
+        self._asked += 1
+        self._say(0, ConnectionClose())
+
     # What the broker says
 
     def _handle(self, command: Command, sent: int) -> None:
@@ -218,7 +231,7 @@ class Line:
         handler = self._handlers.get(type(method))
         if handler is not None:
             handler(method)
-        elif type(method).__name__.endswith("Ok"):
+        elif type(method).__name__.endswith("Ok") or isinstance(method, BasicGetEmpty):
             self._answers += 1
             self._feature.answered(self, method)
         else:
@@ -237,7 +250,12 @@ class Line:
         )
         self.handed_ms[queue] = taken.sent_ms
         holding = [(each.queue, each.number) for each in self.held.values()]
-        post = self._feature.ledger.delivered(queue, taken.number, holding)
+        post = self._feature.ledger.delivered(
+            queue,
+            taken.number,
+            holding,
+            may_be_again=self._feature.fans_out and taken.redelivered,
+        )
         deaths = sum(table["count"] for table in headers.get("x-death", []))
         entry = (queue, taken.number, deaths)
         self._feature.ledger.sent(entry, sent, redelivered=taken.redelivered)
@@ -273,8 +291,12 @@ class Line:
     def _closed(self, method: ChannelClose | ConnectionClose) -> None:
         if method.reply_code not in self._feature.expected_closes:
             raise Violation("protocol", f"a client was closed: {method}")
+        self.closed_with = method.reply_code
         if isinstance(method, ConnectionClose):
             self._say(0, ConnectionCloseOk())
+        self.over = True
+
+    def _has_closed(self) -> None:
         self.over = True
 
     def _say(self, channel: int, *methods: Method) -> None:

@@ -20,6 +20,7 @@ class VHosts(Feature):
     name = "vhosts"
     queues = ("plain", "quorum", "once")
     operator_chance = 0.05
+    fans_out = True
     expected_closes = (*Feature.expected_closes, ReplyCode.NOT_ALLOWED)
     """The virtual host may be gone when the client comes."""
 

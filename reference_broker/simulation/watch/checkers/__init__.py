@@ -4,6 +4,7 @@ from reference_broker.simulation.watch.checkers.acks import AckChecker
 from reference_broker.simulation.watch.checkers.books import BooksChecker
 from reference_broker.simulation.watch.checkers.channel_books import ChannelBooksChecker
 from reference_broker.simulation.watch.checkers.checker import Checker, Violation
+from reference_broker.simulation.watch.checkers.definitions import DefinitionsChecker
 from reference_broker.simulation.watch.checkers.disk_use import DiskUseChecker
 from reference_broker.simulation.watch.checkers.durability import DurabilityChecker
 from reference_broker.simulation.watch.checkers.expiry import ExpiryChecker
@@ -20,6 +21,7 @@ __all__ = [
     "BooksChecker",
     "ChannelBooksChecker",
     "Checker",
+    "DefinitionsChecker",
     "DiskUseChecker",
     "DurabilityChecker",
     "ExpiryChecker",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from reference_broker.simulation.events.definitions import Declaration, Definitions
 from reference_broker.simulation.events.events import (
     BitRot,
     Books,
@@ -60,6 +61,12 @@ class Checker:
     def removed(self, removal: Removal) -> None:
         """The client saw the answer to a removal."""
 
+    def declaration_sent(self, declaration: Declaration) -> None:
+        """The client declares something."""
+
+    def declared(self, declaration: Declaration) -> None:
+        """The client saw the answer to a declaration."""
+
     def session_ended(self, session: int) -> None:
         """A client's connection is gone; it sees nothing more of that session."""
 
@@ -74,6 +81,16 @@ class Checker:
 
     def started(self, start: Start) -> None:
         """The broker started again; ``start`` has the messages that its log had."""
+
+    def definitions_found(self, found: Definitions) -> None:
+        """The broker has started, and has these definitions in the clients' virtual host."""
+
+    def definitions_seen(self, there: Definitions) -> None:
+        """The broker has these definitions in the clients' virtual host, between two inputs."""
+
+    def definitions_compared(self, ours: Definitions, rebuilt: Definitions, source: str) -> None:
+        """All that is durable in the broker, and all that a new one would find on its disk, if it
+        looked at that ``source``. A key begins with the virtual host's name."""
 
     def compared(
         self,

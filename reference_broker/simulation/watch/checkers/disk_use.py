@@ -1,10 +1,10 @@
 """The law of disk use: a bound for the log's files once nothing happens any more, and that none is
 left behind.
 
-The law: twice the live bytes, and two segments (the one in use and the spare one) of the usual size
-or of the largest message with its reserve (:mod:`reference_broker.store.log.free_space`). It is
-about messages, and segments of 16 MiB; in the small ones here what comes beside them counts too, so
-this allows for
+The law: twice the live bytes (a message counts whole as long as one of its queues has it), and two
+segments (the one in use and the spare one) of the usual size or of the largest message with its
+reserve (:mod:`reference_broker.store.log.free_space`). It is about messages, and segments of
+16 MiB; in the small ones here what comes beside them counts too, so this allows for
 
 - what is said about other segments and is needed still, as for live bytes: a segment that is less
   than half needed is rewritten;

@@ -17,6 +17,7 @@ from mqkit.wire.methods import (
     BasicPublish,
     ChannelClose,
     ChannelCloseOk,
+    ChannelOpen,
     ConnectionClose,
     ConnectionCloseOk,
     Method,
@@ -28,6 +29,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.work.budget import UNLIMITED_UNITS
+from reference_broker.errors import ReplyCode
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 COUNT = 400
@@ -318,6 +320,30 @@ def test_an_exclusive_queue_is_nobodys_from_the_end_of_its_connection_on() -> No
     client.connection.receive_eof(lone.now_s, lone.wall_ms)
     other.send(1, QueueDeclare("mine", durable=True))
     assert other.methods() == [QueueDeclareOk("mine", 0, 0)]
+
+
+@pytest.mark.parametrize("units", [1, UNLIMITED_UNITS])
+def test_all_exclusive_queues_of_a_connection_go_with_it(units: int) -> None:
+    lone = LoneBroker()
+    client, other = lone.client(), lone.client()
+    names = ("one", "two", "three")
+    for name in names:
+        client.send(1, QueueDeclare(name, exclusive=True))
+        client.publish(name)
+    other.send(1, QueueDeclare("two", passive=True))
+    (closed,) = other.methods()
+    assert isinstance(closed, ChannelClose)
+    assert closed.reply_code == ReplyCode.RESOURCE_LOCKED
+    other.send(1, ChannelCloseOk(), ChannelOpen())
+    other.received()
+    lone.broker.budget.units = units
+    client.disconnect()
+    lone.complete()
+    assert not lone.broker.vhosts["/"].queues
+    for name in names:
+        other.send(1, QueueDeclare(name))
+        lone.complete()
+        assert other.methods() == [QueueDeclareOk(name, 0, 0)]
 
 
 def test_targets_that_a_channel_remembers_are_let_go_in_portions() -> None:

@@ -106,6 +106,35 @@ def test_nack_with_requeue_puts_messages_back_where_they_were() -> None:
     assert deliver.method.redelivered
 
 
+@pytest.mark.parametrize("settled", ["requeued", "dropped", "acked", "recovered"])
+def test_each_consumer_has_its_room_again_after_many_are_settled_at_once(settled: str) -> None:
+    """The deliveries of two consumers, one of them with room for two and the other for one."""
+    client = LoneBroker().client()
+    client.send(1, QueueDeclare("q"), BasicQos(prefetch_count=2), BasicConsume("q", "two"))
+    client.send(1, BasicQos(prefetch_count=1), BasicConsume("q", "one"))
+    for number in range(9):
+        client.publish("q", b"%d" % number)
+    again = settled in ("requeued", "recovered")
+    for turn in range(2):
+        delivered = [each for each in client.received() if isinstance(each.method, BasicDeliver)]
+        tags = [
+            each.method.consumer_tag for each in delivered if isinstance(each.method, BasicDeliver)
+        ]
+        assert sorted(tags) == ["one", "two", "two"]
+        first = 0 if again else 3 * turn
+        assert sorted(each.body for each in delivered) == [b"%d" % (first + n) for n in range(3)]
+        last = 3 * (turn + 1)
+        client.send(
+            1,
+            {
+                "requeued": BasicNack(last, True, True),
+                "dropped": BasicNack(last, True, False),
+                "acked": BasicAck(last, True),
+                "recovered": BasicRecover(True),
+            }[settled],
+        )
+
+
 def test_reject_without_requeue_drops() -> None:
     client, queue = holding(2)
     client.send(1, BasicReject(1, False), BasicNack(2, False, False))

@@ -509,6 +509,26 @@ def test_acks_alone_are_written_and_synced_later(takes_syncs: bool) -> None:
     loop.thread.close()
 
 
+@pytest.mark.parametrize("takes_syncs", [False, True])
+@pytest.mark.parametrize("failing", range(1, 5))
+def test_an_error_in_the_last_batch_of_a_clean_stop_is_told_and_makes_the_next_start_unclean(
+    failing: int, takes_syncs: bool
+) -> None:
+    loop, disk = synced_loop(takes_syncs=takes_syncs)
+    loop.publish(2)
+    loop.thread.kick()
+    loop.settle()
+    told = len(loop.events)
+    disk.fail_at(failing, errno.EIO)
+    loop.thread.close()
+    assert [type(each) for each in loop.events[told:]] == [DiskFailed]
+    disk.crash(Crash.DROP)
+    _, recovered = open_log(disk)
+    assert not recovered.stopped, "the file was not cut for good, and that is the mark"
+    assert not recovered.damage.damaged
+    assert sequences(recovered) == [1, 2]
+
+
 def test_a_clean_stop_syncs_acks() -> None:
     loop, disk = synced_loop()
     loop.ack(1)

@@ -192,6 +192,30 @@ async def test_damage_is_reported_by_queue(
     again.driver.close()
 
 
+@pytest.mark.parametrize(("offset", "part"), [(20, "the header"), (-1, "the footer")])
+async def test_damage_that_costs_no_message_is_told_with_its_place_and_what_helps(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, offset: int, part: str
+) -> None:
+    node = Node(tmp_path)
+    client = node.lone.client()
+    client.send(1, QueueDeclare("q", durable=True, nowait=True))
+    client.publish("q", b"body", properties=PERSISTENT)
+    await node.settled()
+    node.driver.close()
+    (name,) = [name for name in os.listdir(tmp_path) if name.endswith(".segment")]
+    file = tmp_path / name
+    data = bytearray(file.read_bytes())
+    data[offset] ^= 1
+    file.write_bytes(data)
+
+    again = Node(tmp_path)
+    assert await again.get(again.lone.client(), "q") == b"body"
+    assert "1 messages after a clean stop" in caplog.text
+    assert f"of {file.name} ({part}" in caplog.text
+    assert f"`mqkit broker store check {tmp_path}`" in caplog.text
+    again.driver.close()
+
+
 async def test_no_room_for_a_spare_is_an_alarm_until_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

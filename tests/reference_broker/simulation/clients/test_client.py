@@ -13,6 +13,7 @@ from mqkit.wire.methods import (
 )
 from mqkit.wire.properties import Properties
 from reference_broker.simulation.clients.client import Session
+from reference_broker.simulation.clients.memory import Memory
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import Settlement
 from reference_broker.simulation.plan.plans import (
@@ -48,7 +49,9 @@ class Meeting:
         )
         self.peer: LoneClient = LoneBroker().socket()
         self.history = History([], SimulatedClock())
-        self.session = Session(self.plan, scenario, self.history, self.peer.send_bytes)
+        self.session = Session(
+            self.plan, scenario, self.history, Memory(trusts=True), self.peer.send_bytes
+        )
 
     def open(self) -> Meeting:
         self.session.begin()
@@ -109,6 +112,11 @@ def test_a_session_that_ended_hears_nothing() -> None:
     assert not meeting.session.ready
 
 
+def test_a_close_because_a_queue_is_not_there_breaks_a_promise() -> None:
+    with pytest.raises(Violation, match="definitions: something that was declared"):
+        Meeting().open().session.receive_data(method_frame(1, ChannelClose(404, "no queue")), 1)
+
+
 def test_a_close_for_want_of_a_queue_is_expected_and_another_is_not() -> None:
     refused, stopped, wrong = Meeting().open(), Meeting().open(), Meeting().open()
     refused.session.receive_data(method_frame(1, ChannelClose(403, "in use")), 1)
@@ -137,5 +145,5 @@ def test_it_says_hello_first() -> None:
     meeting = Meeting()
     said: list[bytes] = []
     scenario = Scenario(0, (), (meeting.plan,), BrokerPlan(4_096), (1, 2), 1)
-    Session(meeting.plan, scenario, meeting.history, said.append).begin()
+    Session(meeting.plan, scenario, meeting.history, Memory(trusts=True), said.append).begin()
     assert said == [PROTOCOL_HEADER]

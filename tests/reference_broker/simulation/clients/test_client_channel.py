@@ -7,6 +7,7 @@ import pytest
 from mqkit.wire import Command, encode_header
 from mqkit.wire.methods import BasicAck, BasicDeliver, BasicNack, ExchangeDelete
 from reference_broker.simulation.clients.client_channel import ClientChannel
+from reference_broker.simulation.clients.memory import Memory
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import Message, RemovalKind, Settlement
 from reference_broker.simulation.events.marking import properties_of
@@ -28,7 +29,7 @@ class Meeting:
         clock.stamp()
         self.history = History([], clock)
         self.plan = plan or ChannelPlan(prefetch=0, consumes=(Consume("q"),))
-        self.channel = ClientChannel(1, self.plan, self.history, 1, 131_072)
+        self.channel = ClientChannel(1, self.plan, self.history, Memory(trusts=True), 1, 131_072)
         self.peer = LoneBroker().client()
         self.do(self.channel.begin([queue.declaration()]))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from reference_broker.simulation.clients.client import Session
+from reference_broker.simulation.clients.memory import Memory
 from reference_broker.simulation.clients.tap import Tap
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.plan.plans import (
@@ -41,7 +42,7 @@ def test_it_hears_what_is_sent_without_acks_and_nothing_else() -> None:
     clock.stamp()
     history = History([listener], clock)
     peer = LoneBroker().socket()
-    session = Session(plan, scenario, history, peer.send_bytes)
+    session = Session(plan, scenario, history, Memory(trusts=True), peer.send_bytes)
     tap = Tap(session, history)
 
     def hear(*, arrives: bool = True) -> None:

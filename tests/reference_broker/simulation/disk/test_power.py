@@ -6,6 +6,7 @@ import pytest
 
 from reference_broker.simulation.disk.power import PowerCut, PoweredDisk
 from reference_broker.store.disk.ports import CreateFile, CreateSpare, Sync, Write
+from reference_broker.store.format.segment import COPY_SUFFIX
 
 
 def test_the_power_fails_in_place_of_the_named_operation_and_once() -> None:
@@ -54,3 +55,14 @@ def test_all_files_together_have_so_much_room() -> None:
         with pytest.raises(OSError, match="full"):
             disk.perform(operation)
     disk.perform(CreateFile("b", 2))
+
+
+def test_the_next_operation_on_a_copy_fails_and_no_other() -> None:
+    disk = PoweredDisk()
+    disk.fail_next_copy()
+    disk.perform(CreateFile("a.segment", 10))
+    copy = f"a{COPY_SUFFIX}"
+    with pytest.raises(OSError, match="can't write"):
+        disk.perform(CreateFile(copy, 10))
+    disk.perform(CreateFile(copy, 10))
+    assert sorted(disk.list_files()) == sorted(["a.segment", copy])

@@ -2,13 +2,22 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from reference_broker.simulation.disk.inspection import Found
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot
-from reference_broker.simulation.machine.faults import Fault, FaultInjector
+from reference_broker.simulation.machine.faults import FaultInjector
 from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.node import Node
+from reference_broker.simulation.plan.fault_profile import (
+    MIXED,
+    PROFILES,
+    SLOW_SYNC_CHANCE,
+    Fault,
+    FaultProfile,
+)
 from reference_broker.simulation.plan.plans import BrokerPlan
 
 PAUSE_US = (100_000, 200_000)
@@ -23,7 +32,7 @@ class Unwatched:
 
 
 class Rig:
-    def __init__(self, only: tuple[int, ...] | None = None) -> None:
+    def __init__(self, profile: FaultProfile = MIXED, only: tuple[int, ...] | None = None) -> None:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
         self.machine = Machine(
@@ -36,7 +45,7 @@ class Rig:
         )
         self.rots: list[BitRot] = []
         self.faults = FaultInjector(
-            self.clock, Random(2), self.machine, PAUSE_US, self.rots.append, only
+            self.clock, Random(2), self.machine, PAUSE_US, self.rots.append, profile, only
         )
 
     def connect_often(self) -> None:
@@ -44,13 +53,24 @@ class Rig:
         self.clock.after(50_000, self.connect_often)
 
 
-def test_every_kind_of_fault_strikes_sooner_or_later() -> None:
-    rig = Rig()
+@pytest.mark.parametrize("profile", PROFILES, ids=[profile.name for profile in PROFILES])
+def test_every_kind_of_fault_of_a_profile_strikes_sooner_or_later(profile: FaultProfile) -> None:
+    rig = Rig(profile)
     rig.machine.start()
     rig.connect_often()
     rig.faults.begin()
     rig.clock.run(60_000_000)
-    assert all(rig.faults.counts[fault.value] for fault in Fault)
+    struck = rig.faults.counts.keys() - {Fault.BIT_ROT.value}
+    assert struck == {fault.value for fault in profile.weights}
+    assert rig.disk.slow_sync_chance == profile.slow_sync_chance
+    rig.faults.stop()
+    assert rig.disk.slow_sync_chance == SLOW_SYNC_CHANCE
+
+
+def test_all_kinds_are_in_some_profile() -> None:
+    struck = {kind for profile in PROFILES for kind in profile.weights}
+    assert struck == set(Fault) - {Fault.BIT_ROT}
+    assert len({profile.name for profile in PROFILES}) == len(PROFILES)
 
 
 def test_one_bit_is_flipped_and_told_of() -> None:

@@ -8,7 +8,6 @@ from itertools import count
 
 import pytest
 
-from mutants.registry import MUTANTS
 from reference_broker.simulation.cut import parse
 from reference_broker.simulation.plan.plans import Scenario
 from reference_broker.simulation.plan.scenario import draw, with_features
@@ -16,6 +15,8 @@ from reference_broker.simulation.report import run_world
 from reference_broker.simulation.shortening.search import Shortened, shorten
 from reference_broker.simulation.watch.checkers import Violation
 from reference_broker.simulation.world import World
+
+Planted = Callable[[str], Scenario]
 
 Breaks = Callable[[World], str]
 """The law that a world breaks, at once; none where that is empty."""
@@ -105,14 +106,11 @@ def test_what_does_not_fail_has_no_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shortened(SCENARIO, lambda world: "", monkeypatch) is None
 
 
-@pytest.mark.parametrize(
-    ("mutant", "seed"), [("store.ack_not_logged", 0), ("queues.limit_of_a_quarter", 3)]
-)
+@pytest.mark.parametrize("mutant", ["store.ack_not_logged", "queues.limit_of_a_quarter"])
 def test_a_planted_bug_is_left_with_less_that_fails_alike_and_replays(
-    mutant: str, seed: int, monkeypatch: pytest.MonkeyPatch
+    mutant: str, planted: Planted
 ) -> None:
-    MUTANTS[mutant].plant(monkeypatch)
-    scenario = draw(seed)
+    scenario = planted(mutant)
     whole = run_world(World(scenario))
     found = shorten(scenario, 60, 1.0, lambda: 0.0)
     assert found is not None

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from mutants.registry import MUTANTS
 from reference_broker.simulation.cut import WHOLE, Cut
+from reference_broker.simulation.plan.plans import Scenario
 from reference_broker.simulation.plan.scenario import draw
 from reference_broker.simulation.shortening.telling import cut_short, described
 
+Planted = Callable[[str], Scenario]
+
 
 @pytest.mark.parametrize(
-    ("mutant", "seed", "law"),
-    [("store.ack_not_logged", 0, "acks"), ("features.returns_not_counted_in_the_log", 2, "quorum")],
+    ("mutant", "law"),
+    [("store.ack_not_logged", "acks"), ("features.returns_not_counted_in_the_log", "quorum")],
 )
 def test_a_planted_bug_has_a_story_of_under_60_lines(
-    mutant: str, seed: int, law: str, monkeypatch: pytest.MonkeyPatch
+    mutant: str, law: str, planted: Planted
 ) -> None:
-    MUTANTS[mutant].plant(monkeypatch)
-    lines = cut_short(draw(seed), tries=30, now=lambda: 0.0).splitlines()
+    scenario = planted(mutant)
+    lines = cut_short(scenario, tries=30, now=lambda: 0.0).splitlines()
     assert 5 < len(lines) < 60
     assert lines[0].startswith("cut       ")
-    assert lines[1].startswith(f"  python -m reference_broker.simulation --seed {seed} --cut ")
+    assert lines[1].startswith(
+        f"  python -m reference_broker.simulation --seed {scenario.seed} --cut "
+    )
     assert lines[2].startswith("story     ")
     reason = f"  FAILED      {law}: message "
     assert lines[-1].startswith(reason)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.store.format.segment import SegmentName
 from reference_broker.store.liveness.liveness import Liveness, SegmentUse
-from reference_broker.store.start.recovered import DamageReport, RecoveredLog
+from reference_broker.store.start.recovered import DamagedPlace, DamageReport, Part, RecoveredLog
 
 
 def recovered(damage: DamageReport) -> RecoveredLog:
@@ -18,7 +18,7 @@ def recovered(damage: DamageReport) -> RecoveredLog:
         index = QueueIndex()
         index.restore(1, base + 64, 5, 36)
         queues[queue_id] = {0: index}
-    return RecoveredLog({}, queues, 2, 300, 0, True, damage, liveness, None, [])
+    return RecoveredLog({}, queues, 2, 300, 0, True, True, damage, liveness, None, [])
 
 
 def test_entries_of_queues_that_are_gone_are_dropped_and_free_their_segments() -> None:
@@ -54,6 +54,7 @@ def test_damage_is_said_in_words() -> None:
     damage = DamageReport(
         quarantined_regions=2,
         quarantined_bytes=300,
+        places=[DamagedPlace("a.segment", 4160, 24, Part.HEADER)],
         damaged_files=["a.segment"],
         missing_segments=[4096],
         lost={7: 3, 8: 1},
@@ -61,7 +62,8 @@ def test_damage_is_said_in_words() -> None:
     )
     assert damage.damaged
     assert str(damage) == (
-        "300 bytes in 2 places of a.segment can't be read and stay quarantined; "
+        "300 bytes in 2 places of a.segment can't be read and stay quarantined; damaged: "
+        "24 bytes of a.segment (the header at position 0000000000001040), and 1 more; "
         "1 segments are missing from the folder (at 0000000000001000): nobody knows how many "
         "messages were in them; at most 4 messages of 2 queues are lost; "
         "1 messages stand where they can't be and were left out"

@@ -36,6 +36,7 @@ def test_a_queue_has_no_message_twice() -> None:
     ledger.delivered("q", post.number, [("r", post.number)])
     with pytest.raises(Violation, match="twice"):
         ledger.delivered("q", post.number, [("q", post.number)])
+    ledger.delivered("q", post.number, [("q", post.number)], may_be_again=True)
 
 
 def test_an_ack_before_what_is_confirmed_is_synced() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire import Properties
-from mqkit.wire.methods import BasicConsume, ConfirmSelect, Method, QueueDeclare
+from mqkit.wire.methods import BasicConsume, BasicGet, ConfirmSelect, Method, QueueDeclare
 from reference_broker.core.access.passwords import hash_password
 from reference_broker.core.access.users import User
 from reference_broker.errors import ReplyCode
@@ -20,6 +20,7 @@ class Feature:
     """A feature that writes down its events."""
 
     expected_closes: tuple[int, ...] = ()
+    fans_out = False
     vhost = "/"
 
     def __init__(self) -> None:
@@ -127,3 +128,19 @@ def test_another_body_is_a_violation(pair: Pair) -> None:
     stranger.publish("q", b"wrong", properties=Properties(headers={"n": post.number}))
     with pytest.raises(Violation, match="came with another body"):
         pair.exchange()
+
+
+def test_a_line_that_closes_is_over_when_that_is_answered(pair: Pair) -> None:
+    pair.line.close()
+    assert not pair.line.ready
+    assert not pair.line.over
+    pair.exchange()
+    assert pair.line.over
+    assert pair.line.closed_with == 0
+
+
+def test_an_empty_queue_is_an_answer(pair: Pair) -> None:
+    pair.line.ask(BasicGet("q"))
+    pair.exchange()
+    assert pair.line.ready
+    assert pair.feature.events[-1] == ("answered", "BasicGetEmpty")

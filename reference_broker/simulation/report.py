@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
+from reference_broker.simulation.cut import Cut
 from reference_broker.simulation.plan.plans import Scenario
 from reference_broker.simulation.plan.scenario import draw
 from reference_broker.simulation.watch.checkers import Violation
@@ -29,6 +30,8 @@ class SeedResult:
     when all held."""
 
     scenario: Scenario
+    """The scenario that was run: the seed's, with the queues, features and time of the cut."""
+    cut: Cut
     virtual_us: int
     counts: Counter[str]
     faults: Counter[str]
@@ -44,7 +47,9 @@ class SeedResult:
     @property
     def replay(self) -> str:
         """The command that runs exactly this again."""
-        return f"python -m reference_broker.simulation --seed {self.scenario.seed}"
+        command = f"python -m reference_broker.simulation --seed {self.scenario.seed}"
+        words = self.cut.words()
+        return f'{command} --cut "{words}"' if words else command
 
     def summary(self) -> str:
         """The run in a few lines."""
@@ -52,7 +57,7 @@ class SeedResult:
         queues = ", ".join(queue.name for queue in scenario.queues)
         lines = [
             f"seed      {scenario.seed}",
-            f"scenario  {len(scenario.clients)} clients; queues {queues}; "
+            f"scenario  {len(self.cut.clients_of(scenario))} clients; queues {queues}; "
             f"segments of {scenario.broker.segment_bytes} bytes, windows of "
             f"{scenario.broker.window_bytes}, memory of {scenario.broker.memory_bytes}",
             f"time      {self.virtual_us / 1_000_000:.3f} virtual seconds",
@@ -122,6 +127,7 @@ def run_world(world: World) -> SeedResult:
         failure, law = traceback.format_exc(), _raised(error)
     return SeedResult(
         scenario=world.scenario,
+        cut=world.cut,
         virtual_us=world.clock.now_us,
         counts=world.counts,
         faults=world.fault_counts,

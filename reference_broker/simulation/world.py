@@ -15,6 +15,7 @@ from reference_broker.simulation.clients.client import Session
 from reference_broker.simulation.clients.features import FEATURES, FeatureActor
 from reference_broker.simulation.clients.tap import Tap
 from reference_broker.simulation.clients.workload import Actor
+from reference_broker.simulation.cut import WHOLE, Cut
 from reference_broker.simulation.disk import bookkeeping, definitions, inspection
 from reference_broker.simulation.disk.channel_books import channel_books_of
 from reference_broker.simulation.disk.disk_use import disk_use_of
@@ -25,7 +26,7 @@ from reference_broker.simulation.machine.faults import FaultInjector
 from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.node import Node
-from reference_broker.simulation.plan.plans import Scenario
+from reference_broker.simulation.plan.plans import ClientPlan, Scenario
 from reference_broker.simulation.watch.calm import (
     CALM_REST_US,
     CALM_US,
@@ -66,11 +67,14 @@ LAST_MESSAGES = 5
 
 
 class World:
-    """The world of a scenario; :meth:`run` it once. ``disk`` is for those who want to watch it, or
-    to have one that forgets; it must be a new one."""
+    """The world of what ``cut`` leaves of a scenario; :meth:`run` it once. ``disk`` is for those
+    who want to watch it, or to have one that forgets; it must be a new one."""
 
-    def __init__(self, scenario: Scenario, disk: PoweredDisk | None = None) -> None:
-        self.scenario = scenario
+    def __init__(
+        self, scenario: Scenario, disk: PoweredDisk | None = None, cut: Cut = WHOLE
+    ) -> None:
+        self.cut = cut
+        self.scenario = scenario = cut.of(scenario)
         self.clock = SimulatedClock()
         queues = {queue.name: queue for queue in scenario.queues}
         self.durability = DurabilityChecker(queues)
@@ -109,19 +113,10 @@ class World:
             scenario.fault_pause_us,
             self._bit_flipped if scenario.bit_rot else None,
             scenario.faults,
+            cut.strikes,
         )
-        self.actors = [
-            Actor(
-                self.clock,
-                self._random(f"client/{plan.index}"),
-                self.machine,
-                self.history,
-                scenario,
-                plan,
-                self.connected,
-            )
-            for plan in (*scenario.clients, scenario.drainer())
-        ]
+        clients = [self._actor(plan, cut.actions) for plan in cut.clients_of(scenario)]
+        self.actors = [*clients, self._actor(scenario.drainer())]
         self.features = [self._at_work(name) for name in scenario.features]
         self._taps: dict[int, Tap] = {}
         self._rebuilds = self._random("rebuilds")
@@ -339,6 +334,18 @@ class World:
             raise Violation(
                 "liveness", f"{CONVERGE_US // 1_000_000} s without faults, and not: {what}"
             )
+
+    def _actor(self, plan: ClientPlan, actions_max: int | None = None) -> Actor:
+        return Actor(
+            self.clock,
+            self._random(f"client/{plan.index}"),
+            self.machine,
+            self.history,
+            self.scenario,
+            plan,
+            self.connected,
+            actions_max,
+        )
 
     def _at_work(self, name: str) -> FeatureActor:
         feature = FEATURES[name](self._random(f"feature/{name}"), self.clock)

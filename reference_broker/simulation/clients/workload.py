@@ -39,7 +39,8 @@ Connected = Callable[[Link, Session], None]
 
 
 class Actor:
-    """One client over its whole life: session after session, until :meth:`leave`."""
+    """One client over its whole life: session after session, until :meth:`leave`. It counts its
+    ``actions``, and takes no more than ``actions_max``."""
 
     def __init__(
         self,
@@ -50,9 +51,13 @@ class Actor:
         scenario: Scenario,
         plan: ClientPlan,
         connected: Connected,
+        actions_max: int | None = None,
     ) -> None:
         self.session: Session | None = None
         self.link: Link | None = None
+        self.name = f"client {plan.index}"
+        self.actions = 0
+        self._actions_max = actions_max
         self._clock = clock
         self._random = random
         self._machine = machine
@@ -89,10 +94,9 @@ class Actor:
     @property
     def standing(self) -> Standing:
         """The client, and what it waits for."""
-        name = f"client {self._plan.index}"
         if self.session is None:
-            return Standing(name, is_connected=False)
-        return self.session.standing(name)
+            return Standing(self.name, is_connected=False)
+        return self.session.standing(self.name)
 
     def leave(self) -> None:
         """End the client's process."""
@@ -116,7 +120,8 @@ class Actor:
                 if channel.held:
                     last_tag = next(reversed(channel.held))
                     self._send(channel.settle(last_tag, Settlement.ACK, multiple=True))
-        elif channels:
+        elif channels and self.actions != self._actions_max:
+            self.actions += 1
             channel = channels[0] if len(channels) == 1 else self._random.choice(channels)
             publishes = self._random.random() < self._plan.publish_chance
             if self._plan.run_chance and self._random.random() < self._plan.run_chance:

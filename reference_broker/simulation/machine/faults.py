@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from random import Random
+from typing import NamedTuple
 
 from reference_broker.simulation.disk import autopsy
 from reference_broker.simulation.disk.disk import Crash
@@ -24,9 +26,24 @@ DISK_FULL_US = (100_000, 3_000_000)
 _FAILS_WITHIN_OPERATIONS = 20
 
 
+Act = Callable[[], object]
+"""Does what was drawn for a strike."""
+
+
+class Strike(NamedTuple):
+    """A fault that struck: its number, from 1 on, and the virtual time."""
+
+    number: int
+    us: int
+    fault: Fault
+
+
 class FaultInjector:
     """Strikes again and again, until :meth:`stop`, as its ``profile`` has it. ``counts`` are by
     kind of fault.
+
+    Where ``only`` has the numbers of some strikes, the others do nothing. What they would have done
+    is drawn all the same, so that those that are left stay as they are.
 
     A bit is flipped once at most, and only if ``bit_flipped`` is there to be told: then at the
     first strike that finds a sealed file, after a few that did something else.
@@ -40,8 +57,12 @@ class FaultInjector:
         pause_us: tuple[int, int],
         bit_flipped: Callable[[BitRot], None] | None = None,
         profile: FaultProfile = MIXED,
+        only: Collection[int] | None = None,
     ) -> None:
         self.counts: Counter[str] = Counter()
+        self.struck: list[Strike] = []
+        self._only = only
+        self._drawn = 0
         self._clock = clock
         self._random = random
         self._machine = machine
@@ -50,15 +71,15 @@ class FaultInjector:
         self._bit_flipped = bit_flipped
         self._strikes_before_rot = random.randint(0, 10)
         self._stopped = False
-        how = Crash.SUBSET if profile.half_written else None
-        self._acts: dict[Fault, Callable[[], object]] = {
-            Fault.POWER_LOSS: lambda: machine.lose_power(how),
-            Fault.KILL: machine.kill,
-            Fault.CLEAN_STOP: machine.stop,
+        lose_power = partial(machine.lose_power, Crash.SUBSET if profile.half_written else None)
+        self._draws: dict[Fault, Callable[[], Act]] = {
+            Fault.POWER_LOSS: lambda: lose_power,
+            Fault.KILL: lambda: machine.kill,
+            Fault.CLEAN_STOP: lambda: machine.stop,
             Fault.DISK_ERROR: lambda: self._fail_operation(errno.EIO),
             Fault.DISK_REFUSAL: lambda: self._fail_operation(errno.ENOSPC),
             Fault.DISK_FULL: self._disk_full,
-            Fault.COPY_ERROR: machine.disk.fail_next_copy,
+            Fault.COPY_ERROR: lambda: machine.disk.fail_next_copy,
             Fault.LINK_CUT: self._cut,
             Fault.LINK_STALL: self._stall,
         }
@@ -80,49 +101,72 @@ class FaultInjector:
     def _strike(self) -> None:
         if self._stopped:
             return
+        self._drawn += 1
         self._strikes_before_rot -= 1
         files = autopsy.sealed_files(self._machine.disk)
         if self._bit_flipped is not None and files and self._strikes_before_rot < 0:
-            self.counts[Fault.BIT_ROT.value] += 1
-            self._flip(files, self._bit_flipped)
+            kind, act = Fault.BIT_ROT, self._flip(files, self._bit_flipped)
         else:
             weights = self._profile.weights
             kind = self._random.choices(list(weights), list(weights.values()))[0]
+            act = self._draws[kind]()
+        if self._only is None or self._drawn in self._only:
             self.counts[kind.value] += 1
-            self._acts[kind]()
+            self.struck.append(Strike(self._drawn, self._clock.now_us, kind))
+            act()
         self._strike_later()
 
-    def _fail_operation(self, error: int) -> None:
-        self._machine.disk.fail_at(self._random.randint(1, _FAILS_WITHIN_OPERATIONS), error)
+    def _fail_operation(self, error: int) -> Act:
+        operations = self._random.randint(1, _FAILS_WITHIN_OPERATIONS)
+        return lambda: self._machine.disk.fail_at(operations, error)
 
-    def _disk_full(self) -> None:
-        self._machine.disk.full = True
-        self._clock.after(self._random.randint(*DISK_FULL_US), self._room)
+    def _disk_full(self) -> Act:
+        full_us = self._random.randint(*DISK_FULL_US)
+
+        def act() -> None:
+            self._machine.disk.full = True
+            self._clock.after(full_us, self._room)
+
+        return act
 
     def _room(self) -> None:
         self._machine.disk.full = False
 
-    def _flip(self, files: list[str], bit_flipped: Callable[[BitRot], None]) -> None:
+    def _flip(self, files: list[str], bit_flipped: Callable[[BitRot], None]) -> Act:
         """Flip any bit that was written, of any of ``files``."""
         self._bit_flipped = None
         disk = self._machine.disk
         file = self._random.choice(files)
         written_bytes = len(disk.read(file).rstrip(b"\0"))
         bit = self._random.randrange(8 * written_bytes)
-        record = autopsy.record_at(disk, file, bit // 8)
-        disk.flip(file, bit)
-        bit_flipped(
-            BitRot(file, record.numbers, record.speaks, record.defines, self._clock.stamp())
-        )
 
-    def _cut(self) -> None:
-        if self._machine.links:
-            link = self._random.choice(self._machine.links)
+        def act() -> None:
+            record = autopsy.record_at(disk, file, bit // 8)
+            disk.flip(file, bit)
+            stamp = self._clock.stamp()
+            bit_flipped(BitRot(file, record.numbers, record.speaks, record.defines, stamp))
+
+        return act
+
+    def _cut(self) -> Act:
+        if not self._machine.links:
+            return _nothing
+        link = self._random.choice(self._machine.links)
+
+        def act() -> None:
             self._machine.links.remove(link)
             link.cut()
 
-    def _stall(self) -> None:
-        if self._machine.links:
-            link = self._random.choice(self._machine.links)
-            stream = self._random.choice((link.to_broker, link.to_client))
-            stream.stall(self._random.randint(*STALL_US))
+        return act
+
+    def _stall(self) -> Act:
+        if not self._machine.links:
+            return _nothing
+        link = self._random.choice(self._machine.links)
+        stream = self._random.choice((link.to_broker, link.to_client))
+        stall_us = self._random.randint(*STALL_US)
+        return lambda: stream.stall(stall_us)
+
+
+def _nothing() -> None:
+    """There is no link."""

@@ -43,6 +43,10 @@ class History:
         self._messages: list[Message] = []
         self._digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
 
+    def tell_first(self, listener: Checker) -> None:
+        """Tell ``listener`` of all that comes, before the checkers judge it."""
+        self._checkers = [listener, *self._checkers]
+
     @property
     def trace_hash(self) -> str:
         """The hash of everything that was noted so far."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reference_broker.simulation.cut import Cut
 from reference_broker.simulation.plan.scenario import draw
 from reference_broker.simulation.report import Tally, run_in_parallel, run_seed, run_seeds
 from reference_broker.simulation.watch.checkers import Violation
@@ -30,6 +31,12 @@ def test_a_seed_that_holds_every_law_is_ok() -> None:
     assert result.replay == "python -m reference_broker.simulation --seed 1"
     assert result.summary().splitlines()[0] == "seed      1"
     assert result.summary().splitlines()[-1] == "ok        every law held"
+
+
+def test_a_cut_is_part_of_the_line_that_replays_it() -> None:
+    result = run_seed(1, lambda seed: World(draw(seed, DURATION_US), cut=Cut(clients=(0,))))
+    assert result.replay == 'python -m reference_broker.simulation --seed 1 --cut "clients=0"'
+    assert "scenario  1 clients; " in result.summary()
 
 
 def test_a_broken_law_is_the_failure_with_its_lost_messages() -> None:

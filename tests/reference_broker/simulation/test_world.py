@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
+from reference_broker.simulation.cut import Cut
 from reference_broker.simulation.disk import inspection
 from reference_broker.simulation.plan.fault_profile import Fault
-from reference_broker.simulation.plan.scenario import draw
+from reference_broker.simulation.plan.scenario import draw, with_features
 from reference_broker.simulation.report import Tally, run_seed, run_seeds
 from reference_broker.simulation.watch.model import Fate
 from reference_broker.simulation.world import LAST_MESSAGES, World
@@ -92,3 +93,21 @@ def test_the_last_phase_leaves_nothing_behind_but_its_last_messages(seed: int) -
 
 def _short(seed: int) -> World:
     return World(draw(seed, 3_000_000))
+
+
+def test_a_cut_world_has_what_the_cut_leaves_and_the_rest_of_it_is_as_it_was() -> None:
+    scenario = draw(2, 5_000_000)
+    world = World(scenario, cut=Cut(clients=(1,), features=(), strikes=(), actions=10))
+    world.run()
+    assert [actor.name for actor in world.actors] == ["client 1", "client 2"]
+    assert (world.features, world.faults.struck) == ([], [])
+    assert world.actors[0].actions == 10
+    assert world.scenario == with_features(scenario, [])
+
+
+def test_a_cut_that_leaves_everything_is_the_same_run() -> None:
+    scenario = draw(3, 5_000_000)
+    whole, cut = World(scenario), World(scenario, cut=Cut(duration_us=5_000_000, actions=9_999))
+    whole.run()
+    cut.run()
+    assert cut.history.trace_hash == whole.history.trace_hash

@@ -19,7 +19,7 @@ SECOND_US = 1_000_000
 class Rig:
     """The first client of a seed, alone on a machine without faults."""
 
-    def __init__(self, seed: int = 35) -> None:
+    def __init__(self, seed: int = 35, actions_max: int | None = None) -> None:
         self.clock = SimulatedClock()
         self.links: list[Link] = []
         self.history = History([], self.clock)
@@ -41,6 +41,7 @@ class Rig:
             scenario,
             scenario.clients[0],
             lambda link, session: self.links.append(link),
+            actions_max,
         )
 
     def started(self, node: Node, found: Found) -> None: ...
@@ -72,6 +73,20 @@ def test_it_publishes_and_settles() -> None:
     rig.run(30)
     for event in ("published", "confirmed", "delivered", "ack"):
         assert rig.history.counts[event] > 5
+
+
+def test_it_takes_no_more_actions_than_it_may() -> None:
+    rig = Rig(actions_max=0)
+    rig.machine.start()
+    rig.actor.begin()
+    rig.run(10)
+    assert (rig.actor.actions, rig.history.counts["published"]) == (0, 0)
+    assert rig.actor.standing.is_connected
+    rig = Rig(actions_max=7)
+    rig.machine.start()
+    rig.actor.begin()
+    rig.run(30)
+    assert rig.actor.actions == 7
 
 
 def test_it_comes_back_with_a_new_session_after_the_broker_died() -> None:

@@ -32,7 +32,7 @@ class Unwatched:
 
 
 class Rig:
-    def __init__(self, profile: FaultProfile = MIXED) -> None:
+    def __init__(self, profile: FaultProfile = MIXED, only: tuple[int, ...] | None = None) -> None:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
         self.machine = Machine(
@@ -45,7 +45,7 @@ class Rig:
         )
         self.rots: list[BitRot] = []
         self.faults = FaultInjector(
-            self.clock, Random(2), self.machine, PAUSE_US, self.rots.append, profile
+            self.clock, Random(2), self.machine, PAUSE_US, self.rots.append, profile, only
         )
 
     def connect_often(self) -> None:
@@ -104,3 +104,28 @@ def test_after_stop_nothing_strikes_and_the_disk_has_room() -> None:
     assert rig.faults.counts == counts
     assert not rig.disk.full
     assert rig.machine.node is not None
+
+
+def test_those_that_are_left_strike_as_they_did() -> None:
+    """That is so as long as nothing that is drawn depends on the others."""
+    whole = Rig()
+    whole.machine.start()
+    whole.faults.begin()
+    whole.clock.run(20_000_000)
+    assert [strike.number for strike in whole.faults.struck] == [
+        *range(1, len(whole.faults.struck) + 1)
+    ]
+    cut = Rig(only=(3, 5))
+    cut.machine.start()
+    cut.faults.begin()
+    cut.clock.run(20_000_000)
+    assert cut.faults.struck == [whole.faults.struck[2], whole.faults.struck[4]]
+    assert sum(cut.faults.counts.values()) == 2
+
+
+def test_no_bit_is_flipped_by_a_strike_that_is_left_out() -> None:
+    rig = Rig(only=())
+    rig.machine.start()
+    rig.faults.begin()
+    rig.clock.run(60_000_000)
+    assert (rig.rots, rig.faults.struck) == ([], [])

@@ -98,6 +98,19 @@ def test_every_checker_is_told_in_order() -> None:
     assert [listener.told for listener in listeners] == [EXPECTED, EXPECTED]
 
 
+def test_who_is_told_first_hears_what_breaks_a_law() -> None:
+    class Judge(Checker):
+        def published(self, message: Message) -> None:
+            raise self.fail("no")
+
+    listener = Listener()
+    history = History([Judge()], SimulatedClock())
+    history.tell_first(listener)
+    with pytest.raises(Violation):
+        script(history)
+    assert listener.told == ["published 1"]
+
+
 def test_events_are_counted() -> None:
     history = History([], SimulatedClock())
     script(history)

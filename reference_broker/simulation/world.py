@@ -36,6 +36,7 @@ from reference_broker.simulation.watch.checkers import (
     AckChecker,
     BooksChecker,
     ChannelBooksChecker,
+    Checker,
     DefinitionsChecker,
     DiskUseChecker,
     DurabilityChecker,
@@ -71,27 +72,8 @@ class World:
     def __init__(self, scenario: Scenario, disk: PoweredDisk | None = None) -> None:
         self.scenario = scenario
         self.clock = SimulatedClock()
-        queues = {queue.name: queue for queue in scenario.queues}
-        self.durability = DurabilityChecker(queues)
-        self.history = History(
-            [
-                XDeathChecker(queues),
-                self.durability,
-                AckChecker(queues),
-                RedeliveredChecker(),
-                OrderChecker(queues),
-                PrefetchChecker(),
-                ExpiryChecker(queues),
-                DefinitionsChecker(),
-                RebuildChecker(),
-                DiskUseChecker(scenario.broker.segment_bytes),
-                BooksChecker(),
-                ChannelBooksChecker(),
-                FalseAlarmChecker(),
-                PriorityChecker(queues),
-            ],
-            self.clock,
-        )
+        self.durability = DurabilityChecker({queue.name: queue for queue in scenario.queues})
+        self.history = History(_checkers(scenario, self.durability), self.clock)
         self.disk = disk or PoweredDisk(self._random("disk"))
         self.machine = Machine(
             self.clock,
@@ -344,3 +326,25 @@ class World:
     def _random(self, part: str) -> Random:
         """A source of randomness for each part: a change in one leaves the others as they were."""
         return Random(f"{part}/{self.scenario.seed}")
+
+
+def _checkers(scenario: Scenario, durability: DurabilityChecker) -> list[Checker]:
+    """All checkers, in the order in which they are told."""
+    queues = {queue.name: queue for queue in scenario.queues}
+    body_max_bytes = max((FEATURES[name].body_max_bytes for name in scenario.features), default=0)
+    return [
+        XDeathChecker(queues),
+        durability,
+        AckChecker(queues),
+        RedeliveredChecker(),
+        OrderChecker(queues),
+        PrefetchChecker(),
+        ExpiryChecker(queues),
+        DefinitionsChecker(),
+        RebuildChecker(),
+        DiskUseChecker(scenario.broker.segment_bytes, body_max_bytes),
+        BooksChecker(),
+        ChannelBooksChecker(),
+        FalseAlarmChecker(),
+        PriorityChecker(queues),
+    ]

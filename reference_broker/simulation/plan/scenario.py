@@ -34,6 +34,10 @@ DECLARES_ONCE_CHANCE = 0.6
 """Share of the seeds, of those without a flipped bit, whose clients do not declare anything durable
 twice: what is lost, or back, is not covered up by them."""
 
+TRANSIENT_LETTERS_CHANCE = 0.3
+"""Share of the queues for dead letters that are not durable."""
+
+_DEAD = "dead-"
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
 _FEATURES = (0, 1, 1, 1, 2)
@@ -61,7 +65,7 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         duration_us=duration_us,
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
-    scenario = with_turns(with_runs(scenario))
+    scenario = with_transient_letters(with_turns(with_runs(scenario)))
     once = Random(f"declarations/{seed}").random() < DECLARES_ONCE_CHANCE
     # Where a bit is flipped, a definition may be what it damages.
     scenario = replace(scenario, declares_once=once and not scenario.bit_rot)
@@ -89,6 +93,18 @@ def with_turns(scenario: Scenario, units: Sequence[int] = ()) -> Scenario:
     tiny = random.random() < TINY_TURN_CHANCE
     drawn = random.choice(units or (TINY_TURN_UNITS if tiny else (TURN_UNITS, UNLIMITED_UNITS)))
     return replace(scenario, broker=replace(scenario.broker, turn_units=drawn))
+
+
+def with_transient_letters(scenario: Scenario) -> Scenario:
+    """The scenario with some queues for dead letters that are not durable, as the seed has it."""
+    random = Random(f"letters/{scenario.seed}")
+    queues = [
+        replace(queue, durable=False)
+        if queue.name.startswith(_DEAD) and random.random() < TRANSIENT_LETTERS_CHANCE
+        else queue
+        for queue in scenario.queues
+    ]
+    return replace(scenario, queues=tuple(queues))
 
 
 def _features(seed: int) -> list[str]:
@@ -133,7 +149,7 @@ def _queues(random: Random, name: str, owner: int | None) -> list[QueuePlan]:
     if not dead:
         return [queue]
     if dead == "dead":
-        return [QueuePlan(f"dead-{name}"), queue]
+        return [QueuePlan(f"{_DEAD}{name}"), queue]
     wait_ms = random.randint(*_WAIT_MS)
     waiting = QueuePlan(f"retry-{name}", dead_letters_to=name, ttl_ms=wait_ms, waits=True)
     return [waiting, queue]

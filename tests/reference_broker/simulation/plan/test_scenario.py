@@ -81,6 +81,7 @@ def test_seeds_differ_in_what_matters() -> None:
             seen[f"limit {queue.overflow}"] += queue.max_length is not None
             seen["priorities"] += queue.max_priority > 0
             seen["not durable"] += not queue.durable
+            seen["letters that are not"] += not queue.durable and queue.name.startswith("dead-")
             seen["purged"] += queue.purged
             seen["disposable"] += queue.disposable
         for client in scenario.clients:
@@ -93,5 +94,5 @@ def test_seeds_differ_in_what_matters() -> None:
                 seen["no ack"] += any(taking.no_ack for taking in channel.takes)
                 seen["gets"] += bool(channel.gets)
     print(seen)
-    assert len(seen) == 19
+    assert len(seen) == 20
     assert min(seen.values()) > 10

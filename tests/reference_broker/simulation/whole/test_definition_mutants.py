@@ -1,5 +1,5 @@
-"""Bugs planted in what keeps definitions, in queues that expire, and in exclusive ones: the law of
-definitions, or the laws of the feature, must find each.
+"""Bugs planted in what keeps definitions, in queues that expire, in exclusive ones, and in bodies
+of several chunks: the law of definitions, or the laws of the feature, must find each.
 
 As in ``test_store_mutants.py``, a bug is made here and nowhere else.
 """
@@ -26,7 +26,11 @@ from reference_broker.simulation.plan.scenario import draw, with_features
 from reference_broker.simulation.report import SeedResult, WorldFactory
 from reference_broker.simulation.world import World
 from reference_broker.store.format import record
+from reference_broker.store.format.record import MessageHead
+from reference_broker.store.format.scan import Found, Gap
+from reference_broker.store.log import reading
 from reference_broker.store.log.log import Log
+from reference_broker.store.start import fold, recovery
 
 SEEDS = range(200)
 DURATION_US = 20_000_000
@@ -167,6 +171,30 @@ def they_are_logged_like_others(patch: pytest.MonkeyPatch) -> WorldFactory:
     return with_feature("exclusive")
 
 
+# Messages in chunks
+
+
+def a_body_is_read_up_to_its_first_chunk(patch: pytest.MonkeyPatch) -> WorldFactory:
+    chunks = reading._chunks
+
+    def first(*given: Any) -> tuple[bytearray, int]:
+        body, end = chunks(*given)
+        rest = len(body) - record.CHUNK_BYTES
+        return body[: record.CHUNK_BYTES] + bytes(rest), end
+
+    patch.setattr(reading, "_chunks", first)
+    return with_feature("large")
+
+
+def a_start_takes_bodies_in_chunks_for_torn(patch: pytest.MonkeyPatch) -> WorldFactory:
+    def only_whole(found: Found, head: MessageHead, chunks: Sequence[Found | Gap]) -> int | None:
+        return None if head.chunks else found.end
+
+    for module in (fold, recovery):
+        patch.setattr(module, "chunks_end", only_whole)
+    return with_feature("large")
+
+
 FOUND_BY: dict[str, tuple[Plant, ...]] = {
     "definitions": (
         declared_before_it_is_on_disk,
@@ -185,6 +213,8 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
         anybody_is_let_in,
         they_are_logged_like_others,
     ),
+    "content": (a_body_is_read_up_to_its_first_chunk,),
+    "false alarm": (a_start_takes_bodies_in_chunks_for_torn,),
     "protocol": (a_consumer_is_no_use,),
 }
 

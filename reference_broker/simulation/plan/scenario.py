@@ -34,6 +34,13 @@ DECLARES_ONCE_CHANCE = 0.6
 """Share of the seeds, of those without a flipped bit, whose clients do not declare anything durable
 twice: what is lost, or back, is not covered up by them."""
 
+PAGING_CHANCE = 0.1
+"""Share of the seeds whose broker pages."""
+
+PAGED_SHARE = 0.7
+PAGING_MEMORY_BYTES = (160_000, 250_000, 350_000)
+"""Memory watermarks of such a broker: with less, publishers are blocked before there is much."""
+
 TRANSIENT_LETTERS_CHANCE = 0.3
 """Share of the queues for dead letters that are not durable."""
 
@@ -65,7 +72,7 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         duration_us=duration_us,
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
-    scenario = with_transient_letters(with_turns(with_runs(scenario)))
+    scenario = with_transient_letters(with_turns(with_paging(with_runs(scenario))))
     once = Random(f"declarations/{seed}").random() < DECLARES_ONCE_CHANCE
     # Where a bit is flipped, a definition may be what it damages.
     scenario = replace(scenario, declares_once=once and not scenario.bit_rot)
@@ -93,6 +100,17 @@ def with_turns(scenario: Scenario, units: Sequence[int] = ()) -> Scenario:
     tiny = random.random() < TINY_TURN_CHANCE
     drawn = random.choice(units or (TINY_TURN_UNITS if tiny else (TURN_UNITS, UNLIMITED_UNITS)))
     return replace(scenario, broker=replace(scenario.broker, turn_units=drawn))
+
+
+def with_paging(scenario: Scenario, chance: float = PAGING_CHANCE) -> Scenario:
+    """With that ``chance``, as the seed has it, the scenario with clients that publish much that is
+    not for the log, and a memory so short that most of it is paged."""
+    random = Random(f"paging/{scenario.seed}")
+    if random.random() >= chance:
+        return scenario
+    clients = tuple(replace(each, transient_chance=PAGED_SHARE) for each in scenario.clients)
+    broker = replace(scenario.broker, memory_bytes=random.choice(PAGING_MEMORY_BYTES))
+    return replace(scenario, clients=clients, broker=broker)
 
 
 def with_transient_letters(scenario: Scenario) -> Scenario:

@@ -3,7 +3,13 @@ from __future__ import annotations
 from collections import Counter
 
 from reference_broker.core.work.budget import TURN_UNITS, UNLIMITED_UNITS
-from reference_broker.simulation.plan.scenario import TINY_TURN_UNITS, draw, with_turns
+from reference_broker.simulation.plan.scenario import (
+    PAGED_SHARE,
+    PAGING_MEMORY_BYTES,
+    TINY_TURN_UNITS,
+    draw,
+    with_turns,
+)
 
 SCENARIOS = [draw(seed) for seed in range(200)]
 
@@ -64,6 +70,16 @@ def test_a_quarter_of_the_seeds_has_tiny_turns() -> None:
     assert units.keys() == {*TINY_TURN_UNITS, TURN_UNITS, UNLIMITED_UNITS}
     tiny = sum(units[each] for each in set(TINY_TURN_UNITS))
     assert 40 <= tiny <= 60
+
+
+def test_a_tenth_of_the_seeds_pages() -> None:
+    pages = [
+        scenario
+        for scenario in SCENARIOS
+        if all(client.transient_chance == PAGED_SHARE for client in scenario.clients)
+    ]
+    assert 10 <= len(pages) <= 30
+    assert {each.broker.memory_bytes for each in pages} == set(PAGING_MEMORY_BYTES)
 
 
 def test_turns_can_be_chosen() -> None:

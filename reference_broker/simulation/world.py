@@ -88,7 +88,8 @@ class World:
             self._random("faults"),
             self.machine,
             scenario.fault_pause_us,
-            self._bit_flipped if scenario.bit_rot else None,
+            self._damaged if scenario.bit_rot or scenario.reads_fail else None,
+            reads_again=scenario.reads_fail,
         )
         self.actors = [
             Actor(
@@ -162,6 +163,7 @@ class World:
             counts[f"{actor.feature.name} at work"] += 1
             counts[f"{actor.feature.name} messages"] += len(actor.feature.ledger.posts)
             counts += actor.feature.counts
+        counts["failed reads"] += self.disk.failed_reads
         return counts
 
     @property
@@ -201,7 +203,7 @@ class World:
     def ended(self, node: Node) -> None:
         self.history.life_ended(inspection.losses_of(node.broker), node.counts)
 
-    def _bit_flipped(self, rot: BitRot) -> None:
+    def _damaged(self, rot: BitRot) -> None:
         self._disk_differs = True
         self.history.bit_flipped(rot)
 

@@ -15,6 +15,7 @@ from reference_broker.simulation.machine.machine import Machine
 
 STALL_US = (10_000, 2_000_000)
 DISK_FULL_US = (100_000, 3_000_000)
+UNREADABLE_US = (2_000_000, 15_000_000)
 _FAILS_WITHIN_OPERATIONS = 20
 
 
@@ -28,6 +29,7 @@ class Fault(Enum):
     LINK_CUT = "cut connection"
     LINK_STALL = "stalled connection"
     BIT_ROT = "flipped bit"
+    READ_ERROR = "unreadable file"
 
 
 _WEIGHTS = {
@@ -45,8 +47,9 @@ _WEIGHTS = {
 class FaultInjector:
     """Strikes again and again, until :meth:`stop`. ``counts`` are by kind of fault.
 
-    A bit is flipped once at most, and only if ``bit_flipped`` is there to be told: then at the
-    first strike that finds a sealed file, after a few that did something else.
+    Something is damaged once at most, and only if ``damaged`` is there to be told: then at the
+    first strike that finds a sealed file, after a few that did something else. It is a flipped bit;
+    or, where it ``reads_again``, a file that can't be read for a while, or until the next start.
     """
 
     def __init__(
@@ -55,14 +58,17 @@ class FaultInjector:
         random: Random,
         machine: Machine,
         pause_us: tuple[int, int],
-        bit_flipped: Callable[[BitRot], None] | None = None,
+        damaged: Callable[[BitRot], None] | None = None,
+        *,
+        reads_again: bool = False,
     ) -> None:
         self.counts: Counter[str] = Counter()
         self._clock = clock
         self._random = random
         self._machine = machine
         self._pause_us = pause_us
-        self._bit_flipped = bit_flipped
+        self._damaged = damaged
+        self._reads_again = reads_again
         self._strikes_before_rot = random.randint(0, 10)
         self._stopped = False
         self._acts: dict[Fault, Callable[[], object]] = {
@@ -81,18 +87,22 @@ class FaultInjector:
         self._clock.after(self._random.randint(*self._pause_us), self._strike)
 
     def stop(self) -> None:
-        """Strike no more; a full disk has room again."""
+        """Strike no more; a full disk has room again, and every file can be read."""
         self._stopped = True
         self._room()
+        self._readable()
 
     def _strike(self) -> None:
         if self._stopped:
             return
         self._strikes_before_rot -= 1
         files = autopsy.sealed_files(self._machine.disk)
-        if self._bit_flipped is not None and files and self._strikes_before_rot < 0:
-            self.counts[Fault.BIT_ROT.value] += 1
-            self._flip(files, self._bit_flipped)
+        if self._damaged is not None and files and self._strikes_before_rot < 0:
+            kind = Fault.READ_ERROR if self._reads_again else Fault.BIT_ROT
+            self.counts[kind.value] += 1
+            damage = self._fail_reads if self._reads_again else self._flip
+            self._damaged(damage(files))
+            self._damaged = None
         else:
             kind = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
             self.counts[kind.value] += 1
@@ -109,18 +119,26 @@ class FaultInjector:
     def _room(self) -> None:
         self._machine.disk.full = False
 
-    def _flip(self, files: list[str], bit_flipped: Callable[[BitRot], None]) -> None:
+    def _fail_reads(self, files: list[str]) -> BitRot:
+        """Have any of ``files`` be unreadable for a while."""
+        disk = self._machine.disk
+        disk.unreadable = file = self._random.choice(files)
+        self._clock.after(self._random.randint(*UNREADABLE_US), self._readable)
+        numbers = autopsy.numbers_in(disk, file)
+        return BitRot(file, numbers, speaks=False, defines=False, stamp=self._clock.stamp())
+
+    def _readable(self) -> None:
+        self._machine.disk.unreadable = ""
+
+    def _flip(self, files: list[str]) -> BitRot:
         """Flip any bit that was written, of any of ``files``."""
-        self._bit_flipped = None
         disk = self._machine.disk
         file = self._random.choice(files)
         written_bytes = len(disk.read(file).rstrip(b"\0"))
         bit = self._random.randrange(8 * written_bytes)
         record = autopsy.record_at(disk, file, bit // 8)
         disk.flip(file, bit)
-        bit_flipped(
-            BitRot(file, record.numbers, record.speaks, record.defines, self._clock.stamp())
-        )
+        return BitRot(file, record.numbers, record.speaks, record.defines, self._clock.stamp())
 
     def _cut(self) -> None:
         if self._machine.links:

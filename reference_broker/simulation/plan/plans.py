@@ -162,6 +162,8 @@ class Scenario:
     fault_pause_us: tuple[int, int]
     duration_us: int
     bit_rot: bool = False
+    reads_fail: bool = False
+    """A file can't be read for a moment; then no bit is flipped, and there are no features."""
     declares_once: bool = False
     """Clients do not declare again what they were told is there, and durable."""
     features: tuple[str, ...] = ()

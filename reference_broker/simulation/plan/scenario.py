@@ -24,6 +24,9 @@ DURATION_US = 60_000_000
 BIT_ROT_CHANCE = 0.25
 """Share of the seeds that have a bit flipped."""
 
+READS_FAIL_CHANCE = 0.6
+"""Share of the seeds without a flipped bit and without features in which reads fail for a while."""
+
 TINY_TURN_CHANCE = 0.25
 """Share of the seeds in which a turn is over after a few messages."""
 
@@ -77,13 +80,17 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
     # Where a bit is flipped, a definition may be what it damages.
     scenario = replace(scenario, declares_once=once and not scenario.bit_rot)
     # Where a bit is flipped there are no features: what it damages may be what they count on.
-    return scenario if scenario.bit_rot else with_features(scenario, _features(seed))
+    features = [] if scenario.bit_rot else _features(seed)
+    reads_fail = Random(f"reads/{seed}").random() < READS_FAIL_CHANCE
+    reads_fail = reads_fail and not scenario.bit_rot and not features
+    return replace(with_features(scenario, features), reads_fail=reads_fail)
 
 
 def with_features(scenario: Scenario, names: Sequence[str]) -> Scenario:
     """The scenario with these features at work in it, and no others."""
     vhosts = tuple(vhost_of(name) for name in names)
-    return replace(scenario, features=tuple(names), broker=replace(scenario.broker, vhosts=vhosts))
+    broker = replace(scenario.broker, vhosts=vhosts)
+    return replace(scenario, features=tuple(names), broker=broker, reads_fail=False)
 
 
 def with_runs(scenario: Scenario, chances: Sequence[float] = _RUN_CHANCES) -> Scenario:

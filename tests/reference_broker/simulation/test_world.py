@@ -24,7 +24,7 @@ SLOW_SEEDS = range(141, 171)
 FAULT_FLOORS = {
     "clean stop": 8, "cut connection": 25, "disk error": 7, "flipped bit": 1, "full disk": 8,
     "kill": 15, "power loss": 40, "power loss in recovery": 15, "stalled connection": 35,
-    "write without space": 10,
+    "unreadable file": 1, "write without space": 10,
 }  # fmt: skip
 FATE_FLOORS = {
     "auto-acked": 3_000, "damaged": 1, "deleted": 50, "expired": 400, "maxlen": 30, "purged": 300,
@@ -35,7 +35,8 @@ EVENT_FLOORS = {
     "books of channels": 500, "calms": 30, "calms with an alarm on": 1, "confirmed": 12_000,
     "connections with exclusive queues closed": 2, "dead letters delivered": 500,
     "declared": 1_500, "definitions compared": 8_000, "delete": 20, "delivered": 14_000,
-    "failed rewrites": 3, "memory alarms": 20, "messages paged": 150, "nacked": 30, "purge": 30,
+    "failed reads": 1, "failed rewrites": 3, "memory alarms": 20, "messages paged": 150,
+    "nacked": 30, "purge": 30,
     "queues seen to be gone": 40, "reads": 4_000, "reads of a file that was gone": 8,
     "rebuilds from footers": 400, "rebuilds from records": 400, "redelivered": 5_000,
     "reject": 700, "requeue": 500, "rests": 90, "rewrites": 1_000, "segments merged": 200,

@@ -8,6 +8,7 @@ from reference_broker.simulation.plan.scenario import (
     PAGING_MEMORY_BYTES,
     TINY_TURN_UNITS,
     draw,
+    with_features,
     with_turns,
 )
 
@@ -80,6 +81,13 @@ def test_a_tenth_of_the_seeds_pages() -> None:
     ]
     assert 10 <= len(pages) <= 30
     assert {each.broker.memory_bytes for each in pages} == set(PAGING_MEMORY_BYTES)
+
+
+def test_reads_fail_where_nothing_else_is_damaged_and_no_feature_counts_on_them() -> None:
+    failing = [scenario for scenario in SCENARIOS if scenario.reads_fail]
+    assert 8 <= len(failing) <= 40
+    assert not any(scenario.bit_rot or scenario.features for scenario in failing)
+    assert not with_features(failing[0], ["quorum"]).reads_fail
 
 
 def test_turns_can_be_chosen() -> None:

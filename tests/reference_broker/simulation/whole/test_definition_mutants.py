@@ -15,6 +15,7 @@ import pytest
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.definitions import QueueDefinition, decode_queue
+from reference_broker.core.queue.backlog import Backlog
 from reference_broker.core.queue.expiry import UnusedExpiry
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost import topology, vhost
@@ -195,6 +196,24 @@ def a_start_takes_bodies_in_chunks_for_torn(patch: pytest.MonkeyPatch) -> WorldF
     return with_feature("large")
 
 
+# Reads that fail
+
+
+def where_reads_fail(seed: int) -> World:
+    scenario = replace(draw(seed, DURATION_US), bit_rot=False)
+    return World(replace(with_features(scenario, ()), reads_fail=True))
+
+
+def a_medium_that_reports_a_loss_is_an_accident(patch: pytest.MonkeyPatch) -> WorldFactory:
+    patch.setattr(reading, "DAMAGE", frozenset())
+    return where_reads_fail
+
+
+def what_can_not_be_read_is_not_counted(patch: pytest.MonkeyPatch) -> WorldFactory:
+    patch.setattr(Backlog, "note_lost", lambda self, count: None)
+    return where_reads_fail
+
+
 FOUND_BY: dict[str, tuple[Plant, ...]] = {
     "definitions": (
         declared_before_it_is_on_disk,
@@ -215,6 +234,8 @@ FOUND_BY: dict[str, tuple[Plant, ...]] = {
     ),
     "content": (a_body_is_read_up_to_its_first_chunk,),
     "false alarm": (a_start_takes_bodies_in_chunks_for_torn,),
+    "durability": (what_can_not_be_read_is_not_counted,),
+    "Traceback": (a_medium_that_reports_a_loss_is_an_accident,),
     "protocol": (a_consumer_is_no_use,),
 }
 

@@ -49,6 +49,11 @@ def with_faults(weights: Mapping[Fault, int], worlds: Worlds = small) -> Worlds:
     return lambda seed: replace(worlds(seed), faults=profile)
 
 
+def where_reads_fail(seed: int) -> Scenario:
+    """A file can't be read for a while, and no bit is flipped."""
+    return replace(with_features(replace(small(seed), bit_rot=False), ()), reads_fail=True)
+
+
 def paging(seed: int) -> Scenario:
     """Memory is short, and nothing is lost by itself: so it is known what the end must have."""
     scenario = small(seed)

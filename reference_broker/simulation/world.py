@@ -38,6 +38,7 @@ from reference_broker.simulation.watch.checkers import (
     AckChecker,
     BooksChecker,
     ChannelBooksChecker,
+    Checker,
     DefinitionsChecker,
     DiskUseChecker,
     DurabilityChecker,
@@ -76,27 +77,8 @@ class World:
         self.cut = cut
         self.scenario = scenario = cut.of(scenario)
         self.clock = SimulatedClock()
-        queues = {queue.name: queue for queue in scenario.queues}
-        self.durability = DurabilityChecker(queues)
-        self.history = History(
-            [
-                XDeathChecker(queues),
-                self.durability,
-                AckChecker(queues),
-                RedeliveredChecker(),
-                OrderChecker(queues),
-                PrefetchChecker(),
-                ExpiryChecker(queues),
-                DefinitionsChecker(),
-                RebuildChecker(),
-                DiskUseChecker(scenario.broker.segment_bytes),
-                BooksChecker(),
-                ChannelBooksChecker(),
-                FalseAlarmChecker(),
-                PriorityChecker(queues),
-            ],
-            self.clock,
-        )
+        self.durability = DurabilityChecker({queue.name: queue for queue in scenario.queues})
+        self.history = History(_checkers(scenario, self.durability), self.clock)
         self.disk = disk or PoweredDisk(self._random("disk"))
         self.machine = Machine(
             self.clock,
@@ -111,9 +93,10 @@ class World:
             self._random("faults"),
             self.machine,
             scenario.fault_pause_us,
-            self._bit_flipped if scenario.bit_rot else None,
+            self._damaged if scenario.bit_rot or scenario.reads_fail else None,
             scenario.faults,
             cut.strikes,
+            reads_again=scenario.reads_fail,
         )
         clients = [self._actor(plan, cut.actions) for plan in cut.clients_of(scenario)]
         self.actors = [*clients, self._actor(scenario.drainer())]
@@ -178,6 +161,7 @@ class World:
             counts[f"{actor.feature.name} at work"] += 1
             counts[f"{actor.feature.name} messages"] += len(actor.feature.ledger.posts)
             counts += actor.feature.counts
+        counts["failed reads"] += self.disk.failed_reads
         return counts
 
     @property
@@ -217,7 +201,7 @@ class World:
     def ended(self, node: Node) -> None:
         self.history.life_ended(inspection.losses_of(node.broker), node.counts)
 
-    def _bit_flipped(self, rot: BitRot) -> None:
+    def _damaged(self, rot: BitRot) -> None:
         self._disk_differs = True
         self.history.bit_flipped(rot)
 
@@ -354,3 +338,25 @@ class World:
     def _random(self, part: str) -> Random:
         """A source of randomness for each part: a change in one leaves the others as they were."""
         return Random(f"{part}/{self.scenario.seed}")
+
+
+def _checkers(scenario: Scenario, durability: DurabilityChecker) -> list[Checker]:
+    """All checkers, in the order in which they are told."""
+    queues = {queue.name: queue for queue in scenario.queues}
+    body_max_bytes = max((FEATURES[name].body_max_bytes for name in scenario.features), default=0)
+    return [
+        XDeathChecker(queues),
+        durability,
+        AckChecker(queues),
+        RedeliveredChecker(),
+        OrderChecker(queues),
+        PrefetchChecker(),
+        ExpiryChecker(queues),
+        DefinitionsChecker(),
+        RebuildChecker(),
+        DiskUseChecker(scenario.broker.segment_bytes, body_max_bytes),
+        BooksChecker(),
+        ChannelBooksChecker(),
+        FalseAlarmChecker(),
+        PriorityChecker(queues),
+    ]

@@ -31,6 +31,21 @@ def sealed_files(disk: SimulatedDisk) -> list[str]:
     return [file for file in segments[:-1] if file in there]
 
 
+def numbers_in(disk: SimulatedDisk, file: str) -> tuple[int, ...]:
+    """The messages of a sealed file, by their numbers."""
+    name, data = SegmentName.parse(file), disk.read(file)
+    header = SegmentHeader.decode(data)
+    assert name is not None
+    if header is None:
+        return ()
+    scan = SegmentScan(name, data, checksum_of(header.checksum))
+    return tuple(
+        marks_of(decode_message(payload).header).number
+        for _, payload in _records(scan, name.base)
+        if payload[0] in MESSAGES
+    )
+
+
 def record_at(disk: SimulatedDisk, file: str, byte: int) -> Record:
     """The record that has this byte of a sealed file."""
     name = SegmentName.parse(file)

@@ -1,4 +1,5 @@
-"""A disk that may be full, and whose power may fail in the middle of a recovery."""
+"""A disk that may be full, that may not read, and whose power may fail in the middle of a
+recovery."""
 
 from __future__ import annotations
 
@@ -23,6 +24,9 @@ class PoweredDisk(SimulatedDisk):
     def __init__(self, random: Random | None = None, capacity_bytes: int | None = None) -> None:
         super().__init__(random)
         self.full = False
+        self.unreadable = ""
+        """The file that can't be read at this moment, if there is one."""
+        self.failed_reads = 0
         self.capacity_bytes = capacity_bytes
         self.slow_sync_chance = 0.0
         self._copy_fails = False
@@ -39,6 +43,12 @@ class PoweredDisk(SimulatedDisk):
     def fail_next_copy(self) -> None:
         """Have the next operation on a copy of a segment fail."""
         self._copy_fails = True
+
+    def read_range(self, file: str, offset: int, size_bytes: int) -> bytes:
+        if file == self.unreadable:
+            self.failed_reads += 1
+            raise OSError(errno.EIO, "simulated failure of a read", file)
+        return super().read_range(file, offset, size_bytes)
 
     def perform(self, operation: Operation) -> None:
         if self._power_until is not None and self.operations + 1 >= self._power_until:

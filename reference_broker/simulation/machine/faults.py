@@ -23,6 +23,7 @@ from reference_broker.simulation.plan.fault_profile import (
 
 STALL_US = (10_000, 2_000_000)
 DISK_FULL_US = (100_000, 3_000_000)
+UNREADABLE_US = (2_000_000, 15_000_000)
 _FAILS_WITHIN_OPERATIONS = 20
 
 
@@ -45,8 +46,9 @@ class FaultInjector:
     Where ``only`` has the numbers of some strikes, the others do nothing. What they would have done
     is drawn all the same, so that those that are left stay as they are.
 
-    A bit is flipped once at most, and only if ``bit_flipped`` is there to be told: then at the
-    first strike that finds a sealed file, after a few that did something else.
+    Something is damaged once at most, and only if ``damaged`` is there to be told: then at the
+    first strike that finds a sealed file, after a few that did something else. It is a flipped bit;
+    or, where it ``reads_again``, a file that can't be read for a while, or until the next start.
     """
 
     def __init__(
@@ -55,9 +57,11 @@ class FaultInjector:
         random: Random,
         machine: Machine,
         pause_us: tuple[int, int],
-        bit_flipped: Callable[[BitRot], None] | None = None,
+        damaged: Callable[[BitRot], None] | None = None,
         profile: FaultProfile = MIXED,
         only: Collection[int] | None = None,
+        *,
+        reads_again: bool = False,
     ) -> None:
         self.counts: Counter[str] = Counter()
         self.struck: list[Strike] = []
@@ -68,7 +72,8 @@ class FaultInjector:
         self._machine = machine
         self._pause_us = pause_us
         self._profile = profile
-        self._bit_flipped = bit_flipped
+        self._damaged = damaged
+        self._reads_again = reads_again
         self._strikes_before_rot = random.randint(0, 10)
         self._stopped = False
         lose_power = partial(machine.lose_power, Crash.SUBSET if profile.half_written else None)
@@ -90,10 +95,12 @@ class FaultInjector:
         self._strike_later()
 
     def stop(self) -> None:
-        """Strike no more: a full disk has room again, and syncs are as quick as usual."""
+        """Strike no more: a full disk has room again, every file can be read, and syncs are as
+        quick as usual."""
         self._stopped = True
         self._machine.disk.slow_sync_chance = SLOW_SYNC_CHANCE
         self._room()
+        self._readable()
 
     def _strike_later(self) -> None:
         self._clock.after(self._random.randint(*self._pause_us), self._strike)
@@ -104,8 +111,11 @@ class FaultInjector:
         self._drawn += 1
         self._strikes_before_rot -= 1
         files = autopsy.sealed_files(self._machine.disk)
-        if self._bit_flipped is not None and files and self._strikes_before_rot < 0:
-            kind, act = Fault.BIT_ROT, self._flip(files, self._bit_flipped)
+        if self._damaged is not None and files and self._strikes_before_rot < 0:
+            kind = Fault.READ_ERROR if self._reads_again else Fault.BIT_ROT
+            damage = self._fail_reads if self._reads_again else self._flip
+            act = damage(files, self._damaged)
+            self._damaged = None
         else:
             weights = self._profile.weights
             kind = self._random.choices(list(weights), list(weights.values()))[0]
@@ -132,9 +142,26 @@ class FaultInjector:
     def _room(self) -> None:
         self._machine.disk.full = False
 
-    def _flip(self, files: list[str], bit_flipped: Callable[[BitRot], None]) -> Act:
+    def _fail_reads(self, files: list[str], damaged: Callable[[BitRot], None]) -> Act:
+        """Have any of ``files`` be unreadable for a while."""
+        disk = self._machine.disk
+        file = self._random.choice(files)
+        unreadable_us = self._random.randint(*UNREADABLE_US)
+
+        def act() -> None:
+            disk.unreadable = file
+            self._clock.after(unreadable_us, self._readable)
+            numbers = autopsy.numbers_in(disk, file)
+            stamp = self._clock.stamp()
+            damaged(BitRot(file, numbers, speaks=False, defines=False, stamp=stamp))
+
+        return act
+
+    def _readable(self) -> None:
+        self._machine.disk.unreadable = ""
+
+    def _flip(self, files: list[str], damaged: Callable[[BitRot], None]) -> Act:
         """Flip any bit that was written, of any of ``files``."""
-        self._bit_flipped = None
         disk = self._machine.disk
         file = self._random.choice(files)
         written_bytes = len(disk.read(file).rstrip(b"\0"))
@@ -144,7 +171,7 @@ class FaultInjector:
             record = autopsy.record_at(disk, file, bit // 8)
             disk.flip(file, bit)
             stamp = self._clock.stamp()
-            bit_flipped(BitRot(file, record.numbers, record.speaks, record.defines, stamp))
+            damaged(BitRot(file, record.numbers, record.speaks, record.defines, stamp))
 
         return act
 

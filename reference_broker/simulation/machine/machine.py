@@ -88,6 +88,7 @@ class Machine:
     def start(self) -> None:
         """Recover from the disk, and listen. If that fails it is tried again later."""
         self._starting = False
+        self.disk.unreadable = ""
         if self.recoveries_cut_short and self._random.random() < CUT_IN_RECOVERY_CHANCE:
             self.disk.cut_power_at(self._random.randint(1, 12))
         plan = self._plan

@@ -17,7 +17,7 @@ TILTED_CHANCE = 0.4
 
 
 class Fault(Enum):
-    """The kinds of faults that strike by themselves. A bit is flipped in seeds that say so."""
+    """The kinds of faults. The last two come once, in seeds that say so, whatever their profile."""
 
     POWER_LOSS = "power loss"
     KILL = "kill"
@@ -29,6 +29,7 @@ class Fault(Enum):
     LINK_CUT = "cut connection"
     LINK_STALL = "stalled connection"
     BIT_ROT = "flipped bit"
+    READ_ERROR = "unreadable file"
 
 
 @dataclass(frozen=True, slots=True)

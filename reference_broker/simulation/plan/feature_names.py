@@ -4,7 +4,7 @@ from __future__ import annotations
 
 FEATURE_NAMES = (
     "quorum", "delayed", "windows", "transactions", "requeues", "policies", "vhosts",
-    "definitions", "expires", "exclusive",
+    "definitions", "expires", "exclusive", "large",
 )  # fmt: skip
 """In the order that seeds draw from: another order is another scenario for each seed. Each has a
 workload in :mod:`reference_broker.simulation.clients.features`."""

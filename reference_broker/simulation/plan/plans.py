@@ -164,6 +164,8 @@ class Scenario:
     duration_us: int
     faults: FaultProfile = MIXED
     bit_rot: bool = False
+    reads_fail: bool = False
+    """A file can't be read for a moment; then no bit is flipped, and there are no features."""
     declares_once: bool = False
     """Clients do not declare again what they were told is there, and durable."""
     features: tuple[str, ...] = ()

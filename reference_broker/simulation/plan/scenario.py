@@ -25,6 +25,9 @@ DURATION_US = 60_000_000
 BIT_ROT_CHANCE = 0.25
 """Share of the seeds that have a bit flipped."""
 
+READS_FAIL_CHANCE = 0.6
+"""Share of the seeds without a flipped bit and without features in which reads fail for a while."""
+
 TINY_TURN_CHANCE = 0.25
 """Share of the seeds in which a turn is over after a few messages."""
 
@@ -35,6 +38,17 @@ DECLARES_ONCE_CHANCE = 0.6
 """Share of the seeds, of those without a flipped bit, whose clients do not declare anything durable
 twice: what is lost, or back, is not covered up by them."""
 
+PAGING_CHANCE = 0.1
+"""Share of the seeds whose broker pages."""
+
+PAGED_SHARE = 0.7
+PAGING_MEMORY_BYTES = (160_000, 250_000, 350_000)
+"""Memory watermarks of such a broker: with less, publishers are blocked before there is much."""
+
+TRANSIENT_LETTERS_CHANCE = 0.3
+"""Share of the queues for dead letters that are not durable."""
+
+_DEAD = "dead-"
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
 _FEATURES = (0, 1, 1, 1, 2)
@@ -63,18 +77,22 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         faults=profile_of(seed),
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
-    scenario = with_turns(with_runs(scenario))
+    scenario = with_transient_letters(with_turns(with_paging(with_runs(scenario))))
     once = Random(f"declarations/{seed}").random() < DECLARES_ONCE_CHANCE
     # Where a bit is flipped, a definition may be what it damages.
     scenario = replace(scenario, declares_once=once and not scenario.bit_rot)
     # Where a bit is flipped there are no features: what it damages may be what they count on.
-    return scenario if scenario.bit_rot else with_features(scenario, _features(seed))
+    features = [] if scenario.bit_rot else _features(seed)
+    reads_fail = Random(f"reads/{seed}").random() < READS_FAIL_CHANCE
+    reads_fail = reads_fail and not scenario.bit_rot and not features
+    return replace(with_features(scenario, features), reads_fail=reads_fail)
 
 
 def with_features(scenario: Scenario, names: Sequence[str]) -> Scenario:
     """The scenario with these features at work in it, and no others."""
     vhosts = tuple(vhost_of(name) for name in names)
-    return replace(scenario, features=tuple(names), broker=replace(scenario.broker, vhosts=vhosts))
+    broker = replace(scenario.broker, vhosts=vhosts)
+    return replace(scenario, features=tuple(names), broker=broker, reads_fail=False)
 
 
 def with_runs(scenario: Scenario, chances: Sequence[float] = _RUN_CHANCES) -> Scenario:
@@ -91,6 +109,29 @@ def with_turns(scenario: Scenario, units: Sequence[int] = ()) -> Scenario:
     tiny = random.random() < TINY_TURN_CHANCE
     drawn = random.choice(units or (TINY_TURN_UNITS if tiny else (TURN_UNITS, UNLIMITED_UNITS)))
     return replace(scenario, broker=replace(scenario.broker, turn_units=drawn))
+
+
+def with_paging(scenario: Scenario, chance: float = PAGING_CHANCE) -> Scenario:
+    """With that ``chance``, as the seed has it, the scenario with clients that publish much that is
+    not for the log, and a memory so short that most of it is paged."""
+    random = Random(f"paging/{scenario.seed}")
+    if random.random() >= chance:
+        return scenario
+    clients = tuple(replace(each, transient_chance=PAGED_SHARE) for each in scenario.clients)
+    broker = replace(scenario.broker, memory_bytes=random.choice(PAGING_MEMORY_BYTES))
+    return replace(scenario, clients=clients, broker=broker)
+
+
+def with_transient_letters(scenario: Scenario) -> Scenario:
+    """The scenario with some queues for dead letters that are not durable, as the seed has it."""
+    random = Random(f"letters/{scenario.seed}")
+    queues = [
+        replace(queue, durable=False)
+        if queue.name.startswith(_DEAD) and random.random() < TRANSIENT_LETTERS_CHANCE
+        else queue
+        for queue in scenario.queues
+    ]
+    return replace(scenario, queues=tuple(queues))
 
 
 def _features(seed: int) -> list[str]:
@@ -135,7 +176,7 @@ def _queues(random: Random, name: str, owner: int | None) -> list[QueuePlan]:
     if not dead:
         return [queue]
     if dead == "dead":
-        return [QueuePlan(f"dead-{name}"), queue]
+        return [QueuePlan(f"{_DEAD}{name}"), queue]
     wait_ms = random.randint(*_WAIT_MS)
     waiting = QueuePlan(f"retry-{name}", dead_letters_to=name, ttl_ms=wait_ms, waits=True)
     return [waiting, queue]

@@ -38,7 +38,8 @@ class Fate(Enum):
     PURGED = "purged"
     DELETED = "deleted"
     TRANSIENT = "transient"
-    """The message was not for the disk, and the broker was started again."""
+    """The message was not for the disk, or its dead letter wasn't, and the broker was started
+    again."""
     DAMAGED = "damaged"
     """The message, or its queue's definition, stood where a bit was flipped, and the broker counts
     it."""
@@ -66,6 +67,8 @@ class Life:
     plan: QueuePlan
     confirmed_before: int
     fate: Fate | None = None
+    rejected_in: int | None = None
+    """The life of the broker in which it was rejected first, and may have died of that."""
 
     @property
     def lasts(self) -> bool:
@@ -130,6 +133,12 @@ class ReferenceModel:
             life = self._lives[self._sources[queue], number]
         life.fate = fate
 
+    def rejected(self, queue: str, number: int) -> None:
+        """A client has rejected the message, and ``queue`` has another for its dead letters."""
+        life = self._lives[queue, number]
+        if life.rejected_in is None:
+            life.rejected_in = self._broker_life
+
     def blind_get(self, queue: str, change: int) -> None:
         """One more basic.get, or one less, is waiting for its answer."""
         self._blind_gets[queue] += change
@@ -182,6 +191,11 @@ class ReferenceModel:
             self._share_out(queue, lives, account)
         return account
 
+    def _letters_end(self, plan: QueuePlan) -> bool:
+        """True where a start ends the dead letters of a queue."""
+        target = plan.dead_letters_to
+        return target is not None and not self._queues[target].durable
+
     def _way(self, queue: str) -> Iterable[str]:
         target = self._queues[queue].dead_letters_to
         return (queue,) if target is None else (queue, target)
@@ -189,6 +203,9 @@ class ReferenceModel:
     def _uncounted(self, life: Life) -> Fate | None:
         message = life.message
         if not life.lasts and message.life < self._broker_life:
+            return Fate.TRANSIENT
+        rejected_in = self._broker_life if life.rejected_in is None else life.rejected_in
+        if self._letters_end(life.plan) and rejected_in < self._broker_life:
             return Fate.TRANSIENT
         removals = self._removals.get(life.plan.name, ())
         if any(
@@ -200,7 +217,7 @@ class ReferenceModel:
 
     def _may(self, life: Life, fate: Fate, wall_ms: int) -> bool:
         """True if the message could have gone by that fate. Dead letters go on living, so the last
-        two are only for where there are none."""
+        two are only for where there are none, or where a start may have taken them."""
         message, plan = life.message, life.plan
         if fate is Fate.AUTO_ACKED:
             return True
@@ -212,7 +229,9 @@ class ReferenceModel:
         if fate is Fate.DAMAGED:
             return self._was_hit(message)
         if plan.dead_letters_to is not None:
-            return False
+            started_since = message.life < self._broker_life
+            if not (started_since and self._letters_end(plan)):
+                return False
         if fate is Fate.EXPIRED:
             # It came to the broker when it was sent, or later.
             ttl_ms = lifetime_ms(message, plan)

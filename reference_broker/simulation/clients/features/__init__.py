@@ -10,6 +10,7 @@ from reference_broker.simulation.clients.features.delayed import Delayed
 from reference_broker.simulation.clients.features.exclusive import Exclusive
 from reference_broker.simulation.clients.features.expires import Expires
 from reference_broker.simulation.clients.features.feature import Feature
+from reference_broker.simulation.clients.features.large import Large
 from reference_broker.simulation.clients.features.policies import PoliciesAtWork
 from reference_broker.simulation.clients.features.quorum import Quorum
 from reference_broker.simulation.clients.features.requeues import Requeues
@@ -30,6 +31,7 @@ FEATURES: dict[str, type[Feature]] = {
         DefinitionsAtWork,
         Expires,
         Exclusive,
+        Large,
     )
 }
 

@@ -30,6 +30,8 @@ class Feature:
     """Queues that are consumed."""
     dead_lettering: tuple[str, ...] = ()
     """Consumed queues whose rejected messages go to another queue."""
+    body_max_bytes = 1_024
+    """Bytes of the largest body that it may publish."""
     publish_chance = 0.5
     requeue_chance = 0.2
     reject_chance = 0.0

@@ -34,13 +34,18 @@ class Post:
     life: int
     settled_before: int
     key: str = ""
+    size_bytes: int | None = None
+    """Bytes of its body; a few, by its number, where nothing is said."""
     confirmed_ms: int | None = None
     settled_in: set[str] = field(default_factory=set)
     """Queues from which a client took the message for good."""
 
     @property
     def body(self) -> bytes:
-        return b"%d." % self.number * (self.number % 60)
+        part = b"%d." % self.number
+        if self.size_bytes is None:
+            return part * (self.number % 60)
+        return (part * (self.size_bytes // len(part) + 1))[: self.size_bytes]
 
 
 class Ledger:

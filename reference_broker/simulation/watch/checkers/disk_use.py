@@ -49,9 +49,10 @@ RECORD_BYTES = 1_024
 class DiskUseChecker(Checker):
     name = "disk use"
 
-    def __init__(self, segment_bytes: int) -> None:
-        self._largest_bytes = segment_bytes
+    def __init__(self, segment_bytes: int, body_max_bytes: int = 0) -> None:
+        """``body_max_bytes`` is the largest body that anybody but the clients may publish."""
         self._beside_bytes = RECORD_BYTES + segment_bytes // RESERVES_PER_SEGMENT
+        self._largest_bytes = max(segment_bytes, body_max_bytes + self._beside_bytes)
 
     def published(self, message: Message) -> None:
         self._largest_bytes = max(self._largest_bytes, message.size + self._beside_bytes)

@@ -39,7 +39,10 @@ class DurabilityChecker(Checker):
 
     def settled(self, delivery: Delivery, how: Settlement) -> None:
         lives_on = self._queues[delivery.queue].dead_letters_to is not None
-        if how is Settlement.REQUEUE or (how is Settlement.REJECT and lives_on):
+        if how is Settlement.REQUEUE:
+            return
+        if how is Settlement.REJECT and lives_on:
+            self._model.rejected(delivery.queue, delivery.number)
             return
         fate = Fate.AUTO_ACKED if how is Settlement.AUTO else Fate.SETTLED
         self._model.settled(delivery.queue, delivery.number, fate)

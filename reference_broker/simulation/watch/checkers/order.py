@@ -15,7 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reference_broker.simulation.events.events import Delivery, Message, Removal, Settlement
+from reference_broker.simulation.events.events import (
+    BitRot,
+    Delivery,
+    Message,
+    Removal,
+    Settlement,
+)
 from reference_broker.simulation.plan.plans import QueuePlan
 from reference_broker.simulation.watch.checkers.checker import Checker, Violation
 
@@ -60,6 +66,8 @@ class OrderChecker(Checker):
         self._messages: dict[int, Message] = {}
         self._views: dict[int, dict[str, _View]] = {}
         self._settlements: dict[int, int] = {}
+        self._damaged: set[int] = set()
+        """Messages that may be counted as lost when they are wanted."""
 
     def published(self, message: Message) -> None:
         self._messages[message.number] = message
@@ -103,6 +111,14 @@ class OrderChecker(Checker):
         view.removals -= 1
         view.stale |= {number for _, number, _ in removal.held}
 
+    def bit_flipped(self, rot: BitRot) -> None:
+        self._damaged.update(rot.numbers)
+        for views in self._views.values():
+            for view in views.values():
+                for number in self._damaged & view.requeued.keys():
+                    view.requeued[number] = _NEVER
+                    view.due.pop(number, None)
+
     def session_ended(self, session: int) -> None:
         self._views.pop(session, None)
         self._settlements.pop(session, None)
@@ -118,7 +134,8 @@ class OrderChecker(Checker):
         """True if the message leaves the queue only when a client takes it."""
         plan = self._queues[queue]
         return (
-            plan.ttl_ms is None
+            number not in self._damaged
+            and plan.ttl_ms is None
             and plan.max_length is None
             and self._messages[number].expiration_ms is None
         )

@@ -44,6 +44,17 @@ def test_a_message_is_found_by_any_byte_of_it_in_plain_and_in_rewritten_files(
     assert min(seen.values()) > 3, seen
 
 
+def test_all_messages_of_a_file_are_known(world: World) -> None:
+    for file in autopsy.sealed_files(world.disk):
+        each = [
+            autopsy.record_at(world.disk, file, byte).numbers
+            for byte in range(HEADER_BYTES, world.disk.size(file), 9)
+        ]
+        assert {number for numbers in each for number in numbers} <= {
+            *autopsy.numbers_in(world.disk, file)
+        }
+
+
 def test_what_else_stands_there_is_known(world: World) -> None:
     found = {
         autopsy.record_at(world.disk, file, byte)

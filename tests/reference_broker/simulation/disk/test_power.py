@@ -48,6 +48,20 @@ def test_a_full_disk_lets_no_file_grow() -> None:
             disk.perform(operation)
 
 
+def test_one_file_can_not_be_read_for_a_while() -> None:
+    disk = PoweredDisk()
+    for file in "ab":
+        disk.perform(CreateFile(file, 4))
+    disk.unreadable = "a"
+    assert disk.read_range("b", 0, 4) == bytes(4)
+    with pytest.raises(OSError, match="failure of a read") as failed:
+        disk.read_range("a", 0, 4)
+    assert failed.value.errno == errno.EIO
+    disk.unreadable = ""
+    assert disk.read_range("a", 0, 4) == bytes(4)
+    assert disk.failed_reads == 1
+
+
 def test_all_files_together_have_so_much_room() -> None:
     disk = PoweredDisk(capacity_bytes=10)
     disk.perform(CreateFile("a", 8))

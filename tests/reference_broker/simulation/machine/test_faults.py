@@ -8,7 +8,7 @@ from reference_broker.simulation.disk.inspection import Found
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot
-from reference_broker.simulation.machine.faults import FaultInjector
+from reference_broker.simulation.machine.faults import UNREADABLE_US, FaultInjector
 from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.node import Node
 from reference_broker.simulation.plan.fault_profile import (
@@ -32,7 +32,13 @@ class Unwatched:
 
 
 class Rig:
-    def __init__(self, profile: FaultProfile = MIXED, only: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self,
+        profile: FaultProfile = MIXED,
+        only: tuple[int, ...] | None = None,
+        *,
+        reads_again: bool = False,
+    ) -> None:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
         self.machine = Machine(
@@ -45,7 +51,14 @@ class Rig:
         )
         self.rots: list[BitRot] = []
         self.faults = FaultInjector(
-            self.clock, Random(2), self.machine, PAUSE_US, self.rots.append, profile, only
+            self.clock,
+            Random(2),
+            self.machine,
+            PAUSE_US,
+            self.rots.append,
+            profile,
+            only,
+            reads_again=reads_again,
         )
 
     def connect_often(self) -> None:
@@ -69,7 +82,7 @@ def test_every_kind_of_fault_of_a_profile_strikes_sooner_or_later(profile: Fault
 
 def test_all_kinds_are_in_some_profile() -> None:
     struck = {kind for profile in PROFILES for kind in profile.weights}
-    assert struck == set(Fault) - {Fault.BIT_ROT}
+    assert struck == set(Fault) - {Fault.BIT_ROT, Fault.READ_ERROR}
     assert len({profile.name for profile in PROFILES}) == len(PROFILES)
 
 
@@ -81,6 +94,21 @@ def test_one_bit_is_flipped_and_told_of() -> None:
     (rot,) = rig.rots
     assert rig.faults.counts[Fault.BIT_ROT.value] == 1
     assert rot.file.endswith(".segment")
+
+
+def test_a_file_is_unreadable_for_a_while_in_place_of_that() -> None:
+    rig = Rig(reads_again=True)
+    rig.machine.start()
+    rig.faults.begin()
+    assert rig.clock.run(60_000_000, lambda: bool(rig.disk.unreadable))
+    (rot,) = rig.rots
+    assert rig.disk.unreadable == rot.file
+    assert rig.faults.counts[Fault.READ_ERROR.value] == 1
+    rig.clock.run(rig.clock.now_us + UNREADABLE_US[1])
+    assert not rig.disk.unreadable
+    rig.clock.run(60_000_000)
+    assert len(rig.rots) == 1
+    assert not rig.faults.counts[Fault.BIT_ROT.value]
 
 
 def test_no_bit_is_flipped_where_nobody_is_told() -> None:
@@ -98,11 +126,13 @@ def test_after_stop_nothing_strikes_and_the_disk_has_room() -> None:
     rig.faults.begin()
     rig.clock.run(10_000_000)
     rig.disk.full = True
+    rig.disk.unreadable = "a"
     rig.faults.stop()
     counts = rig.faults.counts.copy()
     rig.clock.run(20_000_000)
     assert rig.faults.counts == counts
     assert not rig.disk.full
+    assert not rig.disk.unreadable
     assert rig.machine.node is not None
 
 

@@ -3,7 +3,14 @@ from __future__ import annotations
 from collections import Counter
 
 from reference_broker.core.work.budget import TURN_UNITS, UNLIMITED_UNITS
-from reference_broker.simulation.plan.scenario import TINY_TURN_UNITS, draw, with_turns
+from reference_broker.simulation.plan.scenario import (
+    PAGED_SHARE,
+    PAGING_MEMORY_BYTES,
+    TINY_TURN_UNITS,
+    draw,
+    with_features,
+    with_turns,
+)
 
 SCENARIOS = [draw(seed) for seed in range(200)]
 
@@ -66,6 +73,23 @@ def test_a_quarter_of_the_seeds_has_tiny_turns() -> None:
     assert 40 <= tiny <= 60
 
 
+def test_a_tenth_of_the_seeds_pages() -> None:
+    pages = [
+        scenario
+        for scenario in SCENARIOS
+        if all(client.transient_chance == PAGED_SHARE for client in scenario.clients)
+    ]
+    assert 10 <= len(pages) <= 30
+    assert {each.broker.memory_bytes for each in pages} == set(PAGING_MEMORY_BYTES)
+
+
+def test_reads_fail_where_nothing_else_is_damaged_and_no_feature_counts_on_them() -> None:
+    failing = [scenario for scenario in SCENARIOS if scenario.reads_fail]
+    assert 8 <= len(failing) <= 40
+    assert not any(scenario.bit_rot or scenario.features for scenario in failing)
+    assert not with_features(failing[0], ["quorum"]).reads_fail
+
+
 def test_turns_can_be_chosen() -> None:
     assert with_turns(SCENARIOS[0], (7,)).broker.turn_units == 7
 
@@ -81,6 +105,7 @@ def test_seeds_differ_in_what_matters() -> None:
             seen[f"limit {queue.overflow}"] += queue.max_length is not None
             seen["priorities"] += queue.max_priority > 0
             seen["not durable"] += not queue.durable
+            seen["letters that are not"] += not queue.durable and queue.name.startswith("dead-")
             seen["purged"] += queue.purged
             seen["disposable"] += queue.disposable
         for client in scenario.clients:
@@ -93,5 +118,5 @@ def test_seeds_differ_in_what_matters() -> None:
                 seen["no ack"] += any(taking.no_ack for taking in channel.takes)
                 seen["gets"] += bool(channel.gets)
     print(seen)
-    assert len(seen) == 19
+    assert len(seen) == 20
     assert min(seen.values()) > 10

@@ -23,6 +23,8 @@ PLANS = (
     QueuePlan("both", ttl_ms=100, max_length=2),
     QueuePlan("dead"),
     QueuePlan("dying", dead_letters_to="dead", ttl_ms=100),
+    QueuePlan("gone", durable=False),
+    QueuePlan("leaving", dead_letters_to="gone", max_length=2),
 )
 LATE_MS = 10_000
 
@@ -97,6 +99,32 @@ def test_a_dead_letter_must_be_found_where_it_went() -> None:
     script.model.life_ended({"dying": Counter(expired=1)})
     assert script.fates(("dead", number)) == {}
     assert script.account().lost == 1
+
+
+def test_a_dead_letter_in_a_queue_that_is_not_durable_is_there_until_a_start() -> None:
+    script = Script()
+    script.start(1)
+    number = script.publish("leaving")
+    script.model.rejected("leaving", number)
+    assert script.account().lost == 1
+    script.start(2)
+    assert script.fates() == {Fate.TRANSIENT: 1}
+    other = script.publish("leaving", life=2)
+    assert script.account().lost == 1
+    script.model.rejected("leaving", other)
+    assert script.account().lost == 1
+
+
+def test_what_was_dropped_into_such_a_queue_was_counted() -> None:
+    script = Script()
+    script.start(1)
+    for _ in range(3):
+        script.publish("leaving")
+    script.model.life_ended({"leaving": Counter(maxlen=1)})
+    assert script.account(("leaving", 2), ("leaving", 3)).lost == 1
+    script.start(2)
+    assert script.fates(("leaving", 2), ("leaving", 3)) == {Fate.MAXLEN: 1}
+    assert script.account(("leaving", 3)).lost == 1
 
 
 def test_nothing_expires_before_its_time_nor_uncounted() -> None:

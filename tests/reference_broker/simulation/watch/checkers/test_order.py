@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.simulation.events.events import DeathNote, RemovalKind, Settlement
+from reference_broker.simulation.events.events import BitRot, DeathNote, RemovalKind, Settlement
 from reference_broker.simulation.plan.plans import QueuePlan
 from reference_broker.simulation.watch.checkers import OrderChecker, Violation
 
@@ -124,4 +124,19 @@ def test_what_was_removed_is_not_waited_for(told: Any, requeued: str) -> None:
     if requeued == "after":
         told.settle(delivery, Settlement.REQUEUE)
     told.confirm(30)
+    told.deliver(2, alone=True)
+
+
+@pytest.mark.parametrize("when", ["before", "requeued", "confirmed"])
+def test_what_may_be_lost_by_damage_is_not_waited_for(told: Any, when: str) -> None:
+    rot = BitRot("file", (1,), speaks=False, defines=False, stamp=9)
+    delivery = told.deliver(1, alone=True)
+    if when == "before":
+        told.checker.bit_flipped(rot)
+    told.settle(delivery, Settlement.REQUEUE)
+    if when == "requeued":
+        told.checker.bit_flipped(rot)
+    told.confirm(30)
+    if when == "confirmed":
+        told.checker.bit_flipped(rot)
     told.deliver(2, alone=True)

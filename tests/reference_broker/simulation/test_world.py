@@ -56,7 +56,7 @@ PROFILE_FLOORS = {
 }  # fmt: skip
 ALL_FLOORS = (PROFILE_FLOORS, FAULT_FLOORS, FATE_FLOORS, EVENT_FLOORS, FEATURE_FLOORS)
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "simulation.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "simulation_floors.md"
 
 
 def assert_above_floors(tally: Tally) -> None:

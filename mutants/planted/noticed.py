@@ -29,17 +29,17 @@ from reference_broker.store.start.recovered import DamageReport
 # Marks
 
 
-@mutant("redelivered", showed_at=2)
+@mutant("redelivered", showed_at=10)
 def letters_in_doubt_come_as_new(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fan_out, "is_in_doubt", lambda source: False)
 
 
-@mutant("redelivered", showed_at=11)
+@mutant("redelivered", showed_at=3)
 def returns_are_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "requeue", lambda self, queue_id, sequence, position: None)
 
 
-@mutant("requeues", worlds=with_feature("requeues"), showed_at=18)
+@mutant("requeues", worlds=with_feature("requeues"), showed_at=19)
 def footers_forget_what_waits(patch: pytest.MonkeyPatch) -> None:
     """A message that waits out a requeue delay is written as new."""
     patch.setattr(StoredDelays, "mark", lambda self, columns: columns)
@@ -48,7 +48,7 @@ def footers_forget_what_waits(patch: pytest.MonkeyPatch) -> None:
 # Priorities
 
 
-@mutant("priority", showed_at=13)
+@mutant("priority", showed_at=4)
 def restored_levels_are_upside_down(patch: pytest.MonkeyPatch) -> None:
     adopt = PriorityLevels.adopt
 
@@ -59,7 +59,7 @@ def restored_levels_are_upside_down(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PriorityLevels, "adopt", reversed_)
 
 
-@mutant("priority", showed_at=13)
+@mutant("priority", showed_at=4)
 def restored_levels_come_as_they_were_found(patch: pytest.MonkeyPatch) -> None:
     adopt = PriorityLevels.adopt
 
@@ -110,7 +110,7 @@ def a_rollback_keeps_its_bytes(patch: pytest.MonkeyPatch) -> None:
 # Alarms
 
 
-@mutant("false alarm", showed_at=44)
+@mutant("false alarm", showed_at=83)
 def a_torn_end_is_called_damage(patch: pytest.MonkeyPatch) -> None:
     damaged = property(lambda self: bool(self.damaged_files or self.cut_bytes))
     patch.setattr(DamageReport, "damaged", damaged)
@@ -136,7 +136,7 @@ def deleted_segments_are_missed(patch: pytest.MonkeyPatch) -> None:
 # Times
 
 
-@mutant("lateness", showed_at=15)
+@mutant("lateness", showed_at=9)
 def a_start_forgets_what_expires(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageExpiry, "restored", lambda self: None)
 

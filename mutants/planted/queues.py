@@ -63,7 +63,7 @@ def requeue_at_the_tail(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Queue, "requeue", at_the_tail)
 
 
-@mutant("order", showed_at=19)
+@mutant("order", showed_at=4)
 def priorities_ignored(patch: pytest.MonkeyPatch) -> None:
     """The lowest level comes first."""
     levels = PriorityLevels.index_at
@@ -76,7 +76,7 @@ def priorities_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PriorityLevels, "index_at", upside_down)
 
 
-@mutant("acks", showed_at=79)
+@mutant("acks", showed_at=46)
 def purge_not_logged(patch: pytest.MonkeyPatch) -> None:
     def purge(queue: Queue) -> Generator[None, None, int]:
         count, absent_bytes = queue.ready, queue.backlog.absent_bytes

@@ -54,7 +54,7 @@ def last_not_booked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "publish_run", without_its_bytes)
 
 
-@mutant(worlds=running, showed_at=2)
+@mutant(worlds=running, showed_at=1)
 def same_sequence_twice(patch: pytest.MonkeyPatch) -> None:
     """The part of a run that the log takes begins at the entry of the first message again."""
     append_run = publish_run._append_stored

@@ -63,7 +63,7 @@ def _never_performed(patch: pytest.MonkeyPatch, kind: type[Operation]) -> None:
 # The log
 
 
-@mutant("durability", showed_at=5)
+@mutant("durability", showed_at=3)
 def confirm_before_sync(patch: pytest.MonkeyPatch) -> None:
     def promise(self: ConfirmLedger, position: int, promise: Promise) -> None:
         promise.kept()
@@ -134,7 +134,7 @@ def segment_with_live_messages_deleted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Liveness, "_is_dead", is_dead)
 
 
-@mutant("rebuild", showed_at=1)
+@mutant("rebuild", showed_at=2)
 def expiry_not_stored(patch: pytest.MonkeyPatch) -> None:
     publish = Log.publish
 
@@ -270,7 +270,7 @@ def rewriting_forgets_what_was_said_of_others(patch: pytest.MonkeyPatch) -> None
     patch.setattr(SegmentCopy, "_foreign_ranges", lambda self: {})
 
 
-@mutant("rebuild", showed_at=11)
+@mutant("rebuild", showed_at=21)
 def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Ranges about a segment that was merged since are known by its old base."""
     patch.setattr(
@@ -280,7 +280,7 @@ def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rewrite_pump, "OPERATION_US", (10_000, 200_000))
 
 
-@mutant("rebuild", showed_at=25)
+@mutant("rebuild", showed_at=11)
 def acks_of_the_segment_in_use_baked_twice(patch: pytest.MonkeyPatch) -> None:
     """Acks that continue a range that was baked are taken for baked too."""
     patch.setattr(ForeignRanges, "close", lambda self: None)
@@ -291,13 +291,13 @@ def nothing_is_rewritten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "begin_rewrite", lambda self, looks: None)
 
 
-@mutant("disk use", showed_at=10)
+@mutant("disk use", showed_at=3)
 def copies_left_behind(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recovery, "COPY_SUFFIX", ".nothing")
     patch.setattr(rewrite_pump, "OPERATION_US", (100_000, 800_000))
 
 
-@mutant("content", worlds=with_a_bit_flipped, showed_at=3)
+@mutant("content", worlds=with_a_bit_flipped, showed_at=8)
 def checksums_not_verified(patch: pytest.MonkeyPatch) -> None:
     """By whoever reads messages back, and copies them."""
 

@@ -203,9 +203,10 @@ class Start:
 
 @dataclass(slots=True, eq=False)
 class BitRot:
-    """A bit was flipped in a sealed file. ``numbers`` are the messages whose bytes it was in; it
-    ``speaks`` if a record may have stood there about messages elsewhere (that one is acked, or
-    moved), and ``defines`` if it was about queues and bindings."""
+    """A bit was flipped in a sealed file, or reads of it fail for a while. ``numbers`` are the
+    messages whose bytes are concerned; it ``speaks`` if a record may have stood there about
+    messages elsewhere (that one is acked, or moved), and ``defines`` if it was about queues and
+    bindings."""
 
     file: str
     numbers: tuple[int, ...]

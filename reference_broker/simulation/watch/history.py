@@ -237,7 +237,7 @@ class History:
             checker.life_ended(losses)
 
     def bit_flipped(self, rot: BitRot) -> None:
-        self.counts["bits flipped"] += 1
+        self.counts["files damaged"] += 1
         self.note("bit flipped", rot.file, rot.numbers, rot.speaks, rot.defines)
         for checker in self._checkers:
             checker.bit_flipped(rot)

@@ -38,9 +38,10 @@ def with_a_bit_flipped(seed: int) -> Scenario:
 
 
 def with_many_requeues(seed: int) -> Scenario:
-    scenario = small(seed)
-    clients = [replace(each, requeue_chance=0.4) for each in scenario.clients]
-    return replace(scenario, clients=tuple(clients))
+    """Clients give much back, faults come often, and nothing else is at work."""
+    scenario = with_features(replace(small(seed), bit_rot=False, reads_fail=False), ())
+    clients = tuple(replace(each, requeue_chance=0.4) for each in scenario.clients)
+    return replace(scenario, clients=clients, fault_pause_us=(400_000, 3_000_000))
 
 
 def with_faults(weights: Mapping[Fault, int], worlds: Worlds = small) -> Worlds:

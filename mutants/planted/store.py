@@ -252,7 +252,7 @@ def rewriting_forgets_an_ack(patch: pytest.MonkeyPatch) -> None:
 @mutant(
     "redelivered",
     worlds=with_faults({Fault.CLEAN_STOP: 1, Fault.LINK_CUT: 2}, with_many_requeues),
-    showed_at=5,
+    showed_at=18,
 )
 def rewriting_forgets_requeues(patch: pytest.MonkeyPatch) -> None:
     """After a crash everything counts as redelivered, so there is none in its worlds."""

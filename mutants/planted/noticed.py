@@ -34,7 +34,7 @@ def letters_in_doubt_come_as_new(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fan_out, "is_in_doubt", lambda source: False)
 
 
-@mutant("redelivered", showed_at=3)
+@mutant("redelivered", showed_at=11)
 def returns_are_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "requeue", lambda self, queue_id, sequence, position: None)
 
@@ -71,7 +71,7 @@ def restored_levels_come_as_they_were_found(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PriorityLevels, "adopt", at_the_front)
 
 
-@mutant("priority")
+@mutant("priority", showed_at=13)
 def low_levels_are_served_first(patch: pytest.MonkeyPatch) -> None:
     def upside_down(self: PriorityLevels, priority: int) -> int:
         return self.max_priority - min(priority, self.max_priority)
@@ -110,7 +110,7 @@ def a_rollback_keeps_its_bytes(patch: pytest.MonkeyPatch) -> None:
 # Alarms
 
 
-@mutant("false alarm", showed_at=83)
+@mutant("false alarm", showed_at=9)
 def a_torn_end_is_called_damage(patch: pytest.MonkeyPatch) -> None:
     damaged = property(lambda self: bool(self.damaged_files or self.cut_bytes))
     patch.setattr(DamageReport, "damaged", damaged)
@@ -136,12 +136,12 @@ def deleted_segments_are_missed(patch: pytest.MonkeyPatch) -> None:
 # Times
 
 
-@mutant("lateness", showed_at=9)
+@mutant("lateness", showed_at=2)
 def a_start_forgets_what_expires(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageExpiry, "restored", lambda self: None)
 
 
-@mutant("lateness", worlds=with_feature("delayed"), showed_at=4)
+@mutant("lateness", worlds=with_feature("delayed"), showed_at=21)
 def a_shorter_delay_waits_for_a_longer_one(patch: pytest.MonkeyPatch) -> None:
     watch_next = HeldUntilDue._watch_next
 
@@ -168,12 +168,12 @@ def what_waits_after_a_start_waits_for_ever(patch: pytest.MonkeyPatch) -> None:
 # Clients that wait
 
 
-@mutant("liveness", showed_at=25)
+@mutant("liveness", showed_at=21)
 def a_get_of_what_is_on_disk_is_not_answered(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Channel, "_head_has_come", lambda self: None)
 
 
-@mutant("liveness", showed_at=8)
+@mutant("liveness", showed_at=3)
 def a_confirm_for_a_suspended_channel_is_dropped(patch: pytest.MonkeyPatch) -> None:
     send = ChannelConfirms._send
 

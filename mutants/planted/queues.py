@@ -76,7 +76,7 @@ def priorities_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PriorityLevels, "index_at", upside_down)
 
 
-@mutant("acks", showed_at=46)
+@mutant("acks", showed_at=79)
 def purge_not_logged(patch: pytest.MonkeyPatch) -> None:
     def purge(queue: Queue) -> Generator[None, None, int]:
         count, absent_bytes = queue.ready, queue.backlog.absent_bytes
@@ -92,7 +92,7 @@ def purge_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queue_methods, "purge", purge)
 
 
-@mutant("durability", showed_at=5)
+@mutant("durability", showed_at=8)
 def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
     """It doesn't look at who has it, and doesn't count it."""
 
@@ -194,7 +194,7 @@ def expired_handed_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageExpiry, "drop_due", lambda self: True)
 
 
-@mutant("durability", showed_at=3)
+@mutant("durability", showed_at=2)
 def limit_of_a_quarter(patch: pytest.MonkeyPatch) -> None:
     init = LengthLimit.__init__
 
@@ -220,11 +220,11 @@ def dead_letters_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dead_letters.DeadLetters, "_send", send_most)
 
 
-@mutant("x-death", showed_at=5)
+@mutant("x-death", showed_at=17)
 def deaths_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(x_death, "_count", lambda value: 0)
 
 
-@mutant("x-death", showed_at=2)
+@mutant("x-death", showed_at=17)
 def deaths_counted_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(x_death, "_count", lambda value: 2)

@@ -43,11 +43,11 @@ def a_start_takes_bodies_in_chunks_for_torn(patch: pytest.MonkeyPatch) -> None:
 # Reads that fail
 
 
-@mutant(worlds=where_reads_fail)
+@mutant(worlds=where_reads_fail, showed_at=3)
 def a_medium_that_reports_a_loss_is_an_accident(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reading, "DAMAGE", frozenset())
 
 
-@mutant("durability", worlds=where_reads_fail)
+@mutant("durability", worlds=where_reads_fail, showed_at=5)
 def what_can_not_be_read_is_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Backlog, "note_lost", lambda self, count: None)

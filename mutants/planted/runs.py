@@ -234,7 +234,7 @@ def row_forgets_the_footer(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(AckRow, "go_on", go_on)
 
 
-@mutant("durability", worlds=running, showed_at=8)
+@mutant("durability", worlds=running, showed_at=5)
 def one_more_is_acked(patch: pytest.MonkeyPatch) -> None:
     """The message behind a run goes with it, if somebody has it."""
     following = runs._ack_following

@@ -84,7 +84,7 @@ def acks_alone_count_as_synced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "_end_batch", written_is_synced)
 
 
-@mutant("durability", worlds=with_a_bit_flipped, showed_at=8)
+@mutant("durability", worlds=with_a_bit_flipped, showed_at=24)
 def cut_at_corruption(patch: pytest.MonkeyPatch) -> None:
     """A record that can't be read is taken for the end, as if it were the unsynced tail."""
     walk = SegmentScan.__iter__
@@ -117,7 +117,7 @@ def ack_of_a_sealed_segment_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "ack", only_of_this_segment)
 
 
-@mutant("acks", showed_at=37)
+@mutant("acks", showed_at=9)
 def segment_with_live_acks_deleted(patch: pytest.MonkeyPatch) -> None:
     def is_dead(self: Liveness, use: SegmentUse) -> bool:
         return use.state is SegmentState.SEALED and not use.live_bytes and not use.defines
@@ -144,7 +144,7 @@ def expiry_not_stored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "publish", without_expiry)
 
 
-@mutant("x-death", showed_at=2)
+@mutant("x-death", showed_at=32)
 def moved_without_leaving(patch: pytest.MonkeyPatch) -> None:
     """A dead letter is logged as a publish: its source is still there after a start."""
 
@@ -210,7 +210,7 @@ def footer_without_the_last_entry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(open_segment, "alive", all_but_the_last)
 
 
-@mutant("durability", worlds=with_faults({Fault.POWER_LOSS: 1, Fault.KILL: 1}), showed_at=20)
+@mutant("durability", worlds=with_faults({Fault.POWER_LOSS: 1, Fault.KILL: 1}), showed_at=42)
 def sources_deleted_before_the_copy_is_durable(patch: pytest.MonkeyPatch) -> None:
     """The copy gets its name without a sync of the directory, and they go in the same batch. The
     disk is slow, and the power fails often: a crash comes between."""
@@ -270,7 +270,7 @@ def rewriting_forgets_what_was_said_of_others(patch: pytest.MonkeyPatch) -> None
     patch.setattr(SegmentCopy, "_foreign_ranges", lambda self: {})
 
 
-@mutant("rebuild", showed_at=21)
+@mutant("rebuild", showed_at=11)
 def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Ranges about a segment that was merged since are known by its old base."""
     patch.setattr(
@@ -280,7 +280,7 @@ def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rewrite_pump, "OPERATION_US", (10_000, 200_000))
 
 
-@mutant("rebuild", showed_at=11)
+@mutant("rebuild", showed_at=35)
 def acks_of_the_segment_in_use_baked_twice(patch: pytest.MonkeyPatch) -> None:
     """Acks that continue a range that was baked are taken for baked too."""
     patch.setattr(ForeignRanges, "close", lambda self: None)
@@ -297,7 +297,7 @@ def copies_left_behind(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rewrite_pump, "OPERATION_US", (100_000, 800_000))
 
 
-@mutant("content", worlds=with_a_bit_flipped, showed_at=8)
+@mutant("content", worlds=with_a_bit_flipped, showed_at=3)
 def checksums_not_verified(patch: pytest.MonkeyPatch) -> None:
     """By whoever reads messages back, and copies them."""
 

@@ -194,7 +194,7 @@ def expired_handed_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageExpiry, "drop_due", lambda self: True)
 
 
-@mutant("durability", showed_at=2)
+@mutant("durability", showed_at=3)
 def limit_of_a_quarter(patch: pytest.MonkeyPatch) -> None:
     init = LengthLimit.__init__
 

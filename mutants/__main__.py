@@ -20,6 +20,7 @@ from mutants.parallel import hunted
 from mutants.registry import MUTANTS
 from mutants.results import Results, code_version
 from mutants.table import line_of, table_of
+from reference_broker.simulation.__main__ import count
 
 SEEDS = 200
 JOBS = 2
@@ -62,17 +63,10 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m mutants", description="Planted bugs, and the simulator that finds them."
     )
     parser.add_argument("names", nargs="*", help="how their names begin (all)")
-    parser.add_argument("--seeds", type=_count, default=SEEDS, help=f"for each ({SEEDS})")
-    parser.add_argument("--jobs", type=_count, default=JOBS, help=f"processes ({JOBS})")
+    parser.add_argument("--seeds", type=count, default=SEEDS, help=f"for each ({SEEDS})")
+    parser.add_argument("--jobs", type=count, default=JOBS, help=f"processes ({JOBS})")
     parser.add_argument("--results", type=Path, default=RESULTS, help=f"the file ({RESULTS})")
     return parser
-
-
-def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise argparse.ArgumentTypeError("at least one")
-    return count
 
 
 if __name__ == "__main__":

@@ -64,9 +64,8 @@ class BaseConsumer(ABC):
         self._workers_at: list[asyncio.Task[Any] | None] = [None] * workers
         waits_by = clock or settler.clock
         if isinstance(waits_by, AppClock):
-            options = replace(
-                options, tag=f"mqkit.{new_message_id()}"
-            )  # the clock knows it by that
+            # The clock knows it by its tag.
+            options = replace(options, tag=f"mqkit.{new_message_id()}")
         self._tag = options.tag
         self._slow = SlowHandlers(queue, self._at_hand, self._broker_timeout_s, waits_by)
         # Bounded by the prefetch: the broker sends no more than that unsettled.

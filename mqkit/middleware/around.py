@@ -1,13 +1,15 @@
 """The two protocols of middleware::
 
-@app.around_publish
-async def traced(message: Message, publish: PublishNext) -> Outcome:
-    return await publish(message.with_headers({"trace": current_trace()}))
+    @app.around_publish
+    async def traced(message: Message, publish: PublishNext) -> Outcome:
+        return await publish(message.with_headers({"trace": current_trace()}))
 
-@app.around_handle
-async def timed(delivery: Delivery, handle: HandleNext) -> object:
-    with measured(delivery.routing_key):
-        return await handle(delivery)
+    @app.around_handle
+    async def timed(delivery: Delivery, handle: HandleNext) -> object:
+        with measured(delivery.routing_key):
+            return await handle(delivery)
+
+The first one that is registered is the outermost.
 """
 
 from __future__ import annotations

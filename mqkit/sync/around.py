@@ -1,8 +1,10 @@
 """The protocol of middleware of a synchronous app::
 
-@app.around_publish
-def traced(message: Message, publish: PublishNext) -> Outcome:
-    return publish(message.with_headers({"trace": current_trace()}))
+    @app.around_publish
+    def traced(message: Message, publish: PublishNext) -> Outcome:
+        return publish(message.with_headers({"trace": current_trace()}))
+
+The first one that is registered is the outermost.
 """
 
 from __future__ import annotations

@@ -74,9 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--seed", type=int, help="run this seed")
-    which.add_argument("--seeds", type=_count, help="run so many seeds")
+    which.add_argument("--seeds", type=count, help="run so many seeds")
     parser.add_argument("--first", type=int, default=0, help="the first of --seeds (0)")
-    parser.add_argument("--jobs", type=_count, help="processes for --seeds (all processors)")
+    parser.add_argument("--jobs", type=count, help="processes for --seeds (all processors)")
     cutting = parser.add_mutually_exclusive_group()
     cutting.add_argument("--cut", metavar="WORDS", help=f"what is left of --seed: '{EXAMPLE}'")
     cutting.add_argument(
@@ -85,11 +85,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
+def count(text: str) -> int:
+    """A number of seeds or processes, as an argument of a command."""
+    number = int(text)
+    if number < 1:
         raise argparse.ArgumentTypeError("at least one")
-    return count
+    return number
 
 
 if __name__ == "__main__":

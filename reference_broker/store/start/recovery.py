@@ -137,7 +137,7 @@ class _Recovery:
         use = self._open(segment, footer)
         notes = self._read_notes(segment, footer) if self._trust_footers else None
         if footer is not None and notes is not None:
-            if HEADER_BYTES not in footer.notes[:1]:
+            if HEADER_BYTES not in footer.notes:  # Else it was read just now.
                 self._check_first_record(use)
             self._fold.footer(footer, notes, use)
         else:

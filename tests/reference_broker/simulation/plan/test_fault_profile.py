@@ -15,7 +15,3 @@ def test_every_profile_has_its_share_of_the_seeds() -> None:
     tilted = SEEDS - drawn["mixed"]
     assert abs(tilted / SEEDS - TILTED_CHANCE) < 0.1
     assert min(drawn.values()) > SEEDS // 20
-
-
-def test_a_seed_has_always_the_same() -> None:
-    assert [profile_of(seed) for seed in range(50)] == [profile_of(seed) for seed in range(50)]

@@ -7,7 +7,7 @@ promised, and after it acked all of that nothing may come back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
@@ -63,6 +63,9 @@ after the last ack the log has to be tidy."""
 
 REBUILD_PAUSE_US = (3_000_000, 15_000_000)
 _NOT_SYNCED_PAUSE_US = 3_000
+SOURCES = ("footers", "records")
+"""What a new broker can know its messages by."""
+
 LAST_MESSAGES = 5
 """Messages that are published in one piece at the very end."""
 
@@ -103,6 +106,7 @@ class World:
         self.features = [self._at_work(name) for name in scenario.features]
         self._taps: dict[int, Tap] = {}
         self._rebuilds = self._random("rebuilds")
+        self._looks = 0
         self._disk_differs = False
         """True when a bit of a file is not what the running broker once wrote."""
         self._started_ms = 0
@@ -214,7 +218,9 @@ class World:
         node = self.machine.node
         if node is not None and inspection.is_synced(node.broker):
             self._look_for_late(node)
-            self._compare(node)
+            # Now by the one, now by the other: each takes as long as all else between two looks.
+            self._compare(node, SOURCES[self._looks % len(SOURCES) :][:1])
+            self._looks += 1
             self._rebuild_later()
         else:
             self.clock.after(_NOT_SYNCED_PAUSE_US, self._rebuild_when_synced)
@@ -230,21 +236,22 @@ class World:
         if not bookkeeping.is_damaged(node.log):
             self.history.counted(bookkeeping.books_of(node.log, node.broker))
 
-    def _compare(self, node: Node) -> None:
+    def _compare(self, node: Node, sources: Sequence[str] = SOURCES) -> None:
         self._count(node)
-        self.history.definitions_seen(definitions.of_vhost(node.broker.vhosts[DEFAULT_VHOST]))
+        vhost = node.broker.vhosts[DEFAULT_VHOST]
+        self.history.definitions_seen(definitions.of_vhost(vhost))
         if self._disk_differs:
             return
-        self._compare_with(node.broker, "footers")
-        if not self.disk.rotten:  # Then records alone have less to say.
-            self._compare_with(node.broker, "records")
+        index = inspection.index_of(node.broker)
+        # Where a file is rotten, records alone have less to say.
+        for source in SOURCES[:1] if self.disk.rotten else sources:
+            self._compare_with(node.broker, index, source)
 
-    def _compare_with(self, broker: Broker, source: str) -> None:
+    def _compare_with(self, broker: Broker, index: inspection.Indexes, source: str) -> None:
         rebuilt = inspection.rebuilt(self.disk, trust_footers=source == "footers")
         logged = definitions.logged_of(broker, rebuilt.definitions)
         self.history.definitions_compared(definitions.durable_of(broker), logged, source)
-        index = inspection.rebuilt_index(broker, rebuilt)
-        self.history.compared(inspection.index_of(broker), index, source)
+        self.history.compared(index, inspection.rebuilt_index(broker, rebuilt), source)
 
     # The last phase
 

@@ -31,6 +31,9 @@ from reference_broker.store.start.recovery import recover
 
 _EVERYWHERE = 1 << 62
 
+Indexes = dict[str, list[Indexed]]
+"""The logged messages of each queue, in order of sequence; by id and name, as names repeat."""
+
 
 class Found(NamedTuple):
     """Messages that a start found, before anything came of it: those that expired meanwhile are
@@ -124,9 +127,8 @@ def losses_of(broker: Broker) -> Losses:
 # Its index, and what is on its disk
 
 
-def index_of(broker: Broker) -> dict[str, list[Indexed]]:
-    """The logged messages of the broker's queues, in order of sequence: queues of all virtual
-    hosts, and inner ones. By id and name, as names repeat."""
+def index_of(broker: Broker) -> Indexes:
+    """The indexes of the broker's queues: those of all virtual hosts, and inner ones."""
     return _index(broker, broker)
 
 
@@ -135,14 +137,14 @@ def rebuilt(disk: SimulatedDisk, *, trust_footers: bool) -> RecoveredLog:
     return recover(disk.copy(), trust_footers=trust_footers)
 
 
-def rebuilt_index(broker: Broker, recovered: RecoveredLog) -> dict[str, list[Indexed]]:
+def rebuilt_index(broker: Broker, recovered: RecoveredLog) -> Indexes:
     """The logged messages of :func:`rebuilt` in the broker's queues. Entries of deleted queues may
     still be in the log; nobody will see them."""
     return _index(broker, recovered)
 
 
-def _index(broker: Broker, source: EntrySource) -> dict[str, list[Indexed]]:
-    index: dict[str, list[Indexed]] = {}
+def _index(broker: Broker, source: EntrySource) -> Indexes:
+    index: Indexes = {}
     for queue in all_queues(broker):
         entries: list[Indexed] = []
         for columns in source.live_entries(queue.id, 0, _EVERYWHERE):

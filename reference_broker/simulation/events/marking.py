@@ -3,6 +3,7 @@ added."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mqkit.wire import PERSISTENT, Properties, decode_header
@@ -10,6 +11,10 @@ from reference_broker.simulation.events.events import DeathNote, Message
 
 NUMBER_DIGITS = 10
 """Digits of the number in ``message_id``: the body may be empty."""
+
+
+HEADERS_KEPT = 4_096
+"""Headers whose marks are kept: each is looked at when it is delivered, and at each start."""
 
 
 class Marks(NamedTuple):
@@ -38,6 +43,7 @@ def properties_of(message: Message, *, dead: bool = False) -> Properties:
     )
 
 
+@lru_cache(HEADERS_KEPT)
 def marks_of(header: bytes) -> Marks:
     """The marks of a content header. Raises :exc:`ValueError` for one that no simulated client has
     made."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from json import JSONEncoder
 
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.definitions import Declaration, Definition, Definitions
@@ -28,6 +29,7 @@ from reference_broker.simulation.events.events import (
 from reference_broker.simulation.watch.checkers import Checker, Violation
 
 _DIGEST_BYTES = 16
+_FOLDED_AT_ONCE = 256
 
 
 class History:
@@ -41,6 +43,8 @@ class History:
         self._checkers = checkers
         self._clock = clock
         self._messages: list[Message] = []
+        self._noted: list[tuple[object, ...]] = []
+        """Events that are not in the digest yet."""
         self._digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
 
     def tell_first(self, listener: Checker) -> None:
@@ -50,7 +54,9 @@ class History:
     @property
     def trace_hash(self) -> str:
         """The hash of everything that was noted so far."""
-        return self._digest.hexdigest()
+        digest = self._digest.copy()
+        digest.update(_words(self._noted).encode())
+        return digest.hexdigest()
 
     @property
     def life(self) -> int:
@@ -58,8 +64,11 @@ class History:
         return self.counts["starts"]
 
     def note(self, *what: object) -> None:
-        """Make something part of the trace."""
-        self._digest.update(repr(_plain(what)).encode())
+        """Make something part of the trace; it must not change any more."""
+        self._noted.append(what)
+        if len(self._noted) == _FOLDED_AT_ONCE:
+            self._digest.update(_words(self._noted).encode())
+            self._noted.clear()
 
     def message(self, number: int) -> Message:
         """The message with that number. Raises :exc:`Violation` where there is none."""
@@ -197,7 +206,7 @@ class History:
         source: str,
     ) -> None:
         self.counts[f"rebuilds from {source}"] += 1
-        self.note("compared", sorted(index.items()), source)
+        self.note("compared", sorted((name, len(each)) for name, each in index.items()), source)
         for checker in self._checkers:
             checker.compared(index, rebuilt, source)
 
@@ -250,8 +259,14 @@ class History:
 
 
 def _plain(value: object) -> object:
-    """``value`` with plain tuples for named ones and lists: names of a class and its fields are not
-    part of a trace, so that a rename leaves every seed its hash."""
-    if isinstance(value, tuple | list):
-        return tuple(_plain(item) for item in value)
-    return value
+    """What JSON has no form for."""
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    if isinstance(value, Set):
+        return sorted(value)
+    raise TypeError(f"nothing that a trace can hold: {value!r}")
+
+
+_words = JSONEncoder(default=_plain, check_circular=False).encode
+"""Events as text: named tuples are lists like others, so that names of a class and its fields are
+not part of a trace, and a rename leaves every seed its hash."""

@@ -267,10 +267,11 @@ class ReferenceModel:
         lives that have nothing else than were counted; and otherwise that many are left over.
         """
         room = {fate: self._room(queue, fate) for fate in COUNTED}
+        by_fates = [(set(fates), count) for fates, count in Counter(f for _, f in lives).items()]
         lost = 0
         for size in range(len(COUNTED) + 1):
-            for chosen in combinations(COUNTED, size):
-                bound = sum(set(fates) <= set(chosen) for _, fates in lives)
+            for chosen in map(set, combinations(COUNTED, size)):
+                bound = sum(count for fates, count in by_fates if fates <= chosen)
                 lost = max(lost, bound - sum(room[fate] for fate in chosen))
         for life, fates in sorted(lives, key=lambda each: len(each[1])):
             fate = next((each for each in fates if room[each] > 0), None)

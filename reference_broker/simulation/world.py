@@ -64,7 +64,7 @@ after the last ack the log has to be tidy."""
 REBUILD_PAUSE_US = (3_000_000, 15_000_000)
 _NOT_SYNCED_PAUSE_US = 3_000
 SOURCES = ("footers", "records")
-"""What a new broker can know its messages by."""
+"""The parts of a log by which a new broker can know its messages."""
 
 LAST_MESSAGES = 5
 """Messages that are published in one piece at the very end."""

@@ -14,6 +14,7 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.queue.dirty_queues import LettersEnd
 from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.queue.runs import ack_leases
@@ -94,15 +95,21 @@ def reject(channel: Channel, delivery_tag: int, multiple: bool, requeue: bool) -
     _settle(channel, requeue_all if requeue else reject_all, delivery_tag, multiple)
 
 
-def recover(channel: Channel, then: Callable[[], None]) -> None:
-    """Requeue every unacked message of the channel that no transaction has settled, and call
-    ``then``."""
-    channel.perform(_recover(channel), then)
+def recover(channel: Channel, answer: Callable[[], None]) -> None:
+    """Requeue every unacked message of the channel that no transaction has settled. ``answer`` is
+    called when no tag of theirs is outstanding any more, and until then no consumer of the channel
+    gets anything: with the answer a client forgets all that it was sent before, as it may with
+    RabbitMQ."""
+    channel.perform(_recover(channel, answer))
 
 
-def _recover(channel: Channel) -> Steps:
+def _recover(channel: Channel, answer: Callable[[], None]) -> Steps:
     by_tag: dict[int, Lease] = {}
+    channel.outstanding_limit = channel.automatic_limit = 0
     yield from take_range(channel, _last_tag(channel), by_tag)
+    if channel.state is not ChannelState.CLOSED:
+        answer()
+        channel.limit_outstanding(channel.global_prefetch)
     yield from _settled_by(requeue_all, channel, by_tag)
 
 

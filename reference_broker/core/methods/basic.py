@@ -30,7 +30,6 @@ from reference_broker.core.base.limits import CONSUMERS_MAX, UNACKED_MAX
 from reference_broker.core.channel import direct_reply, settlement
 from reference_broker.core.channel.ack_timeout import timeout_of
 from reference_broker.core.channel.channel import Channel
-from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consume import consume
 from reference_broker.core.methods.queue import named_queue
 from reference_broker.core.queue.delivery_counts import shown_content
@@ -160,7 +159,7 @@ def _recover(channel: Channel, method: BasicRecover | BasicRecoverAsync) -> None
         raise ConnectionException(ReplyCode.NOT_IMPLEMENTED, "requeue=false")
 
     def answer() -> None:
-        if isinstance(method, BasicRecover) and channel.state is ChannelState.OPEN:
+        if isinstance(method, BasicRecover):
             channel.reply(BasicRecoverOk())
 
     settlement.recover(channel, answer)

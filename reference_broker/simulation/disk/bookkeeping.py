@@ -63,7 +63,13 @@ def books_of(log: Log, broker: Broker) -> Books:
         )
         for use in uses
     )
-    return Books(segments, tuple(astray))
+    unwanted = [
+        (queue.name, sequence)
+        for queue in all_queues(broker)
+        for sequence in queue.contents
+        if queue.index_of(sequence).ready_entry(sequence) is None
+    ]
+    return Books(segments, tuple(astray), tuple(unwanted))
 
 
 def held_for_clients(broker: Broker) -> dict[str, int]:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
-from reference_broker.core.journal.journal import EntryColumns, EntrySource
+from reference_broker.core.index.entry_state import EntryState
+from reference_broker.core.journal.journal import EntryColumns, EntrySource, Fetched
 from reference_broker.core.message.content import Content
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.vhost import VHost
@@ -122,6 +123,21 @@ def losses_of(broker: Broker) -> Losses:
         )
         for queue in queues_of(broker)
     }
+
+
+def reads_met(broker: Broker, answers: Sequence[Fetched]) -> Counter[str]:
+    """Counts of what clients did while messages were read from the disk, before the broker learns
+    of the ``answers``."""
+    counts: Counter[str] = Counter()
+    for answer in answers:
+        queue = broker.queue_by_id(answer.queue_id)
+        if queue is None:
+            counts["reads for a queue that was deleted"] += 1
+        else:
+            states = [queue.index_of(each).state_of(each) for each, _ in answer.contents]
+            counts["reads of messages that are gone"] += EntryState.GONE in states
+            counts["reads that a basic.get waits for"] += bool(queue.backlog._waiters)
+    return counts
 
 
 # Its index, and what is on its disk

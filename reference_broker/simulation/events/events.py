@@ -76,6 +76,8 @@ class Books(NamedTuple):
     stands in it."""
     astray: tuple[tuple[str, int], ...]
     """Entries whose message stands in no segment: queue and position."""
+    unwanted: tuple[tuple[str, int], ...] = ()
+    """Messages in memory that are not ready in their queue: queue and sequence."""
 
 
 class ChannelBook(NamedTuple):

@@ -19,6 +19,7 @@ from reference_broker.core.connection.connection import Connection
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.work.budget import Budget
+from reference_broker.simulation.disk.inspection import reads_met
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.backlog_pump import BacklogPump
@@ -196,6 +197,7 @@ class Node:
             self._turn()
 
     def fetched(self, answers: list[Fetched]) -> None:
+        self._counts += reads_met(self.broker, answers)
         self.broker.fetched(answers, *self._clock.now())
         self._turn()
 

@@ -9,7 +9,7 @@ from random import Random
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.work.budget import TURN_UNITS, UNLIMITED_UNITS
 from reference_broker.simulation.plan.fault_profile import profile_of
-from reference_broker.simulation.plan.feature_names import FEATURE_NAMES, vhost_of
+from reference_broker.simulation.plan.feature_names import DRAWN_APART, DRAWN_TOGETHER, vhost_of
 from reference_broker.simulation.plan.plans import (
     BrokerPlan,
     ChannelPlan,
@@ -47,6 +47,9 @@ PAGING_MEMORY_BYTES = (160_000, 250_000, 350_000)
 
 TRANSIENT_LETTERS_CHANCE = 0.3
 """Share of the queues for dead letters that are not durable."""
+
+APART_CHANCE = 0.12
+"""Share of the seeds without a flipped bit that have a feature which is drawn apart."""
 
 _DEAD = "dead-"
 _SHARED_QUEUES_MAX = 2
@@ -136,7 +139,9 @@ def with_transient_letters(scenario: Scenario) -> Scenario:
 
 def _features(seed: int) -> list[str]:
     random = Random(f"features/{seed}")
-    return random.sample(FEATURE_NAMES, random.choice(_FEATURES))
+    names = random.sample(DRAWN_TOGETHER, random.choice(_FEATURES))
+    apart = [name for name in DRAWN_APART if Random(f"{name}/{seed}").random() < APART_CHANCE]
+    return names + apart
 
 
 def _broker(random: Random) -> BrokerPlan:

@@ -259,7 +259,7 @@ class History:
 
 
 def _plain(value: object) -> object:
-    """What JSON has no form for."""
+    """A value in a form that JSON has."""
     if isinstance(value, bytes | bytearray):
         return value.hex()
     if isinstance(value, Set):

@@ -32,22 +32,26 @@ FATE_FLOORS = {
     "settled": 7_000, "transient": 700,
 }  # fmt: skip
 EVENT_FLOORS = {
-    "ack": 6_000, "auto-ack": 3_000, "bodies in chunks": 50, "books": 500,
-    "books of channels": 500, "calms": 30, "calms with an alarm on": 1, "confirmed": 12_000,
+    "ack": 6_000, "active consumers cancelled alone": 5, "auto-ack": 3_000,
+    "bodies in chunks": 50, "books": 500, "books of channels": 500, "calms": 30,
+    "calms with an alarm on": 1, "confirmed": 12_000,
     "connections with exclusive queues closed": 2, "dead letters delivered": 500,
-    "declared": 1_500, "definitions compared": 8_000, "delete": 20, "delivered": 14_000,
+    "declared": 1_500, "definitions compared": 4_500, "delete": 20, "delivered": 14_000,
     "failed reads": 1, "failed rewrites": 3, "memory alarms": 20, "messages paged": 150,
-    "nacked": 30, "purge": 30,
-    "queues seen to be gone": 40, "reads": 4_000, "reads of a file that was gone": 8,
-    "rebuilds from footers": 400, "rebuilds from records": 400, "redelivered": 5_000,
+    "nacked": 30, "purge": 30, "queues deleted right behind a read": 20,
+    "queues purged right behind a read": 10, "queues seen to be gone": 40, "reads": 4_000,
+    "reads for a queue that was deleted": 4, "reads of a file that was gone": 8,
+    "reads of messages that are gone": 8, "reads that a basic.get waits for": 40,
+    "rebuilds from footers": 240, "rebuilds from records": 210, "redelivered": 5_000,
     "reject": 700, "requeue": 500, "rests": 90, "rewrites": 1_000, "segments merged": 200,
-    "sessions": 600, "spares missing": 8, "starts": 120, "turns of work left over": 5_000,
-    "unreadable": 1, "uses of a locked queue": 30, "uses of queues that expire": 80,
+    "sessions": 600, "settlements over several consumers": 10, "spares missing": 8,
+    "starts": 120, "turns of work left over": 5_000, "unreadable": 1,
+    "uses of a locked queue": 30, "uses of queues that expire": 80,
 }  # fmt: skip
 FEATURE_FLOORS = {
-    "definitions": 40, "delayed": 100, "exclusive": 80, "expires": 30, "large": 60,
-    "policies": 150, "quorum": 200, "requeues": 100, "transactions": 300, "vhosts": 80,
-    "windows": 100,
+    "consumers": 60, "definitions": 40, "delayed": 100, "exclusive": 80, "expires": 30,
+    "large": 60, "policies": 150, "quorum": 200, "removals": 200, "requeues": 100,
+    "transactions": 300, "vhosts": 80, "windows": 100,
 }  # fmt: skip
 """Messages of each feature."""
 PROFILE_FLOORS = {

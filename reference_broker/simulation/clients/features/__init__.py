@@ -1,10 +1,11 @@
 """Features of the broker beyond queues, acks and dead letters: a workload for each, with its laws.
 
-A seed has none to two of them. Each has a virtual host of its own in the same broker, on the same
+A seed has none to three of them. Each has a virtual host of its own in the same broker, on the same
 log, under the same faults as everything else.
 """
 
 from reference_broker.simulation.clients.features.actor import FeatureActor
+from reference_broker.simulation.clients.features.consumers import Consumers
 from reference_broker.simulation.clients.features.definitions import DefinitionsAtWork
 from reference_broker.simulation.clients.features.delayed import Delayed
 from reference_broker.simulation.clients.features.exclusive import Exclusive
@@ -13,6 +14,7 @@ from reference_broker.simulation.clients.features.feature import Feature
 from reference_broker.simulation.clients.features.large import Large
 from reference_broker.simulation.clients.features.policies import PoliciesAtWork
 from reference_broker.simulation.clients.features.quorum import Quorum
+from reference_broker.simulation.clients.features.removals import Removals
 from reference_broker.simulation.clients.features.requeues import Requeues
 from reference_broker.simulation.clients.features.transactions import Transactions
 from reference_broker.simulation.clients.features.vhosts import VHosts
@@ -32,6 +34,8 @@ FEATURES: dict[str, type[Feature]] = {
         Expires,
         Exclusive,
         Large,
+        Consumers,
+        Removals,
     )
 }
 

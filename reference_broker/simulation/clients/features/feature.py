@@ -39,6 +39,7 @@ class Feature:
     """Chance that :meth:`administer` is called where the client would have acted."""
     synced_by_confirms = True
     """True if every confirm waits for the disk."""
+    deletes_consumed = False
     fans_out = False
     judges_starts = False
     """True if :meth:`found` is to be called at each start."""

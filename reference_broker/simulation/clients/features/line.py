@@ -6,6 +6,7 @@ says. What it is told goes to the feature.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -24,8 +25,11 @@ from mqkit.wire import (
 )
 from mqkit.wire.methods import (
     BasicAck,
+    BasicCancel,
     BasicDeliver,
+    BasicGet,
     BasicGetEmpty,
+    BasicGetOk,
     BasicNack,
     BasicPublish,
     ChannelClose,
@@ -59,8 +63,8 @@ _CHANNEL = 1
 
 
 class Taken(NamedTuple):
-    """A message that the line was handed, and has not settled. ``sent_ms`` is when the broker sent
-    it, by the wall clock."""
+    """A message that the line was handed, and has not settled. ``consumer`` is empty for a
+    basic.get, and ``sent_ms`` is when the broker sent it, by the wall clock."""
 
     queue: str
     consumer: str
@@ -83,6 +87,8 @@ class LineHost(Protocol):
     expected_closes: tuple[int, ...]
     """Reply codes with which the broker may close the line; any other is a :exc:`Violation`."""
     ledger: Ledger
+    deletes_consumed: bool
+    """The client deletes queues that it consumes, so the broker may cancel its consumers."""
     fans_out: bool
     """Messages come out of an exchange that held them, into several queues. With a crash between
     two portions of that, some queues have a message already, and get it again, as redelivered."""
@@ -130,6 +136,8 @@ class Line:
         self._send = send
         self._wall_ms = wall_ms
         self._published = 0
+        self._gets: deque[str] = deque()
+        """The queues of gets without an answer."""
         self._asked = -1
         self._answers = 0
         self._parser = FrameParser(_FRAME_MAX)
@@ -147,6 +155,8 @@ class Line:
             BasicAck: lambda method: self._answered_posts(method, feature.confirmed),
             BasicNack: lambda method: self._answered_posts(method, feature.nacked),
         }
+        if feature.deletes_consumed:
+            self._handlers[BasicCancel] = lambda _: None
 
     @property
     def ready(self) -> bool:
@@ -180,8 +190,12 @@ class Line:
     # What a client does
 
     def ask(self, *methods: Method) -> None:
-        """Send methods with one answer each; :attr:`ready` is true when all are answered."""
+        """Send methods with one answer each; :attr:`ready` is true when all are answered. What a
+        basic.get with acks gives is held as what a consumer is handed."""
         self._asked += len(methods)
+        self._gets += [
+            each.queue for each in methods if isinstance(each, BasicGet) and not each.no_ack
+        ]
         self._say(_CHANNEL, *methods)
 
     def publish(
@@ -215,19 +229,37 @@ class Line:
         self._say(_CHANNEL, BasicNack(tag, requeue=requeue))
         return self.held.pop(tag)
 
+    def ack_through(self, tag: int) -> list[Taken]:
+        """Take every held message up to ``tag`` for good, by one ack."""
+        self._say(_CHANNEL, BasicAck(tag, multiple=True))
+        return self._pop_through(tag)
+
+    def give_back_through(self, tag: int) -> list[Taken]:
+        """Requeue every held message up to ``tag``, by one nack."""
+        self._say(_CHANNEL, BasicNack(tag, multiple=True, requeue=True))
+        return self._pop_through(tag)
+
     def close(self) -> None:
         """Close the connection; :attr:`over` is true when that is answered, or the broker has
         closed it before."""
         self._asked += 1
         self._say(0, ConnectionClose())
 
+    def _pop_through(self, tag: int) -> list[Taken]:
+        return [self.held.pop(each) for each in list(self.held) if each <= tag]
+
     # What the broker says
 
     def _handle(self, command: Command, sent: int) -> None:
         method = command.method
         if isinstance(method, BasicDeliver):
-            self._deliver(method, command, sent)
+            queue = method.consumer_tag.partition("/")[0]
+            self._take(queue, method.consumer_tag, method, command, sent)
             return
+        if self._gets and isinstance(method, BasicGetOk | BasicGetEmpty):
+            queue = self._gets.popleft()
+            if isinstance(method, BasicGetOk):
+                self._take(queue, "", method, command, sent)
         handler = self._handlers.get(type(method))
         if handler is not None:
             handler(method)
@@ -237,12 +269,18 @@ class Line:
         else:
             raise Violation("protocol", f"a client got {method}")
 
-    def _deliver(self, method: BasicDeliver, command: Command, sent: int) -> None:
+    def _take(
+        self,
+        queue: str,
+        consumer: str,
+        method: BasicDeliver | BasicGetOk,
+        command: Command,
+        sent: int,
+    ) -> None:
         headers = decode_header(command.header)[1].headers or {}
-        queue = method.consumer_tag.partition("/")[0]
         taken = Taken(
             queue,
-            method.consumer_tag,
+            consumer,
             headers.get("n", 0),
             method.redelivered,
             headers,

@@ -3,7 +3,8 @@ objects that are gone.
 
 For each segment: the live bytes that it is booked with are the shares of the entries whose message
 stands in it, in all indexes of all virtual hosts, those of delayed exchanges and windows included.
-Too few, and a segment with a confirmed message is deleted; too many, and it never is.
+Too few, and a segment with a confirmed message is deleted; too many, and it never is. And what a
+queue has in memory is ready in it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ class BooksChecker(Checker):
     def counted(self, books: Books) -> None:
         if books.astray:
             raise self.fail(f"queues have messages in segments that are gone: {books.astray}")
+        if books.unwanted:
+            raise self.fail(f"memory has messages that are not ready: {books.unwanted}")
         for base, booked_bytes, shares_bytes in books.segments:
             if booked_bytes != shares_bytes:
                 raise self.fail(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mqkit.wire import method_frame
 from mqkit.wire.methods import (
     BasicAck,
     BasicConsume,
@@ -150,6 +151,36 @@ def test_recover_gives_everything_back_to_anybody() -> None:
     client.send(1, BasicRecoverAsync(True))
     assert [received.body for received in client.received()] == [b"1", b"2"]
     assert queue.unacked == 2
+
+
+@pytest.mark.parametrize("prefetch", [0, 7])
+def test_nothing_is_delivered_between_recover_and_its_answer(prefetch: int) -> None:
+    """However many turns it takes, and with more ready: a client forgets what it has when that is
+    answered."""
+    client = LoneBroker(units=1).client()
+    client.send(1, QueueDeclare("q"), BasicQos(prefetch_count=prefetch, global_=True))
+    for queue_tag in ("one", "two"):
+        client.send(1, BasicConsume("q", queue_tag))
+    for number in range(40):
+        client.publish("q", b"%d" % number)
+    held = len(deliveries(client))
+    assert held == (prefetch or 40)
+    client.send(1, BasicRecover(True))
+    ok, *delivered = client.received()
+    assert ok.method == BasicRecoverOk()
+    assert sorted(int(each.body) for each in delivered) == list(range(held))
+
+
+def test_a_channel_that_is_closed_while_it_recovers_gets_nothing_more() -> None:
+    client = LoneBroker(units=1).client()
+    client.send(1, QueueDeclare("q"), BasicConsume("q", "tag"))
+    for number in range(20):
+        client.publish("q", b"%d" % number)
+    client.received()
+    client.feed(method_frame(1, BasicRecover(True)))
+    client.disconnect()
+    queue = client.connection.broker.vhosts["/"].queues["q"]
+    assert (queue.ready, queue.unacked) == (20, 0)
 
 
 @pytest.mark.parametrize("method", [BasicRecover(False), BasicRecoverAsync(False)])

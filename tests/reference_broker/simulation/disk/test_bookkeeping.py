@@ -99,3 +99,16 @@ def test_a_closed_log_has_each_live_byte_once() -> None:
     before = rig.books()
     rig.log.close()
     assert rig.books() == before
+
+
+def test_what_is_in_memory_and_not_ready_is_unwanted() -> None:
+    rig = Rig()
+    rig.say(QueueDeclare("q"))
+    for body in (b"1", b"2"):
+        rig.client.publish("q", body)
+    assert rig.books().unwanted == ()
+    queue = rig.broker.vhosts["/"].queues["q"]
+    gone, left = queue.contents
+    queue.index.settle(queue.index.take())  # type: ignore[arg-type]
+    assert rig.books().unwanted == (("q", gone),)
+    assert left != gone

@@ -20,6 +20,7 @@ class Feature:
     """A feature that writes down its events."""
 
     expected_closes: tuple[int, ...] = ()
+    deletes_consumed = False
     fans_out = False
     vhost = "/"
 
@@ -96,6 +97,18 @@ def test_confirms_and_deliveries_go_to_the_feature(pair: Pair) -> None:
     assert pair.line.ack(tag) == taken
     pair.exchange()
     assert not pair.lone.broker.vhosts["/"].queues["q"].unacked
+
+
+def test_all_up_to_a_message_are_settled_together(pair: Pair) -> None:
+    for _ in range(5):
+        pair.publish()
+    pair.exchange()
+    _, second, third, *_ = pair.line.held
+    assert [taken.number for taken in pair.line.ack_through(second)] == [1, 2]
+    assert [taken.number for taken in pair.line.give_back_through(third)] == [3]
+    pair.exchange()
+    held = [(taken.number, taken.redelivered) for taken in pair.line.held.values()]
+    assert held == [(4, False), (5, False), (3, True)]
 
 
 def test_a_requeued_message_comes_again(pair: Pair) -> None:

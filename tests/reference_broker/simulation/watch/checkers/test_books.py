@@ -19,6 +19,7 @@ def test_books_that_are_the_sum_of_the_shares_are_right() -> None:
         RIGHT._replace(segments=((0, 301, 300),)),
         RIGHT._replace(segments=((0, -300, -300 + 1),)),
         RIGHT._replace(astray=(("q", 7),)),
+        RIGHT._replace(unwanted=(("q", 7),)),
     ],
 )
 def test_others_are_not(books: Books) -> None:

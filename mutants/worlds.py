@@ -50,6 +50,11 @@ def with_faults(weights: Mapping[Fault, int], worlds: Worlds = small) -> Worlds:
     return lambda seed: replace(worlds(seed), faults=profile)
 
 
+def where_the_clock_is_set(seed: int) -> Scenario:
+    """Somebody sets the clock of the broker's machine."""
+    return replace(small(seed), clock_is_set=True)
+
+
 def where_reads_fail(seed: int) -> Scenario:
     """A file can't be read for a while, and no bit is flipped."""
     return replace(with_features(replace(small(seed), bit_rot=False), ()), reads_fail=True)

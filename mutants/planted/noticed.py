@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from mutants.mutant import mutant
-from mutants.worlds import with_feature
+from mutants.worlds import where_the_clock_is_set, with_feature
+from reference_broker.core.base.wall_clock import WallClock
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.confirms import ChannelConfirms
@@ -201,3 +202,31 @@ def a_commit_acks_first(patch: pytest.MonkeyPatch) -> None:
         yield from commit(self)
 
     patch.setattr(Transaction, "commit", upside_down)
+
+
+# Clocks that are set
+
+
+@mutant("durability", "x-death", "delayed", "expires", worlds=where_the_clock_is_set)
+def the_machine_s_clock_is_followed_at_once(patch: pytest.MonkeyPatch) -> None:
+    """Whoever sets it an hour ahead ends every TTL of the next hour."""
+    patch.setattr(WallClock, "at", lambda self, mono_s: self._system_us() // 1_000)
+
+
+@mutant("expiry", "lateness", worlds=where_the_clock_is_set)
+def the_machine_s_clock_is_waited_for(patch: pytest.MonkeyPatch) -> None:
+    """Where it was set back the broker's stands still, since it must not go back."""
+
+    def no_later(self: WallClock, mono_s: float) -> int:
+        now_ms = max(self._system_us() // 1_000, self._offset_us)
+        self._offset_us = now_ms
+        return now_ms
+
+    init = WallClock.__init__
+
+    def begin(self: WallClock, *given: Any, **named: Any) -> None:
+        init(self, *given, **named)
+        self._offset_us = self._system_us() // 1_000
+
+    patch.setattr(WallClock, "__init__", begin)
+    patch.setattr(WallClock, "at", no_later)

@@ -25,6 +25,7 @@ from reference_broker.core.access.users import UserStore
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
+from reference_broker.core.base.wall_clock import WallClock
 from reference_broker.core.broker import Broker, TooManyConnections
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.journal.journal import Fetched
@@ -83,6 +84,19 @@ _SECRET_SIZE = 32
 _log = logging.getLogger(__name__)
 
 
+def _system_us() -> int:
+    return time.time_ns() // 1_000
+
+
+def _tell_of_step(ahead_ms: int) -> None:
+    _log.warning(
+        "the system's clock was set: it is %.1f s %s the broker's, which follows by 1%%, so that "
+        "no TTL and no delay ends early or late for it",
+        abs(ahead_ms) / 1000,
+        "ahead of" if ahead_ms > 0 else "behind",
+    )
+
+
 class Server:
     """A broker on the network. ``start`` it in a running loop, ``stop`` it in the same one.
 
@@ -131,6 +145,7 @@ class Server:
         and ``StoreError`` for a folder that can't be used, and ``OSError`` for an address; then
         nothing is left running."""
         self._loop = asyncio.get_running_loop()
+        self._wall = WallClock(self._loop.time(), _system_us, _tell_of_step)
         self.failure = self._loop.create_future()
         self.tls = self._tls_listeners()
         data_dir = self.config.data_dir
@@ -335,7 +350,8 @@ class Server:
         return self.now()
 
     def now(self) -> tuple[float, int]:
-        return self._loop.time(), time.time_ns() // 1_000_000
+        mono_s = self._loop.time()
+        return mono_s, self._wall.at(mono_s)
 
     def input_handled(self) -> None:
         if not self._flush_scheduled:

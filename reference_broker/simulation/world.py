@@ -80,8 +80,9 @@ class World:
         self.cut = cut
         self.scenario = scenario = cut.of(scenario)
         self.clock = SimulatedClock()
-        self.durability = DurabilityChecker({queue.name: queue for queue in scenario.queues})
-        self.history = History(_checkers(scenario, self.durability), self.clock)
+        queues = {queue.name: queue for queue in scenario.queues}
+        self.durability = DurabilityChecker(queues, self.clock)
+        self.history = History(_checkers(scenario, self.durability, self.clock), self.clock)
         self.disk = disk or PoweredDisk(self._random("disk"))
         self.machine = Machine(
             self.clock,
@@ -100,6 +101,7 @@ class World:
             scenario.faults,
             cut.strikes,
             reads_again=scenario.reads_fail,
+            sets_clock=scenario.clock_is_set,
         )
         clients = [self._actor(plan, cut.actions) for plan in cut.clients_of(scenario)]
         self.actors = [*clients, self._actor(scenario.drainer())]
@@ -226,9 +228,8 @@ class World:
             self.clock.after(_NOT_SYNCED_PAUSE_US, self._rebuild_when_synced)
 
     def _look_for_late(self, node: Node) -> None:
-        wall_ms = self.clock.wall_ms()
-        if wall_ms - self._started_ms > LATE_MS:
-            judge_overdue(inspection.overdue_of(node.broker, wall_ms))
+        if self.clock.wall_ms() - self._started_ms > LATE_MS:
+            judge_overdue(inspection.overdue_of(node.broker, node.now()[1]))
 
     def _count(self, node: Node) -> None:
         if not node.broker.has_work:
@@ -347,18 +348,20 @@ class World:
         return Random(f"{part}/{self.scenario.seed}")
 
 
-def _checkers(scenario: Scenario, durability: DurabilityChecker) -> list[Checker]:
+def _checkers(
+    scenario: Scenario, durability: DurabilityChecker, clock: SimulatedClock
+) -> list[Checker]:
     """All checkers, in the order in which they are told."""
     queues = {queue.name: queue for queue in scenario.queues}
     body_max_bytes = max((FEATURES[name].body_max_bytes for name in scenario.features), default=0)
     return [
-        XDeathChecker(queues),
+        XDeathChecker(queues, clock),
         durability,
         AckChecker(queues),
         RedeliveredChecker(),
         OrderChecker(queues),
         PrefetchChecker(),
-        ExpiryChecker(queues),
+        ExpiryChecker(queues, clock),
         DefinitionsChecker(),
         RebuildChecker(),
         DiskUseChecker(scenario.broker.segment_bytes, body_max_bytes),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
+from reference_broker.core.base.wall_clock import FOLLOWS
+
 START_S = 1_000
 """The monotonic clock at the start of a run, in seconds."""
 
@@ -23,6 +25,7 @@ class SimulatedClock:
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._made = 0
         self._stamped_us: list[int] = []
+        self._system_offsets_ms = [0]
 
     def stamp(self) -> int:
         """A number that rises with every call, from 1: which of two things was first."""
@@ -34,9 +37,26 @@ class SimulatedClock:
         now_us = self.now_us if stamp is None else self._stamped_us[stamp - 1]
         return START_WALL_MS + now_us // 1_000
 
-    def now(self) -> tuple[float, int]:
-        """Monotonic seconds, and wall-clock milliseconds: the time of an input of the broker."""
-        return START_S + self.now_us / _US_PER_S, self.wall_ms()
+    def mono_s(self) -> float:
+        """The monotonic clock now."""
+        return START_S + self.now_us / _US_PER_S
+
+    def system_us(self) -> int:
+        """The clock of the broker's machine, in microseconds: the wall clock, or as somebody has
+        set it."""
+        return START_WALL_MS * 1_000 + self.now_us + self._system_offsets_ms[-1] * 1_000
+
+    def set_system(self, offset_ms: int) -> None:
+        """Have the clock of the broker's machine be wrong by ``offset_ms``."""
+        self._system_offsets_ms.append(offset_ms)
+
+    def off_ms(self, duration_ms: int, *, in_one_life: bool) -> int:
+        """Most milliseconds by which what the broker takes for that duration may be wrong, as the
+        clock of its machine was set: none where it never was, a hundredth within one life of the
+        broker, and all of the steps where it was restarted."""
+        steps_ms = max(self._system_offsets_ms) - min(self._system_offsets_ms)
+        slewed_ms = int(FOLLOWS * duration_ms) + 1
+        return min(steps_ms, slewed_ms) if in_one_life else steps_ms + min(steps_ms, slewed_ms)
 
     def after(self, delay_us: int, callback: Callable[[], None]) -> None:
         """Call ``callback`` once, ``delay_us`` from now. The call can't be taken back: ``callback``

@@ -24,6 +24,10 @@ from reference_broker.simulation.plan.fault_profile import (
 STALL_US = (10_000, 2_000_000)
 DISK_FULL_US = (100_000, 3_000_000)
 UNREADABLE_US = (2_000_000, 15_000_000)
+CLOCK_WRONG_MS = (-3_000, 3_000)
+"""Milliseconds by which a clock that is set is wrong: with a TTL of 8 s before a step, a message is
+there for 14 s, which a calm has time for."""
+SET_CLOCK_CHANCE = 0.35
 _FAILS_WITHIN_OPERATIONS = 20
 
 
@@ -49,6 +53,7 @@ class FaultInjector:
     Something is damaged once at most, and only if ``damaged`` is there to be told: then at the
     first strike that finds a sealed file, after a few that did something else. It is a flipped bit;
     or, where it ``reads_again``, a file that can't be read for a while, or until the next start.
+    Where it ``sets_clock``, a third of the strikes set the clock of the broker's machine.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class FaultInjector:
         only: Collection[int] | None = None,
         *,
         reads_again: bool = False,
+        sets_clock: bool = False,
     ) -> None:
         self.counts: Counter[str] = Counter()
         self.struck: list[Strike] = []
@@ -74,6 +80,7 @@ class FaultInjector:
         self._profile = profile
         self._damaged = damaged
         self._reads_again = reads_again
+        self._sets_clock = sets_clock
         self._strikes_before_rot = random.randint(0, 10)
         self._stopped = False
         lose_power = partial(machine.lose_power, Crash.SUBSET if profile.half_written else None)
@@ -116,6 +123,8 @@ class FaultInjector:
             damage = self._fail_reads if self._reads_again else self._flip
             act = damage(files, self._damaged)
             self._damaged = None
+        elif self._sets_clock and self._random.random() < SET_CLOCK_CHANCE:
+            kind, act = Fault.CLOCK_SET, self._set_clock()
         else:
             weights = self._profile.weights
             kind = self._random.choices(list(weights), list(weights.values()))[0]
@@ -174,6 +183,9 @@ class FaultInjector:
             damaged(BitRot(file, record.numbers, record.speaks, record.defines, stamp))
 
         return act
+
+    def _set_clock(self) -> Act:
+        return partial(self._clock.set_system, self._random.randint(*CLOCK_WRONG_MS))
 
     def _cut(self) -> Act:
         if not self._machine.links:

@@ -14,6 +14,7 @@ from reference_broker.core.access.users import User, UserStore, hash_password
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
+from reference_broker.core.base.wall_clock import WallClock
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.index.memory_window import MemoryWindow
@@ -100,6 +101,7 @@ class Node:
         self.full = False
         self._alive = True
         self._clock = clock
+        self._wall = WallClock(clock.mono_s(), clock.system_us)
         self._random = random
         self._next_turn_armed = False
         self._wiretap = wiretap
@@ -121,7 +123,7 @@ class Node:
             secret=random.randbytes(32),
             budget=Budget(plan.turn_units),
         )
-        self.broker.begin(*clock.now())
+        self.broker.begin(*self.now())
         restore(self.broker, recovered)
         resume(self.broker, log, disk)
         if plan.vhosts:
@@ -139,12 +141,17 @@ class Node:
         """Counts of the store's work beside logging, and of its shortages."""
         return self._counts + self._backlog.counts + self._rewriter.counts
 
+    def now(self) -> tuple[float, int]:
+        """Monotonic seconds, and milliseconds of the broker's wall clock: the time of an input."""
+        mono_s = self._clock.mono_s()
+        return mono_s, self._wall.at(mono_s)
+
     # From the network
 
     def connect(self, link: Link) -> None:
         """A client connected over ``link``."""
         peer = Peer("127.0.0.1", 49_152 + link.number % 16_384, "127.0.0.1", 5672)
-        connection = self.broker.connect(peer, *self._clock.now())
+        connection = self.broker.connect(peer, *self.now())
         self._sockets[connection.id] = socket = _Socket(link, connection)
         link.to_client.moved = lambda: self._room(socket)
         self._turn()
@@ -153,20 +160,20 @@ class Node:
         """Bytes arrived."""
         socket = self._socket_of(link)
         if socket is not None:
-            socket.connection.receive_data(data, *self._clock.now())
+            socket.connection.receive_data(data, *self.now())
             self._turn()
 
     def receive_eof(self, link: Link) -> None:
         """The link ended."""
         socket = self._socket_of(link)
         if socket is not None:
-            socket.connection.receive_eof(*self._clock.now())
+            socket.connection.receive_eof(*self.now())
             del self._sockets[socket.connection.id]
             self._turn()
 
     def administer(self, act: Callable[[Broker], None]) -> None:
         """Have an operator do something, as over HTTP."""
-        self.broker.begin(*self._clock.now())
+        self.broker.begin(*self.now())
         act(self.broker)
         self.broker.finish()
         self._turn()
@@ -176,33 +183,33 @@ class Node:
     def synced(self, position: int) -> None:
         self.full = False
         self._rewriter.synced()
-        self.broker.synced(position, *self._clock.now())
+        self.broker.synced(position, *self.now())
         self._turn()
 
     def spare_made(self, *, missing: bool) -> None:
         if missing:
             self._counts["spares missing"] += 1
-            self.broker.disk_low(*self._clock.now())
+            self.broker.disk_low(*self.now())
             self._retry_disk_later()
         else:
-            self.broker.disk_recovered(*self._clock.now())
+            self.broker.disk_recovered(*self.now())
         self._turn()
 
     def disk_full(self) -> None:
         if not self.full:
             self.full = True
             self._counts["full logs"] += 1
-            self.broker.disk_full(*self._clock.now())
+            self.broker.disk_full(*self.now())
             self._retry_disk_later()
             self._turn()
 
     def fetched(self, answers: list[Fetched]) -> None:
         self._counts += reads_met(self.broker, answers)
-        self.broker.fetched(answers, *self._clock.now())
+        self.broker.fetched(answers, *self.now())
         self._turn()
 
     def disk_failed(self) -> None:
-        self.broker.disk_failed(*self._clock.now())
+        self.broker.disk_failed(*self.now())
         self._turn()
         self._failed()
 
@@ -210,7 +217,7 @@ class Node:
         """Try again what the disk had no room for. The node does so by itself from time to time."""
         self.log.retry_spare()
         if not (self.full or self.log.spare_missing):
-            self.broker.disk_recovered(*self._clock.now())
+            self.broker.disk_recovered(*self.now())
         self._pump.kick()
 
     def _retry_disk_later(self) -> None:
@@ -237,7 +244,7 @@ class Node:
     def stop(self) -> bool:
         """Stop on purpose: close every connection, give back what they held as far as there is time
         for it, write what is pending. Returns true if that was all."""
-        self.broker.close("shutdown", *self._clock.now())
+        self.broker.close("shutdown", *self.now())
         self._turn()
         self._complete_work()
         self._rewriter.stop()
@@ -255,7 +262,7 @@ class Node:
         turns = self._random.choice(TURNS_OF_A_STOP)
         while self.broker.has_work and turns:
             turns -= 1
-            self.broker.go_on(*self._clock.now())
+            self.broker.go_on(*self.now())
             self._turn()
 
     # The turn's end
@@ -285,7 +292,7 @@ class Node:
         self._next_turn_armed = False
         if self._alive and self.broker.has_work:
             self._counts["turns of work left over"] += 1
-            self.broker.go_on(*self._clock.now())
+            self.broker.go_on(*self.now())
             self._turn()
 
     def _flush(self, socket: _Socket) -> None:
@@ -298,7 +305,7 @@ class Node:
                 socket.full = True
                 connection.pause_writing()
             elif connection.starved:
-                connection.resume_writing(*self._clock.now())
+                connection.resume_writing(*self.now())
         if connection.wants_reading != socket.reading:
             socket.reading = connection.wants_reading
             if socket.reading:
@@ -314,7 +321,7 @@ class Node:
             return
         if socket.link.to_client.waiting_bytes <= SOCKET_BUFFER_BYTES // 2:
             socket.full = False
-            socket.connection.resume_writing(*self._clock.now())
+            socket.connection.resume_writing(*self.now())
             self._turn()
 
     def _arm(self, at: float | None) -> None:
@@ -327,5 +334,5 @@ class Node:
         if not self._alive or self._tick_at != armed_for:
             return
         self._tick_at = None
-        self.broker.tick(*self._clock.now())
+        self.broker.tick(*self.now())
         self._turn()

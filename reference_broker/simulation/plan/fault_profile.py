@@ -17,7 +17,8 @@ TILTED_CHANCE = 0.4
 
 
 class Fault(Enum):
-    """The kinds of faults. The last two come once, in seeds that say so, whatever their profile."""
+    """The kinds of faults. The last ones come in seeds that say so, whatever their profile: the two
+    of a file once."""
 
     POWER_LOSS = "power loss"
     KILL = "kill"
@@ -30,6 +31,7 @@ class Fault(Enum):
     LINK_STALL = "stalled connection"
     BIT_ROT = "flipped bit"
     READ_ERROR = "unreadable file"
+    CLOCK_SET = "set clock"
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,8 @@ class Scenario:
     bit_rot: bool = False
     reads_fail: bool = False
     """A file can't be read for a moment; then no bit is flipped, and there are no features."""
+    clock_is_set: bool = False
+    """Somebody sets the clock of the broker's machine, again and again."""
     declares_once: bool = False
     """Clients do not declare again what they were told is there, and durable."""
     features: tuple[str, ...] = ()

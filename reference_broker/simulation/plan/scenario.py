@@ -38,6 +38,9 @@ DECLARES_ONCE_CHANCE = 0.6
 """Share of the seeds, of those without a flipped bit, whose clients do not declare anything durable
 twice: what is lost, or back, is not covered up by them."""
 
+CLOCK_IS_SET_CHANCE = 0.2
+"""Share of the seeds in which the clock of the broker's machine is set."""
+
 PAGING_CHANCE = 0.1
 """Share of the seeds whose broker pages."""
 
@@ -86,6 +89,8 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
     scenario = replace(scenario, declares_once=once and not scenario.bit_rot)
     # Where a bit is flipped there are no features: what it damages may be what they count on.
     features = [] if scenario.bit_rot else _features(seed)
+    clock_is_set = Random(f"clock/{seed}").random() < CLOCK_IS_SET_CHANCE
+    scenario = replace(scenario, clock_is_set=clock_is_set)
     reads_fail = Random(f"reads/{seed}").random() < READS_FAIL_CHANCE
     reads_fail = reads_fail and not scenario.bit_rot and not features
     return replace(with_features(scenario, features), reads_fail=reads_fail)

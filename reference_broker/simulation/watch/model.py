@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import combinations
 
+from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import (
     BitRot,
     Losses,
@@ -88,8 +89,9 @@ class Account:
 class ReferenceModel:
     """Told of everything, it makes an :meth:`account` whenever all queues can be looked at."""
 
-    def __init__(self, queues: Mapping[str, QueuePlan]) -> None:
+    def __init__(self, queues: Mapping[str, QueuePlan], clock: SimulatedClock) -> None:
         self._queues = queues
+        self._clock = clock
         self._sources = {
             plan.dead_letters_to: name for name, plan in queues.items() if plan.dead_letters_to
         }
@@ -235,7 +237,11 @@ class ReferenceModel:
         if fate is Fate.EXPIRED:
             # It came to the broker when it was sent, or later.
             ttl_ms = lifetime_ms(message, plan)
-            return ttl_ms is not None and wall_ms >= message.wall_ms + ttl_ms
+            if ttl_ms is None:
+                return False
+            in_one_life = message.life == self._broker_life
+            off_ms = self._clock.off_ms(ttl_ms, in_one_life=in_one_life)
+            return wall_ms >= message.wall_ms + ttl_ms - off_ms
         return plan.max_length is not None and self._behind(life) >= plan.max_length
 
     def _was_hit(self, message: Message) -> bool:

@@ -25,7 +25,7 @@ SLOW_SEEDS = range(141, 171)
 FAULT_FLOORS = {
     "clean stop": 8, "cut connection": 25, "disk error": 7, "failing copy": 10, "flipped bit": 1,
     "full disk": 8, "kill": 15, "power loss": 40, "power loss in recovery": 15,
-    "stalled connection": 35, "unreadable file": 1, "write without space": 10,
+    "set clock": 3, "stalled connection": 35, "unreadable file": 1, "write without space": 10,
 }  # fmt: skip
 FATE_FLOORS = {
     "auto-acked": 3_000, "damaged": 1, "deleted": 50, "expired": 400, "maxlen": 30, "purged": 300,

@@ -27,7 +27,9 @@ class Delayed(Feature):
         line.publish("later", "arrivals", post, headers={"x-delay": delay_ms})
 
     def delivered(self, line: Line, taken: Taken) -> None:
-        due_ms = self.ledger.posts[taken.number].wall_ms + abs(taken.headers["x-delay"])
+        post, delay_ms = self.ledger.posts[taken.number], abs(taken.headers["x-delay"])
+        off_ms = self.clock.off_ms(delay_ms, in_one_life=post.life == self.life)
+        due_ms = post.wall_ms + delay_ms - off_ms
         if taken.sent_ms < due_ms:
             raise self.fail(
                 f"message {taken.number} came {due_ms - taken.sent_ms} ms before its time"

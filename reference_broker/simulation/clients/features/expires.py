@@ -5,6 +5,7 @@ told that it is gone. Of their messages nothing is demanded: they go with their 
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import NamedTuple
 
 from mqkit.wire.methods import (
@@ -53,7 +54,11 @@ class Expires(Feature):
         super().__init__(*given)  # type: ignore[arg-type]
         times_ms = sorted(self.random.sample(_EXPIRES_MS, len(_NAMES)))
         self.uses = {
-            name: Use(time_ms, durable=name != "transient")
+            name: Use(
+                time_ms,
+                durable=name != "transient",
+                off_ms=partial(self.clock.off_ms, time_ms, in_one_life=True),
+            )
             for name, time_ms in zip(_NAMES, times_ms, strict=True)
         }
         self._requests: deque[_Request] = deque()

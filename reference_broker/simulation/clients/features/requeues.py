@@ -43,7 +43,8 @@ class Requeues(Feature):
 
     def requeued(self, line: Line, taken: Taken) -> None:
         if taken.queue == "slow":
-            until_ms = self.clock.wall_ms() + _DELAY_MS
+            off_ms = self.clock.off_ms(_DELAY_MS, in_one_life=True)
+            until_ms = self.clock.wall_ms() + _DELAY_MS - off_ms
             self._waits[taken.queue, taken.number] = until_ms, self.life
 
     def delivered(self, line: Line, taken: Taken) -> None:

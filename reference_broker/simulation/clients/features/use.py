@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 LATE_MS = 5_000
@@ -21,6 +22,8 @@ class Use:
 
     expires_ms: int
     durable: bool
+    off_ms: Callable[[], int] = lambda: 0
+    """Milliseconds by which its end may be early."""
     surely_ms: int | None = None
     """It was used at that time, or later; ``None`` where it may be gone."""
     maybe_ms: int = 0
@@ -43,7 +46,9 @@ class Use:
         self.maybe_ms = now_ms
 
     def is_surely_there(self, now_ms: int) -> bool:
-        return self.surely_ms is not None and now_ms < self.surely_ms + self.expires_ms
+        if self.surely_ms is None:
+            return False
+        return now_ms < self.surely_ms + self.expires_ms - self.off_ms()
 
     def seen(self, now_ms: int, *, is_consumed: bool) -> str:
         """The queue is in the broker."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import (
     BitRot,
     Delivery,
@@ -25,10 +26,10 @@ class DurabilityChecker(Checker):
 
     name = "durability"
 
-    def __init__(self, queues: Mapping[str, QueuePlan]) -> None:
+    def __init__(self, queues: Mapping[str, QueuePlan], clock: SimulatedClock) -> None:
         self.gone: Counter[str] = Counter()
         self._queues = queues
-        self._model = ReferenceModel(queues)
+        self._model = ReferenceModel(queues, clock)
         self._broker_life = 0
 
     def published(self, message: Message) -> None:

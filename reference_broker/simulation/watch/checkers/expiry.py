@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reference_broker.simulation.events.events import Delivery, Message
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.events.events import Delivery, Message, Start
 from reference_broker.simulation.plan.plans import QueuePlan
 from reference_broker.simulation.watch.checkers.checker import Checker
 from reference_broker.simulation.watch.model import lifetime_ms
@@ -21,11 +22,16 @@ class ExpiryChecker(Checker):
 
     name = "expiry"
 
-    def __init__(self, queues: Mapping[str, QueuePlan]) -> None:
+    def __init__(self, queues: Mapping[str, QueuePlan], clock: SimulatedClock) -> None:
         self._queues = queues
+        self._clock = clock
+        self._started_ms = 0
         self._messages: dict[int, Message] = {}
         self._there_ms: dict[tuple[int, str], int] = {}
         """A time at which a queue had a message for certain, by message and queue."""
+
+    def started(self, start: Start) -> None:
+        self._started_ms = start.wall_ms
 
     def published(self, message: Message) -> None:
         self._messages[message.number] = message
@@ -40,7 +46,9 @@ class ExpiryChecker(Checker):
         ttl_ms = lifetime_ms(self._messages[number], self._queues[delivery.queue])
         if ttl_ms is None or delivery.deaths:
             return
-        if delivery.sent_ms > there_ms + ttl_ms:
+        in_one_life = there_ms >= self._started_ms
+        off_ms = self._clock.off_ms(ttl_ms, in_one_life=in_one_life)
+        if delivery.sent_ms > there_ms + ttl_ms + off_ms:
             raise self.fail(
                 f"message {number} with a TTL of {ttl_ms} ms came from '{delivery.queue}' "
                 f"{delivery.sent_ms - there_ms} ms after it was there"

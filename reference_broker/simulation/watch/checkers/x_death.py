@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import (
     BitRot,
     DeathNote,
@@ -32,8 +33,9 @@ class XDeathChecker(Checker):
 
     name = "x-death"
 
-    def __init__(self, queues: Mapping[str, QueuePlan]) -> None:
+    def __init__(self, queues: Mapping[str, QueuePlan], clock: SimulatedClock) -> None:
         self._queues = queues
+        self._clock = clock
         self._messages: dict[int, Message] = {}
         self._rejects: dict[tuple[str, int], dict[int, int]] = {}
         """By queue and message: the deaths it had when it was rejected there, each with the stamp
@@ -147,8 +149,7 @@ class XDeathChecker(Checker):
                     delivery.queue, delivery.number, delivery.history, "that queue has no limit"
                 )
         elif note.reason == EXPIRED:
-            ttl_ms = lifetime_ms(message, plan)
-            if ttl_ms is None or delivery.sent_ms < message.wall_ms + ttl_ms:
+            if not self._may_have_expired(message, plan, delivery.sent_ms):
                 raise self._wrong(
                     delivery.queue, delivery.number, delivery.history, "it had not expired"
                 )
@@ -177,6 +178,14 @@ class XDeathChecker(Checker):
         counts = {note.reason: note.times for note in history}
         expected = counts.get(REJECTED, 0) - here.waits
         return "" if counts.get(EXPIRED, 0) == expected else f"it has waited {expected} times"
+
+    def _may_have_expired(self, message: Message, plan: QueuePlan, by_ms: int) -> bool:
+        ttl_ms = lifetime_ms(message, plan)
+        if ttl_ms is None:
+            return False
+        in_one_life = message.stamp > self._last_start
+        off_ms = self._clock.off_ms(ttl_ms, in_one_life=in_one_life)
+        return by_ms >= message.wall_ms + ttl_ms - off_ms
 
     def _wrong(
         self, queue: str, number: int, history: tuple[DeathNote, ...], why: str

@@ -36,7 +36,19 @@ def test_it_stops_when_it_is_told_to() -> None:
 def test_both_clocks_move_with_it() -> None:
     clock = SimulatedClock()
     clock.run(1_500_000)
-    assert clock.now() == (START_S + 1.5, START_WALL_MS + 1_500)
+    assert clock.mono_s() == START_S + 1.5
+    assert clock.system_us() == 1_000 * clock.wall_ms() == 1_000 * START_WALL_MS + 1_500_000
+
+
+def test_the_broker_s_times_are_off_as_its_machine_s_clock_is_set() -> None:
+    clock = SimulatedClock()
+    assert clock.off_ms(5_000, in_one_life=False) == 0
+    clock.set_system(2_000)
+    clock.set_system(-1_000)
+    assert clock.system_us() == 1_000 * START_WALL_MS - 1_000_000
+    assert clock.wall_ms() == START_WALL_MS
+    assert clock.off_ms(5_000, in_one_life=True) == 51
+    assert clock.off_ms(5_000, in_one_life=False) == 3_051
 
 
 def test_a_deadline_is_never_met_early() -> None:
@@ -44,7 +56,7 @@ def test_a_deadline_is_never_met_early() -> None:
     seen: list[float] = []
     deadlines = [START_S + 0.0123456789, START_S + 2, START_S - 1]
     for deadline in deadlines:
-        clock.at_mono(deadline, lambda: seen.append(clock.now()[0]))
+        clock.at_mono(deadline, lambda: seen.append(clock.mono_s()))
     clock.run(3_000_000)
     assert all(at >= due for at, due in zip(seen, sorted(deadlines), strict=True))
     assert seen[-1] < START_S + 2.00001

@@ -8,7 +8,7 @@ from reference_broker.simulation.disk.inspection import Found
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot
-from reference_broker.simulation.machine.faults import UNREADABLE_US, FaultInjector
+from reference_broker.simulation.machine.faults import CLOCK_WRONG_MS, UNREADABLE_US, FaultInjector
 from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.node import Node
 from reference_broker.simulation.plan.fault_profile import (
@@ -38,6 +38,7 @@ class Rig:
         only: tuple[int, ...] | None = None,
         *,
         reads_again: bool = False,
+        sets_clock: bool = False,
     ) -> None:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
@@ -59,6 +60,7 @@ class Rig:
             profile,
             only,
             reads_again=reads_again,
+            sets_clock=sets_clock,
         )
 
     def connect_often(self) -> None:
@@ -82,7 +84,7 @@ def test_every_kind_of_fault_of_a_profile_strikes_sooner_or_later(profile: Fault
 
 def test_all_kinds_are_in_some_profile() -> None:
     struck = {kind for profile in PROFILES for kind in profile.weights}
-    assert struck == set(Fault) - {Fault.BIT_ROT, Fault.READ_ERROR}
+    assert struck == set(Fault) - {Fault.BIT_ROT, Fault.READ_ERROR, Fault.CLOCK_SET}
     assert len({profile.name for profile in PROFILES}) == len(PROFILES)
 
 
@@ -159,3 +161,14 @@ def test_no_bit_is_flipped_by_a_strike_that_is_left_out() -> None:
     rig.faults.begin()
     rig.clock.run(60_000_000)
     assert (rig.rots, rig.faults.struck) == ([], [])
+
+
+def test_the_machine_s_clock_is_set_where_that_is_asked_for() -> None:
+    for sets_clock in (False, True):
+        rig = Rig(sets_clock=sets_clock)
+        rig.faults.begin()
+        rig.clock.run(20_000_000)
+        assert (rig.faults.counts[Fault.CLOCK_SET.value] > 10) == sets_clock
+        assert (rig.clock.off_ms(1_000, in_one_life=False) > 0) == sets_clock
+        wrong_ms = rig.clock.system_us() // 1_000 - rig.clock.wall_ms()
+        assert CLOCK_WRONG_MS[0] <= wrong_ms <= CLOCK_WRONG_MS[1]

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import (
     BitRot,
     Copy,
@@ -33,7 +34,7 @@ class Script:
     """A model, and what has happened so far."""
 
     def __init__(self) -> None:
-        self.model = ReferenceModel({plan.name: plan for plan in PLANS})
+        self.model = ReferenceModel({plan.name: plan for plan in PLANS}, SimulatedClock())
         self.stamp = 0
         self.number = 0
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import RemovalKind, Settlement
 from reference_broker.simulation.plan.plans import QueuePlan
 from reference_broker.simulation.watch.checkers import DurabilityChecker, Violation
@@ -14,7 +15,7 @@ PLANS = (QueuePlan("q", dead_letters_to="dead"), QueuePlan("dead"), QueuePlan("o
 
 @pytest.fixture
 def told(script: Any) -> Any:
-    return script(DurabilityChecker({plan.name: plan for plan in PLANS}))
+    return script(DurabilityChecker({plan.name: plan for plan in PLANS}, SimulatedClock()))
 
 
 def test_a_confirmed_message_must_be_there_after_a_start(told: Any) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import DeathNote
 from reference_broker.simulation.plan.plans import QueuePlan
 from reference_broker.simulation.watch.checkers import ExpiryChecker, Violation
@@ -11,7 +12,11 @@ from reference_broker.simulation.watch.checkers import ExpiryChecker, Violation
 
 @pytest.fixture
 def told(script: Any) -> Any:
-    return script(ExpiryChecker({"q": QueuePlan("q", ttl_ms=50), "plain": QueuePlan("plain")}))
+    return script(
+        ExpiryChecker(
+            {"q": QueuePlan("q", ttl_ms=50), "plain": QueuePlan("plain")}, SimulatedClock()
+        )
+    )
 
 
 def test_what_was_there_for_longer_than_its_time_may_not_come(told: Any) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot, Copy, DeathNote, Settlement
 from reference_broker.simulation.plan.plans import QueuePlan
 from reference_broker.simulation.watch.checkers import Violation, XDeathChecker
@@ -19,7 +20,7 @@ LATE = 1_000
 
 @pytest.fixture
 def told(script: Any) -> Any:
-    told = script(XDeathChecker({plan.name: plan for plan in PLANS}))
+    told = script(XDeathChecker({plan.name: plan for plan in PLANS}, SimulatedClock()))
     told.publish(1, "q")
     told.publish(2, "again")
     return told

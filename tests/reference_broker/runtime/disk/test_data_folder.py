@@ -12,6 +12,7 @@ import pytest
 
 from reference_broker.errors import DataDirectoryLocked
 from reference_broker.runtime.disk.data_folder import WRITE_BYTES, DataFolder
+from reference_broker.runtime.disk.system_calls import SystemCalls
 from reference_broker.store.disk.ports import (
     CreateFile,
     CreateSpare,
@@ -74,7 +75,7 @@ def test_a_short_write_is_gone_on_with(folder: DataFolder, monkeypatch: pytest.M
     def short(descriptor: int, data: memoryview, offset: int) -> int:
         return pwrite(descriptor, data[:7], offset)
 
-    monkeypatch.setattr(os, "pwrite", short)
+    monkeypatch.setattr(SystemCalls, "pwrite", staticmethod(short))
     folder.perform(CreateFile("a", 10))
     folder.perform(Write("a", 0, [b"some more ", b"than seven bytes"]))
     assert folder.read("a") == b"some more than seven bytes"
@@ -103,7 +104,7 @@ def test_a_directory_sync_is_an_fsync_of_the_folder(
     def fsync(descriptor: int) -> None:
         synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
 
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(SystemCalls, "fsync", staticmethod(fsync))
     folder.perform(SyncDirectory())
     assert synced == [str(folder.directory)]
 
@@ -168,7 +169,11 @@ def test_ranges_end_where_the_file_ends(folder: DataFolder) -> None:
 
 def test_a_short_read_is_gone_on_with(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     pread = os.pread
-    monkeypatch.setattr(os, "pread", lambda fd, size, offset: pread(fd, min(size, 3), offset))
+    monkeypatch.setattr(
+        SystemCalls,
+        "pread",
+        staticmethod(lambda fd, size, offset: pread(fd, min(size, 3), offset)),
+    )
     folder.perform(CreateFile("a", 8))
     folder.perform(Write("a", 0, [b"01234567"]))
     assert folder.read_range("a", 0, 7) == b"0123456"
@@ -238,7 +243,7 @@ def test_a_call_writes_so_much_and_a_large_piece_is_not_joined_to_its_neighbours
         written.append(len(data))
         return pwrite(descriptor, data, offset)
 
-    monkeypatch.setattr(os, "pwrite", recorded)
+    monkeypatch.setattr(SystemCalls, "pwrite", staticmethod(recorded))
     folder.perform(CreateFile("a", 1))
     folder.perform(Write("a", 3, pieces))
     assert folder.read("a") == bytes(3) + b"".join(pieces)
@@ -283,5 +288,5 @@ def test_free_space_is_what_an_ordinary_user_has(
     folder: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = os.statvfs(folder.directory)
-    monkeypatch.setattr(os, "statvfs", lambda _: found)
+    monkeypatch.setattr(SystemCalls, "statvfs", staticmethod(lambda _: found))
     assert folder.free_bytes() == found.f_bavail * found.f_frsize > 0

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from mutants.mutant import Mutant
-from mutants.planted import definitions, features, noticed, portions, queues, reading, runs, store
+from mutants.planted import (
+    definitions,
+    features,
+    files,
+    noticed,
+    portions,
+    queues,
+    reading,
+    runs,
+    store,
+)
 
-PLANTED = (store, queues, runs, portions, features, definitions, reading, noticed)
+PLANTED = (store, files, queues, runs, portions, features, definitions, reading, noticed)
 """The modules in which they stand."""
 
 MUTANTS: dict[str, Mutant] = {

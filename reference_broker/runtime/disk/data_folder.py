@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from reference_broker.errors import DataDirectoryLocked
@@ -54,8 +55,10 @@ class FolderAccess:
         """fdatasync and fsync calls so far. Only the thread that performs counts."""
 
     def close(self) -> None:
-        """Close what is open; idempotent, and it is opened again when it is needed."""
-        self._close_file()
+        """Close what is open; idempotent, and it is opened again when it is needed. Nothing is said
+        of a close that fails: what had to be on the disk was synced."""
+        with suppress(OSError):
+            self._close_file()
 
     def list_files(self) -> Sequence[str]:
         return self._calls.listdir(self.directory)
@@ -75,7 +78,7 @@ class FolderAccess:
                 data += more
             return data
         finally:
-            calls.close(descriptor)
+            _let_go(calls, descriptor)
 
     def size(self, file: str) -> int:
         return self._calls.stat(self.directory / file).st_size
@@ -116,17 +119,29 @@ class FolderAccess:
         return self._descriptor
 
     def _close_file(self) -> None:
-        if self._descriptor >= 0:
-            self._calls.close(self._descriptor)
+        """Some file systems tell only here of what they could not write."""
+        descriptor = self._descriptor
+        # One whose close fails is gone, too: its number may be another's already.
         self._descriptor = -1
         self._file = ""
+        if descriptor >= 0:
+            self._calls.close(descriptor)
 
     def _create(self, file: str, size_bytes: int, truncate: int) -> None:
         self._close_file()
-        calls = self._calls
         path = self.directory / file
         flags = os.O_RDWR | os.O_CREAT | truncate | os.O_CLOEXEC
-        descriptor = calls.open(path, flags, 0o600)
+        descriptor = self._calls.open(path, flags, 0o600)
+        try:
+            self._reserve_or_undo(descriptor, path, size_bytes)
+        except OSError:
+            _let_go(self._calls, descriptor)
+            raise
+        self._descriptor = descriptor
+        self._file = file
+
+    def _reserve_or_undo(self, descriptor: int, path: Path, size_bytes: int) -> None:
+        calls = self._calls
         size_before = calls.fstat(descriptor).st_size
         try:
             _reserve(calls, descriptor, size_bytes)
@@ -135,10 +150,7 @@ class FolderAccess:
                 calls.ftruncate(descriptor, size_before)
             else:
                 calls.unlink(path)
-            calls.close(descriptor)
             raise
-        self._descriptor = descriptor
-        self._file = file
 
     def _write(self, descriptor: int, offset: int, pieces: list[Piece]) -> None:
         joined: list[Piece] = []
@@ -176,8 +188,15 @@ class DataFolder(FolderAccess):
         """Give the lock back, too; idempotent."""
         super().close()
         if self._lock >= 0:
-            self._calls.close(self._lock)
-            self._lock = -1
+            lock, self._lock = self._lock, -1
+            _let_go(self._calls, lock)
+
+
+def _let_go(calls: FileCalls, descriptor: int) -> None:
+    """Close a file that was read, or of which nothing is wanted: what a close fails at is then of
+    no account."""
+    with suppress(OSError):
+        calls.close(descriptor)
 
 
 def _write_all(calls: FileCalls, descriptor: int, offset: int, pieces: list[Piece]) -> None:
@@ -212,7 +231,7 @@ def _lock(calls: FileCalls, directory: Path) -> int:
     try:
         calls.lock(descriptor)
     except OSError as error:
-        calls.close(descriptor)
+        _let_go(calls, descriptor)
         raise DataDirectoryLocked(
             f"{directory} is in use by another broker: stop it, or choose another folder"
         ) from error

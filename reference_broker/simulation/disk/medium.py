@@ -1,5 +1,4 @@
-"""What is on a disk: files and their names, as the running process sees them and as a crash leaves
-them.
+"""Files of a disk and their names, as the running process sees them and as a crash leaves them.
 
 Content becomes durable by a sync of its file, names by a sync of the directory; until then a crash
 may drop them, keep them, or keep any part of them.

@@ -7,6 +7,7 @@ from mutants.planted import (
     consumers,
     definitions,
     features,
+    files,
     noticed,
     portions,
     queues,
@@ -15,7 +16,7 @@ from mutants.planted import (
     store,
 )
 
-PLANTED = (store, queues, runs, portions, features, definitions, consumers, reading, noticed)
+PLANTED = (store, files, queues, runs, portions, features, definitions, consumers, reading, noticed)
 """The modules in which they stand."""
 
 MUTANTS: dict[str, Mutant] = {

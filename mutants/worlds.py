@@ -8,7 +8,13 @@ from dataclasses import replace
 
 from reference_broker.simulation.plan.fault_profile import Fault, FaultProfile
 from reference_broker.simulation.plan.plans import Scenario
-from reference_broker.simulation.plan.scenario import draw, with_features, with_runs, with_turns
+from reference_broker.simulation.plan.scenario import (
+    draw,
+    with_features,
+    with_runs,
+    with_system,
+    with_turns,
+)
 
 DURATION_US = 20_000_000
 """Microseconds of virtual time with faults: a third of what the simulator's command plays, for
@@ -31,6 +37,11 @@ def running(seed: int) -> Scenario:
 def in_portions(seed: int) -> Scenario:
     """A turn of the broker has few units."""
     return with_turns(small(seed), (1, 2, 5))
+
+
+def through_the_folder(seed: int) -> Scenario:
+    """The broker has its disk through the runtime's data folder."""
+    return with_system(small(seed), 1.0)
 
 
 def with_a_bit_flipped(seed: int) -> Scenario:

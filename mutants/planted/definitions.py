@@ -25,7 +25,7 @@ from reference_broker.store.log.log import Log
 # Definitions
 
 
-@mutant("definitions", worlds=with_feature("definitions"), showed_at=10)
+@mutant("definitions", worlds=with_feature("definitions"), showed_at=13)
 def declared_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:
     """The client is told at once."""
 
@@ -84,7 +84,7 @@ def a_use_does_not_begin_the_time_anew(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(UnusedExpiry, "touch", lambda self: None)
 
 
-@mutant("protocol", worlds=with_feature("expires"))
+@mutant("protocol", worlds=with_feature("expires"), showed_at=2)
 def a_consumer_is_no_use(patch: pytest.MonkeyPatch) -> None:
     def fire(self: UnusedExpiry) -> None:
         if self._used_ms + self._expires_ms <= self._queue.env.moment.wall_ms:

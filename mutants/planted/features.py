@@ -42,7 +42,7 @@ def acked_bytes_booked_short(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Liveness, "settle", nearly)
 
 
-@mutant("books", showed_at=8)
+@mutant("books")
 def headers_accounted_for_ever(patch: pytest.MonkeyPatch) -> None:
     """Those of dead messages."""
 

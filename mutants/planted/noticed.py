@@ -30,12 +30,12 @@ from reference_broker.store.start.recovered import DamageReport
 # Marks
 
 
-@mutant("redelivered", showed_at=10)
+@mutant("redelivered", showed_at=129)
 def letters_in_doubt_come_as_new(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fan_out, "is_in_doubt", lambda source: False)
 
 
-@mutant("redelivered", showed_at=11)
+@mutant("redelivered")
 def returns_are_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "requeue", lambda self, queue_id, sequence, position: None)
 
@@ -137,7 +137,7 @@ def deleted_segments_are_missed(patch: pytest.MonkeyPatch) -> None:
 # Times
 
 
-@mutant("lateness", showed_at=2)
+@mutant("lateness", showed_at=25)
 def a_start_forgets_what_expires(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageExpiry, "restored", lambda self: None)
 
@@ -188,7 +188,7 @@ def a_confirm_for_a_suspended_channel_is_dropped(patch: pytest.MonkeyPatch) -> N
 # Transactions
 
 
-@mutant("transactions", worlds=with_feature("transactions"), showed_at=30)
+@mutant("transactions", worlds=with_feature("transactions"), showed_at=48)
 def a_commit_acks_first(patch: pytest.MonkeyPatch) -> None:
     """And what it publishes is logged in another turn."""
     commit = Transaction.commit

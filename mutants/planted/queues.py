@@ -105,7 +105,7 @@ def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queue_methods, "purge", purge_all)
 
 
-@mutant("books", showed_at=2)
+@mutant("books", showed_at=4)
 def queue_id_reused(patch: pytest.MonkeyPatch) -> None:
     """A queue that is declared again has its old id, so that what was deleted has to be acked one
     by one; and that isn't done."""
@@ -188,13 +188,13 @@ def expired_too_early(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(expiry, "expires_at_ms", half)
 
 
-@mutant("expiry", showed_at=2)
+@mutant("expiry", showed_at=4)
 def expired_handed_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageExpiry, "drop_overdue", lambda self: True)
     patch.setattr(MessageExpiry, "drop_due", lambda self: True)
 
 
-@mutant("durability", showed_at=3)
+@mutant("durability", showed_at=2)
 def limit_of_a_quarter(patch: pytest.MonkeyPatch) -> None:
     init = LengthLimit.__init__
 
@@ -204,7 +204,7 @@ def limit_of_a_quarter(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LengthLimit, "__init__", a_quarter)
 
 
-@mutant("durability")
+@mutant("durability", showed_at=2)
 def dead_letters_dropped(patch: pytest.MonkeyPatch) -> None:
     """One in three, after its source was acked."""
     send = dead_letters.DeadLetters._send
@@ -220,11 +220,11 @@ def dead_letters_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dead_letters.DeadLetters, "_send", send_most)
 
 
-@mutant("x-death", showed_at=17)
+@mutant("x-death")
 def deaths_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(x_death, "_count", lambda value: 0)
 
 
-@mutant("x-death", showed_at=17)
+@mutant("x-death")
 def deaths_counted_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(x_death, "_count", lambda value: 2)

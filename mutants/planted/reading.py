@@ -18,6 +18,7 @@ from reference_broker.core.queue import removal
 from reference_broker.core.queue.backlog import Backlog
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.work.until import Until
+from reference_broker.simulation.machine.faults import FaultInjector
 from reference_broker.store.format import record
 from reference_broker.store.format.record import MessageHead
 from reference_broker.store.format.scan import Found, Gap
@@ -39,7 +40,7 @@ def a_body_is_read_up_to_its_first_chunk(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reading, "_chunks", first)
 
 
-@mutant("false alarm", worlds=with_feature("large"))
+@mutant("false alarm", worlds=with_feature("large"), showed_at=10)
 def a_start_takes_bodies_in_chunks_for_torn(patch: pytest.MonkeyPatch) -> None:
     def only_whole(found: Found, head: MessageHead, chunks: Sequence[Found | Gap]) -> int | None:
         return None if head.chunks else found.end
@@ -51,9 +52,11 @@ def a_start_takes_bodies_in_chunks_for_torn(patch: pytest.MonkeyPatch) -> None:
 # Reads that fail
 
 
-@mutant(worlds=where_reads_fail, showed_at=3)
+@mutant("liveness", worlds=where_reads_fail, showed_at=8)
 def a_medium_that_reports_a_loss_is_an_accident(patch: pytest.MonkeyPatch) -> None:
+    """It is read again and again, and here no time makes it readable."""
     patch.setattr(reading, "DAMAGE", frozenset())
+    patch.setattr(FaultInjector, "_readable", lambda self: None)
 
 
 @mutant("durability", worlds=where_reads_fail, showed_at=5)

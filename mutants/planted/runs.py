@@ -54,7 +54,7 @@ def last_not_booked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "publish_run", without_its_bytes)
 
 
-@mutant(worlds=running, showed_at=1)
+@mutant(worlds=running)
 def same_sequence_twice(patch: pytest.MonkeyPatch) -> None:
     """The part of a run that the log takes begins at the entry of the first message again."""
     append_run = publish_run._append_stored
@@ -180,7 +180,7 @@ def redelivered_as_new(patch: pytest.MonkeyPatch) -> None:
 # Settling
 
 
-@mutant("acks", worlds=running)
+@mutant("acks", worlds=running, showed_at=5)
 def not_logged(patch: pytest.MonkeyPatch) -> None:
     def forget(self: Log, queue_id: int, sequence: int, contents: Sequence[Content]) -> int:
         self._segment.live_bytes -= sum(
@@ -206,7 +206,7 @@ def shares_of_one(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "ack_run", first_only)
 
 
-@mutant("books", worlds=running)
+@mutant("books", worlds=running, showed_at=2)
 def over_the_segments_end(patch: pytest.MonkeyPatch) -> None:
     """Acks about older segments are folded with those of the segment in use, unsaid."""
     ack_run = Log.ack_run
@@ -222,7 +222,7 @@ def over_the_segments_end(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "ack_run", everything)
 
 
-@mutant("acks", worlds=running)
+@mutant("acks", worlds=running, showed_at=4)
 def row_forgets_the_footer(patch: pytest.MonkeyPatch) -> None:
     """A row of acks goes on in the log, and not in the ranges about the other segment."""
 

@@ -16,7 +16,7 @@ from reference_broker.core.journal.journal import Entry, EntryColumns, EntrySour
 from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.machine import disk_pump, rewrite_pump
-from reference_broker.simulation.machine.backlog_pump import BacklogPump
+from reference_broker.simulation.machine.backlog_pump import VirtualWorker
 from reference_broker.simulation.plan.fault_profile import Fault
 from reference_broker.store import Batch, Log, Operation
 from reference_broker.store.disk.ports import DeleteFile, Sync, SyncDirectory
@@ -29,7 +29,7 @@ from reference_broker.store.liveness.batch import removal
 from reference_broker.store.liveness.liveness import Liveness, SegmentState, SegmentUse
 from reference_broker.store.liveness.rewrite_plan import RewritePlan, Source
 from reference_broker.store.log import deletions, foreign_ranges_by_segment, open_segment, reading
-from reference_broker.store.log.pages import PageBatch, Pages
+from reference_broker.store.log.pages import PageBatch, Pages, write_pages
 from reference_broker.store.rewrite import copying
 from reference_broker.store.rewrite.copying import SegmentCopy
 from reference_broker.store.rewrite.rewriting import Rewriting
@@ -38,13 +38,13 @@ from reference_broker.store.start import opening, recovery
 # The disk
 
 
-@mutant("durability")
+@mutant("durability", showed_at=1)
 def no_sync(patch: pytest.MonkeyPatch) -> None:
     """fdatasync returns, and nothing happened."""
     _never_performed(patch, Sync)
 
 
-@mutant("durability")
+@mutant("durability", showed_at=1)
 def no_directory_sync(patch: pytest.MonkeyPatch) -> None:
     """Files are synced, their names are not."""
     _never_performed(patch, SyncDirectory)
@@ -71,7 +71,7 @@ def confirm_before_sync(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ConfirmLedger, "promise", promise)
 
 
-@mutant("rebuild")
+@mutant("rebuild", showed_at=1)
 def acks_alone_count_as_synced(patch: pytest.MonkeyPatch) -> None:
     """The log takes what it has written for what is on the disk."""
     end_batch = Log._end_batch
@@ -84,7 +84,7 @@ def acks_alone_count_as_synced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "_end_batch", written_is_synced)
 
 
-@mutant("durability", worlds=with_a_bit_flipped, showed_at=24)
+@mutant("durability", worlds=with_a_bit_flipped, showed_at=13)
 def cut_at_corruption(patch: pytest.MonkeyPatch) -> None:
     """A record that can't be read is taken for the end, as if it were the unsynced tail."""
     walk = SegmentScan.__iter__
@@ -125,7 +125,7 @@ def segment_with_live_acks_deleted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Liveness, "_is_dead", is_dead)
 
 
-@mutant("durability")
+@mutant("durability", showed_at=5)
 def segment_with_live_messages_deleted(patch: pytest.MonkeyPatch) -> None:
     def is_dead(self: Liveness, use: SegmentUse) -> bool:
         idle = use.state is SegmentState.SEALED and not use.references and not use.defines
@@ -188,7 +188,7 @@ class _Ready:
                     yield columns.part(place, place + 1)
 
 
-@mutant("acks")
+@mutant("acks", showed_at=2)
 def footer_without_acks(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         foreign_ranges_by_segment, "ranges_of", lambda foreign: Ranges([], list(foreign.requeued))
@@ -210,7 +210,7 @@ def footer_without_the_last_entry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(open_segment, "alive", all_but_the_last)
 
 
-@mutant("durability", worlds=with_faults({Fault.POWER_LOSS: 1, Fault.KILL: 1}), showed_at=42)
+@mutant("durability", worlds=with_faults({Fault.POWER_LOSS: 1, Fault.KILL: 1}), showed_at=63)
 def sources_deleted_before_the_copy_is_durable(patch: pytest.MonkeyPatch) -> None:
     """The copy gets its name without a sync of the directory, and they go in the same batch. The
     disk is slow, and the power fails often: a crash comes between."""
@@ -286,7 +286,7 @@ def acks_of_the_segment_in_use_baked_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ForeignRanges, "close", lambda self: None)
 
 
-@mutant("disk use")
+@mutant("disk use", showed_at=9)
 def nothing_is_rewritten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "begin_rewrite", lambda self, looks: None)
 
@@ -328,11 +328,11 @@ def page_read_before_it_is_written(patch: pytest.MonkeyPatch) -> None:
             self._forget_unwritten(position)
         return batch
 
-    submit = BacklogPump._submit
+    submit = VirtualWorker.submit
 
-    def writes_are_late(self: BacklogPump, job: Any) -> None:
-        late_us = 500_000 if job.func.__name__ == "_write" else 0
-        self._clock.after(late_us, lambda: submit(self, job))
+    def writes_are_late(self: VirtualWorker, work: Any, done: Any) -> None:
+        late_us = 500_000 if work.func is write_pages else 0
+        self._clock.after(late_us, lambda: submit(self, work, done))
 
     patch.setattr(Pages, "take_batch", forgetful)
-    patch.setattr(BacklogPump, "_submit", writes_are_late)
+    patch.setattr(VirtualWorker, "submit", writes_are_late)

@@ -20,6 +20,7 @@ from reference_broker.simulation.disk import bookkeeping, definitions, inspectio
 from reference_broker.simulation.disk.channel_books import channel_books_of
 from reference_broker.simulation.disk.disk_use import disk_use_of
 from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.disk.system_disk import SystemDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot
 from reference_broker.simulation.machine.faults import FaultInjector
@@ -83,7 +84,7 @@ class World:
         queues = {queue.name: queue for queue in scenario.queues}
         self.durability = DurabilityChecker(queues, self.clock)
         self.history = History(_checkers(scenario, self.durability, self.clock), self.clock)
-        self.disk = disk or PoweredDisk(self._random("disk"))
+        self.disk = disk or self._new_disk()
         self.machine = Machine(
             self.clock,
             self._random("machine"),
@@ -168,11 +169,17 @@ class World:
             counts[f"{actor.feature.name} messages"] += len(actor.feature.ledger.posts)
             counts += actor.feature.counts
         counts["failed reads"] += self.disk.failed_reads
+        system = self.scenario.broker.system
+        if system is not None:
+            counts["runs through the data folder"] += 1
+            counts[f"runs with syncs {system.syncing.value}"] += 1
+        counts += self.disk.counts
         return counts
 
     @property
     def _running(self) -> Node:
-        assert self.machine.node is not None
+        if self.machine.node is None:
+            raise Violation("liveness", "nothing fails any more, and the broker doesn't start")
         return self.machine.node
 
     def broker_sent(self, link: Link, data: bytes) -> None:
@@ -342,6 +349,12 @@ class World:
     def _at_work(self, name: str) -> FeatureActor:
         feature = FEATURES[name](self._random(f"feature/{name}"), self.clock)
         return FeatureActor(self.clock, self._random(f"actor/{name}"), self.machine, feature)
+
+    def _new_disk(self) -> PoweredDisk:
+        system = self.scenario.broker.system
+        if system is None:
+            return PoweredDisk(self._random("disk"))
+        return SystemDisk(self._random("disk"), self._random("calls"), system.short_chance)
 
     def _random(self, part: str) -> Random:
         """A source of randomness for each part: a change in one leaves the others as they were."""

@@ -8,7 +8,8 @@ from queue import SimpleQueue
 
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
-from reference_broker.runtime.disk.disk import DiskState, DiskThread
+from reference_broker.runtime.disk.disk import DiskThread
+from reference_broker.runtime.disk.log_writer import DiskState
 from reference_broker.runtime.disk.loop_syncs import LoopSyncs
 from reference_broker.store import Disk, Log
 

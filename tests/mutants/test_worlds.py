@@ -10,6 +10,7 @@ from mutants.worlds import (
     paging,
     running,
     small,
+    through_the_folder,
     with_a_bit_flipped,
     with_feature,
     with_many_requeues,
@@ -23,7 +24,16 @@ from reference_broker.store.log.foreign_ranges_by_segment import AckRow
 
 
 @pytest.mark.parametrize(
-    "worlds", [in_portions, paging, running, small, with_a_bit_flipped, with_many_requeues]
+    "worlds",
+    [
+        in_portions,
+        paging,
+        running,
+        small,
+        through_the_folder,
+        with_a_bit_flipped,
+        with_many_requeues,
+    ],
 )
 def test_nothing_is_wrong_without_a_mutant(worlds: Worlds) -> None:
     assert [run_world(World(worlds(seed))).failure for seed in range(3)] == [""] * 3

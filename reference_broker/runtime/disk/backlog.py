@@ -1,19 +1,19 @@
 """Messages that are not in memory: those that queues want to read back, and those that they page.
 
-One thread does both, first in, first out, so that a page is read after it was written and deleted
+One worker does both, first in, first out, so that a page is read after it was written and deleted
 after it was read. The event loop never waits for either.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
+from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.errors import DiskFailed
-from reference_broker.runtime.process.worker import Worker
+from reference_broker.runtime.process.timers import CallLater, Timer
 from reference_broker.store.disk.ports import Disk
 from reference_broker.store.log.log import Log
 from reference_broker.store.log.pages import PageBatch, write_pages
@@ -38,6 +38,22 @@ files."""
 _log = logging.getLogger(__name__)
 
 
+Result = TypeVar("Result")
+
+
+class Jobs(Protocol):
+    """Work that the event loop doesn't wait for, one job at a time
+    (:class:`~reference_broker.runtime.process.worker.Worker`)."""
+
+    def submit(
+        self, work: Callable[[], Result], done: Callable[[Result | Exception], None]
+    ) -> None:
+        """Have ``work`` done, and ``done`` called with its result, or with what it raised."""
+
+    def close(self) -> None:
+        """Finish the job under way, and drop the others."""
+
+
 class BacklogEvents(Protocol):
     """The server, as the backlog sees it."""
 
@@ -49,14 +65,15 @@ class BacklogEvents(Protocol):
 
 
 class Backlog:
-    """Takes work from ``log`` and its pages at each :meth:`kick`, and does it on its thread with
-    ``disk``, which is nobody else's. All methods are for the event loop's thread."""
+    """Takes work from ``log`` and its pages at each :meth:`kick`, and has it done by ``jobs`` with
+    ``disk``; both are nobody else's. All methods are for the event loop's thread."""
 
     def __init__(
         self,
         log: Log,
         disk: Disk,
-        loop: asyncio.AbstractEventLoop,
+        jobs: Jobs,
+        call_later: CallLater,
         events: BacklogEvents,
     ) -> None:
         self.unreadable = 0
@@ -64,10 +81,10 @@ class Backlog:
         self._log = log
         self._pages = log.pages
         self._disk = disk
-        self._loop = loop
+        self._jobs = jobs
+        self._call_later = call_later
         self._events = events
-        self._retry: asyncio.TimerHandle | None = None
-        self._worker = Worker("backlog", loop.call_soon_threadsafe)
+        self._retry: Timer | None = None
 
     def kick(self) -> None:
         """Begin what there is to read or to page. Cheap; call it after each input."""
@@ -81,11 +98,11 @@ class Backlog:
         """Read and page no more. Blocks while the job under way is finished. Idempotent."""
         if self._retry is not None:
             self._retry.cancel()
-        self._worker.close()
+        self._jobs.close()
         self._disk.close()
 
     def _submit(self, job: ReadJob) -> None:
-        self._worker.submit(partial(perform, self._disk, job), partial(self._read, job))
+        self._jobs.submit(partial(perform, self._disk, job), partial(self._read, job))
 
     def _read(self, job: ReadJob, outcome: ReadOutcome | Exception) -> None:
         match outcome:
@@ -106,7 +123,7 @@ class Backlog:
                 self._submit(plan(job.request, self._log, gone))
             case OSError():
                 _log.error("can't read (%s): it is tried again in %d s", outcome, READ_RETRY_S)
-                self._loop.call_later(READ_RETRY_S, self._read_again, job)
+                self._call_later(READ_RETRY_S, partial(self._read_again, job))
             case _:
                 self._fail(outcome)
 
@@ -114,7 +131,7 @@ class Backlog:
         self._submit(plan(job.request, self._log, job.gone))
 
     def _write(self, batch: PageBatch) -> None:
-        self._worker.submit(partial(write_pages, self._disk, batch), partial(self._wrote, batch))
+        self._jobs.submit(partial(write_pages, self._disk, batch), partial(self._wrote, batch))
 
     def _wrote(self, batch: PageBatch, error: OSError | Exception | None) -> None:
         if error is None:
@@ -127,7 +144,7 @@ class Backlog:
                 PAGE_RETRY_S,
             )
             self._pages.failed(batch)
-            self._retry = self._loop.call_later(PAGE_RETRY_S, self._page_again)
+            self._retry = self._call_later(PAGE_RETRY_S, self._page_again)
         else:
             self._fail(error)
 

@@ -12,12 +12,13 @@ meanwhile is then missing, where an old descriptor would also keep its room on t
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from reference_broker.errors import DataDirectoryLocked
+from reference_broker.runtime.disk.system_calls import SYSTEM, FileCalls
 from reference_broker.store.disk.ports import (
     CreateFile,
     CreateSpare,
@@ -45,42 +46,46 @@ _FALLOCATE_UNSUPPORTED = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 class FolderAccess:
     """One thread's access to the files of ``directory``."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, calls: FileCalls = SYSTEM) -> None:
         self.directory = directory
+        self._calls = calls
         self._file = ""
         self._descriptor = -1
         self.syncs = 0
         """fdatasync and fsync calls so far. Only the thread that performs counts."""
 
     def close(self) -> None:
-        """Close what is open; idempotent, and it is opened again when it is needed."""
-        self._close_file()
+        """Close what is open; idempotent, and it is opened again when it is needed. Nothing is said
+        of a close that fails: what had to be on the disk was synced."""
+        with suppress(OSError):
+            self._close_file()
 
     def list_files(self) -> Sequence[str]:
-        return os.listdir(self.directory)
+        return self._calls.listdir(self.directory)
 
     def read(self, file: str) -> bytes:
-        return (self.directory / file).read_bytes()
+        return self.read_range(file, 0, self.size(file))
 
     def read_range(self, file: str, offset: int, size_bytes: int) -> bytes:
-        descriptor = os.open(self.directory / file, os.O_RDONLY | os.O_CLOEXEC)
+        calls = self._calls
+        descriptor = calls.open(self.directory / file, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            data = os.pread(descriptor, size_bytes, offset)
+            data = calls.pread(descriptor, size_bytes, offset)
             while len(data) < size_bytes:
-                more = os.pread(descriptor, size_bytes - len(data), offset + len(data))
+                more = calls.pread(descriptor, size_bytes - len(data), offset + len(data))
                 if not more:
                     break
                 data += more
             return data
         finally:
-            os.close(descriptor)
+            _let_go(calls, descriptor)
 
     def size(self, file: str) -> int:
-        return (self.directory / file).stat().st_size
+        return self._calls.stat(self.directory / file).st_size
 
     def free_bytes(self) -> int:
         """Bytes that an ordinary user may still write."""
-        found = os.statvfs(self.directory)
+        found = self._calls.statvfs(self.directory)
         return found.f_bavail * found.f_frsize
 
     def perform(self, operation: Operation) -> None:
@@ -88,67 +93,77 @@ class FolderAccess:
             case Write(file, offset, pieces):
                 self._write(self._open(file), offset, pieces)
             case Sync(file):
-                _sync_file(self._open(file))
+                self._calls.sync_file(self._open(file))
                 self.syncs += 1
             case CreateFile(file, size_bytes):
                 self._create(file, size_bytes, os.O_TRUNC)
             case CreateSpare(file, size_bytes):
                 self._create(file, size_bytes, 0)
             case SyncDirectory():
-                _sync_directory(self.directory)
+                _sync_directory(self._calls, self.directory)
                 self.syncs += 1
             case TruncateFile(file, size_bytes):
-                os.ftruncate(self._open(file), size_bytes)
+                self._calls.ftruncate(self._open(file), size_bytes)
             case RenameFile(file, new):
                 self._close_file()
-                (self.directory / file).replace(self.directory / new)
+                self._calls.replace(self.directory / file, self.directory / new)
             case DeleteFile(file):
                 self._close_file()
-                (self.directory / file).unlink()
+                self._calls.unlink(self.directory / file)
 
     def _open(self, file: str) -> int:
         if file != self._file:
             self._close_file()
-            self._descriptor = os.open(self.directory / file, os.O_RDWR | os.O_CLOEXEC)
+            self._descriptor = self._calls.open(self.directory / file, os.O_RDWR | os.O_CLOEXEC)
             self._file = file
         return self._descriptor
 
     def _close_file(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+        """Some file systems tell only here of what they could not write."""
+        descriptor = self._descriptor
+        # One whose close fails is gone, too: its number may be another's already.
         self._descriptor = -1
         self._file = ""
+        if descriptor >= 0:
+            self._calls.close(descriptor)
 
     def _create(self, file: str, size_bytes: int, truncate: int) -> None:
         self._close_file()
         path = self.directory / file
         flags = os.O_RDWR | os.O_CREAT | truncate | os.O_CLOEXEC
-        descriptor = os.open(path, flags, 0o600)
-        size_before = os.fstat(descriptor).st_size
+        descriptor = self._calls.open(path, flags, 0o600)
         try:
-            _reserve(descriptor, size_bytes)
+            self._reserve_or_undo(descriptor, path, size_bytes)
         except OSError:
-            if size_before:
-                os.ftruncate(descriptor, size_before)
-            else:
-                path.unlink()
-            os.close(descriptor)
+            _let_go(self._calls, descriptor)
             raise
         self._descriptor = descriptor
         self._file = file
+
+    def _reserve_or_undo(self, descriptor: int, path: Path, size_bytes: int) -> None:
+        calls = self._calls
+        size_before = calls.fstat(descriptor).st_size
+        try:
+            _reserve(calls, descriptor, size_bytes)
+        except OSError:
+            if size_before:
+                calls.ftruncate(descriptor, size_before)
+            else:
+                calls.unlink(path)
+            raise
 
     def _write(self, descriptor: int, offset: int, pieces: list[Piece]) -> None:
         joined: list[Piece] = []
         size = 0
         for piece in pieces:
             if size + len(piece) > WRITE_BYTES:  # A larger piece is alone, and so not copied.
-                _write_all(descriptor, offset, joined)
+                _write_all(self._calls, descriptor, offset, joined)
                 offset += size
                 joined = []
                 size = 0
             joined.append(piece)
             size += len(piece)
-        _write_all(descriptor, offset, joined)
+        _write_all(self._calls, descriptor, offset, joined)
 
 
 class DataFolder(FolderAccess):
@@ -159,67 +174,64 @@ class DataFolder(FolderAccess):
     :meth:`access`.
     """
 
-    def __init__(self, directory: Path) -> None:
-        if not directory.is_dir():
-            directory.mkdir(parents=True, exist_ok=True)
-            _sync_directory(directory.parent)
-        super().__init__(directory)
-        self._lock = _lock(directory)
+    def __init__(self, directory: Path, calls: FileCalls = SYSTEM) -> None:
+        if calls.make_directory(directory):
+            _sync_directory(calls, directory.parent)
+        super().__init__(directory, calls)
+        self._lock = _lock(calls, directory)
 
     def access(self) -> FolderAccess:
         """The same files for another thread; the lock stays here."""
-        return FolderAccess(self.directory)
+        return FolderAccess(self.directory, self._calls)
 
     def close(self) -> None:
         """Give the lock back, too; idempotent."""
         super().close()
         if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+            lock, self._lock = self._lock, -1
+            _let_go(self._calls, lock)
 
 
-def _write_all(descriptor: int, offset: int, pieces: list[Piece]) -> None:
+def _let_go(calls: FileCalls, descriptor: int) -> None:
+    """Close a file that was read, or of which nothing is wanted: what a close fails at is then of
+    no account."""
+    with suppress(OSError):
+        calls.close(descriptor)
+
+
+def _write_all(calls: FileCalls, descriptor: int, offset: int, pieces: list[Piece]) -> None:
     rest = memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
     while rest:
-        written = os.pwrite(descriptor, rest[:WRITE_BYTES], offset)
+        written = calls.pwrite(descriptor, rest[:WRITE_BYTES], offset)
         offset += written
         rest = rest[written:]
 
 
-def _reserve(descriptor: int, size_bytes: int) -> None:
+def _reserve(calls: FileCalls, descriptor: int, size_bytes: int) -> None:
     """Reserve space for a file. A file system that can't do it gives a sparse file instead: a full
     disk then shows as a failed write."""
-    if hasattr(os, "posix_fallocate"):
-        try:
-            os.posix_fallocate(descriptor, 0, size_bytes)
-        except OSError as error:
-            if error.errno not in _FALLOCATE_UNSUPPORTED:
-                raise
-    os.ftruncate(descriptor, size_bytes)
-
-
-def _sync_file(descriptor: int) -> None:
-    """Sync to the medium, not only to the drive's cache (which is all that fsync does on macOS)."""
-    if hasattr(fcntl, "F_FULLFSYNC"):
-        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-    else:
-        os.fdatasync(descriptor)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _lock(directory: Path) -> int:
-    descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        calls.posix_fallocate(descriptor, 0, size_bytes)
     except OSError as error:
-        os.close(descriptor)
+        if error.errno not in _FALLOCATE_UNSUPPORTED:
+            raise
+    calls.ftruncate(descriptor, size_bytes)
+
+
+def _sync_directory(calls: FileCalls, directory: Path) -> None:
+    descriptor = calls.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        calls.fsync(descriptor)
+    finally:
+        calls.close(descriptor)
+
+
+def _lock(calls: FileCalls, directory: Path) -> int:
+    descriptor = calls.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        calls.lock(descriptor)
+    except OSError as error:
+        _let_go(calls, descriptor)
         raise DataDirectoryLocked(
             f"{directory} is in use by another broker: stop it, or choose another folder"
         ) from error

@@ -24,6 +24,7 @@ from reference_broker.runtime.disk.disk import DiskThread, open_store
 from reference_broker.runtime.disk.disk_space import DiskSpace
 from reference_broker.runtime.disk.loop_syncs import LoopSyncs
 from reference_broker.runtime.disk.rewriter import Rewriter
+from reference_broker.runtime.process.worker import Worker
 from reference_broker.store import RecoveredLog
 from reference_broker.store.log.log import Log
 from reference_broker.store.start.restore import restore, resume
@@ -224,7 +225,8 @@ class _Running:
             events.disk_full,
             self._spare_made,
         )
-        self.backlog = Backlog(log, folder.access(), loop, events)
+        worker = Worker("backlog", loop.call_soon_threadsafe)
+        self.backlog = Backlog(log, folder.access(), worker, loop.call_later, events)
         self._rewriter = Rewriter(log, self.rewrite_access, loop, self.disk.kick)
         self.space = DiskSpace(loop.call_later, folder.free_bytes, disk_free_limit_bytes, events)
         self.space.spare(missing=log.spare_missing)

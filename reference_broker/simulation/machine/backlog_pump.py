@@ -1,6 +1,6 @@
 """Reads messages back and writes pages in virtual time, first in, first out: a file may be gone, or
-another one, by the time it is read. It does what
-:class:`reference_broker.runtime.disk.backlog.Backlog` does with a thread."""
+another one, by the time it is read. All that is decided is the runtime's own
+(:class:`reference_broker.runtime.disk.backlog.Backlog`); this stands for its thread."""
 
 from __future__ import annotations
 
@@ -8,20 +8,15 @@ from collections import Counter, deque
 from collections.abc import Callable
 from functools import partial
 from random import Random
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from reference_broker.core.journal.journal import Fetched
+from reference_broker.errors import DiskFailed
+from reference_broker.runtime.disk.backlog import PAGE_RETRY_S, Backlog
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.store import Disk, Log
-from reference_broker.store.log.pages import PageBatch, write_pages
-from reference_broker.store.log.reading import (
-    FileGone,
-    ReadJob,
-    ReadOutcome,
-    perform,
-    plan,
-    take_reads,
-)
+from reference_broker.store.log.pages import PageBatch
+from reference_broker.store.log.reading import FileGone, ReadJob, ReadOutcome
 
 JOB_US = (50, 5_000)
 SLOW_JOB_US = (20_000, 400_000)
@@ -30,10 +25,10 @@ ANSWER_US = 200
 """Microseconds from the thread to the loop: the answer knows nothing of what is done meanwhile. The
 same for all, as they come in the order of the jobs."""
 
-PAGE_RETRY_US = 10_000_000
+_US_PER_S = 1_000_000
+PAGE_RETRY_US = int(PAGE_RETRY_S * _US_PER_S)
 
-_Job = Callable[[], Callable[[], None]]
-"""Does the work, and gives the step to take with its result on the loop."""
+Result = TypeVar("Result")
 
 
 class BacklogEvents(Protocol):
@@ -43,39 +38,32 @@ class BacklogEvents(Protocol):
         """Messages that queues have asked for were read."""
 
 
-class BacklogPump:
-    """Takes work from ``log`` and its pages at each :meth:`kick`. ``counts`` are of jobs done."""
+class VirtualWorker:
+    """Does the work of :class:`reference_broker.runtime.process.worker.Worker` in virtual time."""
 
-    def __init__(
-        self, clock: SimulatedClock, random: Random, log: Log, disk: Disk, events: BacklogEvents
-    ) -> None:
-        self.counts: Counter[str] = Counter()
+    def __init__(self, clock: SimulatedClock, random: Random) -> None:
         self._clock = clock
         self._random = random
-        self._log = log
-        self._disk = disk
-        self._events = events
-        self._jobs: deque[_Job] = deque()
+        self._jobs: deque[Callable[[], Callable[[], None]]] = deque()
         self._stopped = False
 
-    def kick(self) -> None:
-        """Begin what there is to read or to page. Cheap."""
-        if self._stopped:
-            return
-        for job in take_reads(self._log):
-            self._submit(partial(self._read, job))
-        batch = self._log.pages.take_batch()
-        if batch is not None:
-            self._submit(partial(self._write, batch))
-
-    def stop(self) -> None:
-        """Read and page no more: the process is gone, or stops."""
-        self._stopped = True
-
-    def _submit(self, job: _Job) -> None:
-        self._jobs.append(job)
+    def submit(
+        self, work: Callable[[], Result], done: Callable[[Result | Exception], None]
+    ) -> None:
+        self._jobs.append(partial(_attempt, work, done))
         if len(self._jobs) == 1:
             self._later(self._duration(), self._do_next)
+
+    def close(self) -> None:
+        """Nothing is done any more, and nothing is called."""
+        self._stopped = True
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> _Timer:
+        """Call back in virtual time, unless it is closed by then."""
+        timer = _Timer(callback)
+        delay_us = int(seconds * _US_PER_S)
+        self._later((delay_us, delay_us), timer.ring)
+        return timer
 
     def _duration(self) -> tuple[int, int]:
         return SLOW_JOB_US if self._random.random() < SLOW_JOB_CHANCE else JOB_US
@@ -94,39 +82,72 @@ class BacklogPump:
 
         self._clock.after(self._random.randint(*span_us), unless_stopped)
 
-    # The thread's part, and then the loop's
 
-    def _read(self, job: ReadJob) -> Callable[[], None]:
-        try:
-            outcome = perform(self._disk, job)
-        except FileGone as gone:
-            return partial(self._again, job, gone.file)
-        return partial(self._answer, outcome)
+class _Timer:
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
 
-    def _answer(self, outcome: ReadOutcome) -> None:
-        self.counts["reads"] += 1
-        for damage in outcome.unreadable:
-            self.counts["unreadable"] += 1
-            self._log.damaged(damage.position)
-        self._events.fetched([outcome.fetched])
+    def cancel(self) -> None:
+        self._callback = None
 
-    def _again(self, job: ReadJob, file: str) -> None:
-        self.counts["reads of a file that was gone"] += 1
-        again = plan(job.request, self._log, job.gone | {file})
-        self._submit(partial(self._read, again))
+    def ring(self) -> None:
+        if self._callback is not None:
+            self._callback()
 
-    def _write(self, batch: PageBatch) -> Callable[[], None]:
-        error = write_pages(self._disk, batch)
-        return partial(self._wrote, batch, error)
 
-    def _wrote(self, batch: PageBatch, error: OSError | None) -> None:
+def _attempt(
+    work: Callable[[], Result], done: Callable[[Result | Exception], None]
+) -> Callable[[], None]:
+    """As on a thread; but what nobody foresees is a finding, and goes on to whoever runs this."""
+    try:
+        return partial(done, work())
+    except (OSError, FileGone) as error:
+        return partial(done, error)
+
+
+class BacklogPump(Backlog):
+    """Takes work from ``log`` and its pages at each :meth:`kick`. ``counts`` are of jobs done."""
+
+    def __init__(
+        self, clock: SimulatedClock, random: Random, log: Log, disk: Disk, events: BacklogEvents
+    ) -> None:
+        self.counts: Counter[str] = Counter()
+        worker = VirtualWorker(clock, random)
+        super().__init__(log, disk, worker, worker.call_later, _Events(events))
+        self._stopped = False
+
+    def kick(self) -> None:
+        if not self._stopped:
+            super().kick()
+
+    def stop(self) -> None:
+        """Read and page no more: the process is gone."""
+        self._stopped = True
+        self._jobs.close()
+
+    def close(self) -> None:
+        self._stopped = True
+        super().close()
+
+    def _read(self, job: ReadJob, outcome: ReadOutcome | Exception) -> None:
+        lost = self.unreadable
+        super()._read(job, outcome)
+        self.counts["unreadable"] += self.unreadable - lost
+        self.counts["reads"] += isinstance(outcome, ReadOutcome)
+        self.counts["reads of a file that was gone"] += isinstance(outcome, FileGone)
+        self.counts["reads that were tried again"] += isinstance(outcome, OSError)
+
+    def _wrote(self, batch: PageBatch, error: OSError | Exception | None) -> None:
         if error is None:
             self.counts["messages paged"] += len(batch.positions)
-            self._log.pages.written(batch)
-            self.kick()
-        else:
-            self._log.pages.failed(batch)
-            self._later((PAGE_RETRY_US, PAGE_RETRY_US), self._page_again)
+        super()._wrote(batch, error)
 
-    def _page_again(self) -> None:
-        self._submit(partial(self._write, self._log.pages.retry()))
+
+class _Events:
+    """The process, with what no simulated backlog ever tells it."""
+
+    def __init__(self, events: BacklogEvents) -> None:
+        self.fetched = events.fetched
+
+    def disk_failed(self, error: DiskFailed) -> None:
+        raise error

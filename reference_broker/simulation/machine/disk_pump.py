@@ -1,27 +1,33 @@
 """Performs the log's batches in virtual time, one operation at a time: a crash may come between any
-two. It does what :class:`reference_broker.runtime.disk.disk.DiskThread` does with a thread.
+two. All that is decided is the runtime's own
+(:mod:`reference_broker.runtime.disk.log_writer`); this stands for its thread, and for its loop.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Protocol
 
-from reference_broker.simulation.events.clock import SimulatedClock
-from reference_broker.store import Batch, Disk, Log, Operation
-from reference_broker.store.disk.ports import (
-    DISK_FULL,
-    CreateFile,
-    CreateSpare,
-    Sync,
-    SyncDirectory,
+from reference_broker.runtime.disk.disk import DESCRIPTOR_RETRY_S
+from reference_broker.runtime.disk.log_writer import (
+    DiskState,
+    LogWriter,
+    LoopChoice,
+    Outcome,
+    attempt,
 )
+from reference_broker.runtime.disk.loop_syncs import LoopSyncs
+from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.plan.plans import Syncing
+from reference_broker.store import Batch, Disk, Log, Operation
+from reference_broker.store.disk.ports import Sync, SyncDirectory
 from reference_broker.store.log.log import ACKS_UNSYNCED_S
 
 OPERATION_US = (10, 200)
 SYNC_US = (200, 8_000)
+QUICK_SYNC_US = (100, 2_000)
 SLOW_SYNC_US = (20_000, 400_000)
 AT_ONCE_CHANCE = 0.3
 """Of a batch that the broker's loop may perform by itself, without another input in between."""
@@ -30,6 +36,8 @@ ACKS_UNSYNCED_US = int(ACKS_UNSYNCED_S * 1_000_000)
 
 DRAIN_MAX = 10_000
 """Operations of a clean stop: a log that always has one more never comes to rest."""
+
+_US_PER_S = 1_000_000
 
 
 class DiskEvents(Protocol):
@@ -48,8 +56,44 @@ class DiskEvents(Protocol):
         """A write or sync failed; nothing more will be performed."""
 
 
-class DiskPump:
-    """One batch is on its way at a time; :meth:`kick` begins the next."""
+class ByChance:
+    """The choice of the loop for a batch, however long the last ones took."""
+
+    def __init__(self, random: Random, chance: float = AT_ONCE_CHANCE) -> None:
+        self._random = random
+        self._chance = chance
+
+    def clock(self) -> float:
+        return 0.0
+
+    def may_take(self, batch: Batch) -> bool:
+        return batch.in_place and self._random.random() < self._chance
+
+    def took(self, began: float) -> None:
+        """It makes no difference."""
+
+
+class LoopTime:
+    """The clock of a loop that may wait for the disk: it goes on meanwhile, the others don't."""
+
+    def __init__(self, clock: SimulatedClock) -> None:
+        self.waited_us = 0
+        self._clock = clock
+
+    def seconds(self) -> float:
+        return (self._clock.now_us + self.waited_us) / _US_PER_S
+
+
+def choice_of(syncing: Syncing, random: Random, time: LoopTime) -> LoopChoice:
+    """The choice of the loop for a batch that a plan wants."""
+    if syncing is Syncing.MEASURED:
+        return LoopSyncs(time.seconds)
+    return ByChance(random, AT_ONCE_CHANCE if syncing is Syncing.BY_CHANCE else 0.0)
+
+
+class DiskPump(LogWriter):
+    """One batch is on its way at a time; :meth:`kick` begins the next. ``counts`` are of batches,
+    by who performed them, and of late syncs."""
 
     def __init__(
         self,
@@ -58,127 +102,120 @@ class DiskPump:
         log: Log,
         disk: Disk,
         events: DiskEvents,
-        at_once_chance: float = AT_ONCE_CHANCE,
+        syncing: Syncing = Syncing.BY_CHANCE,
         slow_sync_chance: Callable[[], float] = lambda: 0.0,
     ) -> None:
+        self._time = LoopTime(clock)
+        super().__init__(
+            log,
+            disk,
+            lambda seconds, callback: self._later(int(seconds * _US_PER_S), callback),
+            choice_of(syncing, random, self._time),
+            on_synced=events.synced,
+            on_failed=lambda error: events.disk_failed(),
+            on_full=events.disk_full,
+            on_spare=lambda missing: events.spare_made(missing=missing),
+        )
         self._clock = clock
         self._random = random
-        self._log = log
-        self._disk = disk
-        self._events = events
-        self._at_once_chance = at_once_chance
+        self._sync_us = QUICK_SYNC_US if syncing is Syncing.MEASURED else SYNC_US
         self._slow_sync_chance = slow_sync_chance
-        self._batch: Batch | None = None
+        self.counts: Counter[str] = Counter()
         self._todo: deque[Operation] = deque()
-        self._full = False
+        self._spare_missing = False
+        self._ended: Outcome | None = None
+        """The outcome of what was begun, of which the log hears later."""
         self._stopped = False
+        self._takes_us = 0
+        """Microseconds that the next operation takes."""
         self._ticket = 0
-        self._sync_scheduled = False
+        self._drained = 0
 
     def kick(self) -> None:
-        """Begin the next batch, if there is one. Cheap."""
-        if self._stopped:
-            return
-        if self._full:
-            self._full = False
-            self._schedule()
-        elif self._batch is None:
-            self._batch = self._log.take_batch()
-            if self._batch is not None:
-                self._todo.extend(self._batch.operations)
-                if self._batch.in_place and self._random.random() < self._at_once_chance:
-                    self._run_batch(self._batch)
-                else:
-                    self._schedule()
+        if not self._stopped:
+            super().kick()
 
     def stop(self) -> None:
         """Perform nothing any more: the process is gone."""
         self._stopped = True
 
-    def drain(self, *, clean: bool = True) -> bool:
-        """Perform everything now, and the mark of a clean stop unless the stop is not ``clean``.
-        Returns true if the stop is one."""
-        if not self._full:
-            self._run_all()
-            self.kick()
-            self._run_all()
-        if self._stopped or self._full or not clean:
-            return False
-        self._log.close()
-        self.kick()
-        self._run_all()
-        return not (self._stopped or self._full)
+    def _sync_acks(self) -> None:
+        self.counts["late syncs of acks"] += 1
+        super()._sync_acks()
 
-    def _run_batch(self, batch: Batch) -> None:
-        """Perform all of it now."""
-        while self._batch is batch and not (self._full or self._stopped):
-            self._perform_next()
+    # In place of the thread, and of the loop
 
-    def _run_all(self) -> None:
-        for _ in range(DRAIN_MAX):
-            if self._batch is None or self._full or self._stopped:
-                return
-            self._perform_next()
-        raise AssertionError(f"a clean stop has taken {DRAIN_MAX} operations of the disk")
+    def _begin(self, operations: list[Operation]) -> None:
+        self.counts["batches of the thread"] += 1
+        self._take(operations)
+        self._schedule()
+
+    def _perform_here(self, operations: Sequence[Operation]) -> Outcome:
+        self.counts["batches of the loop"] += 1
+        self._take(operations)
+        return self._run_all()
+
+    def _wait(self) -> Outcome:
+        return self._ended or self._run_all()
+
+    def _kicked_again(self) -> None:
+        """Nobody waits for the interpreter here."""
+
+    def _take(self, operations: Sequence[Operation]) -> None:
+        self._todo = deque(operations)
+        self._spare_missing = False
+        self._ended = None
+
+    def _run_all(self) -> Outcome:
+        while (outcome := self._perform_next()) is None:
+            self._time.waited_us += self._takes_us
+            self._drained += self._ending
+            if self._drained > DRAIN_MAX:
+                raise AssertionError(f"a clean stop has taken {DRAIN_MAX} operations of the disk")
+        return outcome
 
     def _schedule(self) -> None:
         span = OPERATION_US
         if isinstance(self._todo[0], Sync | SyncDirectory):
             slow = self._random.random() < self._slow_sync_chance()
-            span = SLOW_SYNC_US if slow else SYNC_US
+            span = SLOW_SYNC_US if slow else self._sync_us
         self._ticket += 1
         ticket = self._ticket
-        self._clock.after(self._random.randint(*span), lambda: self._step(ticket))
+        self._takes_us = self._random.randint(*span)
+        self._later(self._takes_us, lambda: self._step(ticket))
 
     def _step(self, ticket: int) -> None:
-        if ticket == self._ticket and not self._stopped:
-            self._perform_next()
+        if ticket != self._ticket:
+            return
+        outcome = self._perform_next()
+        if outcome is None:
+            return
+        if outcome.lacks_descriptor:
+            self._ended = outcome
+            ticket = self._ticket
+            self._later(int(DESCRIPTOR_RETRY_S * _US_PER_S), lambda: self._give_up(ticket))
+        else:
+            self._settle(outcome)
 
-    def _perform_next(self) -> None:
+    def _give_up(self, ticket: int) -> None:
+        if ticket == self._ticket and self._ended is not None and self.state is DiskState.WRITING:
+            self._settle(self._ended)
+
+    def _perform_next(self) -> Outcome | None:
+        """The outcome of them all, when there is one."""
         self._ticket += 1  # What was scheduled is void: a clean stop doesn't wait for it.
-        operation = self._todo[0]
-        try:
-            self._disk.perform(operation)
-        except OSError as error:
-            if not self._may_fail(operation, error):
-                return
-        self._todo.popleft()
-        if self._todo:
-            self._schedule()
-        else:
-            self._complete()
+        done = attempt(self._disk, [self._todo[0]])
+        self._spare_missing |= done.spare_missing
+        if done.error is None:
+            self._todo.popleft()
+            if self._todo:
+                self._schedule()
+                return None
+        return Outcome(list(self._todo), done.error, self._spare_missing)
 
-    def _may_fail(self, operation: Operation, error: OSError) -> bool:
-        """True if the batch goes on without the operation that failed."""
-        full = error.errno in DISK_FULL
-        if full and isinstance(operation, CreateSpare):
-            assert self._batch is not None
-            self._batch.spare_missing = True
-            return True
-        if full and isinstance(operation, CreateFile):
-            self._full = True
-            self._events.disk_full()
-        else:
-            self._stopped = True
-            self._events.disk_failed()
-        return False
+    def _later(self, delay_us: int, callback: Callable[[], None]) -> None:
+        def unless_stopped() -> None:
+            if not self._stopped:
+                callback()
 
-    def _complete(self) -> None:
-        batch, self._batch = self._batch, None
-        assert batch is not None
-        unsynced = batch.in_place and batch.end == self._log.synced
-        self._log.batch_synced(batch)
-        if batch.makes_spare:
-            self._events.spare_made(missing=batch.spare_missing)
-        self.kick()
-        if not unsynced:
-            self._events.synced(self._log.synced)
-        if self._log.sync_is_due and not self._sync_scheduled:
-            self._sync_scheduled = True
-            self._clock.after(ACKS_UNSYNCED_US, self._sync_acks)
-
-    def _sync_acks(self) -> None:
-        self._sync_scheduled = False
-        if not (self._stopped or self._full):
-            self._log.sync_soon()
-            self.kick()
+        self._clock.after(delay_us, unless_stopped)

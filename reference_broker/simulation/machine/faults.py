@@ -10,7 +10,7 @@ from random import Random
 from typing import NamedTuple
 
 from reference_broker.simulation.disk import autopsy
-from reference_broker.simulation.disk.disk import Crash
+from reference_broker.simulation.disk.medium import Crash
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.events.events import BitRot
 from reference_broker.simulation.machine.machine import Machine
@@ -23,6 +23,7 @@ from reference_broker.simulation.plan.fault_profile import (
 
 STALL_US = (10_000, 2_000_000)
 DISK_FULL_US = (100_000, 3_000_000)
+NO_DESCRIPTORS_US = (50_000, 2_000_000)
 UNREADABLE_US = (2_000_000, 15_000_000)
 CLOCK_WRONG_MS = (-3_000, 3_000)
 """Milliseconds by which a clock that is set is wrong: with a TTL of 8 s before a step, a message is
@@ -92,6 +93,8 @@ class FaultInjector:
             Fault.DISK_REFUSAL: lambda: self._fail_operation(errno.ENOSPC),
             Fault.DISK_FULL: self._disk_full,
             Fault.COPY_ERROR: lambda: machine.disk.fail_next_copy,
+            Fault.NO_DESCRIPTORS: self._no_descriptors,
+            Fault.CLOSE_ERROR: lambda: self._fail_close,
             Fault.LINK_CUT: self._cut,
             Fault.LINK_STALL: self._stall,
         }
@@ -102,12 +105,14 @@ class FaultInjector:
         self._strike_later()
 
     def stop(self) -> None:
-        """Strike no more: a full disk has room again, every file can be read, and syncs are as
-        quick as usual."""
+        """Strike no more: a full disk has room again, every file can be opened and read, and syncs
+        are as quick as usual."""
         self._stopped = True
         self._machine.disk.slow_sync_chance = SLOW_SYNC_CHANCE
+        self._machine.disk.close_fails = False
         self._room()
         self._readable()
+        self._descriptors()
 
     def _strike_later(self) -> None:
         self._clock.after(self._random.randint(*self._pause_us), self._strike)
@@ -150,6 +155,21 @@ class FaultInjector:
 
     def _room(self) -> None:
         self._machine.disk.full = False
+
+    def _no_descriptors(self) -> Act:
+        lacking_us = self._random.randint(*NO_DESCRIPTORS_US)
+
+        def act() -> None:
+            self._machine.disk.no_descriptors = True
+            self._clock.after(lacking_us, self._descriptors)
+
+        return act
+
+    def _descriptors(self) -> None:
+        self._machine.disk.no_descriptors = False
+
+    def _fail_close(self) -> None:
+        self._machine.disk.close_fails = True
 
     def _fail_reads(self, files: list[str], damaged: Callable[[BitRot], None]) -> Act:
         """Have any of ``files`` be unreadable for a while."""

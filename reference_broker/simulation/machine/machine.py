@@ -6,8 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
-from reference_broker.simulation.disk.disk import Crash
 from reference_broker.simulation.disk.inspection import Found, found_in
+from reference_broker.simulation.disk.medium import Crash
 from reference_broker.simulation.disk.power import PowerCut, PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.network import Link, Stream
@@ -93,9 +93,10 @@ class Machine:
             self.disk.cut_power_at(self._random.randint(1, 12))
         plan = self._plan
         try:
-            discard_pages(self.disk)
+            folder = self.disk.open_folder()
+            discard_pages(folder)
             log, recovered = open_log(
-                self.disk,
+                folder,
                 segment_bytes=plan.segment_bytes,
                 batch_bytes=plan.segment_bytes // BATCHES_PER_SEGMENT,
             )
@@ -105,6 +106,7 @@ class Machine:
             self._restart()
             return
         except OSError:
+            self.disk.process_ended()
             self._restart()
             return
         finally:
@@ -115,6 +117,7 @@ class Machine:
             self._clock,
             self._random,
             plan,
+            folder,
             self.disk,
             log,
             recovered,
@@ -128,6 +131,7 @@ class Machine:
         node, self.node = self.node, None
         if node is not None:
             node.crash()
+            self.disk.process_ended()
             self.links = []
             self._events.ended(node)
             self._restart()
@@ -156,12 +160,14 @@ class Machine:
         if clean:
             self._events.stopped_cleanly(node)
         self._events.ended(node)
+        self.disk.process_ended()
         self.disk.crash(Crash.DROP)
         self._restart()
         return clean
 
     def crash_disk(self, how: Crash | None = None, torn_at: int | None = None) -> None:
         """Lose power; in any way that there is, unless ``how`` names one."""
+        self.disk.process_ended()
         any_way = self._random.choice(list(Crash))
         anywhere = self._random.randint(0, _TORN_MAX_BYTES)
         self.disk.crash(how or any_way, anywhere if torn_at is None else torn_at)

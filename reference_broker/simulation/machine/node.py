@@ -21,13 +21,13 @@ from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.work.budget import Budget
 from reference_broker.simulation.disk.inspection import reads_met
-from reference_broker.simulation.disk.power import PoweredDisk
+from reference_broker.simulation.disk.power import Folder, PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.backlog_pump import BacklogPump
 from reference_broker.simulation.machine.disk_pump import DiskPump
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.rewrite_pump import RewritePump
-from reference_broker.simulation.plan.plans import BrokerPlan
+from reference_broker.simulation.plan.plans import BrokerPlan, Syncing
 from reference_broker.store import Log, RecoveredLog
 from reference_broker.store.start.restore import restore, resume
 
@@ -92,6 +92,7 @@ class Node:
         clock: SimulatedClock,
         random: Random,
         plan: BrokerPlan,
+        folder: Folder,
         disk: PoweredDisk,
         log: Log,
         recovered: RecoveredLog,
@@ -104,6 +105,7 @@ class Node:
         self._wall = WallClock(clock.mono_s(), clock.system_us)
         self._random = random
         self._next_turn_armed = False
+        self._folder = folder
         self._wiretap = wiretap
         self._failed = failed
         self._sockets: dict[int, _Socket] = {}
@@ -125,21 +127,27 @@ class Node:
         )
         self.broker.begin(*self.now())
         restore(self.broker, recovered)
-        resume(self.broker, log, disk)
+        resume(self.broker, log, folder)
         if plan.vhosts:
             establish(self.broker, plan.vhosts)
         self._pump = DiskPump(
-            clock, random, log, disk, self, slow_sync_chance=lambda: disk.slow_sync_chance
+            clock,
+            random,
+            log,
+            folder,
+            self,
+            Syncing.BY_CHANCE if plan.system is None else plan.system.syncing,
+            lambda: disk.slow_sync_chance,
         )
-        self._backlog = BacklogPump(clock, random, log, disk, self)
-        self._rewriter = RewritePump(clock, random, log, disk, self._pump.kick)
+        self._backlog = BacklogPump(clock, random, log, folder.access(), self)
+        self._rewriter = RewritePump(clock, random, log, folder.access(), self._pump.kick)
         self.spare_made(missing=log.spare_missing)
         self._turn()
 
     @property
     def counts(self) -> Counter[str]:
         """Counts of the store's work beside logging, and of its shortages."""
-        return self._counts + self._backlog.counts + self._rewriter.counts
+        return self._counts + self._pump.counts + self._backlog.counts + self._rewriter.counts
 
     def now(self) -> tuple[float, int]:
         """Monotonic seconds, and milliseconds of the broker's wall clock: the time of an input."""
@@ -248,8 +256,9 @@ class Node:
         self._turn()
         self._complete_work()
         self._rewriter.stop()
-        self._backlog.stop()
-        clean = self._pump.drain(clean=not self.broker.has_work)
+        self._backlog.close()
+        clean = self._pump.end(clean=not self.broker.has_work)
+        self._folder.close()
         self._alive = False
         for socket in self._sockets.values():
             socket.link.to_broker.close()

@@ -14,6 +14,7 @@ from reference_broker.store import Disk, Log, Operation
 from reference_broker.store.disk.disk_view import DiskView
 from reference_broker.store.disk.ports import DeleteFile
 from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult
+from reference_broker.store.rewrite.copy_file import CopyFailed
 from reference_broker.store.rewrite.copying import SourceUnreadable
 from reference_broker.store.rewrite.rewrite import build
 
@@ -84,6 +85,10 @@ class RewritePump:
             self._give_up(plan)
             self._log.damaged(unreadable.position)
             return
+        except CopyFailed:
+            self.counts["failed rewrites"] += 1
+            self._give_up(plan)
+            return
         # Its sources don't change any more, so it is the same when they are read.
         self._todo.extend(rehearsal.operations)
         self._schedule()
@@ -103,11 +108,13 @@ class RewritePump:
             self.counts["failed rewrites"] += 1
             with suppress(OSError):
                 self._disk.perform(DeleteFile(plan.name.copy_file))
+            self._disk.close()
             self._give_up(plan)
             return
         if self._todo:
             self._schedule()
             return
+        self._disk.close()
         self.counts["rewrites"] += 1
         self.counts["segments merged"] += len(plan.sources) > 1
         self._plan = self._result = None

@@ -7,7 +7,7 @@ of the seeds is tilted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
 
@@ -17,8 +17,8 @@ TILTED_CHANCE = 0.4
 
 
 class Fault(Enum):
-    """The kinds of faults. The last ones come in seeds that say so, whatever their profile: the two
-    of a file once."""
+    """The kinds of faults. The last three come in seeds that say so, whatever their profile: those
+    of a file once. The two before them come where the disk is behind calls of a system."""
 
     POWER_LOSS = "power loss"
     KILL = "kill"
@@ -29,6 +29,8 @@ class Fault(Enum):
     COPY_ERROR = "failing copy"
     LINK_CUT = "cut connection"
     LINK_STALL = "stalled connection"
+    NO_DESCRIPTORS = "too many open files"
+    CLOSE_ERROR = "failing close"
     BIT_ROT = "flipped bit"
     READ_ERROR = "unreadable file"
     CLOCK_SET = "set clock"
@@ -68,6 +70,15 @@ TILTED = (
 )
 
 PROFILES = (MIXED, *TILTED)
+
+
+OF_A_SYSTEM = {Fault.NO_DESCRIPTORS: 1, Fault.CLOSE_ERROR: 1}
+"""Weights of what else strikes where there is a system."""
+
+
+def with_calls(profile: FaultProfile) -> FaultProfile:
+    """The profile for a broker that has its disk through calls of a system."""
+    return replace(profile, weights={**profile.weights, **OF_A_SYSTEM})
 
 
 def profile_of(seed: int) -> FaultProfile:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from mqkit.wire.methods import (
@@ -135,6 +136,26 @@ def consume(plan: Consume, tag: str) -> BasicConsume:
     )
 
 
+class Syncing(Enum):
+    """Ways to say which small batches the loop writes and syncs by itself."""
+
+    BY_CHANCE = "by chance"
+    MEASURED = "measured"
+    """The runtime's own choice, on a disk that is quick, mostly."""
+    BY_THREAD = "by the thread"
+    """None, as on a disk that is always slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPlan:
+    """The broker has its disk as it has it outside: through the runtime's data folder, and calls of
+    a system."""
+
+    short_chance: float
+    """Chance that a read or a write does less than it was asked for."""
+    syncing: Syncing
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerPlan:
     """Settings of the broker: everything small, so that little traffic makes it do all it can."""
@@ -149,6 +170,9 @@ class BrokerPlan:
     """Virtual hosts beside the default one."""
     turn_units: int = UNLIMITED_UNITS
     """Units of work in one turn of the loop."""
+    system: SystemPlan | None = None
+    """Without it, operations of the store go to the disk as they are, and any of the small batches
+    are the loop's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from random import Random
 
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.work.budget import TURN_UNITS, UNLIMITED_UNITS
-from reference_broker.simulation.plan.fault_profile import profile_of
+from reference_broker.simulation.plan.fault_profile import profile_of, with_calls
 from reference_broker.simulation.plan.feature_names import DRAWN_APART, DRAWN_TOGETHER, vhost_of
 from reference_broker.simulation.plan.plans import (
     BrokerPlan,
@@ -17,6 +17,8 @@ from reference_broker.simulation.plan.plans import (
     Consume,
     QueuePlan,
     Scenario,
+    Syncing,
+    SystemPlan,
 )
 
 DURATION_US = 60_000_000
@@ -54,6 +56,12 @@ TRANSIENT_LETTERS_CHANCE = 0.3
 APART_CHANCE = 0.12
 """Share of the seeds without a flipped bit that have a feature which is drawn apart."""
 
+SYSTEM_CHANCE = 0.35
+"""Share of the seeds whose broker has its disk through the runtime's data folder."""
+
+SHORT_CHANCES = (0.0, 0.05, 0.3)
+"""Of a read or a write there."""
+
 _DEAD = "dead-"
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
@@ -84,6 +92,7 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
     scenario = with_transient_letters(with_turns(with_paging(with_runs(scenario))))
+    scenario = with_system(scenario)
     once = Random(f"declarations/{seed}").random() < DECLARES_ONCE_CHANCE
     # Where a bit is flipped, a definition may be what it damages.
     scenario = replace(scenario, declares_once=once and not scenario.bit_rot)
@@ -140,6 +149,17 @@ def with_transient_letters(scenario: Scenario) -> Scenario:
         for queue in scenario.queues
     ]
     return replace(scenario, queues=tuple(queues))
+
+
+def with_system(scenario: Scenario, chance: float = SYSTEM_CHANCE) -> Scenario:
+    """With that ``chance``, as the seed has it, the scenario with the runtime's data folder, the
+    faults of its calls, and one way of all to choose the loop's batches."""
+    random = Random(f"system/{scenario.seed}")
+    if random.random() >= chance:
+        return scenario
+    system = SystemPlan(random.choice(SHORT_CHANCES), random.choice(list(Syncing)))
+    broker = replace(scenario.broker, system=system)
+    return replace(scenario, broker=broker, faults=with_calls(scenario.faults))
 
 
 def _features(seed: int) -> list[str]:

@@ -26,6 +26,7 @@ from reference_broker.errors import DataDirectoryLocked
 from reference_broker.runtime import server as server_module
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.disk import data_folder
+from reference_broker.runtime.disk.system_calls import FileCalls
 from reference_broker.runtime.net.listening_sockets import LOCALHOST
 from reference_broker.runtime.process.turn_meter import TurnMeter
 from reference_broker.runtime.process.turn_pace import TURN_MS
@@ -313,10 +314,10 @@ def test_a_message_larger_than_the_spare_waits_for_room_and_is_not_nacked(
 ) -> None:
     reserve, full = data_folder._reserve, threading.Event()
 
-    def may_be_full(descriptor: int, size_bytes: int) -> None:
+    def may_be_full(calls: FileCalls, descriptor: int, size_bytes: int) -> None:
         if full.is_set():
             raise OSError(errno.ENOSPC, "no space left on device")
-        reserve(descriptor, size_bytes)
+        reserve(calls, descriptor, size_bytes)
 
     monkeypatch.setattr(data_folder, "_reserve", may_be_full)
     running = ServerThread(config(tmp_path))
@@ -351,10 +352,10 @@ def test_a_log_that_is_full_is_tried_again_though_every_client_is_blocked(
     """Dead letters are not asked whether there is room: what they take is the reserve."""
     reserve, full = data_folder._reserve, threading.Event()
 
-    def may_be_full(descriptor: int, size_bytes: int) -> None:
+    def may_be_full(calls: FileCalls, descriptor: int, size_bytes: int) -> None:
         if full.is_set():
             raise OSError(errno.ENOSPC, "no space left on device")
-        reserve(descriptor, size_bytes)
+        reserve(calls, descriptor, size_bytes)
 
     monkeypatch.setattr(data_folder, "_reserve", may_be_full)
     running = ServerThread(config(tmp_path))
@@ -386,10 +387,10 @@ def test_without_room_for_a_spare_publishers_wait_and_nothing_is_nacked(
 ) -> None:
     reserve, full = data_folder._reserve, threading.Event()
 
-    def may_be_full(descriptor: int, size_bytes: int) -> None:
+    def may_be_full(calls: FileCalls, descriptor: int, size_bytes: int) -> None:
         if full.is_set():
             raise OSError(errno.ENOSPC, "no space left on device")
-        reserve(descriptor, size_bytes)
+        reserve(calls, descriptor, size_bytes)
 
     monkeypatch.setattr(data_folder, "_reserve", may_be_full)
     running = ServerThread(config(tmp_path))

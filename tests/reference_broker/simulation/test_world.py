@@ -23,9 +23,10 @@ SLOW_SEEDS = range(141, 171)
 """Seeds in which each feature is at work twice or more."""
 
 FAULT_FLOORS = {
-    "clean stop": 8, "cut connection": 25, "disk error": 7, "failing copy": 10, "flipped bit": 1,
-    "full disk": 8, "kill": 15, "power loss": 40, "power loss in recovery": 15,
-    "set clock": 3, "stalled connection": 35, "unreadable file": 1, "write without space": 10,
+    "clean stop": 8, "cut connection": 25, "disk error": 7, "failing close": 3, "failing copy": 10,
+    "flipped bit": 1, "full disk": 8, "kill": 15, "power loss": 40, "power loss in recovery": 15,
+    "set clock": 3, "stalled connection": 35, "too many open files": 3, "unreadable file": 1,
+    "write without space": 10,
 }  # fmt: skip
 FATE_FLOORS = {
     "auto-acked": 3_000, "damaged": 1, "deleted": 50, "expired": 400, "maxlen": 30, "purged": 300,
@@ -33,20 +34,23 @@ FATE_FLOORS = {
 }  # fmt: skip
 EVENT_FLOORS = {
     "ack": 6_000, "active consumers cancelled alone": 5, "auto-ack": 3_000,
-    "bodies in chunks": 50, "books": 500, "books of channels": 500, "calms": 30,
-    "calms with an alarm on": 1, "confirmed": 12_000,
-    "connections with exclusive queues closed": 2, "dead letters delivered": 500,
-    "declared": 1_500, "definitions compared": 4_500, "delete": 20, "delivered": 14_000,
-    "failed reads": 1, "failed rewrites": 3, "memory alarms": 20, "messages paged": 150,
-    "nacked": 30, "purge": 30, "queues deleted right behind a read": 20,
+    "batches of the loop": 2_500, "batches of the thread": 8_000, "bodies in chunks": 50,
+    "books": 500, "books of channels": 500, "calls of the system": 12_000, "calms": 30,
+    "calms with an alarm on": 1, "confirmed": 12_000, "connections with exclusive queues closed": 2,
+    "dead letters delivered": 500, "declared": 1_500, "definitions compared": 4_500, "delete": 20,
+    "delivered": 14_000, "failed closes": 3, "failed reads": 1, "failed rewrites": 3,
+    "late syncs of acks": 2_500, "memory alarms": 20, "messages paged": 150, "nacked": 30,
+    "opens without a descriptor": 10, "purge": 30, "queues deleted right behind a read": 20,
     "queues purged right behind a read": 10, "queues seen to be gone": 40, "reads": 4_000,
     "reads for a queue that was deleted": 4, "reads of a file that was gone": 8,
     "reads of messages that are gone": 8, "reads that a basic.get waits for": 40,
-    "rebuilds from footers": 240, "rebuilds from records": 210, "redelivered": 5_000,
-    "reject": 700, "requeue": 500, "rests": 90, "rewrites": 1_000, "segments merged": 200,
-    "sessions": 600, "settlements over several consumers": 10, "spares missing": 8,
-    "starts": 120, "turns of work left over": 5_000, "unreadable": 1,
-    "uses of a locked queue": 30, "uses of queues that expire": 80,
+    "reads that were tried again": 1, "rebuilds from footers": 240, "rebuilds from records": 210,
+    "redelivered": 5_000, "reject": 700, "requeue": 500, "rests": 90, "rewrites": 1_000,
+    "runs through the data folder": 4, "runs with syncs by chance": 1,
+    "runs with syncs by the thread": 1, "runs with syncs measured": 1, "segments merged": 200,
+    "sessions": 600, "settlements over several consumers": 10, "short reads": 300,
+    "short writes": 300, "spares missing": 8, "starts": 120, "turns of work left over": 5_000,
+    "unreadable": 1, "uses of a locked queue": 30, "uses of queues that expire": 80,
 }  # fmt: skip
 FEATURE_FLOORS = {
     "consumers": 60, "definitions": 40, "delayed": 100, "exclusive": 80, "expires": 30,

@@ -18,6 +18,7 @@ from reference_broker.errors import DiskFailed
 from reference_broker.runtime.disk import backlog as module
 from reference_broker.runtime.disk.backlog import Backlog
 from reference_broker.runtime.disk.data_folder import DataFolder, FolderAccess
+from reference_broker.runtime.process.worker import Worker
 from reference_broker.store.disk.ports import DeleteFile, Operation, Write
 from reference_broker.store.log.log import Log
 
@@ -65,7 +66,9 @@ class Rig:
         self.log.attach(self)
         self.sync()
         self.answers: asyncio.Queue[Fetched | DiskFailed] = asyncio.Queue()
-        self.backlog = Backlog(self.log, self.access, asyncio.get_running_loop(), self)
+        loop = asyncio.get_running_loop()
+        worker = Worker("backlog", loop.call_soon_threadsafe)
+        self.backlog = Backlog(self.log, self.access, worker, loop.call_later, self)
 
     def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
         yield from self.index.live_columns(queue_id, start, end)

@@ -7,11 +7,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from reference_broker.errors import DataDirectoryLocked
 from reference_broker.runtime.disk.data_folder import WRITE_BYTES, DataFolder
+from reference_broker.runtime.disk.system_calls import SystemCalls
+from reference_broker.simulation.disk.system_disk import DIRECTORY, SystemDisk
 from reference_broker.store.disk.ports import (
     CreateFile,
     CreateSpare,
@@ -74,7 +77,7 @@ def test_a_short_write_is_gone_on_with(folder: DataFolder, monkeypatch: pytest.M
     def short(descriptor: int, data: memoryview, offset: int) -> int:
         return pwrite(descriptor, data[:7], offset)
 
-    monkeypatch.setattr(os, "pwrite", short)
+    monkeypatch.setattr(SystemCalls, "pwrite", staticmethod(short))
     folder.perform(CreateFile("a", 10))
     folder.perform(Write("a", 0, [b"some more ", b"than seven bytes"]))
     assert folder.read("a") == b"some more than seven bytes"
@@ -103,7 +106,7 @@ def test_a_directory_sync_is_an_fsync_of_the_folder(
     def fsync(descriptor: int) -> None:
         synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
 
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(SystemCalls, "fsync", staticmethod(fsync))
     folder.perform(SyncDirectory())
     assert synced == [str(folder.directory)]
 
@@ -168,7 +171,11 @@ def test_ranges_end_where_the_file_ends(folder: DataFolder) -> None:
 
 def test_a_short_read_is_gone_on_with(folder: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     pread = os.pread
-    monkeypatch.setattr(os, "pread", lambda fd, size, offset: pread(fd, min(size, 3), offset))
+    monkeypatch.setattr(
+        SystemCalls,
+        "pread",
+        staticmethod(lambda fd, size, offset: pread(fd, min(size, 3), offset)),
+    )
     folder.perform(CreateFile("a", 8))
     folder.perform(Write("a", 0, [b"01234567"]))
     assert folder.read_range("a", 0, 7) == b"0123456"
@@ -238,7 +245,7 @@ def test_a_call_writes_so_much_and_a_large_piece_is_not_joined_to_its_neighbours
         written.append(len(data))
         return pwrite(descriptor, data, offset)
 
-    monkeypatch.setattr(os, "pwrite", recorded)
+    monkeypatch.setattr(SystemCalls, "pwrite", staticmethod(recorded))
     folder.perform(CreateFile("a", 1))
     folder.perform(Write("a", 3, pieces))
     assert folder.read("a") == bytes(3) + b"".join(pieces)
@@ -283,5 +290,57 @@ def test_free_space_is_what_an_ordinary_user_has(
     folder: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = os.statvfs(folder.directory)
-    monkeypatch.setattr(os, "statvfs", lambda _: found)
+    monkeypatch.setattr(SystemCalls, "statvfs", staticmethod(lambda _: found))
     assert folder.free_bytes() == found.f_bavail * found.f_frsize > 0
+
+
+# Over a system that fails
+
+
+def failing() -> tuple[DataFolder, SystemDisk]:
+    disk = SystemDisk(Random(0), Random(0))
+    return DataFolder(DIRECTORY, disk.system), disk
+
+
+def test_a_close_that_fails_has_closed_and_is_told_by_what_needed_it() -> None:
+    """The number may be a client's socket by the time that it would be closed again."""
+    folder, disk = failing()
+    folder.perform(CreateFile("a", 4))
+    folder.perform(Write("a", 0, [b"lost"]))
+    disk.close_fails = True
+    with pytest.raises(OSError, match="close"):
+        folder.perform(CreateFile("b", 4))
+    folder.perform(CreateFile("b", 4))
+    folder.close()
+    assert disk.system.open_files == []
+
+
+def test_the_end_is_not_disturbed_by_a_close_that_fails() -> None:
+    folder, disk = failing()
+    folder.perform(CreateFile("a", 4))
+    folder.perform(Sync("a"))
+    disk.close_fails = True
+    folder.close()
+    assert disk.counts["failed closes"] == 1
+    assert disk.system.open_files == []
+
+
+def test_what_was_read_is_not_lost_with_a_close_that_fails() -> None:
+    """An EIO would be taken for damage, and the messages for lost."""
+    folder, disk = failing()
+    folder.perform(CreateFile("a", 4))
+    folder.perform(Write("a", 0, [b"read"]))
+    disk.fail_at(1)
+    assert folder.access().read_range("a", 0, 4) == b"read"
+
+
+@pytest.mark.parametrize("call", range(1, 5))
+def test_a_creation_that_fails_anywhere_leaves_no_descriptor(call: int) -> None:
+    """At the open, the reservation, what undoes it, and the close."""
+    folder, disk = failing()
+    disk.capacity_bytes = 2
+    disk.fail_at(call)
+    opened = disk.system.open_files
+    with pytest.raises(OSError, match=r"simulated"):
+        folder.perform(CreateSpare("a", 4))
+    assert disk.system.open_files == opened

@@ -14,13 +14,13 @@ from reference_broker.runtime.disk.disk import (
     LATE_S,
     SYNC_ASIDE_EVERY_S,
     SYNC_LATE_S,
-    TRANSITIONS,
-    DiskState,
     DiskThread,
     open_store,
 )
+from reference_broker.runtime.disk.log_writer import DiskState
 from reference_broker.runtime.disk.loop_syncs import SLOW_S, LoopSyncs
-from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.simulation.disk.medium import Crash
 from reference_broker.store import Operation, RecoveredLog, open_log
 from reference_broker.store.disk.ports import Sync, Write
 from reference_broker.store.log.log import ACKS_UNSYNCED_S
@@ -306,15 +306,6 @@ def test_a_closed_loop_does_not_stop_the_thread() -> None:
     thread.kick()
     thread.close()
     assert log.synced == log.tail
-
-
-def test_the_transition_table_is_complete_and_holds() -> None:
-    assert list(TRANSITIONS) == list(DiskState)
-    loop, _ = looped()
-    with pytest.raises(AssertionError, match="IDLE -> FULL"):
-        loop.thread._change(DiskState.FULL)
-    assert loop.thread.state is DiskState.IDLE
-    loop.thread.close()
 
 
 def test_a_real_folder_survives_a_clean_stop_and_a_kill(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from reference_broker.simulation.disk.disk import SECTOR_BYTES, Crash, SimulatedDisk
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.simulation.disk.medium import SECTOR_BYTES, Crash
 from reference_broker.store.disk.ports import (
     CreateFile,
     DeleteFile,

@@ -13,10 +13,12 @@ from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.node import Node
 from reference_broker.simulation.plan.fault_profile import (
     MIXED,
+    OF_A_SYSTEM,
     PROFILES,
     SLOW_SYNC_CHANCE,
     Fault,
     FaultProfile,
+    with_calls,
 )
 from reference_broker.simulation.plan.plans import BrokerPlan
 
@@ -84,7 +86,9 @@ def test_every_kind_of_fault_of_a_profile_strikes_sooner_or_later(profile: Fault
 
 def test_all_kinds_are_in_some_profile() -> None:
     struck = {kind for profile in PROFILES for kind in profile.weights}
-    assert struck == set(Fault) - {Fault.BIT_ROT, Fault.READ_ERROR, Fault.CLOCK_SET}
+    apart = {Fault.BIT_ROT, Fault.READ_ERROR, Fault.CLOCK_SET, *OF_A_SYSTEM}
+    assert struck == set(Fault) - apart
+    assert with_calls(MIXED).weights == {**MIXED.weights, **OF_A_SYSTEM}
     assert len({profile.name for profile in PROFILES}) == len(PROFILES)
 
 

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from mqkit.wire import PROTOCOL_HEADER
-from reference_broker.simulation.disk.disk import Crash
 from reference_broker.simulation.disk.inspection import Found
+from reference_broker.simulation.disk.medium import Crash
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.machine import RESTART_US, Machine

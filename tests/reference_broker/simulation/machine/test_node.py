@@ -40,6 +40,7 @@ class Rig:
             Random(1),
             BrokerPlan(4_096, turn_units=units),
             self.disk,
+            self.disk,
             log,
             recovered,
             lambda link, data: None,

@@ -3,12 +3,16 @@ from __future__ import annotations
 from collections import Counter
 
 from reference_broker.core.work.budget import TURN_UNITS, UNLIMITED_UNITS
+from reference_broker.simulation.plan.fault_profile import Fault
+from reference_broker.simulation.plan.plans import Syncing
 from reference_broker.simulation.plan.scenario import (
     PAGED_SHARE,
     PAGING_MEMORY_BYTES,
+    SHORT_CHANCES,
     TINY_TURN_UNITS,
     draw,
     with_features,
+    with_system,
     with_turns,
 )
 
@@ -81,6 +85,20 @@ def test_a_tenth_of_the_seeds_pages() -> None:
     ]
     assert 10 <= len(pages) <= 30
     assert {each.broker.memory_bytes for each in pages} == set(PAGING_MEMORY_BYTES)
+
+
+def test_a_third_of_the_seeds_goes_through_the_data_folder_and_no_other_changes() -> None:
+    through = [each for each in SCENARIOS if each.broker.system is not None]
+    assert 50 <= len(through) <= 90
+    systems = [each.broker.system for each in through if each.broker.system is not None]
+    assert {each.short_chance for each in systems} == set(SHORT_CHANCES)
+    assert {each.syncing for each in systems} == set(Syncing)
+    for scenario in SCENARIOS:
+        extra = scenario.broker.system is not None
+        assert (Fault.NO_DESCRIPTORS in scenario.faults.weights) is extra
+    plain = next(each for each in SCENARIOS if each.broker.system is None)
+    assert with_system(plain, 0.0) == plain
+    assert with_system(plain, 1.0).clients == plain.clients
 
 
 def test_reads_fail_where_nothing_else_is_damaged_and_no_feature_counts_on_them() -> None:

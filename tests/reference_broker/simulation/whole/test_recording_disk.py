@@ -17,7 +17,7 @@ from mqkit.wire import ContentAssembler, FrameParser
 from mqkit.wire.methods import BasicAck
 from reference_broker.core.channel.confirms import ConfirmLedger, Promise
 from reference_broker.simulation.clients.client import Session
-from reference_broker.simulation.disk.disk import Crash
+from reference_broker.simulation.disk.medium import Crash
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.events import Message
 from reference_broker.simulation.events.marking import NUMBER_DIGITS

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from reference_broker.simulation.disk.disk import Crash
+from reference_broker.simulation.disk.medium import Crash
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.plan.plans import (
     BrokerPlan,

@@ -10,7 +10,8 @@ import pytest
 
 from reference_broker.core.journal.journal import Entry, Journal
 from reference_broker.core.message.content import NOT_STORED, Content
-from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.simulation.disk.medium import Crash
 from reference_broker.store import Log, open_log
 from reference_broker.store.disk.ports import (
     CreateFile,

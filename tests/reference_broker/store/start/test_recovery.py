@@ -10,7 +10,8 @@ from reference_broker.core.index.index import EntryState, QueueIndex
 from reference_broker.core.index.priority import first_sequence
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.simulation.disk.medium import Crash
 from reference_broker.store import Log, RecoveredLog, open_log
 from reference_broker.store.disk.ports import CreateFile, DeleteFile, Write
 from reference_broker.store.format.checksum import ChecksumKind

@@ -6,7 +6,8 @@ import pytest
 
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.simulation.disk.medium import Crash
 from reference_broker.store import Batch, Log, open_log
 from reference_broker.store.disk.ports import DeleteFile, RenameFile, Sync, Write
 from reference_broker.store.format.record import RecordType, decode_synced

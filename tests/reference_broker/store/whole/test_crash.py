@@ -19,7 +19,8 @@ import pytest
 from reference_broker.core.index.index import EntryState, QueueIndex
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
-from reference_broker.simulation.disk.disk import Crash, SimulatedDisk
+from reference_broker.simulation.disk.disk import SimulatedDisk
+from reference_broker.simulation.disk.medium import Crash
 from reference_broker.store import Log, Operation, RecoveredLog, open_log
 from reference_broker.store.disk.ports import RenameFile, Write
 from reference_broker.store.format import record

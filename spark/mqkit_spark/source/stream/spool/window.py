@@ -49,28 +49,19 @@ def add(folder: Path, batch: int, fingerprints: Sequence[pyarrow.Array], window:
 def known(
     own: pyarrow.Array, newest: Sequence[pyarrow.Array], folder: Path, window: int
 ) -> pyarrow.Array:
-    """Those of ``own`` that are among the last ``window``: first among ``newest``, which are in no
-    file of ``folder`` yet, then in its files from the newest on."""
-    found = pa.array([], FINGERPRINTS)
-    left = window
-    if not len(own) or not left:
-        return found
-    for array in newest:
-        found = _with(found, own, array)
-        left -= len(array)
+    """Those of ``own`` that are among the last ``window``: the ``newest``, which are in no file of
+    ``folder`` yet, and as many of its files, from the newest on."""
+    if not len(own) or not window:
+        return pa.array([], FINGERPRINTS)
+    seen, left = list(newest), window - sum(map(len, newest))
     for path in _newest_first(folder):
         if left <= 0:
             break
-        found = _with(found, own, _read(path)[-left:])
-        left -= path.stat().st_size // FINGERPRINT_OCTETS
-    return found
-
-
-def _with(found: pyarrow.Array, own: pyarrow.Array, seen: pyarrow.Array) -> pyarrow.Array:
-    if not len(seen):
-        return found
-    more = own.filter(pc.is_in(own, value_set=seen, skip_nulls=True))
-    return pa.concat_arrays([found, more]) if len(more) else found
+        seen.append(_read(path)[-left:])
+        left -= len(seen[-1])
+    # A partition's own are few beside a window: the table that is looked up in is made of them.
+    marks = pa.chunked_array(seen, FINGERPRINTS)
+    return marks.filter(pc.is_in(marks, value_set=own)).unique()
 
 
 def _read(path: Path) -> pyarrow.Array:

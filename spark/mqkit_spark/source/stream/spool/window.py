@@ -30,7 +30,7 @@ TOGETHER_OCTETS = 1024 * 1024
 def add(folder: Path, batch: int, fingerprints: Sequence[pyarrow.Array], window: int) -> None:
     """Have the fingerprints of a batch there, synced, and let go of what is out of the window. Does
     nothing for a batch that is there already."""
-    octets = b"".join(each for array in fingerprints for each in array.to_pylist())
+    octets = b"".join(map(_octets, fingerprints))
     files = _newest_first(folder)
     if not files or _batch_of(files[0]) < batch:
         newest = files[0] if files and files[0].stat().st_size < TOGETHER_OCTETS else None
@@ -62,6 +62,12 @@ def known(
     # A partition's own are few beside a window: the table that is looked up in is made of them.
     marks = pa.chunked_array(seen, FINGERPRINTS)
     return marks.filter(pc.is_in(marks, value_set=own)).unique()
+
+
+def _octets(fingerprints: pyarrow.Array) -> memoryview:
+    begin = fingerprints.offset * FINGERPRINT_OCTETS
+    octets = memoryview(fingerprints.buffers()[1])
+    return octets[begin : begin + len(fingerprints) * FINGERPRINT_OCTETS]
 
 
 def _read(path: Path) -> pyarrow.Array:

@@ -113,6 +113,55 @@ def test_the_ways_that_are_remembered_are_bounded() -> None:
     assert len(deliveries._ways) == 1
 
 
+HEADER_FRAME = encode_frame(FrameType.HEADER, 1, encode_header(4, Properties()))
+BODY_FRAME = encode_frame(FrameType.BODY, 1, b"body")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        HEADER_FRAME + encode_frame(FrameType.BODY, 2, b"body"),
+        HEADER_FRAME + encode_frame(FrameType.HEADER, 1, b"body"),
+        HEADER_FRAME + encode_frame(FrameType.BODY, 1, b"bo") * 2,
+        HEADER_FRAME + BODY_FRAME[:-1] + b"\0",
+        HEADER_FRAME[:-1] + b"\0" + BODY_FRAME,
+        encode_frame(FrameType.HEADER, 2, encode_header(4, Properties())) + BODY_FRAME,
+        encode_frame(FrameType.HEADER, 1, b"\0\x32" + encode_header(4, Properties())[2:])
+        + BODY_FRAME,
+        HEADER_FRAME + BODY_FRAME[:-1],
+    ],
+    ids=[
+        "a body of another channel",
+        "a header for a body",
+        "a body in parts",
+        "no end of the body",
+        "no end of the header",
+        "a header of another channel",
+        "a header of another class",
+        "cut off",
+    ],
+)
+def test_a_run_ends_before_what_is_left_to_the_way_of_single_frames(content: bytes) -> None:
+    first, wrong = delivery(), method_frame(1, DELIVER) + content
+    run, end = WholeDeliveries().cut_run(first + wrong, 0, 1, FRAME_MAX)
+    assert (run.tags, end) == ([7], len(first))
+    run, end = WholeDeliveries().cut_run(first * 2 + delivery(b"x" * 40), 0, 1, 30)
+    assert (run.tags, end) == ([7, 7], 2 * len(first))
+
+
+def test_a_run_has_the_way_of_each() -> None:
+    ways = [Way("c", "ex", "key"), Way("c", "ex", "kez"), Way("c", "fx", "key")]
+    octets = [
+        content_frames(1, methods.BasicDeliver("c", tag, False, *way[1:]), Properties(), b"b", 4096)
+        for tag, way in enumerate(ways)
+    ]
+    another = methods.BasicDeliver("d", 9, False, "ex", "key")
+    other = content_frames(1, another, Properties(), b"b", 4096)
+    run, end = WholeDeliveries().cut_run(b"".join(octets) + other, 0, 1, FRAME_MAX)
+    assert (run.ways, run.tags) == (ways, [0, 1, 2])
+    assert end == sum(map(len, octets))
+
+
 def one_by_one(run: DeliveryRun) -> Iterator[Delivery]:
     for way, tag, redelivered, octets, body in zip(
         run.ways, run.tags, run.redelivered, run.properties, run.bodies, strict=True

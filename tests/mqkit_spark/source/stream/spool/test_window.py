@@ -30,7 +30,7 @@ def test_what_was_seen_is_known(tmp_path: Path) -> None:
 
 
 def test_parts_of_arrays_are_written_as_they_are(tmp_path: Path) -> None:
-    """What is left of a batch of rows without those that have no fingerprint."""
+    """As of a batch of rows, without those that have no fingerprint."""
     some = pa.array([None, *marks(1, 2, 3).to_pylist()], FINGERPRINTS)
     window.add(tmp_path, 1, [some.drop_null(), marks(*range(10))[7:9], marks()], 100)
     assert known(marks(*range(10)), tmp_path, 100) == {1, 2, 3, 7, 8}

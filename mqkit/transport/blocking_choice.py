@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from mqkit.errors import ConfigurationError
 from mqkit.transport.blocking import BlockingTransport
 from mqkit.transport.window_size import WindowSize
+
+if TYPE_CHECKING:
+    from mqkit.transport.native.over_sockets.transport import NativeBlockingTransport
 
 
 class BlockingChoice(StrEnum):
@@ -17,18 +21,22 @@ class BlockingChoice(StrEnum):
     PIKA = "pika"
     """On ``pika.SelectConnection``."""
 
-    def transport(
-        self, window: WindowSize | None = None, *, exact: bool = False
-    ) -> BlockingTransport:
-        """A new one. ``window`` bounds what may be unconfirmed on each channel. With ``exact``,
-        deliveries keep the types of their headers, which pika can't: ``ConfigurationError``."""
+    def transport(self, window: WindowSize | None = None) -> BlockingTransport:
+        """A new one. ``window`` bounds what may be unconfirmed on each channel."""
         size = window or WindowSize()
         if self is BlockingChoice.PIKA:
-            if exact:
-                raise ConfigurationError("pika loses types of headers: take transport native")
             from mqkit.transport.over_pika.adapter import PikaTransport
 
             return PikaTransport(size)
         from mqkit.transport.native.over_sockets.transport import NativeBlockingTransport
 
-        return NativeBlockingTransport(size, exact=exact)
+        return NativeBlockingTransport(size)
+
+    def exact_transport(self) -> NativeBlockingTransport:
+        """A new one whose deliveries keep the types of their headers, and come in runs where that
+        is asked for; pika can't: ``ConfigurationError``."""
+        if self is BlockingChoice.PIKA:
+            raise ConfigurationError("pika loses types of headers: take transport native")
+        from mqkit.transport.native.over_sockets.transport import NativeBlockingTransport
+
+        return NativeBlockingTransport(exact=True)

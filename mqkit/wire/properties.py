@@ -125,6 +125,21 @@ def decode_values(payload: bytes | memoryview, *, exact: bool = False) -> tuple[
     return body_size, values
 
 
+def place_of(payload: bytes, name: str) -> slice | None:
+    """The place of a property's octets in a header frame's payload; ``None`` where it was not sent.
+    Only for a payload that :func:`decode_values` takes: what is before is passed over, not read."""
+    _, _, _, flags = HEADER_PREFIX.unpack_from(payload)
+    offset = HEADER_PREFIX.size
+    for field, flag, _, decode in _FIELDS:
+        if not flags & flag:
+            continue
+        stop = offset + _OCTETS_OF[decode](payload, offset)
+        if field == name:
+            return slice(offset, stop)
+        offset = stop
+    return None
+
+
 def _broken(text: str) -> WireError:
     return WireError(ReplyCode.SYNTAX_ERROR, f"content header: {text}", ClassId.BASIC)
 
@@ -167,6 +182,14 @@ _CODECS: dict[str, tuple[Encoder, Decoder]] = {
     "app_id": _TEXT,
     "cluster_id": _TEXT,
 }
+
+_OCTETS_OF: dict[Decoder, Callable[[bytes, int], int]] = {
+    _decode_text: lambda data, at: 1 + data[at],
+    _decode_octet: lambda data, at: 1,
+    decode_table: lambda data, at: 4 + int.from_bytes(data[at : at + 4], "big"),
+    decode_timestamp: lambda data, at: 8,
+}
+"""The octets that a value of each kind takes."""
 
 _FIELDS = tuple(
     (name, 1 << (15 - position), encode, decode)

@@ -16,7 +16,7 @@ from mqkit.errors import ConnectionRefused, DeadlineExceeded, Unreachable
 from mqkit.testing.certificates import Authority
 from mqkit.transport.blocking_choice import BlockingChoice
 from mqkit.transport.native.exact import ExactProperties
-from mqkit_spark.connecting import connect
+from mqkit_spark.connecting import connect, connect_exact
 from mqkit_spark.options.connection import ConnectionOptions
 
 STOP_TIMEOUT_S = 15
@@ -70,7 +70,7 @@ def test_exact_connections_keep_the_types_of_headers(reference_broker: Any, exac
     from mqkit.wire import SizedInt
 
     options = ConnectionOptions(url=reference_broker.url)
-    connection = connect(options, name="test", exact=exact)
+    connection = (connect_exact if exact else connect)(options, name="test")
     channel = connection.channel(confirms=True)
     name = channel.declare_queue(Queue("", exclusive=True)).name
     message = Message("", name, b"", Properties(headers={"n": SizedInt("b", 5)}))

@@ -18,11 +18,12 @@ from mqkit.outcome import Outcome, Rejected, RejectReason, Unknown
 from mqkit.pool.confirms import ConfirmLedger, Settled
 from mqkit.transport.native.acks import Acks
 from mqkit.transport.native.decoding import Content, properties_of
+from mqkit.transport.native.delivery_run import DeliveryRun, OnRun, Way
 from mqkit.transport.native.encoding import append_publishes
 from mqkit.transport.native.faults import channel_refused, lost_channel
 from mqkit.transport.native.replies import Promise, Replies
 from mqkit.transport.native.states import ChannelEvent, ChannelState, channel_after
-from mqkit.transport.native.whole_delivery import Whole
+from mqkit.transport.native.whole_delivery import FLAGS_AT, Whole
 from mqkit.transport.seam import OnCancel, OnClosed, OnDelivery, OnSettled
 from mqkit.wire import EncodeError, ReplyCode, WireError, method_frame, methods
 from mqkit.wire.methods import Method
@@ -39,6 +40,13 @@ class Consumer(NamedTuple):
     on_delivery: OnDelivery
     on_cancel: OnCancel | None
     no_ack: bool
+
+
+class RunConsumer(NamedTuple):
+    """The receiver of the deliveries of one consumer tag, in runs that nobody has decoded."""
+
+    on_run: OnRun
+    on_cancel: OnCancel | None
 
 
 class Link(Protocol):
@@ -89,6 +97,9 @@ class NativeChannel:
         self._read_properties = read_properties
         self._replies = Replies()
         self._consumers: dict[str, Consumer] = {}
+        self._run_consumers: dict[str, RunConsumer] = {}
+        self.takes_runs = False
+        """True if there was a consumer of runs."""
         self._acks = Acks()
         self._ledger: ConfirmLedger[OnSettled] = ConfirmLedger()
         self._content: Content | None = None
@@ -180,25 +191,36 @@ class NativeChannel:
 
     # -- consuming ---------------------------------------------------------------------------
 
-    def consume(self, request: methods.BasicConsume, consumer: Consumer, promise: Promise) -> None:
+    def consume(
+        self, request: methods.BasicConsume, consumer: Consumer | RunConsumer, promise: Promise
+    ) -> None:
         """Start a consumer under the tag in ``request``. Raises as :meth:`call`."""
         # Deliveries may come right behind consume-ok.
         tag = request.consumer_tag
-        if tag in self._consumers:
+        if self.has_consumer(tag):
             raise ConfigurationError(f"the channel has a consumer with the tag {tag!r} already")
-        self._consumers[tag] = consumer
+        if isinstance(consumer, RunConsumer):
+            self._run_consumers[tag] = consumer
+            self.takes_runs = True
+        else:
+            self._consumers[tag] = consumer
         try:
             self.call(request, promise)
         except MqkitError:
-            del self._consumers[tag]
+            self.forget_consumer(tag)
             raise
 
     def has_consumer(self, tag: str) -> bool:
-        return tag in self._consumers
+        return tag in self._consumers or tag in self._run_consumers
+
+    def run_consumer(self, tag: str) -> RunConsumer | None:
+        """The consumer of that tag, if it takes runs."""
+        return self._run_consumers.get(tag)
 
     def forget_consumer(self, tag: str) -> None:
         """The consumer was cancelled: the broker has answered, and sends no more for it."""
         self._consumers.pop(tag, None)
+        self._run_consumers.pop(tag, None)
 
     def ack(self, tag: int, *, multiple: bool) -> None:
         """Settle; sent with the rest of this turn. Raises :exc:`~mqkit.errors.StaleDelivery`."""
@@ -316,6 +338,11 @@ class NativeChannel:
             )
         )
 
+    def receive_run(self, consumer: RunConsumer, run: DeliveryRun) -> None:
+        """As :meth:`receive_delivery`, for a run of them, of :meth:`run_consumer`."""
+        self._acks.delivered(run.tags[-1])
+        _call(consumer.on_run, run)
+
     def receive_header(self, payload: bytes) -> None:
         """Raises :exc:`WireError`."""
         if self.state is ChannelState.OPEN and self._expected_content().header(payload):
@@ -335,6 +362,11 @@ class NativeChannel:
         content, self._content = self._content, None
         assert content is not None
         method = content.method
+        if self.takes_runs and isinstance(method, methods.BasicDeliver):
+            consumer = self.run_consumer(method.consumer_tag)
+            if consumer is not None:
+                self.receive_run(consumer, _run_of_one(method, content))
+                return
         properties = self._read_properties(content.header_octets)
         if isinstance(method, methods.BasicReturn):
             returned = Message(method.exchange, method.routing_key, content.body, properties)
@@ -384,7 +416,7 @@ class NativeChannel:
             _resolve(waiters)
 
     def _consumer_cancelled(self, tag: str) -> None:
-        consumer = self._consumers.pop(tag, None)
+        consumer = self._consumers.pop(tag, None) or self._run_consumers.pop(tag, None)
         if consumer is None:
             return
         if self._link.answers_cancel:
@@ -428,6 +460,7 @@ class NativeChannel:
         if error is not None:
             self.error = error
         self._consumers.clear()
+        self._run_consumers.clear()
         self._content = None
         self._replies.fail(self.error)
         # First why, then what came of it: whoever publishes again goes by the reason.
@@ -443,6 +476,14 @@ class NativeChannel:
         return StaleDelivery(
             f"its channel is gone ({self.error}); the broker will deliver it again"
         )
+
+
+def _run_of_one(method: methods.BasicDeliver, content: Content) -> DeliveryRun:
+    run = DeliveryRun()
+    way = Way(method.consumer_tag, method.exchange, method.routing_key)
+    octets = content.header_octets[FLAGS_AT:]
+    run.add(way, method.delivery_tag, method.redelivered, octets, content.body)
+    return run
 
 
 def _doubt(detail: str, message: Message) -> Outcome:

@@ -29,7 +29,7 @@ from mqkit.transport.native.faults import (
 from mqkit.transport.native.handshake import CHANNEL_MAX, Limits, negotiate, start_ok, tune_ok
 from mqkit.transport.native.replies import Promise
 from mqkit.transport.native.states import ConnectionEvent, ConnectionState, connection_after
-from mqkit.transport.native.whole_delivery import DELIVER_IDS, WholeDeliveries
+from mqkit.transport.native.whole_delivery import DELIVER_IDS, WholeDeliveries, consumer_of
 from mqkit.transport.seam import Endpoint, OnBlocked, OnClosed
 from mqkit.wire import (
     FRAME_END,
@@ -284,12 +284,28 @@ class NativeConnection:
         what comes next."""
         channel = self._channels.get(number)
         if channel is not None and channel.takes_deliveries:
+            if channel.takes_runs and (end := self._receive_run(channel, data, start)):
+                return end
             whole = self._deliveries.cut(data, start, stop, number, self._limits.frame_max)
             if whole is not None:
                 channel.receive_delivery(whole)
                 return whole.end
         self._receive_frame(_METHOD, number, data[start:stop])
         return stop + 1
+
+    def _receive_run(self, channel: NativeChannel, data: bytes, start: int) -> int:
+        """As :meth:`_receive_delivery`, for all that is there for a consumer of runs; 0 where the
+        delivery is another's, or is not there as a whole."""
+        consumer = channel.run_consumer(consumer_of(data, start))
+        if consumer is None:
+            return 0
+        run, end = self._deliveries.cut_run(
+            data, start - FRAME_HEADER_SIZE, channel.number, self._limits.frame_max
+        )
+        if not run:
+            return 0
+        channel.receive_run(consumer, run)
+        return end
 
     def _receive_frame(self, kind: int, number: int, payload: bytes) -> None:
         if number == 0:

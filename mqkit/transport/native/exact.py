@@ -17,7 +17,7 @@ from mqkit.drafts import draft_of
 from mqkit.message import Properties
 from mqkit.wire import Properties as WireProperties
 from mqkit.wire import WireError, decode_header, decode_values, encode_header
-from mqkit.wire.properties import HEADER_PREFIX, PERSISTENT
+from mqkit.wire.properties import HEADER_PREFIX, PERSISTENT, place_of
 from mqkit.wire.spec import ClassId
 
 _LOG = logging.getLogger(__name__)
@@ -84,6 +84,15 @@ def from_octets(octets: bytes) -> ExactProperties:
     """Octets with what can be read of them. Of properties that can't be read the octets alone are
     there: a message that nobody can read is still kept, and sent on."""
     return exact_properties(_CONTENT_START + octets)
+
+
+def message_id_place(octets: bytes) -> slice | None:
+    """The place of the message id in octets that :func:`from_octets` can read: its length, and the
+    text itself. ``None`` where there is none."""
+    place = place_of(_CONTENT_START + octets, "message_id")
+    if place is None:
+        return None
+    return slice(place.start - len(_CONTENT_START), place.stop - len(_CONTENT_START))
 
 
 def exact_properties(payload: bytes) -> ExactProperties:

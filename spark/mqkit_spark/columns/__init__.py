@@ -8,4 +8,6 @@ header_types   headers as a column has them, into AMQP's types
 header_limits  headers that AMQP has room for
 headers        headers of a message that arrived, as a column
 deliveries     messages that arrived, as Arrow batches
+contents       their properties as they are on the wire, each kind decoded once
+runs           the same batches, of messages as they are on the wire
 """

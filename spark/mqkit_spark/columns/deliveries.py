@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mqkit.message import Delivery
+from mqkit.message import Delivery, Properties
 from mqkit_spark.columns.headers import HeadersFormat, as_json, as_map, readable
 
 if TYPE_CHECKING:
@@ -92,18 +92,26 @@ def record_batch(deliveries: Sequence[Delivery], headers: HeadersFormat) -> pyar
 
 def columns_of(deliveries: Sequence[Delivery], headers: HeadersFormat) -> dict[str, list[Any]]:
     """The values of each column."""
-    properties = [each.properties for each in deliveries]
-    as_column = as_json if headers is HeadersFormat.JSON else as_map
-    found: dict[str, list[Any]] = {
+    return {
         "body": [each.body for each in deliveries],
         "exchange": [readable(each.exchange) for each in deliveries],
         "routing_key": [readable(each.routing_key) for each in deliveries],
+        "redelivered": [each.redelivered for each in deliveries],
+        **columns_of_properties([each.properties for each in deliveries], headers),
+    }
+
+
+def columns_of_properties(
+    properties: Sequence[Properties], headers: HeadersFormat
+) -> dict[str, list[Any]]:
+    """The values of the columns that the properties of a message make."""
+    as_column = as_json if headers is HeadersFormat.JSON else as_map
+    found: dict[str, list[Any]] = {
         "headers": [as_column(each.headers) for each in properties],
         "priority": [each.priority for each in properties],
         "expiration_ms": [_ttl(each.expiration_ms) for each in properties],
         "timestamp": [each.timestamp for each in properties],
         "persistent": [each.persistent for each in properties],
-        "redelivered": [each.redelivered for each in deliveries],
     }
     for name in TEXT_COLUMNS:
         texts = (getattr(each, name) for each in properties)

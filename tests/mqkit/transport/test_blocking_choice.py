@@ -20,10 +20,10 @@ def test_a_transport_is_chosen_by_its_name() -> None:
 
 
 def test_only_the_native_one_keeps_the_types_of_headers() -> None:
-    assert BlockingChoice("native").transport(exact=True) == NativeBlockingTransport(exact=True)
+    assert BlockingChoice("native").exact_transport() == NativeBlockingTransport(exact=True)
     assert NativeBlockingTransport(exact=True) != NativeBlockingTransport()
     with pytest.raises(ConfigurationError, match="pika loses types of headers"):
-        BlockingChoice("pika").transport(exact=True)
+        BlockingChoice("pika").exact_transport()
 
 
 @pytest.mark.parametrize(("name", "loaded"), [("native", "False"), ("pika", "True")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +23,7 @@ from mqkit.wire import (
     encode_header,
     header_frame,
 )
+from mqkit.wire.properties import HEADER_PREFIX, place_of
 
 Strategy = st.SearchStrategy[Any]
 
@@ -166,3 +167,14 @@ def test_a_property_that_does_not_fit_is_named(properties: Properties, complaint
 def test_a_body_size_is_64_bits() -> None:
     with pytest.raises(EncodeError, match="not a body size"):
         encode_header(2**64, Properties())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_place_of_a_property_has_its_octets_alone(name: str) -> None:
+    payload = encode_header(5, ALL_SET)
+    place = place_of(payload, name)
+    assert place is not None
+    alone = encode_header(5, Properties(**{name: getattr(ALL_SET, name)}))
+    assert payload[place] == alone[HEADER_PREFIX.size :]
+    without = encode_header(5, replace(ALL_SET, **{name: None}))
+    assert place_of(without, name) is None

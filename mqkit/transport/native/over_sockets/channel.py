@@ -11,8 +11,9 @@ from mqkit.declaration import Binding, Exchange, Queue, QueueState
 from mqkit.errors import ConfigurationError, DeadlineExceeded
 from mqkit.message import Delivery, Message
 from mqkit.outcome import Outcome
-from mqkit.transport.native.channel import Consumer, NativeChannel
+from mqkit.transport.native.channel import Consumer, NativeChannel, RunConsumer
 from mqkit.transport.native.connection import NativeConnection
+from mqkit.transport.native.delivery_run import OnRun
 from mqkit.transport.native.over_sockets.answers import Answer, guarded, wait_for
 from mqkit.transport.native.over_sockets.driver import SocketDriver
 from mqkit.transport.native.over_sockets.publisher import BlockingPublisher
@@ -138,7 +139,7 @@ class NativeBlockingChannel:
         consumer_tag: str = "",
         arguments: Mapping[str, object] | None = None,
     ) -> str:
-        tag = consumer_tag or f"mqkit.{self._channel.number}.{next(self._tags)}"
+        tag = consumer_tag or self._new_tag()
         request = methods.BasicConsume(
             queue=queue,
             consumer_tag=tag,
@@ -153,11 +154,17 @@ class NativeBlockingChannel:
             None if cancelled is None else lambda tag: later(cancelled, tag),
             no_ack,
         )
-        self._driver.ask(
-            f"the consume from {queue!r}",
-            self._call_timeout_s,
-            lambda _, answer: self._channel.consume(request, consumer, answer),
-        )
+        self._consume(request, consumer)
+        return tag
+
+    def consume_runs(self, queue: str, on_run: OnRun, *, on_cancel: OnCancel) -> str:
+        """As :meth:`consume`, with all that a read has brought at once, as it is on the wire: for
+        who takes thousands, and would only take each :class:`~mqkit.message.Delivery` apart. Settle
+        them by their tags."""
+        tag = self._new_tag()
+        later, told, cancelled = self._driver.later, guarded(on_run), guarded(on_cancel)
+        consumer = RunConsumer(lambda run: later(told, run), lambda tag: later(cancelled, tag))
+        self._consume(methods.BasicConsume(queue=queue, consumer_tag=tag), consumer)
         return tag
 
     def cancel(self, consumer_tag: str) -> None:
@@ -200,6 +207,16 @@ class NativeBlockingChannel:
         self._publisher.unblocked()
 
     # -- inside ------------------------------------------------------------------------------
+
+    def _new_tag(self) -> str:
+        return f"mqkit.{self._channel.number}.{next(self._tags)}"
+
+    def _consume(self, request: methods.BasicConsume, consumer: Consumer | RunConsumer) -> None:
+        self._driver.ask(
+            f"the consume from {request.queue!r}",
+            self._call_timeout_s,
+            lambda _, answer: self._channel.consume(request, consumer, answer),
+        )
 
     def _call(self, what: str, request: Method) -> Any:
         return self._driver.ask(

@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from mqkit.errors import MqkitError
 from mqkit_spark.columns.deliveries import record_batch
-from mqkit_spark.connecting import connect
+from mqkit_spark.connecting import connect_exact
 from mqkit_spark.options import AckMode, BatchReadOptions
 from mqkit_spark.source.batch.queue import check, windows
 
@@ -34,7 +34,7 @@ class AmqpReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """One: tasks that read one queue side by side would share its order and the bound. Raises
         where the broker or the queue can't be reached, before there is a task."""
-        connection = connect(self.options, name=CONNECTION_NAME, exact=True)
+        connection = connect_exact(self.options, name=CONNECTION_NAME)
         try:
             check(connection.channel(), self.options.queue)
         finally:
@@ -51,7 +51,7 @@ class AmqpReader(DataSourceReader):
                 " ackMode=onRead gives nothing back: some of its messages may be lost; use"
                 " ackMode=peek, or the stream source"
             )
-        connection = connect(options, name=CONNECTION_NAME, exact=True)
+        connection = connect_exact(options, name=CONNECTION_NAME)
         try:
             with closing(windows(connection.channel(), options)) as found:
                 for window in found:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from mqkit.transport.blocking import BlockingChannel, BlockingConnection
-from mqkit_spark.connecting import connect
+from mqkit_spark.connecting import connect_exact
 from mqkit_spark.options.stream_read import StreamReadOptions
 from mqkit_spark.source.stream.intake import ready
 from mqkit_spark.source.stream.patience import patiently
@@ -39,6 +39,6 @@ class Gauge:
 
     def _ask(self) -> int:
         if self._channel is None:
-            self._connection = connect(self.options, name=CONNECTION_NAME, exact=True)
+            self._connection = connect_exact(self.options, name=CONNECTION_NAME)
             self._channel = self._connection.channel()
         return ready(self._channel, self.options.queue)

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mqkit.errors import MqkitError
-from mqkit.transport.blocking import BlockingChannel, BlockingConnection
-from mqkit_spark.columns.deliveries import arrow_schema, record_batch
-from mqkit_spark.connecting import connect
+from mqkit.transport.native.over_sockets.channel import NativeBlockingChannel
+from mqkit.transport.native.over_sockets.connection import NativeBlockingConnection
+from mqkit_spark.columns.contents import read
+from mqkit_spark.columns.deliveries import arrow_schema
+from mqkit_spark.columns.runs import batch_of_run
+from mqkit_spark.connecting import connect_exact
 from mqkit_spark.options.stream_read import StreamReadOptions
 from mqkit_spark.source.stream.intake import Intake, ready
 from mqkit_spark.source.stream.patience import patiently
@@ -37,8 +40,8 @@ class Held:
     rows: list[pyarrow.RecordBatch] = field(default_factory=list, init=False)
     redelivered: int = field(default=0, init=False)
     """Rows of the batch that were delivered before: they may be in the result already."""
-    _connection: BlockingConnection | None = field(default=None, init=False)
-    _channel: BlockingChannel | None = field(default=None, init=False)
+    _connection: NativeBlockingConnection | None = field(default=None, init=False)
+    _channel: NativeBlockingChannel | None = field(default=None, init=False)
     _last_tag: int = field(default=0, init=False)
 
     @property
@@ -96,17 +99,18 @@ class Held:
         count = octets = 0
         while count < most and octets < HELD_BYTES_MAX and (taken := intake.take(most - count)):
             count += len(taken)
-            octets += sum(len(each.body) for each in taken)
-            self.redelivered += sum(each.redelivered for each in taken)
-            self.rows.append(record_batch(taken, self.options.headers_format))
+            octets += sum(map(len, taken.bodies))
+            self.redelivered += sum(taken.redelivered)
+            contents = read(taken.properties)
+            self.rows.append(batch_of_run(taken, contents, self.options.headers_format))
         self._last_tag = intake.last_tag
 
     def _depth(self) -> int:
         return ready(self._opened(), self.options.queue)
 
-    def _opened(self) -> BlockingChannel:
+    def _opened(self) -> NativeBlockingChannel:
         if self._channel is None or not self._channel.is_open:
             self.close()
-            self._connection = connect(self.options, name=CONNECTION_NAME, exact=True)
+            self._connection = connect_exact(self.options, name=CONNECTION_NAME)
             self._channel = self._connection.channel()
         return self._channel

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from mqkit.declaration import Queue
 from mqkit.errors import ConnectionLost
-from mqkit.message import Delivery
 from mqkit.transport.blocking import BlockingChannel
+from mqkit.transport.native.delivery_run import DeliveryRun
+from mqkit.transport.native.over_sockets.channel import NativeBlockingChannel
 from mqkit_spark.source.stream.spool.faults import SpoolError
 
 TAKE_MAX = 5_000
@@ -37,27 +38,46 @@ PATIENCE_S = 10.0
 a single active consumer, or with a consumer of a higher priority."""
 
 
+class TakeSize:
+    """The messages of the next take, by those before it."""
+
+    def __init__(self) -> None:
+        self.messages = FIRST_TAKE
+        self._mean_max = 1.0
+
+    def learn(self, taken: DeliveryRun) -> None:
+        """A take has come."""
+        mean = sum(map(len, taken.bodies)) / len(taken)
+        self._mean_max = max(self._mean_max, mean)
+        by_bytes = max(1, int(TAKE_BYTES / self._mean_max))
+        self.messages = min(TAKE_MAX, by_bytes, GROWTH * self.messages)
+
+
 class Intake:
-    """Takes from one queue over one channel, which must be new; whoever made it closes it."""
+    """Takes from one queue over one channel, which must be new; whoever made it closes it. ``size``
+    is that of takes before from this queue, if there were some."""
 
     def __init__(
-        self, channel: BlockingChannel, queue: str, clock: Callable[[], float] = time.monotonic
+        self,
+        channel: NativeBlockingChannel,
+        queue: str,
+        size: TakeSize | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._channel = channel
         self._queue = queue
         self._clock = clock
-        self._size = FIRST_TAKE
-        self._mean_max = 1.0
+        self._size = size or TakeSize()
         self.last_tag = 0
         """The delivery tag of the newest message; 0 before the first."""
 
-    def take(self, most: int) -> list[Delivery]:
+    def take(self, most: int) -> DeliveryRun:
         """Some messages, ``most`` at most and :data:`TAKE_MAX`; none when the queue has no more
         for this consumer. Raises what the channel raises."""
-        wanted = min(self._size, most)
+        wanted = min(self._size.messages, most)
         arrivals = _Arrivals(wanted)
         self._channel.qos(wanted)
-        tag = self._channel.consume(
+        tag = self._channel.consume_runs(
             self._queue, arrivals.add, on_cancel=lambda _: arrivals.cancelled()
         )
         self._wait(arrivals)
@@ -65,8 +85,8 @@ class Intake:
         self._channel.cancel(tag)
         taken = arrivals.messages
         if taken:
-            self.last_tag = taken[-1].delivery_tag
-            self._learn(taken)
+            self.last_tag = taken.tags[-1]
+            self._size.learn(taken)
         return taken
 
     def _wait(self, arrivals: _Arrivals) -> None:
@@ -80,12 +100,6 @@ class Intake:
                 count, since_s = len(arrivals.messages), self._clock()
             elif not ready(self._channel, self._queue) or self._clock() - since_s > PATIENCE_S:
                 return
-
-    def _learn(self, taken: list[Delivery]) -> None:
-        mean = sum(len(each.body) for each in taken) / len(taken)
-        self._mean_max = max(self._mean_max, mean)
-        by_bytes = max(1, int(TAKE_BYTES / self._mean_max))
-        self._size = min(TAKE_MAX, by_bytes, GROWTH * self._size)
 
 
 def ready(channel: BlockingChannel, queue: str) -> int:
@@ -111,12 +125,12 @@ class _Arrivals:
     wanted: int
 
     def __post_init__(self) -> None:
-        self.messages: list[Delivery] = []
+        self.messages = DeliveryRun()
         self.full = threading.Event()
         self.is_cancelled = False
 
-    def add(self, delivery: Delivery) -> None:
-        self.messages.append(delivery)
+    def add(self, run: DeliveryRun) -> None:
+        self.messages.extend(run)
         if len(self.messages) == self.wanted:
             self.full.set()
 

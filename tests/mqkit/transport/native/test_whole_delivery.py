@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from mqkit.message import Delivery
+from mqkit.transport.native.channel import RunConsumer
+from mqkit.transport.native.decoding import properties_of
+from mqkit.transport.native.delivery_run import DeliveryRun, Way
 from mqkit.transport.native.whole_delivery import (
     DELIVER_IDS,
     WAYS_MAX,
-    Way,
     WholeDeliveries,
 )
 from mqkit.wire import (
@@ -111,6 +113,64 @@ def test_the_ways_that_are_remembered_are_bounded() -> None:
     assert len(deliveries._ways) == 1
 
 
+HEADER_FRAME = encode_frame(FrameType.HEADER, 1, encode_header(4, Properties()))
+BODY_FRAME = encode_frame(FrameType.BODY, 1, b"body")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        HEADER_FRAME + encode_frame(FrameType.BODY, 2, b"body"),
+        HEADER_FRAME + encode_frame(FrameType.HEADER, 1, b"body"),
+        HEADER_FRAME + encode_frame(FrameType.BODY, 1, b"bo") * 2,
+        HEADER_FRAME + BODY_FRAME[:-1] + b"\0",
+        HEADER_FRAME[:-1] + b"\0" + BODY_FRAME,
+        encode_frame(FrameType.HEADER, 2, encode_header(4, Properties())) + BODY_FRAME,
+        encode_frame(FrameType.HEADER, 1, b"\0\x32" + encode_header(4, Properties())[2:])
+        + BODY_FRAME,
+        HEADER_FRAME + BODY_FRAME[:-1],
+    ],
+    ids=[
+        "a body of another channel",
+        "a header for a body",
+        "a body in parts",
+        "no end of the body",
+        "no end of the header",
+        "a header of another channel",
+        "a header of another class",
+        "cut off",
+    ],
+)
+def test_a_run_ends_before_what_is_left_to_the_way_of_single_frames(content: bytes) -> None:
+    first, wrong = delivery(), method_frame(1, DELIVER) + content
+    run, end = WholeDeliveries().cut_run(first + wrong, 0, 1, FRAME_MAX)
+    assert (run.tags, end) == ([7], len(first))
+    run, end = WholeDeliveries().cut_run(first * 2 + delivery(b"x" * 40), 0, 1, 30)
+    assert (run.tags, end) == ([7, 7], 2 * len(first))
+
+
+def test_a_run_has_the_way_of_each() -> None:
+    ways = [Way("c", "ex", "key"), Way("c", "ex", "kez"), Way("c", "fx", "key")]
+    octets = [
+        content_frames(1, methods.BasicDeliver("c", tag, False, *way[1:]), Properties(), b"b", 4096)
+        for tag, way in enumerate(ways)
+    ]
+    another = methods.BasicDeliver("d", 9, False, "ex", "key")
+    other = content_frames(1, another, Properties(), b"b", 4096)
+    run, end = WholeDeliveries().cut_run(b"".join(octets) + other, 0, 1, FRAME_MAX)
+    assert (run.ways, run.tags) == (ways, [0, 1, 2])
+    assert end == sum(map(len, octets))
+
+
+def one_by_one(run: DeliveryRun) -> Iterator[Delivery]:
+    for way, tag, redelivered, octets, body in zip(
+        run.ways, run.tags, run.redelivered, run.properties, run.bodies, strict=True
+    ):
+        properties = properties_of(encode_header(len(body), Properties())[:-2] + octets)
+        consumer_tag, exchange, key = way
+        yield Delivery(exchange, key, body, properties, tag, redelivered, consumer_tag)
+
+
 class Stream:
     """The octets of a broker, made of a seed: deliveries of two consumers on two channels, whole
     and in parts, and now and then an octet that is wrong."""
@@ -145,14 +205,18 @@ class Stream:
             self.octets = bytes(wrong)
         self.read_size = draw.choice([100, 4000, 65_536])
 
-    def seen(self, played: Any, size: int) -> tuple[list[Delivery], list[Any], Any]:
+    def seen(
+        self, played: Any, size: int, in_runs: Sequence[str] = ()
+    ) -> tuple[list[Delivery], list[Any], Any]:
         """Deliveries, what the connection says, and its error, when it reads ``size`` octets at a
-        time."""
+        time. Consumers of some tags take theirs ``in_runs``."""
         deliveries: list[Delivery] = []
         for _ in range(2):
             channel = played.channel()
             for tag in ("c", "d"):
                 consumer = played.consumer(deliveries.append)
+                if tag in in_runs:
+                    consumer = RunConsumer(lambda run: deliveries.extend(one_by_one(run)), None)
                 channel.consume(methods.BasicConsume("q", tag), consumer, played.answer())
                 played.says(methods.BasicConsumeOk(tag), channel=channel.number)
         played.written()
@@ -168,3 +232,12 @@ def test_whole_or_octet_by_octet(seed: int, new_played: Callable[[], Any]) -> No
     expected = stream.seen(new_played(), 1)
     assert stream.seen(new_played(), stream.read_size) == expected
     assert stream.seen(new_played(), len(stream.octets)) == expected
+
+
+@pytest.mark.parametrize("in_runs", ["c", "cd"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_in_runs_or_octet_by_octet(seed: int, in_runs: str, new_played: Callable[[], Any]) -> None:
+    stream = Stream(seed)
+    expected = stream.seen(new_played(), 1)
+    for size in (1, stream.read_size, len(stream.octets)):
+        assert stream.seen(new_played(), size, in_runs) == expected

@@ -13,7 +13,7 @@ from mqkit.declaration import Queue
 from mqkit.errors import ChannelError
 from mqkit.message import Message
 from mqkit.transport.blocking import BlockingChannel, BlockingConnection
-from mqkit_spark.connecting import connect
+from mqkit_spark.connecting import connect_exact
 from mqkit_spark.options import AckMode, BatchReadOptions, Until
 from mqkit_spark.options.connection import ConnectionOptions
 from mqkit_spark.source.batch.queue import Clock, check, windows
@@ -23,7 +23,7 @@ Options = Callable[..., BatchReadOptions]
 
 @pytest.fixture
 def connection(broker_url: str) -> Iterator[BlockingConnection]:
-    found = connect(ConnectionOptions(url=broker_url), name="test", exact=True)
+    found = connect_exact(ConnectionOptions(url=broker_url), name="test")
     yield found
     found.close()
 
@@ -136,7 +136,7 @@ def test_a_queue_that_cannot_be_read_is_found_out_before(
     check(connection.channel(), target.name)
     with pytest.raises(ChannelError, match="404"):
         check(connection.channel(), "test-no-such-queue")
-    other = connect(ConnectionOptions(url=broker_url), name="test")
+    other = connect_exact(ConnectionOptions(url=broker_url), name="test")
     exclusive = other.channel().declare_queue(Queue("", exclusive=True)).name
     with pytest.raises(ChannelError, match="405"):
         check(connection.channel(), exclusive)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mqkit.transport.blocking import BlockingChannel
-from mqkit_spark.connecting import connect
+from mqkit.transport.native.over_sockets.channel import NativeBlockingChannel
+from mqkit_spark.connecting import connect_exact
 from mqkit_spark.options import StreamReadOptions
 from mqkit_spark.source.stream import intake
 from mqkit_spark.source.stream.intake import Intake, acknowledge, ready
@@ -16,9 +16,9 @@ from mqkit_spark.source.stream.spool.faults import SpoolError
 
 
 @pytest.fixture
-def channel(broker_url: str, target: Any) -> Iterator[BlockingChannel]:
+def channel(broker_url: str, target: Any) -> Iterator[NativeBlockingChannel]:
     options = StreamReadOptions(url=broker_url, queue=target.name, mode="driver")  # type: ignore[arg-type]
-    connection = connect(options, name="test", exact=True)
+    connection = connect_exact(options, name="test")
     yield connection.channel()
     connection.close()
 
@@ -29,7 +29,9 @@ def publish(target: Any, count: int, body: bytes = b"") -> None:
     target.count()
 
 
-def test_takes_grow_and_nothing_else_is_on_its_way(channel: BlockingChannel, target: Any) -> None:
+def test_takes_grow_and_nothing_else_is_on_its_way(
+    channel: NativeBlockingChannel, target: Any
+) -> None:
     publish(target, 200)
     source = Intake(channel, target.name)
     sizes = [len(source.take(most)) for most in (200, 200, 20)]
@@ -40,7 +42,7 @@ def test_takes_grow_and_nothing_else_is_on_its_way(channel: BlockingChannel, tar
 
 
 def test_large_messages_are_taken_one_at_a_time(
-    channel: BlockingChannel, target: Any, monkeypatch: pytest.MonkeyPatch
+    channel: NativeBlockingChannel, target: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(intake, "TAKE_BYTES", 1000)
     publish(target, 30, b"x" * 900)
@@ -48,19 +50,19 @@ def test_large_messages_are_taken_one_at_a_time(
     assert [len(source.take(30)) for _ in range(3)] == [intake.FIRST_TAKE, 1, 1]
 
 
-def test_messages_come_in_the_queues_order(channel: BlockingChannel, target: Any) -> None:
+def test_messages_come_in_the_queues_order(channel: NativeBlockingChannel, target: Any) -> None:
     publish(target, 100)
     source = Intake(channel, target.name)
-    got = [*source.take(100), *source.take(84)]
-    assert [int(each.body) for each in got] == list(range(100))
+    got = source.take(100).bodies + source.take(84).bodies
+    assert [int(body) for body in got] == list(range(100))
 
 
-def test_an_empty_queue_ends_it(channel: BlockingChannel, target: Any) -> None:
-    assert Intake(channel, target.name).take(10) == []
+def test_an_empty_queue_ends_it(channel: NativeBlockingChannel, target: Any) -> None:
+    assert not Intake(channel, target.name).take(10)
 
 
 def test_a_queue_that_gives_its_messages_to_others_is_left_after_a_while(
-    channel: BlockingChannel, make_queue: Any
+    channel: NativeBlockingChannel, make_queue: Any
 ) -> None:
     """Another is the single active consumer, and has as much as it may have."""
     target = make_queue({"x-single-active-consumer": True})
@@ -69,12 +71,12 @@ def test_a_queue_that_gives_its_messages_to_others_is_left_after_a_while(
     publish(target, 3)
     seconds = iter(range(1000))
     source = Intake(channel, target.name, clock=lambda: 3.0 * next(seconds))
-    assert source.take(10) == []
+    assert not source.take(10)
     assert next(seconds) > intake.PATIENCE_S / 3
 
 
 def test_a_queue_that_is_deleted_meanwhile_is_said(
-    channel: BlockingChannel, target: Any, monkeypatch: pytest.MonkeyPatch
+    channel: NativeBlockingChannel, target: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(target, 1)
     source = Intake(channel, target.name)

@@ -22,10 +22,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mqkit.errors import ConnectionLost, MqkitError
-from mqkit.message import Delivery
-from mqkit.transport.blocking import BlockingChannel, BlockingConnection
+from mqkit.transport.blocking import BlockingChannel
+from mqkit.transport.native.delivery_run import DeliveryRun
+from mqkit.transport.native.over_sockets.connection import NativeBlockingConnection
 from mqkit_spark.collector import rare_collections
-from mqkit_spark.connecting import connect
+from mqkit_spark.columns.contents import read
+from mqkit_spark.columns.runs import batch_of_run
+from mqkit_spark.connecting import connect_exact
 from mqkit_spark.options.stream_read import StreamReadOptions
 from mqkit_spark.source.stream.intake import acknowledge
 from mqkit_spark.source.stream.patience import patiently
@@ -42,7 +45,7 @@ from mqkit_spark.source.stream.spool.data_file import (
 )
 from mqkit_spark.source.stream.spool.disk import won
 from mqkit_spark.source.stream.spool.faults import DataLoss, SpoolError, one_line
-from mqkit_spark.source.stream.spool.fingerprint import fingerprint
+from mqkit_spark.source.stream.spool.fingerprint import came_again, fingerprints
 from mqkit_spark.source.stream.spool.layout import Layout
 from mqkit_spark.source.stream.wide_intake import WideIntake
 
@@ -101,7 +104,7 @@ class SpoolReader:
 
     def _attempt(self) -> Path:
         attempt = self.batch.attempt(self.partition)
-        connection = connect(self.options, name=CONNECTION_NAME, exact=True)
+        connection = connect_exact(self.options, name=CONNECTION_NAME)
         try:
             return self._take(connection, attempt)
         finally:
@@ -109,7 +112,7 @@ class SpoolReader:
             connection.close()
             attempt.unlink(missing_ok=True)
 
-    def _take(self, connection: BlockingConnection, attempt: Path) -> Path:
+    def _take(self, connection: NativeBlockingConnection, attempt: Path) -> Path:
         intake = WideIntake(connection, self.options.queue)
         consumed, own = self._write(intake, attempt)
         path = self.batch.data(self.partition)
@@ -137,23 +140,21 @@ class SpoolReader:
             with rare_collections():
                 while consumed < share and (taken := intake.take(share - consumed)):
                     consumed += len(taken)
-                    fresh = list(self._fresh(taken, own))
-                    writer.add([each for each, _ in fresh], [mark for _, mark in fresh])
+                    self._add(writer, taken, own)
             writer.close()
         finally:
             writer.abandon()
         return consumed, pa.array(list(own), FINGERPRINTS)
 
-    def _fresh(
-        self, taken: list[Delivery], own: set[bytes]
-    ) -> Iterator[tuple[Delivery, bytes | None]]:
-        for delivery in taken:
-            mark = fingerprint(delivery)
-            if mark is not None and self.options.dedup_window:
-                if mark in own:
-                    continue
-                own.add(mark)
-            yield delivery, mark
+    def _add(self, writer: DataFileWriter, taken: DeliveryRun, own: set[bytes]) -> None:
+        contents = read(taken.properties)
+        rows = batch_of_run(taken, contents, self.options.headers_format)
+        marks = fingerprints(contents.message_ids, taken.bodies)
+        column = pa.array(marks, FINGERPRINTS)
+        if self.options.dedup_window and (repeated := came_again(marks, own)):
+            fresh = pa.array([place not in repeated for place in range(len(marks))])
+            rows, column = rows.filter(fresh), column.filter(fresh)
+        writer.add(rows, column)
 
     def _known(self, own: pyarrow.Array) -> pyarrow.Array:
         newest = [

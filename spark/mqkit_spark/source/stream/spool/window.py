@@ -30,7 +30,7 @@ TOGETHER_OCTETS = 1024 * 1024
 def add(folder: Path, batch: int, fingerprints: Sequence[pyarrow.Array], window: int) -> None:
     """Have the fingerprints of a batch there, synced, and let go of what is out of the window. Does
     nothing for a batch that is there already."""
-    octets = b"".join(each for array in fingerprints for each in array.to_pylist())
+    octets = b"".join(map(_octets, fingerprints))
     files = _newest_first(folder)
     if not files or _batch_of(files[0]) < batch:
         newest = files[0] if files and files[0].stat().st_size < TOGETHER_OCTETS else None
@@ -49,28 +49,25 @@ def add(folder: Path, batch: int, fingerprints: Sequence[pyarrow.Array], window:
 def known(
     own: pyarrow.Array, newest: Sequence[pyarrow.Array], folder: Path, window: int
 ) -> pyarrow.Array:
-    """Those of ``own`` that are among the last ``window``: first among ``newest``, which are in no
-    file of ``folder`` yet, then in its files from the newest on."""
-    found = pa.array([], FINGERPRINTS)
-    left = window
-    if not len(own) or not left:
-        return found
-    for array in newest:
-        found = _with(found, own, array)
-        left -= len(array)
+    """Those of ``own`` that are among the last ``window``: the ``newest``, which are in no file of
+    ``folder`` yet, and as many of its files, from the newest on."""
+    if not len(own) or not window:
+        return pa.array([], FINGERPRINTS)
+    seen, left = list(newest), window - sum(map(len, newest))
     for path in _newest_first(folder):
         if left <= 0:
             break
-        found = _with(found, own, _read(path)[-left:])
-        left -= path.stat().st_size // FINGERPRINT_OCTETS
-    return found
+        seen.append(_read(path)[-left:])
+        left -= len(seen[-1])
+    # A partition's own are few beside a window: the table that is looked up in is made of them.
+    marks = pa.chunked_array(seen, FINGERPRINTS)
+    return marks.filter(pc.is_in(marks, value_set=own)).unique()
 
 
-def _with(found: pyarrow.Array, own: pyarrow.Array, seen: pyarrow.Array) -> pyarrow.Array:
-    if not len(seen):
-        return found
-    more = own.filter(pc.is_in(own, value_set=seen, skip_nulls=True))
-    return pa.concat_arrays([found, more]) if len(more) else found
+def _octets(fingerprints: pyarrow.Array) -> memoryview:
+    begin = fingerprints.offset * FINGERPRINT_OCTETS
+    octets = memoryview(fingerprints.buffers()[1])
+    return octets[begin : begin + len(fingerprints) * FINGERPRINT_OCTETS]
 
 
 def _read(path: Path) -> pyarrow.Array:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from mqkit_spark.columns.deliveries import arrow_schema
+from mqkit_spark.columns.deliveries import arrow_schema, record_batch
 from mqkit_spark.columns.headers import HeadersFormat
 from mqkit_spark.source.stream.spool.counts import Counts
 from mqkit_spark.source.stream.spool.data_file import (
@@ -20,7 +20,7 @@ from mqkit_spark.source.stream.spool.data_file import (
     rows_of,
 )
 from mqkit_spark.source.stream.spool.faults import SpoolError
-from mqkit_spark.source.stream.spool.fingerprint import fingerprint
+from mqkit_spark.source.stream.spool.fingerprint import fingerprints
 
 MAP = HeadersFormat.MAP
 
@@ -28,7 +28,9 @@ MAP = HeadersFormat.MAP
 def written(path: Path, *batches: list[Any]) -> Path:
     writer = DataFileWriter(path, MAP)
     for batch in batches:
-        writer.add(batch, [fingerprint(each) for each in batch])
+        ids = [each.message_id and each.message_id.encode() for each in batch]
+        marks = fingerprints(ids, [each.body for each in batch])
+        writer.add(record_batch(batch, MAP), pa.array(marks, FINGERPRINTS))
     writer.close()
     return path
 
@@ -53,7 +55,7 @@ def test_an_empty_share_is_a_file_too(tmp_path: Path) -> None:
 def test_a_copy_is_without_what_is_known(tmp_path: Path, message: Any) -> None:
     messages = [message("a", b"1"), message(None, b"2"), message("b", b"3")]
     path = written(tmp_path / "f", messages)
-    known = pa.array([fingerprint(messages[2])], FINGERPRINTS)
+    known = pa.array(fingerprints([b"b"], [b"3"]), FINGERPRINTS)
     copy_without(path, tmp_path / "copy", MAP, known)
     assert bodies(tmp_path / "copy") == [b"1", b"2"]
 

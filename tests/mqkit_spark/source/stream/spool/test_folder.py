@@ -7,21 +7,26 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from mqkit_spark.columns.deliveries import record_batch
 from mqkit_spark.columns.headers import HeadersFormat
 from mqkit_spark.source.stream.offset import START, Offset
 from mqkit_spark.source.stream.spool.batch_folder import BatchFolder
 from mqkit_spark.source.stream.spool.counts import Counts
-from mqkit_spark.source.stream.spool.data_file import DataFileWriter
+from mqkit_spark.source.stream.spool.data_file import FINGERPRINTS, DataFileWriter
 from mqkit_spark.source.stream.spool.faults import SpoolError
-from mqkit_spark.source.stream.spool.fingerprint import fingerprint
+from mqkit_spark.source.stream.spool.fingerprint import fingerprints
 from mqkit_spark.source.stream.spool.folder import SpoolFolder
 
 
 def fill(batch: BatchFolder, partition: int, *messages: Any) -> None:
     writer = DataFileWriter(batch.data(partition), HeadersFormat.MAP)
-    writer.add(messages, [fingerprint(each) for each in messages])
+    ids = [each.message_id and each.message_id.encode() for each in messages]
+    marks = fingerprints(ids, [each.body for each in messages])
+    rows = record_batch(messages, HeadersFormat.MAP)
+    writer.add(rows, pa.array(marks, FINGERPRINTS))
     writer.close()
 
 

@@ -207,6 +207,7 @@ def test_a_folder_that_the_driver_does_not_share_is_said_and_nothing_is_taken(
         reader = SpoolReader(spooled.options, BatchFolder(own / "batches", offset), 0)
         with pytest.raises(SpoolError, match="or driver and executors do not share spoolLocation"):
             bodies(reader)
+        assert spooled.target.count() == 3
     assert spooled.read(offset) == texts(0, 3)
 
 

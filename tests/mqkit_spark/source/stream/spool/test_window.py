@@ -29,6 +29,14 @@ def test_what_was_seen_is_known(tmp_path: Path) -> None:
     assert known(marks(), tmp_path, 100, marks(1)) == set()
 
 
+def test_parts_of_arrays_are_written_as_they_are(tmp_path: Path) -> None:
+    """As of a batch of rows, without those that have no fingerprint."""
+    some = pa.array([None, *marks(1, 2, 3).to_pylist()], FINGERPRINTS)
+    window.add(tmp_path, 1, [some.drop_null(), marks(*range(10))[7:9], marks()], 100)
+    assert known(marks(*range(10)), tmp_path, 100) == {1, 2, 3, 7, 8}
+    assert known(marks(*range(10)), tmp_path, 1) == {8}
+
+
 def test_nothing_is_known_without_a_window(tmp_path: Path) -> None:
     window.add(tmp_path, 1, [marks(1)], 0)
     assert known(marks(1), tmp_path, 0, marks(1)) == set()

@@ -215,7 +215,7 @@ def the_machine_s_clock_is_followed_at_once(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("expiry", "lateness", worlds=where_the_clock_is_set)
 def the_machine_s_clock_is_waited_for(patch: pytest.MonkeyPatch) -> None:
-    """Where it was set back the broker's stands still, since it must not go back."""
+    """Set back, it is waited for: the broker's clock stands still, as it must not go back."""
 
     def no_later(self: WallClock, mono_s: float) -> int:
         now_ms = max(self._system_us() // 1_000, self._offset_us)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -165,3 +166,83 @@ def vhost_deleted_in_name_only(patch: pytest.MonkeyPatch) -> None:
         yield from ()
 
     patch.setattr(VirtualHosts, "remove", nothing)
+
+
+# As many for each feature as a law needs to be believed
+
+
+@mutant("policies", worlds=with_feature("policies"))
+def policies_forgotten_by_a_start(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(policies.Policies, "restore", lambda self, definitions: None)
+
+
+@mutant("policies", worlds=with_feature("policies"))
+def dead_letters_of_a_policy_are_dropped(patch: pytest.MonkeyPatch) -> None:
+    """A queue takes the limit of a policy, and not the exchange for what is beyond it."""
+    parse = policies.PolicyWish.parse
+
+    def without_target(kind: Any, name: str, value: dict[str, Any]) -> Any:
+        left = {
+            key: each
+            for key, each in value["definition"].items()
+            if not key.startswith("dead-letter")
+        }
+        return parse(kind, name, {**value, "definition": left})
+
+    patch.setattr(policies.PolicyWish, "parse", staticmethod(without_target))
+
+
+@mutant("vhosts", "books", worlds=with_feature("vhosts"))
+def a_deleted_vhost_is_only_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Nothing is logged of its end."""
+
+    def forget(self: VirtualHosts, vhost: VHost) -> Steps:
+        del self.by_name[vhost.name]
+        yield from ()
+
+    patch.setattr(VirtualHosts, "remove", forget)
+
+
+@mutant("windows", worlds=with_feature("windows"))
+def a_key_is_forgotten_with_its_message(patch: pytest.MonkeyPatch) -> None:
+    """The window has half of its time."""
+    stamp = DeduplicationWindow.stamp
+
+    def half(self: DeduplicationWindow, *given: Any) -> int:
+        now_ms = self.queue.env.moment.wall_ms
+        return now_ms + (stamp(self, *given) - now_ms) // 2
+
+    patch.setattr(DeduplicationWindow, "stamp", half)
+
+
+@mutant("windows", worlds=with_feature("windows"))
+def every_third_repetition_gets_in(patch: pytest.MonkeyPatch) -> None:
+    knows, turns = DeduplicationWindow.knows, cycle((True, True, False))
+
+    def mostly(self: DeduplicationWindow, message: Any) -> bool | None:
+        known = knows(self, message)
+        return known and next(turns)
+
+    patch.setattr(DeduplicationWindow, "knows", mostly)
+
+
+@mutant("delayed", worlds=with_feature("delayed"))
+def delays_end_with_the_broker(patch: pytest.MonkeyPatch) -> None:
+    """A start releases what it finds."""
+
+    def at_once(self: HeldUntilDue, sequence: int) -> int | None:
+        due_ms = due_of(self, sequence)
+        return due_ms if due_ms is None or not self._restored_ms else self._restored_ms
+
+    due_of = HeldUntilDue._due_of
+    patch.setattr(HeldUntilDue, "_due_of", at_once)
+
+
+@mutant("requeues", worlds=with_feature("requeues"))
+def delays_are_a_tenth_too_short(patch: pytest.MonkeyPatch) -> None:
+    hold = DelayedReturns.hold
+
+    def shorter(self: DelayedReturns, index: Any, sequence: int, content: Any, ms: int) -> None:
+        hold(self, index, sequence, content, ms - ms // 10)
+
+    patch.setattr(DelayedReturns, "hold", shorter)

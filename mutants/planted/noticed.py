@@ -207,7 +207,10 @@ def a_commit_acks_first(patch: pytest.MonkeyPatch) -> None:
 # Clocks that are set
 
 
-@mutant("durability", "x-death", "delayed", "expires", worlds=where_the_clock_is_set)
+@mutant(
+    *("durability", "x-death", "expiry", "lateness", "delayed", "expires", "windows"),
+    worlds=where_the_clock_is_set,
+)
 def the_machine_s_clock_is_followed_at_once(patch: pytest.MonkeyPatch) -> None:
     """Whoever sets it an hour ahead ends every TTL of the next hour."""
     patch.setattr(WallClock, "at", lambda self, mono_s: self._system_us() // 1_000)

@@ -17,6 +17,7 @@ from reference_broker.core.message import delay_header
 from reference_broker.core.message.content import Content
 from reference_broker.core.policy import policy_definition
 from reference_broker.core.policy.policy import Policy
+from reference_broker.core.policy.policy_validation import PolicyWish
 from reference_broker.core.queue import enqueue
 from reference_broker.core.queue.death import Death
 from reference_broker.core.queue.delayed_returns import DelayedReturns
@@ -179,7 +180,7 @@ def policies_forgotten_by_a_start(patch: pytest.MonkeyPatch) -> None:
 @mutant("policies", worlds=with_feature("policies"))
 def dead_letters_of_a_policy_are_dropped(patch: pytest.MonkeyPatch) -> None:
     """A queue takes the limit of a policy, and not the exchange for what is beyond it."""
-    parse = policies.PolicyWish.parse
+    parse = PolicyWish.parse
 
     def without_target(kind: Any, name: str, value: dict[str, Any]) -> Any:
         left = {
@@ -189,7 +190,7 @@ def dead_letters_of_a_policy_are_dropped(patch: pytest.MonkeyPatch) -> None:
         }
         return parse(kind, name, {**value, "definition": left})
 
-    patch.setattr(policies.PolicyWish, "parse", staticmethod(without_target))
+    patch.setattr(PolicyWish, "parse", staticmethod(without_target))
 
 
 @mutant("vhosts", "books", worlds=with_feature("vhosts"))

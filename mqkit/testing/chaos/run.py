@@ -8,6 +8,7 @@ import signal
 import sys
 from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from mqkit.testing.chaos.plan import Fault, Step, plan
@@ -102,10 +103,17 @@ async def _strike(proxy: FaultyProxy, step: Step, clock: Clock) -> None:
 async def _end(process: Process, ended: asyncio.Task[int]) -> None:
     """The command does not outlive this call."""
     if not ended.done():
-        process.send_signal(signal.SIGTERM)
+        send_signal(process, signal.SIGTERM)
         try:
             async with asyncio.timeout(STOP_TIMEOUT_S):
                 await asyncio.shield(ended)
         except TimeoutError:
-            process.kill()
+            send_signal(process, signal.SIGKILL)
     await ended
+
+
+def send_signal(process: Process, number: signal.Signals) -> None:
+    """Send a signal to a process that may have ended. asyncio's own way looks first whether it has,
+    and takes its exit code from whoever waits for it: that one gets 255 then."""
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, number)

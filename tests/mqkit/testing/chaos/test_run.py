@@ -15,7 +15,7 @@ import pytest
 
 from mqkit.testing import reference_broker
 from mqkit.testing.chaos.plan import Fault, plan
-from mqkit.testing.chaos.run import Options, run
+from mqkit.testing.chaos.run import Options, run, send_signal
 from mqkit.testing.clock import FakeClock
 from mqkit.testing.in_process.vhost import ReferenceBroker
 
@@ -101,3 +101,13 @@ async def test_the_command_finds_the_proxy_alone(
     options = Options(broker.url, 7, seconds=60, quiet_s=1)
     command = [sys.executable, "-c", LOOKS, str(urlsplit(broker.url).port)]
     assert await run(command, options, lambda _: None) == 0
+
+
+async def test_a_signal_leaves_the_exit_code_to_who_waits_for_it() -> None:
+    for _ in range(10):
+        process = await asyncio.create_subprocess_exec("/bin/sh", "-c", "exit 7")
+        ended = asyncio.create_task(process.wait())
+        while not ended.done():
+            send_signal(process, signal.SIGCONT)
+            await asyncio.sleep(0)
+        assert ended.result() == 7

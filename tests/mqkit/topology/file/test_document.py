@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mqkit.topology.file import document
 from mqkit.topology.file.document import (
     MAX_DEPTH,
     MAX_DOCUMENT_BYTES,
@@ -131,13 +132,22 @@ def test_an_alias_is_as_deep_as_what_it_stands_for() -> None:
 @pytest.mark.parametrize(
     ("opening", "item", "closing"), [("[", "x", "]"), ("{", "k{}: x", "}"), ("[", "[]", "]")]
 )
-def test_the_bound_on_items(opening: str, item: str, closing: str) -> None:
+def test_the_bound_on_items(
+    opening: str, item: str, closing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small one: the largest documents take seconds each."""
+    monkeypatch.setattr(document, "MAX_ITEMS", 50)
+
     def text(count: int) -> str:
         return opening + ", ".join(item.format(n) for n in range(count)) + closing
 
-    read(text(MAX_ITEMS))
-    ((_, message),) = said(text(MAX_ITEMS + 1))
-    assert message == f"more than {MAX_ITEMS} in one mapping or list, the limit"
+    read(text(50))
+    ((_, message),) = said(text(51))
+    assert message == "more than 50 in one mapping or list, the limit"
+
+
+def test_as_many_items_as_are_said_can_be_read() -> None:
+    read("[" + ", ".join(MAX_ITEMS * ["x"]) + "]")
 
 
 def test_lines_are_made_by_whoever_has_several_files() -> None:

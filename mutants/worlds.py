@@ -10,6 +10,7 @@ from reference_broker.simulation.plan.fault_profile import Fault, FaultProfile
 from reference_broker.simulation.plan.plans import Scenario
 from reference_broker.simulation.plan.scenario import (
     draw,
+    with_chunks,
     with_features,
     with_runs,
     with_system,
@@ -64,6 +65,11 @@ def with_faults(weights: Mapping[Fault, int], worlds: Worlds = small) -> Worlds:
 def where_the_clock_is_set(seed: int) -> Scenario:
     """Somebody sets the clock of the broker's machine."""
     return replace(small(seed), clock_is_set=True)
+
+
+def in_small_chunks(seed: int) -> Scenario:
+    """Most bodies stand in the log in several chunks, and no other feature is at work."""
+    return with_chunks(with_features(small(seed), ()), 1.0)
 
 
 def where_reads_fail(seed: int) -> Scenario:

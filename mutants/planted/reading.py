@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mutants.mutant import mutant
-from mutants.worlds import where_reads_fail, with_feature
+from mutants.worlds import in_small_chunks, where_reads_fail, with_feature
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.message.content import Content
 from reference_broker.core.methods import queue as queue_methods
@@ -23,6 +23,7 @@ from reference_broker.store.format import record
 from reference_broker.store.format.record import MessageHead
 from reference_broker.store.format.scan import Found, Gap
 from reference_broker.store.log import reading
+from reference_broker.store.rewrite.copying import SegmentCopy
 from reference_broker.store.start import fold, recovery
 
 # Bodies in chunks
@@ -114,3 +115,22 @@ def every_other_purge_is_only_answered(patch: pytest.MonkeyPatch) -> None:
         return (yield from purge(queue)) if next(turns) else queue.ready
 
     patch.setattr(queue_methods, "purge", answered)
+
+
+# Small chunks, which are copied too
+
+
+@mutant(worlds=in_small_chunks)
+def a_copy_has_messages_without_their_chunks(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(SegmentCopy, "_copy_chunks", lambda self, window, offset, size_bytes: None)
+
+
+@mutant("durability", "false alarm", "rebuild", worlds=in_small_chunks, showed_at=52)
+def a_start_forgets_the_last_chunk(patch: pytest.MonkeyPatch) -> None:
+    """A message whose last part is torn is taken for whole."""
+    for module in (fold, recovery):
+        patch.setattr(
+            module,
+            "chunks_end",
+            lambda found, head, chunks: chunks[-1].end if chunks else found.end,
+        )

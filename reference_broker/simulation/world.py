@@ -18,6 +18,7 @@ from reference_broker.simulation.clients.workload import Actor
 from reference_broker.simulation.cut import WHOLE, Cut
 from reference_broker.simulation.disk import bookkeeping, definitions, inspection
 from reference_broker.simulation.disk.channel_books import channel_books_of
+from reference_broker.simulation.disk.chunks import small_chunks
 from reference_broker.simulation.disk.disk_use import disk_use_of
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.disk.system_disk import SystemDisk
@@ -54,6 +55,7 @@ from reference_broker.simulation.watch.checkers import (
     XDeathChecker,
 )
 from reference_broker.simulation.watch.history import History
+from reference_broker.store.format.record import CHUNK_BYTES
 
 CONVERGE_US = 120_000_000
 """Microseconds of virtual time for each step of the last phase: far more than one takes."""
@@ -118,6 +120,10 @@ class World:
     def run(self) -> None:
         """Both phases. Raises :exc:`Violation` where a law is broken, and whatever the broker
         itself raises, which it never should."""
+        with small_chunks(self.scenario.broker.chunk_bytes):
+            self._run()
+
+    def _run(self) -> None:
         *clients, drainer = self.actors
         self.machine.start()
         everybody: list[Actor | FeatureActor] = [*clients, *self.features]
@@ -169,6 +175,10 @@ class World:
             counts[f"{actor.feature.name} messages"] += len(actor.feature.ledger.posts)
             counts += actor.feature.counts
         counts["failed reads"] += self.disk.failed_reads
+        chunk_bytes = self.scenario.broker.chunk_bytes
+        if chunk_bytes < CHUNK_BYTES:
+            counts["runs with small chunks"] += 1
+            counts["messages in small chunks"] += self.history.larger_than(chunk_bytes)
         system = self.scenario.broker.system
         if system is not None:
             counts["runs through the data folder"] += 1

@@ -19,6 +19,7 @@ from mqkit.wire.methods import (
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.work.budget import UNLIMITED_UNITS
 from reference_broker.simulation.plan.fault_profile import MIXED, FaultProfile
+from reference_broker.store.format.record import CHUNK_BYTES
 
 FANOUT = "fan"
 
@@ -168,6 +169,8 @@ class BrokerPlan:
     """The memory watermark: messages that are not in the log go to pages from half of it on."""
     vhosts: tuple[str, ...] = ()
     """Virtual hosts beside the default one."""
+    chunk_bytes: int = CHUNK_BYTES
+    """Bytes above which a body stands in the log in chunks, of so many bytes each."""
     turn_units: int = UNLIMITED_UNITS
     """Units of work in one turn of the loop."""
     system: SystemPlan | None = None

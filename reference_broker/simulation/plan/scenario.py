@@ -53,6 +53,11 @@ PAGING_MEMORY_BYTES = (160_000, 250_000, 350_000)
 TRANSIENT_LETTERS_CHANCE = 0.3
 """Share of the queues for dead letters that are not durable."""
 
+SMALL_CHUNKS_CHANCE = 0.12
+"""Share of the seeds whose log has small chunks."""
+
+SMALL_CHUNKS_BYTES = (90, 400, 2_000)
+
 APART_CHANCE = 0.12
 """Share of the seeds without a flipped bit that have a feature which is drawn apart."""
 
@@ -102,7 +107,7 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
     scenario = replace(scenario, clock_is_set=clock_is_set)
     reads_fail = Random(f"reads/{seed}").random() < READS_FAIL_CHANCE
     reads_fail = reads_fail and not scenario.bit_rot and not features
-    return replace(with_features(scenario, features), reads_fail=reads_fail)
+    return with_chunks(replace(with_features(scenario, features), reads_fail=reads_fail))
 
 
 def with_features(scenario: Scenario, names: Sequence[str]) -> Scenario:
@@ -137,6 +142,16 @@ def with_paging(scenario: Scenario, chance: float = PAGING_CHANCE) -> Scenario:
     clients = tuple(replace(each, transient_chance=PAGED_SHARE) for each in scenario.clients)
     broker = replace(scenario.broker, memory_bytes=random.choice(PAGING_MEMORY_BYTES))
     return replace(scenario, clients=clients, broker=broker)
+
+
+def with_chunks(scenario: Scenario, chance: float = SMALL_CHUNKS_CHANCE) -> Scenario:
+    """With that ``chance``, as the seed has it, the scenario with a log that has most bodies in
+    chunks. Not beside the feature whose bodies are large as it is."""
+    random = Random(f"chunks/{scenario.seed}")
+    if random.random() >= chance or "large" in scenario.features:
+        return scenario
+    broker = replace(scenario.broker, chunk_bytes=random.choice(SMALL_CHUNKS_BYTES))
+    return replace(scenario, broker=broker)
 
 
 def with_transient_letters(scenario: Scenario) -> Scenario:

@@ -76,6 +76,10 @@ class History:
             raise Violation("content", f"a message came with the number {number}")
         return self._messages[number - 1]
 
+    def larger_than(self, size_bytes: int) -> int:
+        """The number of messages with larger bodies."""
+        return sum(message.size > size_bytes for message in self._messages)
+
     def wall_ms(self, stamp: int | None = None) -> int:
         """The wall clock's milliseconds now; or at the time of ``stamp``, if one is given."""
         return self._clock.wall_ms(stamp)

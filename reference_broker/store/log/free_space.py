@@ -30,6 +30,7 @@ from reference_broker.store.disk.ports import (
     RenameFile,
     TruncateFile,
 )
+from reference_broker.store.format import record
 from reference_broker.store.format.footer import (
     END_ROOM,
     ENTRY_ROOM,
@@ -40,7 +41,6 @@ from reference_broker.store.format.footer import (
 )
 from reference_broker.store.format.record import (
     BASE_BYTES,
-    CHUNK_BYTES,
     CHUNK_OVERHEAD_BYTES,
     ENTRY,
     FRAME_BYTES,
@@ -76,7 +76,7 @@ _MESSAGE_BYTES = FRAME_BYTES + PUBLISH_HEAD.size + CHUNK_OVERHEAD_BYTES + SLACK
 
 def message_bytes(size_bytes: int, entries: int, messages: int) -> int:
     """Bytes that the messages take at most, in records and in the footer."""
-    chunks = size_bytes // CHUNK_BYTES
+    chunks = size_bytes // record.CHUNK_BYTES
     size_bytes += chunks * CHUNK_OVERHEAD_BYTES + entries * _ENTRY_BYTES
     return SYNCED_BYTES + messages * _MESSAGE_BYTES + size_bytes
 

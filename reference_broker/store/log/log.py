@@ -40,12 +40,12 @@ from reference_broker.store.liveness.definitions import Definitions
 from reference_broker.store.liveness.fetch_request import FetchRequest
 from reference_broker.store.liveness.liveness import Liveness
 from reference_broker.store.liveness.rewrite_plan import RewritePlan, RewriteResult, Source
+from reference_broker.store.log import publish_run
 from reference_broker.store.log.deletions import Deletions
 from reference_broker.store.log.foreign_ranges_by_segment import AckRow
 from reference_broker.store.log.free_space import FOREIGN_RANGES_SLACK, MESSAGE_ROOM, SLACK
 from reference_broker.store.log.pages import Pages
 from reference_broker.store.log.publish_run import (
-    BODY_PIECE_BYTES,
     Place,
     append_run,
     publish_payload,
@@ -124,7 +124,7 @@ class Log(SegmentWriter):
     def publish(self, entries: Sequence[Entry], content: Content) -> None:
         if self._ranges:
             self._close_ranges()
-        if len(entries) != 1 or len(content.body) > BODY_PIECE_BYTES:
+        if len(entries) != 1 or len(content.body) > publish_run.BODY_PIECE_BYTES:
             head = record.encode_publish_head(entries, self.epoch, content)
             self._append_message(head, entries, content, SLACK)
             return

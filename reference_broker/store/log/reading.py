@@ -24,11 +24,11 @@ from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.errors import ReferenceBrokerError
 from reference_broker.store.disk.damage import DAMAGE
 from reference_broker.store.disk.ports import Disk
+from reference_broker.store.format import record
 from reference_broker.store.format.checksum import Checksum, ChecksumKind, checksum_of
 from reference_broker.store.format.extents import Place
 from reference_broker.store.format.read_window import GAP_BYTES, FileEnds, ReadWindow
 from reference_broker.store.format.record import (
-    CHUNK_BYTES,
     CHUNK_OVERHEAD_BYTES,
     ENTRY,
     FRAME,
@@ -239,6 +239,7 @@ def _read_row(
     shift, seed = row.shift, row.seed
     checksum = checksum_of(row.checksum)
     unpack, head_bytes = _FRAMED_PUBLISH.unpack_from, _FRAMED_PUBLISH.size
+    chunk_bytes = record.CHUNK_BYTES
     data, start = window.data, window.start + shift
     last_head = len(data) - head_bytes
     for sequence, position in zip(row.sequences, row.positions, strict=True):
@@ -246,7 +247,7 @@ def _read_row(
         if 0 <= at <= last_head:
             length, expected, kind, count, route_bytes, header_bytes, body_bytes = unpack(data, at)
             end = at + FRAME_BYTES + length
-            if kind == _PUBLISH and body_bytes <= CHUNK_BYTES and end <= len(data):
+            if kind == _PUBLISH and body_bytes <= chunk_bytes and end <= len(data):
                 found = checksum(data[at + FRAME_BYTES : end], seed ^ (position & _MASK))
                 if found == expected:
                     route_at = at + head_bytes + count * ENTRY.size
@@ -328,17 +329,17 @@ def _chunks(
     """A large body, out of the records that begin ``at`` bytes behind its message; and the offset
     of their end."""
     body = bytearray(message.body_length)
-    for start in range(0, message.body_length, CHUNK_BYTES):
-        size = min(CHUNK_BYTES, message.body_length - start)
-        record = memoryview(window.alone(offset + at, CHUNK_OVERHEAD_BYTES + size))
-        payload = record[FRAME_BYTES:]
+    for start in range(0, message.body_length, record.CHUNK_BYTES):
+        size = min(record.CHUNK_BYTES, message.body_length - start)
+        chunk = memoryview(window.alone(offset + at, CHUNK_OVERHEAD_BYTES + size))
+        payload = chunk[FRAME_BYTES:]
         found = checksum(payload, seed ^ ((position + at) & _MASK))
-        if FRAME.unpack(record[:FRAME_BYTES]) != (len(payload), found):
+        if FRAME.unpack(chunk[:FRAME_BYTES]) != (len(payload), found):
             raise MessageLost(f"the checksum of its part at {start} is wrong")
         if payload[0] != RecordType.CHUNK:
             raise MessageLost(f"another record is where its part at {start} should be")
         body[start : start + size] = payload[1:]
-        at += len(record)
+        at += len(chunk)
     return body, at
 
 

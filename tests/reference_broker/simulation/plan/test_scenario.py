@@ -9,12 +9,15 @@ from reference_broker.simulation.plan.scenario import (
     PAGED_SHARE,
     PAGING_MEMORY_BYTES,
     SHORT_CHANCES,
+    SMALL_CHUNKS_BYTES,
     TINY_TURN_UNITS,
     draw,
+    with_chunks,
     with_features,
     with_system,
     with_turns,
 )
+from reference_broker.store.format.record import CHUNK_BYTES
 
 SCENARIOS = [draw(seed) for seed in range(200)]
 
@@ -106,6 +109,15 @@ def test_reads_fail_where_nothing_else_is_damaged_and_no_feature_counts_on_them(
     assert 8 <= len(failing) <= 40
     assert not any(scenario.bit_rot or scenario.features for scenario in failing)
     assert not with_features(failing[0], ["quorum"]).reads_fail
+
+
+def test_a_tenth_of_the_seeds_has_small_chunks_but_not_beside_large_bodies() -> None:
+    small = [each for each in SCENARIOS if each.broker.chunk_bytes < CHUNK_BYTES]
+    assert 8 <= len(small) <= 45
+    assert {each.broker.chunk_bytes for each in small} == set(SMALL_CHUNKS_BYTES)
+    assert not any("large" in each.features for each in small)
+    large = with_features(small[0], ["large"])
+    assert with_chunks(large, 1.0) == large
 
 
 def test_turns_can_be_chosen() -> None:

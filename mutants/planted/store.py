@@ -44,7 +44,7 @@ def no_sync(patch: pytest.MonkeyPatch) -> None:
     _never_performed(patch, Sync)
 
 
-@mutant("durability", showed_at=1)
+@mutant("durability", "definitions")
 def no_directory_sync(patch: pytest.MonkeyPatch) -> None:
     """Files are synced, their names are not."""
     _never_performed(patch, SyncDirectory)

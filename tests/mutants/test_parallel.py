@@ -12,4 +12,4 @@ from mutants.registry import MUTANTS
 def test_all_hunts_end_and_leave_no_patch_for_each_other() -> None:
     names = ["queues.prefetch_ignored", "store.no_directory_sync", "features.released_early"]
     ends = {end.mutant: end.law for end in hunted([MUTANTS[name] for name in names], 3, 1)}
-    assert ends == dict(zip(names, ["prefetch", "durability", "delayed"], strict=True))
+    assert ends == dict(zip(names, ["prefetch", "definitions", "delayed"], strict=True))

@@ -19,6 +19,7 @@ import pytest
 from reference_broker.core.index.index import EntryState, QueueIndex
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
+from reference_broker.simulation.disk.chunks import small_chunks
 from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.simulation.disk.medium import Crash
 from reference_broker.store import Log, Operation, RecoveredLog, open_log
@@ -412,15 +413,10 @@ def test_a_clean_stop_brings_back_exactly_what_was_there(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_large_messages_survive_crashes_in_chunks(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in ("format.record", "log.reading"):
-        monkeypatch.setattr(f"reference_broker.store.{module}.CHUNK_BYTES", 150)
-    for module in ("log.log", "log.publish_run"):
-        monkeypatch.setattr(f"reference_broker.store.{module}.BODY_PIECE_BYTES", 150)
-    assert record.chunks_of(400) == 3
-    test_crash_after_crash_also_in_the_middle_of_recovery(seed + 100)
+def test_large_messages_survive_crashes_in_chunks(seed: int) -> None:
+    with small_chunks(150):
+        assert record.chunks_of(400) == 3
+        test_crash_after_crash_also_in_the_middle_of_recovery(seed + 100)
 
 
 @pytest.mark.parametrize("seed", range(5))

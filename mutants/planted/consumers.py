@@ -8,6 +8,7 @@ from itertools import groupby, islice
 import pytest
 
 from mutants.mutant import mutant
+from mutants.planted.features import every_consumer_active
 from mutants.worlds import with_feature
 from reference_broker.core.channel import settlement
 from reference_broker.core.channel.channel import Channel
@@ -52,11 +53,7 @@ def the_newest_takes_over(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("consumers", worlds=with_feature("consumers"))
 def all_of_the_consumers_are_active(patch: pytest.MonkeyPatch) -> None:
-    def together(self: ConsumerRotation, *, single_active: bool = False) -> None:
-        init(self)
-
-    init = ConsumerRotation.__init__
-    patch.setattr(ConsumerRotation, "__init__", together)
+    every_consumer_active.plant(patch)
 
 
 # Room

@@ -14,7 +14,6 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.queue.dirty_queues import LettersEnd
 from reference_broker.core.queue.rest import require_rest
 from reference_broker.core.queue.runs import ack_leases
@@ -107,9 +106,9 @@ def _recover(channel: Channel, answer: Callable[[], None]) -> Steps:
     by_tag: dict[int, Lease] = {}
     channel.outstanding_limit = channel.automatic_limit = 0
     yield from take_range(channel, _last_tag(channel), by_tag)
-    if channel.state is not ChannelState.CLOSED:
-        answer()
-        channel.limit_outstanding(channel.global_prefetch)
+    # A channel ends after what it is just doing: it is still there.
+    answer()
+    channel.limit_outstanding(channel.global_prefetch)
     yield from _settled_by(requeue_all, channel, by_tag)
 
 

@@ -91,9 +91,11 @@ class FaultInjector:
             Fault.CLEAN_STOP: lambda: machine.stop,
             Fault.DISK_ERROR: lambda: self._fail_operation(errno.EIO),
             Fault.DISK_REFUSAL: lambda: self._fail_operation(errno.ENOSPC),
-            Fault.DISK_FULL: self._disk_full,
+            Fault.DISK_FULL: lambda: self._for_a_while(DISK_FULL_US, self._full, self._room),
             Fault.COPY_ERROR: lambda: machine.disk.fail_next_copy,
-            Fault.NO_DESCRIPTORS: self._no_descriptors,
+            Fault.NO_DESCRIPTORS: lambda: self._for_a_while(
+                NO_DESCRIPTORS_US, self._no_descriptors, self._descriptors
+            ),
             Fault.CLOSE_ERROR: lambda: self._fail_close,
             Fault.LINK_CUT: self._cut,
             Fault.LINK_STALL: self._stall,
@@ -144,26 +146,25 @@ class FaultInjector:
         operations = self._random.randint(1, _FAILS_WITHIN_OPERATIONS)
         return lambda: self._machine.disk.fail_at(operations, error)
 
-    def _disk_full(self) -> Act:
-        full_us = self._random.randint(*DISK_FULL_US)
+    def _for_a_while(
+        self, span_us: tuple[int, int], begin: Callable[[], None], end: Callable[[], None]
+    ) -> Act:
+        lasts_us = self._random.randint(*span_us)
 
         def act() -> None:
-            self._machine.disk.full = True
-            self._clock.after(full_us, self._room)
+            begin()
+            self._clock.after(lasts_us, end)
 
         return act
+
+    def _full(self) -> None:
+        self._machine.disk.full = True
 
     def _room(self) -> None:
         self._machine.disk.full = False
 
-    def _no_descriptors(self) -> Act:
-        lacking_us = self._random.randint(*NO_DESCRIPTORS_US)
-
-        def act() -> None:
-            self._machine.disk.no_descriptors = True
-            self._clock.after(lacking_us, self._descriptors)
-
-        return act
+    def _no_descriptors(self) -> None:
+        self._machine.disk.no_descriptors = True
 
     def _descriptors(self) -> None:
         self._machine.disk.no_descriptors = False

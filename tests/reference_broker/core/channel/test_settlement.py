@@ -23,6 +23,7 @@ from mqkit.wire.methods import (
     Method,
     QueueDeclare,
 )
+from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.settlement import (
     FREED_AT_ONCE,
     TAKEN_AT_ONCE,
@@ -171,13 +172,17 @@ def test_nothing_is_delivered_between_recover_and_its_answer(prefetch: int) -> N
     assert sorted(int(each.body) for each in delivered) == list(range(held))
 
 
-def test_a_channel_that_is_closed_while_it_recovers_gets_nothing_more() -> None:
-    client = LoneBroker(units=1).client()
+def test_a_connection_that_goes_while_its_channel_recovers_loses_nothing() -> None:
+    lone = LoneBroker(units=1)
+    client = lone.client()
     client.send(1, QueueDeclare("q"), BasicConsume("q", "tag"))
     for number in range(20):
         client.publish("q", b"%d" % number)
     client.received()
+    channel = client.connection.channels[1]
     client.feed(method_frame(1, BasicRecover(True)))
+    lone.turn()
+    assert channel.state is ChannelState.SUSPENDED, "it takes more than this turn"
     client.disconnect()
     queue = client.connection.broker.vhosts["/"].queues["q"]
     assert (queue.ready, queue.unacked) == (20, 0)

@@ -32,11 +32,12 @@ def states(engine: Engine) -> list[str]:
 def test_rows_come_in_the_order_of_their_ids_and_of_their_partitions_only(
     plain: Engine, put: Put
 ) -> None:
-    written = put("a", "b", None, "a", "b")
+    written = put("a", "b", "c", "a", "b")
     assert ids(read(plain)) == written
     row = read(plain).rows[0]
     assert (row["ordering_key"], row["body"], row["state"]) == ("a", b"12345678", "waiting")
     assert ids(read(plain, [row["partition"]])) == [written[0], written[3]]
+    assert ids(read(plain, sorted({each["partition"] for each in read(plain).rows}))) == written
     assert read(plain, []) == Window(())
 
 

@@ -122,6 +122,9 @@ class Broker:
         """Work that is left over from earlier turns."""
         self.locks = Locks(self.work, self.budget)
         self._touched: list[DirtyQueues] = []
+        self._queues_by_id: dict[int, Queue] = {}
+        self.queues_by_id: Mapping[int, Queue] = self._queues_by_id
+        """Every queue of every virtual host, inner queues included, until it is deleted."""
         self.global_parameters = GlobalParameters(journal)
         self._virtual_hosts = VirtualHosts(journal, self._make_vhost)
         self.vhosts: Mapping[str, VHost] = self._virtual_hosts.by_name
@@ -144,6 +147,7 @@ class Broker:
             moment=self.moment,
             deadlines=self.deadlines,
             ids=self.ids,
+            queues_by_id=self._queues_by_id,
             window=self.window,
             touched=self._touched,
             work=self.work,
@@ -304,7 +308,7 @@ class Broker:
         meanwhile, or of a message that is gone, are dropped."""
         self.begin(now, wall_ms)
         for answer in answers:
-            queue = self.queue_by_id(answer.queue_id)
+            queue = self.queues_by_id.get(answer.queue_id)
             if queue is not None:
                 queue.fetched(answer.contents)
         self.finish()
@@ -363,17 +367,9 @@ class Broker:
 
     # What the journal asks
 
-    def queue_by_id(self, queue_id: int) -> Queue | None:
-        """The queue of that id, in whichever virtual host; ``None`` for one that was deleted."""
-        for vhost in self.vhosts.values():
-            queue = vhost.queues_by_id.get(queue_id)
-            if queue is not None:
-                return queue
-        return None
-
     def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
         """See :class:`~reference_broker.core.journal.journal.EntrySource`."""
-        queue = self.queue_by_id(queue_id)
+        queue = self.queues_by_id.get(queue_id)
         if queue is not None:
             for index in queue.indexes():
                 yield from map(queue.delayed.stored.mark, index.live_columns(queue_id, start, end))

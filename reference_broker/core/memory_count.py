@@ -44,9 +44,7 @@ class MemoryCount:
 
     def __init__(self, broker: Broker) -> None:
         self._budget = broker.budget
-        self._queues = iter(
-            [queue for vhost in broker.vhosts.values() for queue in vhost.queues_by_id.values()]
-        )
+        self._queues = iter(list(broker.queues_by_id.values()))
         self._connections = iter(list(broker.connections.values()))
         self.held_bytes = _held_in_common(broker)
         self.demands = Demands(broker.window.largest_bytes)

@@ -208,7 +208,6 @@ def held_bytes(broker: Broker) -> int:
 def shrink_emptied(broker: Broker) -> None:
     """Free the tables of queues that have no message in memory any more: a dict stays as large as
     it ever was (41 bytes a message) until it is cleared."""
-    for vhost in broker.vhosts.values():
-        for queue in vhost.queues_by_id.values():
-            if not queue.contents:
-                queue.contents.clear()
+    for queue in broker.queues_by_id.values():
+        if not queue.contents:
+            queue.contents.clear()

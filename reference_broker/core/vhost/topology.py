@@ -65,7 +65,8 @@ if TYPE_CHECKING:
 
 class Topology:
     """The objects of one virtual host. ``exchanges`` and ``queues`` are in order of declaration;
-    only methods here change them.
+    only methods here change them. ``queues_by_id`` has inner queues too, and those of the broker's
+    other virtual hosts.
 
     ``changed`` is called after every change that can alter a route, and ``end_queue`` with an inner
     queue that is gone. What goes with many bindings goes in steps, some in each turn; call
@@ -79,12 +80,13 @@ class Topology:
         changed: Callable[[], None],
         end_queue: Callable[[Queue], None],
         budget: Budget,
+        queues_by_id: dict[int, Queue],
     ) -> None:
         self.exchanges: dict[str, Exchange] = {
             exchange.name: exchange for exchange in predeclared_exchanges()
         }
         self.queues: dict[str, Queue] = {}
-        self.queues_by_id: dict[int, Queue] = {}
+        self.queues_by_id = queues_by_id
         self.bindings = BindingTable()
         self.held_bytes = 0
         """Accounted bytes of all of them, but for those that every virtual host begins with."""

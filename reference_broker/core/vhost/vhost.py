@@ -83,9 +83,9 @@ class VHost:
     resolved holds while ``topology_version`` stays the same. ``owner`` is always the connection
     that asks; ``None`` is the broker's own management, which owns nothing.
 
-    ``ids``, ``window``, ``budget``, ``work``, ``locks`` and ``touched``, the dirty queues of those
-    with any, must be the same objects for all virtual hosts of a broker. What declares, binds or
-    deletes raises :exc:`NotYet` while an import has the lock.
+    ``ids``, ``queues_by_id``, ``window``, ``budget``, ``work``, ``locks`` and ``touched``, the
+    dirty queues of those with any, must be the same objects for all virtual hosts of a broker. What
+    declares, binds or deletes raises :exc:`NotYet` while an import has the lock.
     """
 
     def __init__(
@@ -96,6 +96,7 @@ class VHost:
         moment: Moment,
         deadlines: Deadlines,
         ids: Ids,
+        queues_by_id: dict[int, Queue] | None = None,
         window: MemoryWindow | None = None,
         bounds: TopologyBounds | None = None,
         touched: list[DirtyQueues] | None = None,
@@ -119,7 +120,12 @@ class VHost:
         """It is being deleted, and nobody is let in any more."""
         self.describe(VHostInfo())
         self._topology = Topology(
-            name, journal, self._topology_changed, self._end_inner_queue, self.budget
+            name,
+            journal,
+            self._topology_changed,
+            self._end_inner_queue,
+            self.budget,
+            {} if queues_by_id is None else queues_by_id,
         )
         self.exchanges: Mapping[str, Exchange] = self._topology.exchanges
         self.queues: Mapping[str, Queue] = self._topology.queues

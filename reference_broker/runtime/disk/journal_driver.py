@@ -170,7 +170,7 @@ class DiskDriver:
                 self._directory,
             )
         for queue_id, lost in self._found.lost.items():
-            queue = broker.queue_by_id(queue_id)
+            queue = broker.queues_by_id.get(queue_id)
             name = f"id {queue_id}, which is deleted" if queue is None else repr(queue.name)
             _log.error("queue %s has lost %d messages at most", name, lost)
 

@@ -18,7 +18,7 @@ _EVERYWHERE = 1 << 62
 
 def all_queues(broker: Broker) -> list[Queue]:
     """The queues of all virtual hosts, inner queues (of windows and delayed exchanges) included."""
-    return [queue for vhost in broker.vhosts.values() for queue in vhost.queues_by_id.values()]
+    return list(broker.queues_by_id.values())
 
 
 def has_nothing_to_give(vhost: VHost) -> bool:
@@ -31,7 +31,7 @@ def has_nothing_to_give(vhost: VHost) -> bool:
     return not any(
         queue.ready or queue.unacked
         for queue in vhost.queues_by_id.values()
-        if queue not in windows
+        if queue.env is vhost and queue not in windows
     )
 
 

@@ -23,11 +23,7 @@ def channel_books_of(broker: Broker) -> list[ChannelBook]:
     transactions = [each.transaction for each in channels if each.transaction is not None]
     sizes = sum(transaction._size for transaction in transactions)
     books.append(ChannelBook("bytes of all transactions", broker.transactions.held_bytes, sizes))
-    handed_out = sum(
-        len(queue.leases)
-        for vhost in broker.vhosts.values()
-        for queue in vhost.queues_by_id.values()
-    )
+    handed_out = sum(len(queue.leases) for queue in broker.queues_by_id.values())
     # Those of a queue that was deleted stay with their channel until it settles them.
     held = sum(not each.queue.deleted for channel in channels for each in _leases_of(channel))
     books.append(ChannelBook("messages that queues have handed out", handed_out, held))

@@ -130,7 +130,7 @@ def reads_met(broker: Broker, answers: Sequence[Fetched]) -> Counter[str]:
     of the ``answers``."""
     counts: Counter[str] = Counter()
     for answer in answers:
-        queue = broker.queue_by_id(answer.queue_id)
+        queue = broker.queues_by_id.get(answer.queue_id)
         if queue is None:
             counts["reads for a queue that was deleted"] += 1
         else:

@@ -330,3 +330,16 @@ def test_a_dead_letters_header_fits_a_frame_of_this_broker() -> None:
     assert 8_000 > len(delivery.header) > 6_000
     assert decode_header(delivery.header)[1].message_id == "m"
     assert lone.broker.vhosts["/"].dead_letters.tables_dropped > 0
+
+
+def test_a_queue_is_found_by_its_id_in_whichever_virtual_host_until_it_is_deleted() -> None:
+    broker = LoneBroker().broker
+    other = broker.add_vhost("other")
+    queues = [vhost.declare_queue("q") for vhost in (broker.vhosts["/"], other)]
+    windowed = other.declare_queue("w", arguments={"x-message-id-window": 10})
+    assert windowed.deduplication is not None
+    of_other = [queues[1], windowed, windowed.deduplication.queue]
+    assert list(broker.queues_by_id.values()) == [queues[0], *of_other]
+    assert [broker.queues_by_id[queue.id] for queue in of_other] == of_other
+    broker.delete_vhost("other")
+    assert list(broker.queues_by_id.values()) == queues[:1]

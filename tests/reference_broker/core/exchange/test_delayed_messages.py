@@ -256,7 +256,7 @@ def test_deleting_the_exchange_drops_what_it_holds(
     queue = held(lone)
     client.send(1, ExchangeDelete("later"))
     assert journal.live() == []
-    assert queue.id not in lone.broker.vhosts["/"].queues_by_id
+    assert queue.id not in lone.broker.queues_by_id
     lone.pass_time(2)
     lone.sync()
     client.received()
@@ -284,9 +284,7 @@ def test_memory_counts_what_is_held() -> None:
     declare(client)
     publish(client, bytes(5000), 60_000)
     assert held(lone).memory_bytes > 5000
-    assert held(lone) in [
-        queue for vhost in lone.broker.vhosts.values() for queue in vhost.queues_by_id.values()
-    ]
+    assert held(lone) in lone.broker.queues_by_id.values()
 
 
 @pytest.mark.parametrize(

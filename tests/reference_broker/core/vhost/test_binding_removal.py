@@ -44,7 +44,7 @@ def chained(units: int = UNLIMITED_UNITS) -> tuple[Topology, Defined, Changes, B
     journal, changes = Defined(), Changes()
     host = VHost("/", journal=journal, moment=Moment(), deadlines=Deadlines(), ids=Ids(1))
     budget = Budget()
-    topology = Topology("/", journal, changes, lambda queue: queue.end(), budget)
+    topology = Topology("/", journal, changes, lambda queue: queue.end(), budget, {})
     for number in range(1, 6):
         topology.add_exchange(Exchange(f"x{number}", ExchangeType.TOPIC, auto_delete=True))
         queue = host.declare_queue(f"q{number}", durable=True)

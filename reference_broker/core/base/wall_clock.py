@@ -29,7 +29,9 @@ class WallClock:
     microseconds. ``stepped`` is told by how many milliseconds that is ahead (or behind, below 0),
     each time that these have grown beyond :data:`STEP_MS`."""
 
-    __slots__ = ("_is_astray", "_look_s", "_offset_us", "_stepped", "_system_us")
+    __slots__ = (
+        "_ahead_us", "_is_astray", "_looked_s", "_offset_us", "_stepped", "_system_us",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -40,21 +42,28 @@ class WallClock:
         self._system_us = system_us
         self._stepped = stepped
         self._offset_us = system_us() - _microseconds(mono_s)
-        self._look_s = mono_s + LOOK_S
+        self._ahead_us = 0
+        self._looked_s = mono_s
         self._is_astray = False
 
     def at(self, mono_s: float) -> int:
         """The time at ``mono_s`` seconds of the monotonic clock; to be asked in their order."""
-        if mono_s >= self._look_s:
-            self._follow(mono_s)
-        return (_microseconds(mono_s) + self._offset_us) // 1000
+        if mono_s >= self._looked_s + LOOK_S:
+            self._look(mono_s)
+        now_us = _microseconds(mono_s) + self._offset_us
+        if self._ahead_us:
+            now_us += self._followed_us(mono_s)
+        return now_us // 1000
 
-    def _follow(self, mono_s: float) -> None:
-        passed_us = _microseconds(mono_s - self._look_s + LOOK_S)
-        self._look_s = mono_s + LOOK_S
-        ahead_us = self._system_us() - _microseconds(mono_s) - self._offset_us
-        most_us = int(passed_us * FOLLOWS)
-        self._offset_us += max(-most_us, min(most_us, ahead_us))
+    def _followed_us(self, mono_s: float) -> int:
+        """The part of the difference that the last look found which is gone by now."""
+        most_us = int(_microseconds(mono_s - self._looked_s) * FOLLOWS)
+        return max(-most_us, min(most_us, self._ahead_us))
+
+    def _look(self, mono_s: float) -> None:
+        self._offset_us += self._followed_us(mono_s)
+        self._looked_s = mono_s
+        ahead_us = self._ahead_us = self._system_us() - _microseconds(mono_s) - self._offset_us
         was_astray, self._is_astray = self._is_astray, abs(ahead_us) > STEP_MS * 1000
         if self._is_astray and not was_astray:
             self._stepped(ahead_us // 1000)

@@ -37,7 +37,7 @@ def test_a_step_changes_a_duration_by_a_hundredth() -> None:
     for hour in (3_600_000, -3_600_000):
         system = System()
         system.ahead_ms = hour
-        before = system.after(0.0)
+        before = system.after(LOOK_S)
         passed = system.after(10.0) - before
         assert abs(passed - 10_000) == 10_000 * FOLLOWS
         assert (passed > 10_000) == (hour > 0)
@@ -57,6 +57,15 @@ def test_it_comes_to_the_system_s_time_again() -> None:
     assert len(system.told) == 2, "the next step"
 
 
+def test_a_look_does_not_set_it_back() -> None:
+    """A difference is spread over the time after the look, however short a step is."""
+    system = System()
+    system.after(LOOK_S - 0.001)
+    system.ahead_ms = -60_000
+    before = system.after(0.0)
+    assert [system.after(seconds) - before for seconds in (0.001, 0.001, 0.998)] == [1, 1, 990]
+
+
 @given(st.lists(st.tuples(st.floats(0, 30), st.integers(-(10**7), 10**7)), max_size=30))
 def test_it_never_goes_back(steps: list[tuple[float, int]]) -> None:
     system = System()
@@ -64,5 +73,5 @@ def test_it_never_goes_back(steps: list[tuple[float, int]]) -> None:
     for seconds, ahead_ms in steps:
         system.ahead_ms = ahead_ms
         seen.append(system.after(seconds))
-        assert 0.98 * seconds * 1000 - 1 <= seen[-1] - seen[-2] <= 1.02 * seconds * 1000 + 21
+        assert 0.99 * seconds * 1000 - 2 <= seen[-1] - seen[-2] <= 1.01 * seconds * 1000 + 2
     assert seen == sorted(seen)

@@ -154,7 +154,7 @@ class SegmentCopy:
                 self._pause()
 
     def _copy_record(self, source: Source, window: ReadWindow, position: int, place: Place) -> None:
-        size, chunks_bytes = self._measure(source, window, position, place)
+        size, body_length = self._measure(source, window, position, place)
         # Between records of different origins there is the header of a segment, at least.
         follows = self._run and position == self._run_end
         if not follows or position + size - self._run_position > COPY_BYTES:
@@ -162,13 +162,13 @@ class SegmentCopy:
             self._run_origin, self._run_position = source.origin(position), position
         self._run.append(window.take(place.offset, size))
         self._run_end = position + size
-        if chunks_bytes:
-            self._copy_chunks(window, place.offset + size, chunks_bytes)
+        if record.chunks_of(body_length):
+            self._copy_chunks(source, window, position, place, size, body_length)
 
     def _measure(
         self, source: Source, window: ReadWindow, position: int, place: Place
     ) -> tuple[int, int]:
-        """The size of a record, which is verified, and of the chunks behind it."""
+        """The size of a record, which is verified, and the length of its message's body."""
         length, expected = FRAME.unpack(window.take(place.offset, FRAME_BYTES))
         payload = window.take(place.offset + FRAME_BYTES, length)
         seed = place.seed ^ (position & _MASK)
@@ -184,17 +184,34 @@ class SegmentCopy:
             head = decode_message_head(payload)
             body_length = head.body_length
             self._note_dead(head)
-        chunks = record.chunks_of(body_length)
-        return FRAME_BYTES + length, chunks and body_length + chunks * CHUNK_OVERHEAD_BYTES
+        return FRAME_BYTES + length, body_length
 
-    def _copy_chunks(self, window: ReadWindow, offset: int, size_bytes: int) -> None:
-        """They stay behind their message, in the same extent, however long that gets."""
-        self._run_end += size_bytes
+    def _copy_chunks(
+        self,
+        source: Source,
+        window: ReadWindow,
+        position: int,
+        place: Place,
+        at: int,
+        body_length: int,
+    ) -> None:
+        """The chunks of a body, from ``at`` bytes behind the message's beginning. They stay behind
+        their message, in the same extent, however long that gets."""
+        self._run_end += body_length + record.chunks_of(body_length) * CHUNK_OVERHEAD_BYTES
         self._begin_extent()
-        for start in range(0, size_bytes, COPY_BYTES):
-            size = min(COPY_BYTES, size_bytes - start)
-            self._out.put(window.alone(offset + start, size))
+        checksum = checksum_of(place.checksum)
+        for start in range(0, body_length, record.CHUNK_BYTES):
+            size = min(record.CHUNK_BYTES, body_length - start)
+            chunk = memoryview(window.alone(place.offset + at, CHUNK_OVERHEAD_BYTES + size))
+            payload = chunk[FRAME_BYTES:]
+            found = checksum(payload, place.seed ^ ((position + at) & _MASK))
+            if FRAME.unpack(chunk[:FRAME_BYTES]) != (len(payload), found):
+                raise SourceUnreadable(
+                    source, position, f"the checksum of its part at {start} is wrong"
+                )
+            self._out.put(chunk)
             self._pause()
+            at += len(chunk)
 
     def _end_run(self) -> None:
         if self._run:

@@ -334,6 +334,19 @@ def test_a_source_that_cannot_be_read_is_named(folder: FaultyFolder) -> None:
     assert plan.name.copy_file not in folder.list_files()
 
 
+def test_a_rotten_chunk_is_found_and_not_copied(folder: FaultyFolder) -> None:
+    """A copy would take the place of the only file that still shows what was there."""
+    for at in (0, 2, 5):
+        segment = Segment(folder, 0)
+        position = segment.publish(bytes(5 * CHUNK_BYTES + 17), Entry(QUEUE, 1))
+        segment.data[-1 - at * CHUNK_BYTES] ^= 1
+        plan = plan_of([segment.sealed()], [columns(QUEUE, [(1, position)])])
+        with pytest.raises(SourceUnreadable, match="checksum of its part at") as caught:
+            build(plan, folder)
+        assert caught.value.position == position
+        assert plan.name.copy_file not in folder.list_files()
+
+
 @pytest.mark.parametrize("part", ["footer", "record"])
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.ENOMEM], ids=errno.errorcode.__getitem__)
 def test_a_source_that_is_only_out_of_reach_is_not_called_damaged(

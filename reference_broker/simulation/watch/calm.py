@@ -4,7 +4,7 @@ what it is handed. Then everybody has what is his.
 - *Liveness*: each client is connected; what it asked is answered; what it published is confirmed or
   refused; and where a queue has a consumer and something ready, the consumer has been handed
   something lately. Where an alarm is on, the broker has stopped reading from all who publish: then
-  no more is asked of a client than that it is connected.
+  no more is asked of a client than that it is connected, and of a queue that it is not late.
 - *Lateness*: nothing is much later than it was due, which holds at any time
   (:func:`judge_overdue`); and what waits for its time waits no more, as no time is longer than the
   calm: queues with a TTL have nothing ready, and no delayed exchange and no requeue delay holds
@@ -58,6 +58,8 @@ def judge(
             raise Violation("liveness", f"{client.name} is not connected after {seconds} s of calm")
         if not is_blocked:
             _judge_client(client, queues, now_ms)
+    if is_blocked:  # what publishers had sent comes in as the alarm goes and comes, until the end
+        return
     for name, (ready, delayed, has_ttl) in queues.items():
         if has_ttl and ready:
             raise Violation("lateness", f"'{name}' has {ready} messages whose TTL is over")

@@ -12,6 +12,7 @@ from mutants.worlds import with_feature
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.definitions import QueueDefinition, decode_queue
+from reference_broker.core.journal.definition_store import JournalDefinitions
 from reference_broker.core.queue.expiry import UnusedExpiry
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost import topology, vhost
@@ -41,7 +42,7 @@ def bindings_are_not_logged(patch: pytest.MonkeyPatch) -> None:
 
     def unlogged(self: Topology, binding: Binding) -> None:
         with pytest.MonkeyPatch.context() as there:
-            there.setattr(self._journal, "define", lambda key, value: None)
+            there.setattr(JournalDefinitions, "define", lambda store, key, value: None)
             add_binding(self, binding)
 
     patch.setattr(Topology, "add_binding", unlogged)

@@ -30,7 +30,6 @@ from reference_broker.core.alarms import Alarm, Alarms
 from reference_broker.core.base.deadlines import Deadline, Deadlines
 from reference_broker.core.base.ids import Ids
 from reference_broker.core.base.limits import Limits
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.channel.confirms import ConfirmLedger
@@ -45,16 +44,14 @@ from reference_broker.core.journal.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.memory_watermark import MemoryWatermark
 from reference_broker.core.message.content_frames import FRAME_OVERHEAD
 from reference_broker.core.policy.global_parameters import GlobalParameters
-from reference_broker.core.queue.dirty_queues import DirtyQueues
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.traffic import VHostTraffic
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.core.vhost.virtual_hosts import DEFAULT_VHOST as DEFAULT_VHOST
 from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.waiting_publishers import WaitingPublishers
 from reference_broker.core.work.budget import CONNECTION_UNITS, Budget
-from reference_broker.core.work.locks import Lock, Locks
-from reference_broker.core.work.portions import Portions
+from reference_broker.core.work.locks import Lock
 from reference_broker.core.work.task import Steps
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
 
@@ -96,18 +93,19 @@ class Broker:
         self.limits = limits or Limits()
         self.version = version
         self.mechanisms = mechanisms
-        self.moment = Moment()
-        self.ids = Ids(journal.epoch, secret)
-        self.deadlines = Deadlines()
-        """Deadlines in wall-clock milliseconds: those that are stored with a message or a queue."""
+        parts = self._parts = VHostParts(
+            journal,
+            Ids(journal.epoch, secret),
+            window=window or MemoryWindow(),
+            budget=budget or Budget(),
+        )
+        self._share(parts)
         self.timers = Deadlines()
         """Deadlines in monotonic milliseconds: those that a connection or a channel waits for."""
         self._due = _DueDeadlines(self)
         self.ledger = ConfirmLedger(journal)
         self.direct_replies = DirectReplies()
         self.transactions = TransactionSpace(self.limits.memory_high_watermark_bytes)
-        self.window = window or MemoryWindow()
-        self.budget = budget or Budget()
         self.alarms = Alarms(self)
         self.waiting_publishers = WaitingPublishers(journal.free_space)
         journal.free_space.listen(self._room_became_scarce)
@@ -118,17 +116,10 @@ class Broker:
         self.connections: dict[int, Connection] = {}
         self._awaited_ends: dict[int, list[Callable[[], None]]] = {}
         self.dirty_connections: list[Connection] = []
-        self.work = Portions(self.budget)
-        """Work that is left over from earlier turns."""
-        self.locks = Locks(self.work, self.budget)
-        self._touched: list[DirtyQueues] = []
-        self._queues_by_id: dict[int, Queue] = {}
-        self.queues_by_id: Mapping[int, Queue] = self._queues_by_id
-        """Every queue of every virtual host, inner queues included, until it is deleted."""
-        self.global_parameters = GlobalParameters(journal)
-        self._virtual_hosts = VirtualHosts(journal, self._make_vhost)
+        self.global_parameters = GlobalParameters(parts.definitions)
+        self._virtual_hosts = VirtualHosts(parts.definitions, self._make_vhost)
         self.vhosts: Mapping[str, VHost] = self._virtual_hosts.by_name
-        self.access = AccessControl(users, journal, self._access_changed)
+        self.access = AccessControl(users, parts.definitions, self._access_changed)
         self.access.assume(DEFAULT_VHOST)
         self.is_new = True
         """The journal holds nothing of :meth:`note_set_up`, no user and no virtual host: nobody has
@@ -140,20 +131,23 @@ class Broker:
         """Message counts of virtual hosts that are deleted."""
         self._disk_low = False
 
+    def _share(self, parts: VHostParts) -> None:
+        """Have the parts that the broker has in common with its virtual hosts."""
+        self.definitions = parts.definitions
+        self.ids = parts.ids
+        self.moment = parts.moment
+        self.window = parts.window
+        self.budget = parts.budget
+        self.queues_by_id: Mapping[int, Queue] = parts.queues_by_id
+        self.work = parts.work
+        """Work that is left over from earlier turns."""
+        self.locks = parts.locks
+        self._touched = parts.touched
+        self.deadlines = parts.deadlines
+        """Deadlines in wall-clock milliseconds: those that are stored with a message or a queue."""
+
     def _make_vhost(self, name: str) -> VHost:
-        vhost = VHost(
-            name,
-            journal=self.journal,
-            moment=self.moment,
-            deadlines=self.deadlines,
-            ids=self.ids,
-            queues_by_id=self._queues_by_id,
-            window=self.window,
-            touched=self._touched,
-            work=self.work,
-            budget=self.budget,
-            locks=self.locks,
-        )
+        vhost = VHost(name, self._parts)
         vhost.dead_letters.header_bytes_max = self.limits.frame_max - FRAME_OVERHEAD
         return vhost
 
@@ -185,7 +179,7 @@ class Broker:
         """Have a later start know that this broker was set up once: the first user does not come
         back then, even if all users were deleted. Idempotent."""
         key = access_definition.key_of(access_definition.SET_UP, "once")
-        self.journal.define(key, access_definition.encode_set_up())
+        self.definitions.define(key, access_definition.encode_set_up())
         self.is_new = False
 
     # Administration. Each within an input of whoever asks: between begin and finish.

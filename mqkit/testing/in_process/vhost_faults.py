@@ -155,7 +155,7 @@ class VhostFaults:
             vhost = broker.vhosts[self._vhost]
             if not self._refused:
                 declare = _refusing(vhost, vhost.declare_queue, self._refused)
-                vhost.declare_queue = declare  # type: ignore[method-assign]
+                vhost.declare_queue = declare
             self._refused[queue] = None
 
         self._thread.perform(refuse)

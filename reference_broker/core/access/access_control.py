@@ -19,7 +19,7 @@ from reference_broker.core.access.permission import (
     TopicPermission,
 )
 from reference_broker.core.access.users import User, UserStore
-from reference_broker.core.journal.journal import Journal
+from reference_broker.core.journal.definition_store import DefinitionStore
 
 Key = TypeVar("Key")
 
@@ -33,11 +33,13 @@ class AccessControl:
     ``changed`` is called with the name of the virtual host. Read ``users`` as you like, and change
     them by the methods here."""
 
-    def __init__(self, users: UserStore, journal: Journal, changed: Callable[[str], None]) -> None:
+    def __init__(
+        self, users: UserStore, definitions: DefinitionStore, changed: Callable[[str], None]
+    ) -> None:
         self.users = users
         self.version = 0
         self.loopback_users: frozenset[str] = LOOPBACK_USERS
-        self._journal = journal
+        self._definitions = definitions
         self._changed = changed
         self._permissions: dict[str, dict[str, Permission]] = {}
         """By user and virtual host. Nobody has none at all."""
@@ -93,7 +95,7 @@ class AccessControl:
 
     def store_user(self, user: User) -> None:
         """Keep the user as given."""
-        self._journal.define(
+        self._definitions.define(
             definition.key_of(definition.USER, user.name), definition.encode_user(user)
         )
         self.users.add(user)
@@ -105,14 +107,14 @@ class AccessControl:
             self.clear_permission(name, vhost)
         for vhost, exchange in sorted(self._topics.get(name, ())):
             self.clear_topic_permission(name, vhost, exchange)
-        self._journal.define(definition.key_of(definition.USER, name), None)
+        self._definitions.define(definition.key_of(definition.USER, name), None)
         self.users.remove(name)
 
     # Permissions
 
     def set_permission(self, user: str, vhost: str, permission: Permission) -> None:
         """Give the user these patterns there, in place of any earlier ones."""
-        self._journal.define(
+        self._definitions.define(
             definition.key_of(definition.PERMISSION, vhost, user),
             definition.encode_permission(permission),
         )
@@ -126,7 +128,7 @@ class AccessControl:
     def clear_permission(self, user: str, vhost: str) -> None:
         """The user may no longer enter. Fine where there is no permission."""
         if _taken(self._permissions, user, vhost):
-            self._journal.define(definition.key_of(definition.PERMISSION, vhost, user), None)
+            self._definitions.define(definition.key_of(definition.PERMISSION, vhost, user), None)
             self._note_change(vhost)
 
     def set_topic_permission(
@@ -136,7 +138,7 @@ class AccessControl:
         changed."""
         for action in (Action.WRITE, Action.READ):
             permission.pattern(action, user, vhost)
-        self._journal.define(
+        self._definitions.define(
             definition.key_of(definition.TOPIC_PERMISSION, vhost, user, exchange),
             definition.encode_topic_permission(permission),
         )
@@ -146,7 +148,7 @@ class AccessControl:
     def clear_topic_permission(self, user: str, vhost: str, exchange: str) -> None:
         """Any key is allowed again. Fine where there is no topic permission."""
         if _taken(self._topics, user, (vhost, exchange)):
-            self._journal.define(
+            self._definitions.define(
                 definition.key_of(definition.TOPIC_PERMISSION, vhost, user, exchange), None
             )
             self._note_change(vhost)

@@ -32,6 +32,7 @@ from reference_broker.core.channel.release import release, stop
 from reference_broker.core.channel.traffic import traffic_of
 from reference_broker.core.channel.transactions import Transaction
 from reference_broker.core.index.memory_window import LEASE_BYTES
+from reference_broker.core.journal.watermark import Wait
 from reference_broker.core.work.task import begun_with
 from reference_broker.core.work.until import Until
 from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
@@ -186,22 +187,33 @@ class Channel:
         self.connection.write(method_frame(self.number, method))
 
     def reply_defined(self, method: Method, *, durable: bool) -> None:
-        """Send the -ok of a definition. A ``durable`` one leaves when its record is on disk
-        (law 3), which may be now; until then the channel is suspended. The record may be another
-        client's, not yet synced, so what counts is the log's tail."""
-        if not durable:
+        """Send the -ok of a definition. A ``durable`` one leaves when the definition holds
+        (law 3), which may be now; until then the channel is suspended. The definition may be
+        another client's that is still on its way, so what counts is everything defined so far."""
+        if durable:
+            self._reply_after(self.vhost.definitions.wait(), method)
+        else:
             self.reply(method)
-            return
-        journal = self.vhost.journal
-        if journal.synced < journal.tail:
+
+    def reply_logged(self, method: Method, *, durable: bool) -> None:
+        """Send the -ok of what was done to messages: a ``durable`` one when it is on disk. Until
+        then the channel is suspended."""
+        if durable:
+            self._reply_after(Wait(self.vhost.journal.tail), method)
+        else:
+            self.reply(method)
+
+    def _reply_after(self, wait: Wait, method: Method) -> None:
+        ledger = self.broker.ledger
+        if not ledger.is_over(wait):
             self._move(ChannelEvent.SUSPEND)
-        self.broker.ledger.promise(journal.tail, _SuspendedReply(self, method))
+        ledger.promise(wait.position, _SuspendedReply(self, method), wait.marks)
 
     def notify(self, method: Method) -> None:
-        """Send a method that the client has not asked for; behind the -ok, if one waits for the
-        disk."""
+        """Send a method that the client has not asked for; behind the -ok, if one waits."""
         if self.state is ChannelState.SUSPENDED:
-            self.broker.ledger.promise(self.vhost.journal.tail, _Notice(self, method))
+            position, marks = self.vhost.definitions.wait()
+            self.broker.ledger.promise(position, _Notice(self, method), marks)
         else:
             self.reply(method)
 

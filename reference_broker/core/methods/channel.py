@@ -80,7 +80,7 @@ def _tx_commit(channel: Channel, method: TxCommit) -> None:
 
     def answer() -> None:
         if channel.state is ChannelState.OPEN:
-            channel.reply_defined(TxCommitOk(), durable=journal.tail != tail)
+            channel.reply_logged(TxCommitOk(), durable=journal.tail != tail)
 
     ids = (TxCommit.CLASS_ID, TxCommit.METHOD_ID)
     channel.perform(transaction.commit(), answer, ids)

@@ -157,7 +157,7 @@ def _purge(channel: Channel, method: QueuePurge) -> None:
 
     def answer() -> None:
         if not method.nowait and channel.state is ChannelState.OPEN:
-            channel.reply_defined(QueuePurgeOk(message_count=count), durable=queue.durable)
+            channel.reply_logged(QueuePurgeOk(message_count=count), durable=queue.durable)
 
     channel.perform(steps(), answer)
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from reference_broker.core.journal.journal import Journal
+from reference_broker.core.journal.definition_store import DefinitionStore
 from reference_broker.errors import Corrupt, ReferenceBrokerError
 
 MAX_GLOBAL_PARAMETERS = 1_000
@@ -34,8 +34,8 @@ class GlobalParameterRefused(ReferenceBrokerError):
 class GlobalParameters:
     """Durable, in order of their names."""
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, definitions: DefinitionStore) -> None:
+        self._definitions = definitions
         self._values: dict[str, Any] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -61,7 +61,7 @@ class GlobalParameters:
         is_new = name not in self._values
         if is_new and len(self._values) >= MAX_GLOBAL_PARAMETERS:
             raise GlobalParameterRefused(f"there are at most {MAX_GLOBAL_PARAMETERS} of them")
-        self._journal.define(_KEY_PREFIX + name, _encoded(value))
+        self._definitions.define(_KEY_PREFIX + name, _encoded(value))
         self._values[name] = value
         return is_new
 
@@ -69,7 +69,7 @@ class GlobalParameters:
         """Forget it; false when there is none of that name. See :meth:`set`."""
         if name not in self._values:
             return False
-        self._journal.define(_KEY_PREFIX + name, None)
+        self._definitions.define(_KEY_PREFIX + name, None)
         del self._values[name]
         return True
 

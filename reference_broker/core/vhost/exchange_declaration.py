@@ -1,19 +1,28 @@
-"""The checks of exchange.declare and exchange.delete, in RabbitMQ's order and words.
+"""exchange.declare and exchange.delete: their checks, in RabbitMQ's order and words, and what is
+done when they have passed.
 
-They raise, or change nothing.
+A check raises, or changes nothing.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from mqkit.wire import table_type_name
+from reference_broker.core.access.permission import Action
 from reference_broker.core.arguments.equivalence import (
     EXCHANGE_ARGUMENTS,
     require_same,
     require_same_arguments,
 )
-from reference_broker.core.base.names import RESERVED_PREFIX, described, refuse_reserved
+from reference_broker.core.base.names import (
+    RESERVED_PREFIX,
+    cleaned,
+    described,
+    not_found,
+    refuse_reserved,
+)
 from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
 from reference_broker.core.exchange.exchange import (
     ALTERNATE_EXCHANGE,
@@ -23,7 +32,14 @@ from reference_broker.core.exchange.exchange import (
     ExchangeType,
 )
 from reference_broker.core.exchange.hash_match import check_hash_arguments
+from reference_broker.core.vhost.method_access import UNRESTRICTED, DeclareAccess
+from reference_broker.core.work.budget import DECLARATION_UNITS
+from reference_broker.core.work.task import followed_by
 from reference_broker.errors import ChannelException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.vhost.topology import Topology
+    from reference_broker.core.vhost.vhost import VHost
 
 _ATOMS = frozenset(
     [
@@ -132,3 +148,103 @@ def check_exchange_deletion(name: str, vhost_name: str) -> None:
             ReplyCode.ACCESS_REFUSED,
             f"deletion of system {described('exchange', name, vhost_name)} not allowed",
         )
+
+
+class ExchangeDeclarations:
+    """Declares and deletes the exchanges of one virtual host, in its ``topology``."""
+
+    __slots__ = ("_exchanges", "_name", "_topology", "_vhost")
+
+    def __init__(self, vhost: VHost, topology: Topology) -> None:
+        self._vhost = vhost
+        self._name = vhost.name
+        self._topology = topology
+        self._exchanges: Mapping[str, Exchange] = topology.exchanges
+
+    def declare(
+        self,
+        name: str,
+        type: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        internal: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+        access: DeclareAccess = UNRESTRICTED,
+    ) -> Exchange:
+        """The exchange of that name, made if it is not there. With ``passive`` only the name
+        counts. If it is durable, the client's -ok must wait for the journal.
+
+        Raises :exc:`ChannelException`: 403 for a name that is not the client's to give or that
+        ``access`` refuses, 404 where a passive one is not there, 406 for an unknown type, a bad
+        argument, a difference from the exchange that is there, or at ``max_exchanges``.
+        """
+        name = cleaned(name)
+        if name not in self._exchanges:
+            self._vhost.require_unlocked()
+        if passive:
+            refuse_default(name)
+            return self.named(name)
+        wanted = Exchange(
+            name,
+            exchange_type(type),
+            durable=durable,
+            auto_delete=auto_delete,
+            internal=internal,
+            arguments=arguments,
+        )
+        refuse_default(name)
+        access.require(Action.CONFIGURE, "exchange", name)
+        existing = self._exchanges.get(name)
+        if existing is not None:
+            check_redeclared_exchange(existing, wanted, self._name)
+            return existing
+        self._topology.require_gone(name, is_queue=False)
+        check_new_exchange(wanted, self._name)
+        access.require_alternate(name, wanted.arguments)
+        self._vhost.bounds.check_exchanges(len(self._exchanges), name, self._name)
+        self._vhost.inner_queues.add_to_exchange(wanted)
+        self._vhost.policies.adopt_exchange(wanted)
+        self._topology.add_exchange(wanted)
+        return wanted
+
+    def delete(
+        self,
+        name: str,
+        *,
+        if_unused: bool = False,
+        access: DeclareAccess = UNRESTRICTED,
+        answer: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Delete the exchange, what it holds and has seen, and every binding from it and to it; one
+        that is not there is fine. ``answer`` is called when all of it is done: now, or in a later
+        turn.
+
+        Raises :exc:`ChannelException`: 403 for the broker's own or what ``access`` refuses, 406
+        with ``if_unused`` while something is bound to it (what it is bound to does not count).
+        """
+        name = cleaned(name)
+        check_exchange_deletion(name, self._name)
+        access.require(Action.CONFIGURE, "exchange", name)
+        self._vhost.require_unlocked()
+        exchange = self._exchanges.get(name)
+        if exchange is None:
+            answer()
+            return
+        if if_unused and exchange.bindings:
+            raise ChannelException(
+                ReplyCode.PRECONDITION_FAILED,
+                f"{described('exchange', name, self._name)} in use",
+            )
+        self._vhost.budget.left -= DECLARATION_UNITS
+        self._vhost.work.start(
+            followed_by(self._topology.drop_exchange(exchange), answer), self._name
+        )
+
+    def named(self, name: str) -> Exchange:
+        """The exchange of that name. Raises :exc:`ChannelException` 404."""
+        exchange = self._exchanges.get(name)
+        if exchange is None:
+            raise not_found("exchange", name, self._name)
+        return exchange

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reference_broker.core.base.moment import Moment
     from reference_broker.core.dead_letter.dead_letters import DeadLetters
     from reference_broker.core.exchange.exchange import Exchange
-    from reference_broker.core.journal.journal import Journal
+    from reference_broker.core.journal.definition_store import DefinitionStore
     from reference_broker.core.work.budget import Budget
     from reference_broker.core.work.task import Steps
 
@@ -57,7 +57,7 @@ class PolicyHost(Protocol):
     """A virtual host, as its policies see it."""
 
     name: str
-    journal: Journal
+    definitions: DefinitionStore
     budget: Budget
     moment: Moment
     deadlines: Deadlines
@@ -116,7 +116,7 @@ class Policies:
             raise PolicyRefused([too_dear(instructions)])
         number = self._ids.next() if before is None else before.number
         policy = Policy(name, *wish, number)
-        self._host.journal.define(self._key(kind, name), encode_policy(policy))
+        self._host.definitions.define(self._key(kind, name), encode_policy(policy))
         table.put(policy)
         self._sweep.start(
             lambda subject: _has(subject, kind, name) or self._covers(policy, subject)
@@ -128,7 +128,7 @@ class Policies:
         self._host.require_unlocked()
         if self._tables[kind].remove(name) is None:
             return False
-        self._host.journal.define(self._key(kind, name), None)
+        self._host.definitions.define(self._key(kind, name), None)
         self._sweep.start(lambda subject: _has(subject, kind, name))
         return True
 
@@ -139,7 +139,7 @@ class Policies:
         for kind, table in self._tables.items():
             for policy in list(table):
                 if table.remove(policy.name) is not None:
-                    self._host.journal.define(self._key(kind, policy.name), None)
+                    self._host.definitions.define(self._key(kind, policy.name), None)
                 budget.left -= 1
                 if budget.left <= 0:
                     yield None

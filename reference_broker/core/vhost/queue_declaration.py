@@ -1,28 +1,49 @@
-"""queue.declare and queue.delete: their checks, in RabbitMQ's order and words, and the making of a
-queue that has passed them.
+"""queue.declare and queue.delete: their checks, in RabbitMQ's order and words, and what is done
+when they have passed.
 
 A check raises, or changes nothing.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
+from reference_broker.core.access.permission import Action
 from reference_broker.core.arguments.equivalence import (
     QUEUE_ARGUMENTS,
     require_same,
     require_same_arguments,
 )
 from reference_broker.core.arguments.queue_arguments import QueueArguments, parse_stored
-from reference_broker.core.base.names import described
+from reference_broker.core.arguments.queue_type import (
+    check_conditional_deletion,
+    check_properties,
+    check_server_named,
+    with_default_type,
+)
+from reference_broker.core.base.ids import Ids
+from reference_broker.core.base.names import (
+    GENERATED_PREFIX,
+    cleaned,
+    described,
+    not_found,
+    refuse_reserved,
+)
 from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
 from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.queue.queue import Queue
-from reference_broker.core.queue.rest import require_no_leaving
+from reference_broker.core.queue.rest import require_no_leaving, require_rest
+from reference_broker.core.vhost.exclusive_queues import ExclusiveQueues
+from reference_broker.core.vhost.method_access import UNRESTRICTED, DeclareAccess
+from reference_broker.core.vhost.queue_deletion import UnusedQueues, deletion
+from reference_broker.core.work.budget import DECLARATION_UNITS
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
+    from reference_broker.core.vhost.topology import Topology
     from reference_broker.core.vhost.vhost import VHost
+    from reference_broker.core.work.task import Steps
 
 
 def default_type_for(existing: Queue | None, default: str) -> str:
@@ -130,3 +151,146 @@ def _locked(queue: Queue, vhost_name: str) -> ChannelException:
         " another connection or the exclusive property value does not match that of the original"
         " declaration.",
     )
+
+
+class QueueDeclarations:
+    """Declares and deletes the queues of one virtual host, in its ``topology``, and knows which of
+    them are about to go. ``ids`` are where new ones get theirs."""
+
+    __slots__ = ("_exclusive", "_ids", "_name", "_queues", "_topology", "_unused", "_vhost")
+
+    def __init__(self, vhost: VHost, topology: Topology, ids: Ids) -> None:
+        self._vhost = vhost
+        self._name = vhost.name
+        self._topology = topology
+        self._queues: Mapping[str, Queue] = topology.queues
+        self._ids = ids
+        self._exclusive = ExclusiveQueues(vhost.budget)
+        self._unused = UnusedQueues(
+            self.deletion, self._queues, vhost.work, vhost.budget, vhost.name
+        )
+
+    def declare(
+        self,
+        name: str,
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        exclusive: bool = False,
+        auto_delete: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+        owner: object | None = None,
+        access: DeclareAccess = UNRESTRICTED,
+    ) -> Queue:
+        """The queue of that name, made if it is not there; an empty name asks for a new one. With
+        ``passive`` only the name counts. If it is durable, the client's -ok must wait for the
+        journal. Declaring counts as use (x-expires).
+
+        Raises :exc:`ChannelException`: 403 for a reserved name or one that ``access`` refuses, 404
+        where a passive one is not there, 405 where it is another connection's or ``exclusive``
+        differs, 406 for a bad argument, a difference from the queue that is there, or at
+        ``max_queues``; :exc:`ConnectionException` 540 for a stream.
+        """
+        name = cleaned(name)
+        if name not in self._queues:
+            self._vhost.require_unlocked()
+        if passive:
+            queue = self.named(name, owner)
+            queue.touch()
+            return queue
+        refuse_reserved("queue", name)
+        default = default_type_for(self._queues.get(name), self._vhost.info.default_queue_type)
+        temporary = exclusive or auto_delete or not durable
+        arguments = with_default_type(arguments or {}, default, temporary=temporary)
+        if not name:
+            check_server_named(arguments.get("x-queue-type"))
+            name = GENERATED_PREFIX + self._ids.token()
+        access.require(Action.CONFIGURE, "queue", name)
+        wanted = QueueDefinition(0, name, auto_delete, dict(arguments))
+        owner = owner if exclusive else None
+        existing = self.there(name)
+        if existing is not None:
+            check_redeclared_queue(existing, wanted, self._name, durable=durable, owner=owner)
+            existing.touch()
+            self._vhost.traffic.queues_declared += 1
+            return existing
+        self._topology.require_gone(name, is_queue=True)
+        self._vhost.bounds.check_queues(len(self._queues), name, self._name)
+        access.require_dead_lettering(name, wanted.arguments)
+        wanted = wanted._replace(id=self._ids.next())
+        queue = new_queue(self._vhost, wanted, durable, owner)
+        kinds = {"durable": durable, "exclusive": exclusive, "auto_delete": auto_delete}
+        check_properties(queue.limits.queue_type, name, self._name, **kinds)
+        self._topology.add_queue(queue)
+        self._vhost.traffic.queue_created()
+        self._exclusive.add(queue)
+        return queue
+
+    def delete(
+        self,
+        name: str,
+        *,
+        if_unused: bool = False,
+        if_empty: bool = False,
+        owner: object | None = None,
+        answer: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        """Delete the queue with its messages and bindings, and tell its consumers. ``answer`` is
+        called when it is done, now or in a later turn, and before they are told: with how many
+        messages were ready, with 0 for a queue that is not there, which is fine.
+
+        Raises :exc:`ChannelException`: 405 for another connection's, 406 when a condition is not
+        met; :exc:`ConnectionException` 540 for a condition on a quorum queue.
+        """
+        self._vhost.require_unlocked()
+        queue = self.there(cleaned(name))
+        if queue is None:
+            answer(0)
+            return
+        check_conditional_deletion(
+            queue.limits.queue_type,
+            queue.name,
+            self._name,
+            if_unused=if_unused,
+            if_empty=if_empty,
+        )
+        require_rest(queue)  # what a consumer waits for, or has expired, does not count
+        check_queue_deletion(queue, self._name, if_unused=if_unused, if_empty=if_empty, owner=owner)
+        self._vhost.budget.left -= DECLARATION_UNITS
+        self._vhost.work.start(self.deletion(queue, answer), self._name)
+
+    def named(self, name: str, owner: object | None) -> Queue:
+        """The queue, for whatever ``owner`` wants to do with it. Raises :exc:`ChannelException`:
+        404, or 405 when it is another connection's."""
+        name = cleaned(name)
+        queue = self.there(name)
+        if queue is None:
+            raise not_found("queue", name, self._name)
+        require_access(queue, owner, self._name)
+        return queue
+
+    def there(self, name: str) -> Queue | None:
+        """The queue of that name. Raises :exc:`NotYet` for one that is about to go: of a connection
+        that has ended, or unused."""
+        queue = self._queues.get(name)
+        if queue is not None:
+            self._exclusive.require_unended(queue)
+            queue = self._unused.named(queue)
+        return queue
+
+    def release_exclusive(self, owner: object) -> Steps:
+        """Have the exclusive queues of a connection that has ended be unknown to everybody; returns
+        the steps of deleting them, in order of declaration."""
+        return self._exclusive.release(owner, self.deletion)
+
+    def deletion(self, queue: Queue, answer: Callable[[int], None] = lambda count: None) -> Steps:
+        """Have the queue be gone for everybody; returns the steps that remain."""
+        bindings = self._topology.drop_queue(queue)
+        self._vhost.traffic.queue_deleted(queue)
+        self._exclusive.remove(queue)
+        return deletion(queue, bindings, answer)
+
+    def delete_unused(self, queue: Queue) -> None:
+        """Delete a queue whose ``x-expires`` ran out, or an auto-delete one whose last consumer is
+        gone."""
+        self._unused.add(queue)

@@ -43,7 +43,7 @@ from reference_broker.core.journal.definition_keys import (
     QUEUE_SEEN,
     key_prefix,
 )
-from reference_broker.core.journal.journal import Journal
+from reference_broker.core.journal.definition_store import DefinitionStore
 from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.queue import Queue
@@ -76,7 +76,7 @@ class Topology:
     def __init__(
         self,
         vhost_name: str,
-        journal: Journal,
+        definitions: DefinitionStore,
         changed: Callable[[], None],
         end_queue: Callable[[Queue], None],
         budget: Budget,
@@ -91,7 +91,7 @@ class Topology:
         self.held_bytes = 0
         """Accounted bytes of all of them, but for those that every virtual host begins with."""
         self._vhost_name = vhost_name
-        self._journal = journal
+        self._definitions = definitions
         self.changed = changed
         self._end_queue = end_queue
         self._budget = budget
@@ -107,7 +107,7 @@ class Topology:
         self._budget.left -= DECLARATION_UNITS
         if exchange.durable:
             key = exchange_key(self._vhost_name, exchange.name)
-            self._journal.define(key, encode_exchange(exchange))
+            self._definitions.define(key, encode_exchange(exchange))
         self._enter_exchange(exchange)
         for kind, queue in exchange.inner_queues().items():
             self._define_inner(kind, exchange.name, queue)
@@ -123,7 +123,7 @@ class Topology:
         if queue.durable:
             inner = QueueDefinition(queue.id, queue.name, False, {})
             key = inner_queue_key(kind, self._vhost_name, owner_name)
-            self._journal.define(key, encode_queue(inner))
+            self._definitions.define(key, encode_queue(inner))
 
     def _enter_inner(self, queue: Queue) -> None:
         self.queues_by_id[queue.id] = queue
@@ -132,7 +132,7 @@ class Topology:
     def _drop_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
         if queue.durable:
             key = inner_queue_key(kind, self._vhost_name, owner_name)
-            self._journal.define(key, None)
+            self._definitions.define(key, None)
         del self.queues_by_id[queue.id]
         self.held_bytes -= queue_bytes(queue)
         self._end_queue(queue)
@@ -143,7 +143,7 @@ class Topology:
         if survives_restart(queue):
             wanted = QueueDefinition(queue.id, queue.name, queue.auto_delete, queue.arguments)
             key = queue_key(self._vhost_name, queue.name)
-            self._journal.define(key, encode_queue(wanted))
+            self._definitions.define(key, encode_queue(wanted))
         self._enter_queue(queue)
         if queue.deduplication is not None:
             self._define_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
@@ -159,7 +159,7 @@ class Topology:
         self._budget.left -= DECLARATION_UNITS
         if binding.durable:
             key = binding_key(self._vhost_name, binding)
-            self._journal.define(key, encode_binding(binding))
+            self._definitions.define(key, encode_binding(binding))
         self._enter(binding)
         self.changed()
 
@@ -182,7 +182,7 @@ class Topology:
         """Remove the queue, now, and then its bindings, and the auto-delete exchanges that those
         were the last bindings of. Its messages and consumers are left alone."""
         if survives_restart(queue):
-            self._journal.define(queue_key(self._vhost_name, queue.name), None)
+            self._definitions.define(queue_key(self._vhost_name, queue.name), None)
         del self.queues[queue.name], self.queues_by_id[queue.id]
         self.held_bytes -= queue_bytes(queue)
         if queue.deduplication is not None:
@@ -222,7 +222,7 @@ class Topology:
             return ()  # it was on the list twice: from one exchange that went, to another
         if binding.durable:
             key = binding_key(self._vhost_name, binding)
-            self._journal.define(key, None)
+            self._definitions.define(key, None)
         self.bindings.remove(binding)
         self.held_bytes -= binding.held_bytes
         source = self.exchanges.get(binding.source)
@@ -240,7 +240,7 @@ class Topology:
         """Remove the exchange with its inner queues; returns the bindings that have lost an end by
         it."""
         if exchange.durable:
-            self._journal.define(exchange_key(self._vhost_name, exchange.name), None)
+            self._definitions.define(exchange_key(self._vhost_name, exchange.name), None)
         del self.exchanges[exchange.name]
         self.held_bytes -= exchange_bytes(exchange) + exchange.nodes * NODE_BYTES
         for kind, queue in exchange.inner_queues().items():
@@ -309,7 +309,7 @@ class Topology:
             if binding.source in self.exchanges and binding.destination in ends:
                 self._enter(binding)
             else:
-                self._journal.define(key, None)
+                self._definitions.define(key, None)
         self.changed()
 
     def _restore_inner(
@@ -342,7 +342,7 @@ class Topology:
     def _forget_inner(self, kind: str, owner_names: Iterable[str]) -> None:
         """Remove inner queues that have lost their owners from the journal."""
         for name in owner_names:
-            self._journal.define(inner_queue_key(kind, self._vhost_name, name), None)
+            self._definitions.define(inner_queue_key(kind, self._vhost_name, name), None)
 
     def _defined(self, kind: str, definitions: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
         """The entries of one kind, in order of their keys: how the journal orders them, and
@@ -371,7 +371,7 @@ def restore_vhost(vhost: VHost, topology: Topology, definitions: Mapping[str, by
     """
     vhost.policies.restore(definitions)
     topology.restore(definitions, partial(stored_queue, vhost), vhost.inner_queues.restore_exchange)
-    restore_counts(definitions, vhost.name, vhost.queues_by_id, vhost.journal)
-    restore_delays(definitions, vhost.name, vhost.queues_by_id, vhost.journal)
+    restore_counts(definitions, vhost.name, topology.queues_by_id, vhost.journal)
+    restore_delays(definitions, vhost.name, topology.queues_by_id, vhost.journal)
     for exchange in vhost.exchanges.values():
         vhost.policies.adopt_exchange(exchange)

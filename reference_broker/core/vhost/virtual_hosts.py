@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from reference_broker.core.access import access_definition
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.journal.definition_keys import BINDING, EXCHANGE, QUEUE
-from reference_broker.core.journal.journal import Journal
+from reference_broker.core.journal.definition_store import DefinitionStore
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.work.task import Steps
 
@@ -24,9 +24,9 @@ class VirtualHosts:
     """The virtual hosts of one broker. ``by_name`` is in order of making, and read only. The
     argument ``make`` is a function that returns an empty virtual host of that name."""
 
-    def __init__(self, journal: Journal, make: Callable[[str], VHost]) -> None:
+    def __init__(self, definitions: DefinitionStore, make: Callable[[str], VHost]) -> None:
         self.by_name: dict[str, VHost] = {}
-        self._journal = journal
+        self._definitions = definitions
         self._make = make
         self.assume(DEFAULT_VHOST)
 
@@ -37,7 +37,7 @@ class VirtualHosts:
 
     def put(self, name: str, info: VHostInfo) -> VHost:
         """Make the virtual host, or change its labels and limits."""
-        self._journal.define(
+        self._definitions.define(
             access_definition.key_of(access_definition.VHOST, name),
             access_definition.encode_vhost(info),
         )
@@ -51,7 +51,9 @@ class VirtualHosts:
         between it is there again with what was left."""
         yield from vhost.delete_everything()
         del self.by_name[vhost.name]
-        self._journal.define(access_definition.key_of(access_definition.VHOST, vhost.name), None)
+        self._definitions.define(
+            access_definition.key_of(access_definition.VHOST, vhost.name), None
+        )
 
     def restore(self, definitions: Mapping[str, bytes]) -> None:
         """Take up the virtual hosts of the journal and everything in them; the default one alone

@@ -58,7 +58,7 @@ class VHostLimits:
                 raise validation_failed(error) from None
             limits = {**vhost.info.limits, name: most}
             broker.add_vhost(vhost.name, replace(vhost.info, limits=limits))
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
@@ -67,7 +67,7 @@ class VHostLimits:
             limits = dict(vhost.info.limits)
             if limits.pop(request.path_params["name"], None) is not None:
                 broker.add_vhost(vhost.name, replace(vhost.info, limits=limits))
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
@@ -99,7 +99,7 @@ class UserLimits:
                 raise no_such_user(name)
             most = limit_of(limit, body["value"], USER_LIMITS, "user-limits")
             broker.access.limit_user(name, {**user.limits, limit: most})
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
@@ -110,7 +110,7 @@ class UserLimits:
             limits = dict(user.limits)
             if limits.pop(request.path_params["name"], None) is not None:
                 broker.access.limit_user(user.name, limits)
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 

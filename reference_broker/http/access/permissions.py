@@ -79,7 +79,7 @@ class Permissions:
             permission = permission_of(body)
             is_new = broker.access.permission(user, vhost) is None
             broker.access.set_permission(user, vhost, permission)
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.CREATED if is_new else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
@@ -89,7 +89,7 @@ class Permissions:
             if broker.access.permission(user, vhost) is None:
                 raise not_found()
             broker.access.clear_permission(user, vhost)
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
@@ -126,7 +126,7 @@ class TopicPermissions:
                 broker.access.set_topic_permission(user, vhost, exchange, permission)
             except BadPattern as error:
                 raise invalid_pattern(" ".join(permission), error) from None
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.CREATED if is_new else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
@@ -136,7 +136,7 @@ class TopicPermissions:
         with self._inputs.begin(request) as broker:
             for row in self._named(request):
                 broker.access.clear_topic_permission(user, vhost, row["exchange"])
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     def _named(self, request: Request) -> list[Row]:

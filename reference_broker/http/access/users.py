@@ -59,14 +59,14 @@ class Users:
             if is_new:
                 for vhost, permission in wanted.permissions.items():
                     broker.access.set_permission(name, vhost, permission)
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.CREATED if is_new else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
         """Remove the user and all permissions; connections are closed (320)."""
         with self._inputs.begin(request) as broker:
             broker.delete_user(_user(broker, request).name)
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def bulk_delete(self, request: Request) -> Response:
@@ -85,7 +85,7 @@ class Users:
                     break
                 known[name] = None
             broker.delete_users(known)
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         if missing is not None:
             raise no_such_user(missing)
         return Response(status_code=HTTPStatus.NO_CONTENT)

@@ -140,7 +140,7 @@ class VHosts:
             broker.add_vhost(name, vhost_info(body, None if existing is None else existing.info))
             if existing is None:
                 broker.access.allow_everything(user_of(request).name, name)
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         created = existing is None
         return Response(status_code=HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT)
 
@@ -150,7 +150,7 @@ class VHosts:
             done = self._inputs.awaited()
             broker.delete_vhost(vhost_of(broker, request).name, partial(settle, done))
         await done
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def start(self, request: Request) -> Response:

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field, replace
 
 from reference_broker.core.access.passwords import PasswordHash
 from reference_broker.core.access.permission import Action, Permission, TopicPermission
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.base.pattern import BadPattern
 from reference_broker.core.base.vhost_info import VHOST_LIMITS, VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.http.access.user_request import UserRequest, checked_name, permission_of
 from reference_broker.http.access.vhost_request import vhost_info
 from reference_broker.http.definitions.file import Faults, ItemFault, Steps, rows, shown, text_of
@@ -71,13 +69,7 @@ class AccessDefinitions:
         """An empty stand-in for each virtual host that the file would make."""
         for name in self._vhosts:
             if name not in self._broker.vhosts:
-                yield VHost(
-                    name,
-                    journal=MemoryJournal(),
-                    moment=Moment(),
-                    deadlines=Deadlines(),
-                    ids=Ids(0),
-                )
+                yield VHost(name, VHostParts(MemoryJournal(), Ids(0)))
 
     def apply(self, hashes: Mapping[str, PasswordHash]) -> Steps:
         """Make everything: virtual hosts, users, then what speaks of both. ``hashes`` are those of

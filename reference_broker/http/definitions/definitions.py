@@ -120,7 +120,7 @@ class Definitions:
                     await ends.enter_async_context(self._locked(names))
                 is_made = await self._made(request, rehearsal, hashes, is_last=not left)
             left -= 1
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         if overtaken := rehearsal.overtaken:
             told = _told("others changed something meanwhile; all was imported but", overtaken)
             raise ApiError(HTTPStatus.CONFLICT, "overtaken", told)

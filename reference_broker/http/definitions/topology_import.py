@@ -12,14 +12,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.base.names import RESERVED_PREFIX, cleaned
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.errors import AmqpError
 from reference_broker.http.definitions.file import (
     BindingItem,
@@ -133,14 +131,7 @@ class _Stage:
 
     def __init__(self, real: VHost) -> None:
         self.real = real
-        self._stand_in = VHost(
-            real.name,
-            journal=MemoryJournal(),
-            moment=Moment(),
-            deadlines=Deadlines(),
-            ids=Ids(0),
-            bounds=_UNBOUNDED,
-        )
+        self._stand_in = VHost(real.name, VHostParts(MemoryJournal(), Ids(0)), bounds=_UNBOUNDED)
         self._forms: set[_BindingForm] = set()
 
     def read_forms(self) -> Steps:

@@ -76,7 +76,7 @@ class Bindings:
                 vhost, source, destination, key, to_queue=is_queue
             )
             vhost.bind(source, destination, key, arguments, destination_is_queue=is_queue)
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         binding = Binding(source, destination, key, arguments, destination_is_queue=is_queue)
         location = f"{quote(destination, safe='')}/{quote(binding.properties_key, safe='')}"
         return Response(status_code=HTTPStatus.CREATED, headers={"location": location})
@@ -98,7 +98,7 @@ class Bindings:
                 source, destination, binding.key, binding.arguments, destination_is_queue=is_queue
             )
         if binding.durable:
-            await self._inputs.on_disk()
+            await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 

@@ -41,7 +41,7 @@ class Cluster:
                 broker.global_parameters.set(CLUSTER_NAME, body["name"])
             except GlobalParameterRefused as refusal:
                 raise bad_request(str(refusal)) from refusal
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def auth(self, request: Request) -> Response:

@@ -138,7 +138,7 @@ class Exchanges:
                 access=access_of(broker, request, vhost),
             )
         if flags["durable"]:
-            await self._inputs.on_disk()
+            await self._inputs.defined()
         return put_answer(existed=existed)
 
     async def delete(self, request: Request) -> Response:
@@ -154,7 +154,7 @@ class Exchanges:
             )
         await done
         if exchange.durable:
-            await self._inputs.on_disk()
+            await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def bindings_from(self, request: Request) -> Response:

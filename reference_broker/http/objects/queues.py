@@ -173,7 +173,7 @@ class Queues:
                 access=access_of(broker, request, vhost),
             )
         if durable:
-            await self._inputs.on_disk()
+            await self._inputs.defined()
         return put_answer(existed=existed)
 
     async def delete(self, request: Request) -> Response:
@@ -191,7 +191,7 @@ class Queues:
             )
         await done
         if queue.durable:
-            await self._inputs.on_disk()
+            await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def act(self, request: Request) -> Response:

@@ -42,7 +42,7 @@ class GlobalParameterPages:
                 is_new = broker.global_parameters.set(request.path_params["name"], body["value"])
             except GlobalParameterRefused as refusal:
                 raise bad_request(str(refusal)) from refusal
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.CREATED if is_new else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
@@ -50,7 +50,7 @@ class GlobalParameterPages:
         with self._inputs.begin(request) as broker:
             if not broker.global_parameters.remove(request.path_params["name"]):
                 raise not_found()
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 

@@ -92,7 +92,7 @@ class Parameters:
                 is_new = vhost.policies.set(PolicyKind.OPERATOR, name, wish)
             except PolicyRefused as refusal:
                 raise bad_request(refusal_text(refusal, PolicyKind.OPERATOR)) from refusal
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.CREATED if is_new else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
@@ -105,7 +105,7 @@ class Parameters:
                 raise bad_request(NOT_THIS_WAY)
             if kind is None or not vhost.policies.remove(kind, request.path_params["name"]):
                 raise not_found()
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 

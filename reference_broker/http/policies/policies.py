@@ -65,7 +65,7 @@ class PolicyPages:
                 is_new = vhost.policies.set(self._kind, name, wish)
             except PolicyRefused as refusal:
                 raise bad_request(refusal_text(refusal, self._kind)) from refusal
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.CREATED if is_new else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:
@@ -74,7 +74,7 @@ class PolicyPages:
             vhost = vhost_of(broker, request)
             if not vhost.policies.remove(self._kind, request.path_params["policy"]):
                 raise not_found()
-        await self._inputs.on_disk()
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 

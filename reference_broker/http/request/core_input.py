@@ -1,7 +1,7 @@
 """A request's change as one input of the core, answered when the change is on disk.
 
 async handler:   with inputs.begin(request) as broker: ...change...
-                 await inputs.on_disk()
+                 await inputs.defined()
                  answer
 
 Between the login and the input, a body may have taken its time to arrive, so who sent the request
@@ -22,6 +22,7 @@ from starlette.requests import Request
 
 from reference_broker.core.broker import Broker
 from reference_broker.core.connection.connection import Connection
+from reference_broker.core.journal.watermark import Wait
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.work.task import Steps, raise_error
 from reference_broker.http.request.answer import ApiError
@@ -91,6 +92,11 @@ class CoreInputs:
             broker.work.start(steps, vhost_name, done=done)
         await ended
 
+    async def defined(self) -> None:
+        """Wait until everything that was defined so far holds, so that the client may be told. Call
+        it straight after the input, before anything else is awaited. Raises as :meth:`on_disk`."""
+        await self._over(self._host.broker.definitions.wait())
+
     async def on_disk(self) -> None:
         """Wait until everything that was logged so far is on disk. Call it straight after the
         input, before anything else is awaited.
@@ -98,21 +104,23 @@ class CoreInputs:
         Raises :exc:`ApiError`: 500 when the disk failed, 503 when it takes too long. What was done
         is not undone: it may or may not be found after a restart.
         """
-        journal = self._host.broker.journal
-        if journal.synced >= journal.tail:
-            return
+        await self._over(Wait(self._host.broker.journal.tail))
+
+    async def _over(self, wait: Wait) -> None:
+        ledger = self._host.broker.ledger
         promise = _DiskPromise(asyncio.get_running_loop().create_future())
-        self._host.broker.ledger.promise(journal.tail, promise)
-        self._host.input_handled()
+        ledger.promise(wait.position, promise, wait.marks)
         try:
-            kept = await asyncio.wait_for(promise.done, DISK_TIMEOUT_S)
+            if not promise.done.done():
+                self._host.input_handled()
+                await asyncio.wait_for(promise.done, DISK_TIMEOUT_S)
         except TimeoutError:
             raise ApiError(
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 "not_confirmed",
                 f"not on disk after {DISK_TIMEOUT_S:g} s; it may have been done all the same",
             ) from None
-        if not kept:
+        if not promise.done.result():
             raise ApiError(
                 HTTPStatus.INTERNAL_SERVER_ERROR,
                 "disk_failed",

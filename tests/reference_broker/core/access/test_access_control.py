@@ -11,6 +11,7 @@ from reference_broker.core.access.passwords import ARGON2ID, PasswordHash, hash_
 from reference_broker.core.access.permission import Permission, TopicPermission
 from reference_broker.core.access.users import User, UserStore
 from reference_broker.core.base.pattern import BadPattern
+from reference_broker.core.journal.definition_store import JournalDefinitions
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.errors import Corrupt
 
@@ -36,7 +37,7 @@ class Rig:
         self.journal = KeepingJournal()
         self.changes = 0
         self.changed_in: list[str] = []
-        self.control = AccessControl(UserStore(), self.journal, self._changed)
+        self.control = AccessControl(UserStore(), JournalDefinitions(self.journal), self._changed)
 
     def _changed(self, vhost: str) -> None:
         self.changes += 1
@@ -44,7 +45,9 @@ class Rig:
 
     def again(self, definitions: Mapping[str, bytes] | None = None) -> AccessControl:
         """After a restart."""
-        control = AccessControl(UserStore(), MemoryJournal(), lambda vhost: None)
+        control = AccessControl(
+            UserStore(), JournalDefinitions(MemoryJournal()), lambda vhost: None
+        )
         control.restore(self.journal.kept if definitions is None else definitions)
         return control
 

@@ -9,19 +9,17 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties, encode_header
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.exchange.headers_match import HeadersMatcher
 from reference_broker.core.exchange.router import LOOKS_PER_UNIT
 from reference_broker.core.journal.journal import MemoryJournal
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.errors import ChannelException, ConnectionException
 
 
 @pytest.fixture
 def vhost() -> VHost:
-    return VHost("/", journal=MemoryJournal(), moment=Moment(), deadlines=Deadlines(), ids=Ids(1))
+    return VHost("/", VHostParts(MemoryJournal(), Ids(1)))
 
 
 @pytest.fixture
@@ -171,9 +169,7 @@ def test_a_long_chain_is_no_deep_recursion(
 
 def test_the_same_topology_gives_the_same_order(vhost: VHost) -> None:
     """Two virtual hosts, told the same in the same order."""
-    other = VHost(
-        "o", journal=MemoryJournal(), moment=Moment(), deadlines=Deadlines(), ids=Ids(2, b"x")
-    )
+    other = VHost("o", VHostParts(MemoryJournal(), Ids(2, b"x")))
     for host in (vhost, other):
         choose = random.Random(1)
         for number in range(40):

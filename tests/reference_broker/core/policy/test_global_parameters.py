@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reference_broker.core.journal.definition_store import JournalDefinitions
 from reference_broker.core.policy.global_parameters import (
     MAX_GLOBAL_PARAMETERS,
     NAME_BYTES_MAX,
@@ -17,7 +18,7 @@ from reference_broker.testing.recording_journal import RecordingJournal
 
 def test_they_come_back() -> None:
     journal = RecordingJournal()
-    parameters = GlobalParameters(journal)
+    parameters = GlobalParameters(JournalDefinitions(journal))
     assert parameters.set("b/é", {"a": [1, None]})
     assert parameters.set("a", None)
     assert parameters.set("c", 1)
@@ -31,7 +32,7 @@ def test_they_come_back() -> None:
             del stored[key]
         else:
             stored[key] = value
-    after = GlobalParameters(RecordingJournal())
+    after = GlobalParameters(JournalDefinitions(RecordingJournal()))
     after.restore({**stored, "queue/%2F/q": b"?"})
     assert after.items() == parameters.items()
     assert "a" in after
@@ -42,7 +43,7 @@ def test_they_come_back() -> None:
 
 def test_bounds() -> None:
     journal = RecordingJournal()
-    parameters = GlobalParameters(journal)
+    parameters = GlobalParameters(JournalDefinitions(journal))
     with pytest.raises(GlobalParameterRefused, match="name"):
         parameters.set("n" * (NAME_BYTES_MAX + 1), 1)
     with pytest.raises(GlobalParameterRefused, match="value"):
@@ -56,7 +57,7 @@ def test_bounds() -> None:
 
 
 def test_the_name_of_the_cluster() -> None:
-    parameters = GlobalParameters(RecordingJournal())
+    parameters = GlobalParameters(JournalDefinitions(RecordingJournal()))
     assert parameters.cluster_name("node") == "node"
     with pytest.raises(GlobalParameterRefused, match="is a text"):
         parameters.set("cluster_name", 5)
@@ -67,6 +68,6 @@ def test_the_name_of_the_cluster() -> None:
 
 
 def test_a_name_that_an_earlier_version_let_in_is_not_shown() -> None:
-    parameters = GlobalParameters(RecordingJournal())
+    parameters = GlobalParameters(JournalDefinitions(RecordingJournal()))
     parameters.restore({"global_parameter/cluster_name": b"5"})
     assert parameters.cluster_name("node") == "node"

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.journal.journal import MemoryJournal
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.errors import ChannelException
 
 ME = object()
@@ -20,7 +18,7 @@ DEFAULT = "ACCESS_REFUSED - operation not permitted on the default exchange"
 
 @pytest.fixture
 def vhost() -> VHost:
-    vhost = VHost("/", journal=MemoryJournal(), moment=Moment(), deadlines=Deadlines(), ids=Ids(1))
+    vhost = VHost("/", VHostParts(MemoryJournal(), Ids(1)))
     vhost.declare_queue("q")
     vhost.declare_queue("e", exclusive=True, owner=ME)
     vhost.declare_exchange("x", "fanout")

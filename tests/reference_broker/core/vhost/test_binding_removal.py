@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.exchange import Exchange, ExchangeType
+from reference_broker.core.journal.definition_store import JournalDefinitions
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.binding_removal import BINDING_REMOVAL_UNITS, BindingRemoval
 from reference_broker.core.vhost.topology import Topology
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.core.work.budget import UNLIMITED_UNITS, Budget
 from reference_broker.core.work.until import NotYet
 
@@ -42,9 +41,11 @@ class Changes:
 def chained(units: int = UNLIMITED_UNITS) -> tuple[Topology, Defined, Changes, Budget]:
     """x1 -> x2 -> ... -> x5, all auto-delete, each with a queue of its own too; x5 has three."""
     journal, changes = Defined(), Changes()
-    host = VHost("/", journal=journal, moment=Moment(), deadlines=Deadlines(), ids=Ids(1))
+    host = VHost("/", VHostParts(journal, Ids(1)))
     budget = Budget()
-    topology = Topology("/", journal, changes, lambda queue: queue.end(), budget, {})
+    topology = Topology(
+        "/", JournalDefinitions(journal), changes, lambda queue: queue.end(), budget, {}
+    )
     for number in range(1, 6):
         topology.add_exchange(Exchange(f"x{number}", ExchangeType.TOPIC, auto_delete=True))
         queue = host.declare_queue(f"q{number}", durable=True)

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.journal.journal import MemoryJournal
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.errors import ChannelException
 
 VALUES_OF_NO_NAME: list[Any] = [[], ["direct"], {}, 5]
@@ -22,7 +20,7 @@ OTHER = "PRECONDITION_FAILED - inequivalent arg '{}' for exchange '{}' in vhost 
 
 @pytest.fixture
 def vhost() -> VHost:
-    vhost = VHost("/", journal=MemoryJournal(), moment=Moment(), deadlines=Deadlines(), ids=Ids(1))
+    vhost = VHost("/", VHostParts(MemoryJournal(), Ids(1)))
     vhost.declare_exchange("x", "direct")
     vhost.declare_exchange("hash", "x-consistent-hash", arguments={"hash-header": "id"})
     vhost.declare_exchange("y", "direct", arguments={"alternate-exchange": "foo"})

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.exchange.exchange import Exchange, ExchangeType
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.errors import ChannelException
 from reference_broker.testing.recording_journal import RecordingJournal
 
@@ -21,9 +19,7 @@ WINDOW: Mapping[str, Any] = {"x-message-id-window": 10}
 
 @pytest.fixture
 def vhost() -> VHost:
-    return VHost(
-        "/", journal=RecordingJournal(), moment=Moment(), deadlines=Deadlines(), ids=Ids(1)
-    )
+    return VHost("/", VHostParts(RecordingJournal(), Ids(1)))
 
 
 def ids_of(exchange: Exchange) -> dict[str, int]:

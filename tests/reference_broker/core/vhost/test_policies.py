@@ -17,7 +17,7 @@ from reference_broker.core.policy.policy_validation import PolicyRefused, Policy
 from reference_broker.core.vhost import policies
 from reference_broker.core.vhost.policies import MAX_INSTRUCTIONS, MAX_POLICIES
 from reference_broker.core.vhost.policy_sweep import SLICE_UNITS
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.core.work.budget import Budget
 from reference_broker.errors import Corrupt
 
@@ -48,10 +48,9 @@ class Host:
         self.moment, self.deadlines = Moment(), Deadlines()
         self.vhost = VHost(
             "/",
-            journal=self.journal,
-            moment=self.moment,
-            deadlines=self.deadlines,
-            ids=Ids(self.journal.epoch),
+            VHostParts(
+                self.journal, Ids(self.journal.epoch), moment=self.moment, deadlines=self.deadlines
+            ),
         )
         if before is not None:
             self.journal.definitions = dict(sorted(before.journal.definitions.items()))

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.enqueue import enqueue
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.core.work.budget import Budget
 from reference_broker.errors import ChannelException
 
@@ -31,7 +29,7 @@ HEADER = b"\x00\x3c" + bytes(12)
 
 @pytest.fixture
 def vhost() -> VHost:
-    vhost = VHost("/", journal=MemoryJournal(), moment=Moment(), deadlines=Deadlines(), ids=Ids(1))
+    vhost = VHost("/", VHostParts(MemoryJournal(), Ids(1)))
     vhost.declare_queue("e", exclusive=True, owner=ME)
     vhost.declare_queue("n", owner=ME, arguments={"x-max-length": 5})
     return vhost

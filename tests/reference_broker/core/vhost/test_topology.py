@@ -8,11 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.journal.journal import MemoryJournal
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.errors import ChannelException, Corrupt
 
 
@@ -32,13 +30,7 @@ class DefinitionJournal(MemoryJournal):
 
 
 def make(journal: DefinitionJournal, name: str = "/") -> VHost:
-    return VHost(
-        name,
-        journal=journal,
-        moment=Moment(),
-        deadlines=Deadlines(),
-        ids=Ids(journal.epoch),
-    )
+    return VHost(name, VHostParts(journal, Ids(journal.epoch)))
 
 
 def restarted(journal: DefinitionJournal, name: str = "/") -> VHost:
@@ -234,9 +226,7 @@ def test_argument_types_survive(vhost: VHost, journal: DefinitionJournal) -> Non
 
 
 def test_other_virtual_hosts_are_left_alone(vhost: VHost, journal: DefinitionJournal) -> None:
-    other = VHost(
-        "/other", journal=journal, moment=Moment(), deadlines=Deadlines(), ids=Ids(1, given=100)
-    )
+    other = VHost("/other", VHostParts(journal, Ids(1, given=100)))
     for host in (vhost, other):
         host.declare_exchange("x", "fanout", durable=True)
         host.declare_queue(f"q{host.name}", durable=True)

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.topology_bounds import (
     MAX_BINDINGS,
@@ -16,19 +14,12 @@ from reference_broker.core.vhost.topology_bounds import (
     MAX_QUEUES,
     TopologyBounds,
 )
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.errors import ChannelException, ReplyCode
 
 
 def bounded(**bounds: int) -> VHost:
-    return VHost(
-        "/",
-        journal=MemoryJournal(),
-        moment=Moment(),
-        deadlines=Deadlines(),
-        ids=Ids(1),
-        bounds=TopologyBounds(**bounds),
-    )
+    return VHost("/", VHostParts(MemoryJournal(), Ids(1)), bounds=TopologyBounds(**bounds))
 
 
 def refusal(method: Any, *args: Any, **kwargs: Any) -> str:

@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 
 from reference_broker.core.arguments.requeue_position import AT_ITS_PLACE
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.queue.lease import Lease
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.core.work.budget import Budget
 from reference_broker.errors import ChannelException
 
@@ -58,7 +56,7 @@ class Taker:
 
 @pytest.fixture
 def vhost() -> VHost:
-    return VHost("/", journal=MemoryJournal(), moment=Moment(), deadlines=Deadlines(), ids=Ids(1))
+    return VHost("/", VHostParts(MemoryJournal(), Ids(1)))
 
 
 def publish(vhost: VHost, exchange: str, key: str, body: bytes = b"body") -> None:
@@ -202,7 +200,7 @@ def test_exclusive_queues_go_with_their_connection(vhost: VHost) -> None:
     assert gone == ["a", "c", "b"]
     assert list(vhost.queues) == ["others", "common"]
     list(vhost.release_exclusive(other))
-    assert len(vhost._exclusive) == 0
+    assert list(vhost.queues) == ["common"]
 
 
 def test_every_change_that_can_alter_a_route_raises_the_version(vhost: VHost) -> None:

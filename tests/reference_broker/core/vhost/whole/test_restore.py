@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from mqkit.wire import Properties
 from mqkit.wire.methods import BasicGet, BasicReject, QueueDeclare
-from reference_broker.core.base.deadlines import Deadlines
 from reference_broker.core.base.ids import Ids
-from reference_broker.core.base.moment import Moment
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyWish
-from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.vhost.vhost import VHost, VHostParts
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.recording_journal import RecordingJournal
 
 
 def make(name: str, epoch: int) -> VHost:
     journal = RecordingJournal(epoch)
-    return VHost(
-        name, journal=journal, moment=Moment(), deadlines=Deadlines(), ids=Ids(journal.epoch)
-    )
+    return VHost(name, VHostParts(journal, Ids(journal.epoch)))
 
 
 def definitions_of(*vhosts: VHost) -> dict[str, bytes]:

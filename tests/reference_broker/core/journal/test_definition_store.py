@@ -1,0 +1,23 @@
+"""Definitions in the journal: what is defined is a record, and holds once it is on disk."""
+
+from __future__ import annotations
+
+from reference_broker.core.channel.confirms import ConfirmLedger
+from reference_broker.core.journal.definition_store import JournalDefinitions
+from reference_broker.testing.recording_journal import RecordingJournal
+
+
+def test_what_is_defined_is_in_the_journal_and_waits_for_its_disk() -> None:
+    journal = RecordingJournal()
+    definitions, ledger = JournalDefinitions(journal), ConfirmLedger(journal)
+    assert ledger.is_over(definitions.wait())
+    definitions.define("queue/%2F/q", b"wanted")
+    definitions.define("queue/%2F/old", None)
+    assert journal.records == [
+        ("define", "queue/%2F/q", b"wanted"),
+        ("define", "queue/%2F/old", None),
+    ]
+    wait = definitions.wait()
+    assert (wait.position, wait.marks, ledger.is_over(wait)) == (journal.tail, (), False)
+    journal.synced = journal.tail
+    assert ledger.is_over(wait)

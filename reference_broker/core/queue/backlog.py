@@ -311,8 +311,7 @@ class Backlog:
             came += 1
             came_bytes += size
             if content is None:
-                queue.release(sequence, position, stored)
-                index.forget(sequence)
+                queue.exits.lose(index, sequence, position, stored)
                 self.note_lost(1)
                 continue
             if position < NOT_STORED:

@@ -26,9 +26,9 @@ class DeathReason(StrEnum):
 class Death(NamedTuple):
     """One message that leaves ``queue``.
 
-    ``sequence`` is its entry, which is still taken: whoever sends the dead letter says in the
-    journal what becomes of it, and then calls :meth:`Queue.buried`. It is -1 for a message that the
-    queue refused.
+    ``sequence`` is its entry, which is still taken: whoever sends the dead letter has
+    :meth:`Exits.move` log what becomes of it, if that can be, and then calls :meth:`Queue.buried`.
+    It is -1 for a message that the queue refused.
     """
 
     queue: Queue

@@ -180,12 +180,9 @@ def store(
         if queue.rotation.consumers or queue.expiry.watching or queue.length_limit is not None:
             env.mark_dirty(queue)
     if source is not None and source.sequence >= 0:
-        if source.is_logged and not moved:
-            # Not before the targets are in their indexes: the ack may begin a new segment, and
-            # the footer of the old one is made from the indexes.
-            death = source.content
-            env.journal.ack(source.queue.id, source.sequence, death.position, death.stored)
-        source.queue.buried(source)
+        # Not before the targets are in their indexes: an ack may begin a new segment, and the
+        # footer of the old one is made from the indexes.
+        source.queue.buried(source, moved=moved)
     for queue in queues:
         _take_care_of_limits(queue, source)
 
@@ -219,26 +216,20 @@ def _store_letter(
         index = queue.levels.index_at(priority)
     if facts.expiration_ms is not None:
         expires_at = queue.expiry.stamp(letter, facts, index.tail)
-    origin = source.queue
-    left = source.content
-    unmoved = source.sequence >= 0 and origin.durable and left.position >= 0
+    origin, sequence, moved = source.queue, source.sequence, False
     if queue.durable and (facts.persistent or queue.stores_all):
         entry = _new_entry(Entry, (queue.id, index.tail, expires_at, priority))
-        if unmoved:
-            place = origin.id, source.sequence, left.position, left.stored
-            env.journal.move(*place, (entry,), letter)
-            unmoved = False
-        else:
+        if sequence >= 0:
+            moved = origin.exits.move(sequence, source.content, (entry,), letter)
+        if not moved:
             env.journal.publish((entry,), letter)
     _append(queue, index, letter, expires_at)
     if redelivered:
         _mark(queue, index)
     if not queue.dirty:
         env.mark_dirty(queue)
-    if source.sequence >= 0:
-        if unmoved:
-            env.journal.ack(origin.id, source.sequence, left.position, left.stored)
-        origin.buried(source)
+    if sequence >= 0:
+        origin.buried(source, moved=moved)
     _take_care_of_limits(queue, source)
 
 
@@ -282,15 +273,12 @@ def _journal(
     """Log ``content``; whether the same record took ``source`` away."""
     if not entries:
         return False
-    if source is None or not source.is_logged or not every_target:
-        env.journal.publish(entries, content)
-        return False
-    env.journal.move(
-        source.queue.id,
-        source.sequence,
-        source.content.position,
-        source.content.stored,
-        entries,
-        content,
+    moved = (
+        source is not None
+        and source.sequence >= 0
+        and every_target
+        and source.queue.exits.move(source.sequence, source.content, entries, content)
     )
-    return True
+    if not moved:
+        env.journal.publish(entries, content)
+    return moved

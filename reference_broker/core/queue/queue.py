@@ -13,11 +13,12 @@ from typing import Any
 
 from reference_broker.core.arguments.queue_arguments import QueueArguments
 from reference_broker.core.arguments.queue_type import QueueType
+from reference_broker.core.index.exits import Exits, LocalExits
 from reference_broker.core.index.in_doubt import ArrivedInDoubt
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.index.priority import PriorityLevels, first_sequence
-from reference_broker.core.message.content import NOT_STORED, Content
+from reference_broker.core.message.content import Content
 from reference_broker.core.policy.policy import NO_POLICIES, AppliedPolicies
 from reference_broker.core.queue.backlog import Backlog
 from reference_broker.core.queue.death import Death, DeathReason
@@ -60,11 +61,11 @@ class Queue:
         "acked", "arguments", "arrived_in_doubt", "auto_delete", "backlog", "busy_since_s",
         "contents", "cut_first", "dead_letter_route", "deduplication", "delayed", "deleted",
         "delivered", "delivered_no_ack", "delivery_counts", "dirty", "dropped", "durable", "env",
-        "expired", "expiry", "got", "got_empty", "got_no_ack", "header_bytes", "id", "index",
-        "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name", "own_limits",
-        "owner", "policies", "published", "purged", "purging", "redelivered_count", "refused",
-        "rejected", "requeued", "rest", "returning", "rotation", "stale_settlements", "stores_all",
-        "unused_expiry",
+        "exits", "expired", "expiry", "got", "got_empty", "got_no_ack", "header_bytes", "id",
+        "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
+        "own_limits", "owner", "policies", "published", "purged", "purging", "redelivered_count",
+        "refused", "rejected", "requeued", "rest", "returning", "rotation", "stale_settlements",
+        "stores_all", "unused_expiry",
     )  # fmt: skip
 
     def __init__(
@@ -99,6 +100,7 @@ class Queue:
         self.busy_since_s = 0.0
 
         epoch = env.journal.epoch
+        self.exits: Exits = LocalExits(env.journal, id, durable=durable)
         self.index = QueueIndex(first_sequence(epoch))
         self.levels = PriorityLevels(limits.max_priority, epoch) if limits.max_priority else None
         self.contents: dict[int, Content] = {}
@@ -307,12 +309,10 @@ class Queue:
             return
         del leases[sequence]
         self.acked += 1
-        self.header_bytes -= len(lease.content.header)
-        if self.durable:
-            position = lease.content.position
-            if position >= 0:
-                self.env.journal.ack(self.id, sequence, position, lease.content.stored)
-        (self.index if self.levels is None else self.levels.holding(sequence)).settle(sequence)
+        content = lease.content
+        self.header_bytes -= len(content.header)
+        index = self.index if self.levels is None else self.levels.holding(sequence)
+        self.exits.end(index, sequence, content)
 
     def requeue(self, leases: Iterable[Lease], *, failed: bool = True) -> None:
         """Put messages back, redelivered: at their original place, unless the consumer or the queue
@@ -410,8 +410,7 @@ class Queue:
             return False
         self.env.dead_letters.dropped(self, reason)
         position, size, stored, _ = index.entry(sequence)
-        self.release(sequence, position, stored)
-        index.settle(sequence)
+        self.exits.end_absent(index, sequence, position, stored)
         self.backlog.gone(size)
         return True
 
@@ -422,22 +421,18 @@ class Queue:
             self.env.dead_letters.send(death)
             return
         self.env.dead_letters.dropped(self, reason)
-        if death.is_logged:
-            self.env.journal.ack(self.id, sequence, content.position, content.stored)
         self.buried(death)
 
-    def buried(self, death: Death | Departure) -> None:
-        """The journal knows what became of the message: it is gone from here."""
-        self.index_of(death.sequence).settle(death.sequence)
+    def buried(self, death: Death | Departure, *, moved: bool = False) -> None:
+        """The message is where it goes to, if anywhere: it is gone from here. ``moved`` says that
+        the journal knows that already (:meth:`Exits.move`)."""
+        sequence = death.sequence
+        index = self.index if self.levels is None else self.levels.holding(sequence)
+        if moved:
+            self.exits.end_moved(index, sequence)
+        else:
+            self.exits.end(index, sequence, death.content)
         self.header_bytes -= len(death.content.header)
-
-    def release(self, sequence: int, position: int, stored: int) -> None:
-        """An entry goes: so does what the journal keeps for it at ``position``. Its index has it
-        until this returns, as a segment may be sealed meanwhile."""
-        if position >= 0:
-            self.env.journal.ack(self.id, sequence, position, stored)
-        elif position < NOT_STORED:
-            self.env.journal.unpage(position)
 
     def end(self) -> None:
         """The queue takes part in nothing any more, and its leases are stale. Nothing is

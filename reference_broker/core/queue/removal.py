@@ -11,25 +11,18 @@ listing of the management API): what they ask of it still has an answer.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, cast
 
-from reference_broker.core.message.content import NOT_STORED, Content
+from reference_broker.core.message.content import Content
 from reference_broker.core.queue.expiry import MessageExpiry
 from reference_broker.core.work.until import Until
 
 if TYPE_CHECKING:
-    from reference_broker.core.index.entry_rows import EntryRun
     from reference_broker.core.index.index import QueueIndex
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.work.task import Steps
-
-_SIGN_OCTET = array("H", (1,)).tobytes()[0] * 7
-"""The octet of a 64-bit number that has its sign: the last one on a little-endian machine."""
-
-_NOT_STORED = array("q", (NOT_STORED,))
 
 
 class _NoQueue:
@@ -113,7 +106,7 @@ def remove_ready(queue: Queue, index: QueueIndex, below: int) -> Generator[None,
         run = index.ready_run(min(below, head + CONTENTS_AT_ONCE) if contents else below)
         assert run is not None, "the head is ready"
         size = index.ready_bytes
-        remove_ready_run(queue, index, run)
+        queue.exits.end_ready(index, run)
         size -= index.ready_bytes
         gone = [contents.pop(sequence) for sequence in run.sequences if sequence in contents]
         queue.note_removed(len(run.sequences), size, gone)
@@ -124,11 +117,6 @@ def remove_ready(queue: Queue, index: QueueIndex, below: int) -> Generator[None,
     return removed
 
 
-def remove_ready_run(queue: Queue, index: QueueIndex, run: EntryRun) -> None:
-    """Remove what :meth:`QueueIndex.ready_run` has found just now."""
-    _remove(queue, run, lambda _, count: index.drop_ready(count))
-
-
 def _remove_taken(queue: Queue, leases: Mapping[int, Lease]) -> Steps:
     """Remove every entry that was handed out, by ``leases``, or is held back."""
     budget = queue.env.budget
@@ -136,7 +124,7 @@ def _remove_taken(queue: Queue, leases: Mapping[int, Lease]) -> Steps:
     if taken == len(leases) + len(queue.delayed):
         for index in queue.indexes():
             while (run := index.taken_run(index.tail)) is not None:
-                remove_taken_run(queue, index, run)
+                queue.exits.end_taken(index, run)
                 budget.left -= 1 + len(run.sequences) // ROWS_PER_UNIT
                 if budget.left <= 0:
                     yield None
@@ -144,30 +132,10 @@ def _remove_taken(queue: Queue, leases: Mapping[int, Lease]) -> Steps:
     for sequence in (*leases, *queue.delayed):  # The others are dead letters on their way.
         index = queue.index_of(sequence)
         position, _, stored, _ = index.entry(sequence)
-        queue.release(sequence, position, stored)
-        index.settle(sequence)
+        queue.exits.end_absent(index, sequence, position, stored)
         budget.left -= 1
         if budget.left <= 0:
             yield None
-
-
-def remove_taken_run(queue: Queue, index: QueueIndex, run: EntryRun) -> None:
-    """The same as :func:`remove_ready_run`, for what :meth:`QueueIndex.taken_run` has found."""
-    _remove(queue, run, index.settle_run)
-
-
-def _remove(queue: Queue, run: EntryRun, drop: Callable[[int, int], None]) -> None:
-    """Have the journal forget the entries of the run, and ``drop`` them (the first, how many)."""
-    sequences, positions, stored = run
-    first, count = sequences.start, len(positions)
-    if b"\xff" not in positions.tobytes()[_SIGN_OCTET::8]:  # all of them are in the log
-        queue.env.journal.ack_range(queue.id, first, positions, stored)
-    elif positions != _NOT_STORED * count:
-        for row in zip(sequences, positions, stored, strict=True):
-            queue.release(*row)
-            drop(row[0], 1)
-        return
-    drop(first, count)
 
 
 def let_go(queue: Queue) -> None:

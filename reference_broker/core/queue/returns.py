@@ -91,15 +91,14 @@ def move(queue: Queue, lease: Lease, rule: RequeueRule) -> tuple[QueueIndex, int
     expires_at_ms = old.expires_at(sequence)
     moved = Content(content.route, content.header, content.body)
     new = target.tail
-    logged = queue.durable and content.position >= 0
-    journal = queue.env.journal
-    if logged:
-        priority = min(new >> LEVEL_SHIFT, MAX_PRIORITY)
-        entry = Entry(queue.id, new, expires_at_ms, priority)
-        journal.move(queue.id, sequence, content.position, content.stored, (entry,), moved)
+    priority = min(new >> LEVEL_SHIFT, MAX_PRIORITY)
+    entry = Entry(queue.id, new, expires_at_ms, priority)
+    logged = queue.exits.move(sequence, content, (entry,), moved)
     target.append(moved.position, len(moved.body), moved.stored, expires_at_ms)
     target.mark_redelivered(new)
-    old.settle(sequence)
     if logged:
-        journal.requeue(queue.id, new, moved.position)
+        queue.exits.end_moved(old, sequence)
+        queue.env.journal.requeue(queue.id, new, moved.position)
+    else:
+        queue.exits.end(old, sequence, content)
     return target, new, moved

@@ -86,11 +86,9 @@ def _ack_following(queue: Queue, leases: Sequence[Lease], place: int) -> int:
         sequence += 1
     if not contents:
         return 0
-    if logged and queue.durable:
-        del contents[queue.env.journal.ack_run(queue.id, first, contents) :]
-    count = len(contents)
+    count = queue.exits.end_run(queue.index, first, contents)
+    del contents[count:]
     for sequence in range(first, first + count):
         del held[sequence]
     queue.note_acked(count, sum([len(content.header) for content in contents]))
-    queue.index.settle_run(first, count)
     return count

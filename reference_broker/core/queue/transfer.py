@@ -33,11 +33,6 @@ class Departure(NamedTuple):
     sequence: int
     content: Content
 
-    @property
-    def is_logged(self) -> bool:
-        """The journal has the entry."""
-        return self.queue.durable and self.content.position >= 0
-
 
 class Stop(StrEnum):
     """Why no more messages are moved now."""

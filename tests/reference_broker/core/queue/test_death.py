@@ -7,7 +7,6 @@ import pytest
 from mqkit.wire import Properties, encode_header
 from reference_broker.core.message.content import Content
 from reference_broker.core.queue.death import Death, DeathReason
-from reference_broker.core.queue.transfer import Departure
 from reference_broker.testing.lone_queue import QueueHost
 
 HEADER = encode_header(0, Properties())
@@ -28,8 +27,6 @@ def test_the_log_has_the_entry(durable: bool, sequence: int, position: int, logg
     queue = QueueHost().declare("q", durable=durable)
     content = Content(b"\0\1q", HEADER, b"", position)
     assert Death(queue, sequence, content, DeathReason.EXPIRED).is_logged is logged
-    if sequence >= 0:
-        assert Departure(queue, sequence, content).is_logged is logged
 
 
 def test_the_reasons_are_those_of_x_death() -> None:

@@ -17,7 +17,6 @@ from reference_broker.core.queue.removal import (
     purge,
     remove_everything,
     remove_ready,
-    remove_ready_run,
 )
 from reference_broker.testing.lone_queue import QueueHost, delete_now, purge_now
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -56,7 +55,7 @@ def test_below_a_sequence_and_run_by_run(host: QueueHost, journal: RecordingJour
     queue.index.take_at(first + 2)
     run = queue.index.ready_run(first + 5)
     assert run is not None
-    remove_ready_run(queue, queue.index, run)
+    queue.exits.end_ready(queue.index, run)
     for _ in remove_ready(queue, queue.index, first + 5):
         pytest.fail("one turn is enough")
     assert acked(journal) == [first, first + 1, first + 3, first + 4]

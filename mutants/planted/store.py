@@ -65,7 +65,7 @@ def _never_performed(patch: pytest.MonkeyPatch, kind: type[Operation]) -> None:
 
 @mutant("durability", showed_at=3)
 def confirm_before_sync(patch: pytest.MonkeyPatch) -> None:
-    def promise(self: ConfirmLedger, position: int, promise: Promise) -> None:
+    def promise(self: ConfirmLedger, position: int, promise: Promise, marks: object = ()) -> None:
         promise.kept()
 
     patch.setattr(ConfirmLedger, "promise", promise)

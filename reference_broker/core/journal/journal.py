@@ -68,7 +68,7 @@ class EntryColumns(NamedTuple):
 
 
 class EntrySource(Protocol):
-    """The broker, as its journal sees it."""
+    """Somebody who has queues, as their journal sees it: a broker."""
 
     def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
         """The entries of a queue that are not gone and whose log position lies in ``start`` to
@@ -108,7 +108,8 @@ class Journal(Protocol):
         ...
 
     def attach(self, entries: EntrySource) -> None:
-        """Say who knows which entries are alive. Once, before the first record."""
+        """Say who knows which entries of some queues are alive, before the first record of theirs.
+        Each queue has one such source."""
         ...
 
     def publish(self, entries: Sequence[Entry], content: Content) -> None:

@@ -43,7 +43,8 @@ from reference_broker.errors import ChannelException, ReplyCode
 
 
 class Queue:
-    """One queue of a virtual host. ``id`` is never reused, not even for the same name.
+    """One queue of a virtual host. ``id`` is never reused, not even for the same name. New
+    sequences are of its ``epoch``: the broker's start that serves it.
 
     ``owner`` is the connection of an exclusive queue. Counters only rise; ``delivered`` counts
     every hand-out but those of :meth:`get` (``got``), each of which has its part without acks
@@ -61,8 +62,8 @@ class Queue:
         "acked", "arguments", "arrived_in_doubt", "auto_delete", "backlog", "busy_since_s",
         "contents", "cut_first", "dead_letter_route", "deduplication", "delayed", "deleted",
         "delivered", "delivered_no_ack", "delivery_counts", "dirty", "dropped", "durable", "env",
-        "exits", "expired", "expiry", "got", "got_empty", "got_no_ack", "header_bytes", "id",
-        "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
+        "epoch", "exits", "expired", "expiry", "got", "got_empty", "got_no_ack", "header_bytes",
+        "id", "index", "lease_number", "leases", "length_limit", "levels", "limits", "lost", "name",
         "own_limits", "owner", "policies", "published", "purged", "purging", "redelivered_count",
         "refused", "rejected", "requeued", "rest", "returning", "rotation", "stale_settlements",
         "stores_all", "unused_expiry",
@@ -99,7 +100,7 @@ class Queue:
         self.purging: Until | None = None
         self.busy_since_s = 0.0
 
-        epoch = env.journal.epoch
+        self.epoch = epoch = env.journal.epoch
         self.exits: Exits = LocalExits(env.journal, id, durable=durable)
         self.index = QueueIndex(first_sequence(epoch))
         self.levels = PriorityLevels(limits.max_priority, epoch) if limits.max_priority else None
@@ -506,12 +507,12 @@ class Queue:
         has none). No message is in memory. To be called before anything else happens to the queue;
         the caller marks it dirty once all queues are here."""
         if self.levels is None and any(indexes):  # something was put back to the front
-            self.levels = PriorityLevels.around(self.index, self.env.journal.epoch)
+            self.levels = PriorityLevels.around(self.index, self.epoch)
         for level, index in indexes.items():
             if self.levels is not None:
                 self.levels.adopt(level, index)
             else:
-                index.begin_at(first_sequence(self.env.journal.epoch))
+                index.begin_at(first_sequence(self.epoch))
                 self.index = index
         self.arrived_in_doubt = ArrivedInDoubt.restored(self.id, indexes.values(), self.env.journal)
         self.backlog.leave_all_out()

@@ -72,7 +72,7 @@ def _target(queue: Queue, lease: Lease, rule: RequeueRule) -> QueueIndex:
     """The index at whose end the message is put."""
     if rule.position is RequeuePosition.FRONT:
         if queue.levels is None:
-            queue.levels = PriorityLevels.around(queue.index, queue.env.journal.epoch)
+            queue.levels = PriorityLevels.around(queue.index, queue.epoch)
         return queue.levels.index_at(FRONT_LEVEL)
     if queue.levels is None:
         return queue.index

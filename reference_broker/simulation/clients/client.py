@@ -115,14 +115,14 @@ class Session:
         return any(channel.held for channel in self.channels)
 
     def standing(self, name: str) -> Standing:
-        """The client, and what it waits for. One that is ready has all its channels."""
-        standing = Standing(name, is_connected=self._all_asked and not self.over)
+        """The client, and what it waits for: all its channels, too."""
+        standing = Standing(name, is_connected=not self.over)
         for channel in self.channels:
-            standing.is_connected &= channel.number in self._opened
-            standing.asked += channel.waits_for
+            standing.asked += channel.waits_for + (channel.number not in self._opened)
             standing.published += len(channel.unconfirmed)
             for queue in channel.active:
-                standing.handed_ms[queue] = channel.handed_ms.get(queue, 0)
+                before = standing.handed_ms.get(queue, 0)
+                standing.handed_ms[queue] = max(before, channel.handed_ms.get(queue, 0))
         return standing
 
     # The network

@@ -10,7 +10,7 @@ from typing import NamedTuple
 class Standing:
     """A client and what it waits for. ``asked`` and ``published`` are what it waits for the answers
     of, and ``handed_ms`` has for each queue that it consumes when the broker sent it something
-    last, 0 for never in this session."""
+    last, on whichever channel, 0 for never in this session."""
 
     name: str
     is_connected: bool

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from reference_broker.core.journal.entry_sources import EntrySources
 from reference_broker.core.journal.journal import EntrySource
 from reference_broker.store.disk import ports
 from reference_broker.store.format import record
@@ -72,7 +73,7 @@ class SegmentWriter:
         self.epoch = epoch
         self._liveness = liveness
         self._deletions = deletions
-        self._entries: EntrySource | None = None
+        self._entries = EntrySources()
         self._checksum_kind = checksum
         self._checksum = checksum_of(checksum)
         self._segment_bytes = segment_bytes
@@ -97,13 +98,13 @@ class SegmentWriter:
         self._open_segment(0)
 
     def attach(self, entries: EntrySource) -> None:
-        """Name who has the queues' indexes: footers are made from them. Call it before the first
-        message."""
-        self._entries = entries
+        """Name one who has queues' indexes: footers are made from them. Call it before the first
+        message of those queues."""
+        self._entries.add(entries)
 
     def entries(self) -> EntrySource:
         """The queues' indexes that were attached."""
-        assert self._entries is not None, "attach was not called"
+        assert self._entries, "attach was not called"
         return self._entries
 
     # Records

@@ -72,6 +72,25 @@ def test_it_says_hello_first_and_is_ready_when_everything_is_answered() -> None:
     assert meeting.peer.connection.user_name == "guest"
 
 
+def test_a_channel_that_is_not_open_yet_is_a_request_without_an_answer() -> None:
+    meeting = Meeting()
+    standing = meeting.session.standing("client 0")
+    assert (standing.is_connected, standing.asked) == (True, 3)
+    standing = meeting.open().session.standing("client 0")
+    assert (standing.is_connected, standing.asked) == (True, 0)
+    meeting.session.end()
+    assert not meeting.session.standing("client 0").is_connected
+
+
+def test_a_queue_has_handed_something_to_the_client_if_it_did_on_any_channel() -> None:
+    meeting = Meeting().open()
+    first, second, _ = meeting.session.channels
+    second.active["q"] = "q/7"
+    for times, latest in (({"q": 5}, 5), ({}, 0)):
+        first.handed_ms, second.handed_ms = times, {}
+        assert meeting.session.standing("client 0").handed_ms == {"q": latest}
+
+
 def test_each_channel_is_a_session_of_its_own() -> None:
     meeting = Meeting().open()
     assert [channel.session for channel in meeting.session.channels] == [1, 2, 3]

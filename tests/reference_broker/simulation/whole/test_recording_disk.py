@@ -140,7 +140,7 @@ def test_without_the_sync_it_goes_red() -> None:
 
 
 def test_with_confirms_at_write_time_it_goes_red(monkeypatch: pytest.MonkeyPatch) -> None:
-    def promise(self: ConfirmLedger, position: int, promise: Promise) -> None:
+    def promise(self: ConfirmLedger, position: int, promise: Promise, marks: object = ()) -> None:
         promise.kept()
 
     monkeypatch.setattr(ConfirmLedger, "promise", promise)

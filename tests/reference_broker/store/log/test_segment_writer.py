@@ -28,6 +28,7 @@ from reference_broker.store.format.record import RecordType
 from reference_broker.store.format.segment import SPARE_FILE, SegmentName
 from reference_broker.store.start.recovery import recover
 from reference_broker.testing.lone_log import (
+    LoneQueues,
     of_type,
     opened,
     pump,
@@ -76,6 +77,26 @@ def test_a_full_segment_is_complete_and_synced_before_the_next_is_created() -> N
         assert sum(len(group.sequences) for group in footer.groups) == len(
             of_type(RecordType.PUBLISH, disk, file)
         )
+
+
+def test_a_sealed_segment_has_the_entries_of_every_source() -> None:
+    """A start reads no records of it: what its footer leaves out is lost."""
+    log, disk, queues = opened(segment_bytes=1024)
+    others = LoneQueues(log)
+    for _ in range(10):
+        queues.publish(100, (7,))
+        others.publish(100, (8,))
+    pump(log, disk)
+    assert len(segments(disk)) > 2
+    for trusting in (True, False):
+        recovered = recover(disk, trust_footers=trusting)
+        found = {
+            queue_id: sum(
+                len(columns.sequences) for columns in recovered.live_entries(queue_id, 0, 1 << 62)
+            )
+            for queue_id in (7, 8)
+        }
+        assert found == {7: 10, 8: 10}
 
 
 def checked_reservations(disk: SimulatedDisk, spare_bytes: int) -> int:

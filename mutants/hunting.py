@@ -1,4 +1,5 @@
-"""The hunt for one mutant: seed after seed, until a law finds it."""
+"""The hunt for one mutant: seed after seed, until a law finds it. And its census: all of the seeds,
+whichever law finds it in each."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from types import FrameType
 import pytest
 
 from mutants.mutant import Mutant
-from reference_broker.simulation.report import run_world
+from reference_broker.simulation.report import SeedResult, run_world
 from reference_broker.simulation.world import World
 
 SEED_SECONDS = 300.0
@@ -43,16 +44,50 @@ def hunt(mutant: Mutant, seeds: Iterable[int], seconds: float = SEED_SECONDS) ->
     failures: Counter[str] = Counter()
     played = 0
     with pytest.MonkeyPatch.context() as patch:
-        mutant.plant(patch)
-        for seed in seeds:
+        for result in _play(mutant, patch, seeds, seconds):
             played += 1
-            with _no_longer_than(seconds):
-                result = run_world(World(mutant.worlds(seed)))
             if result.failure:
                 failures[result.law] += 1
             if mutant.is_found_by(result):
                 return Hunt(mutant.name, result.law, played, dict(failures))
     return Hunt(mutant.name, "", played, dict(failures))
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """The ``failures`` of a mutant in ``seeds`` seeds: the first law that each of them broke, with
+    the number of seeds."""
+
+    mutant: str
+    seeds: int
+    failures: dict[str, int]
+
+    @property
+    def only_law(self) -> str:
+        """The law that every failure broke; empty where there are several, or none."""
+        return next(iter(self.failures)) if len(self.failures) == 1 else ""
+
+
+def take_census(mutant: Mutant, seeds: Iterable[int], seconds: float = SEED_SECONDS) -> Census:
+    """Play the mutant on all of ``seeds``. See :func:`hunt` for the rest."""
+    failures: Counter[str] = Counter()
+    played = 0
+    with pytest.MonkeyPatch.context() as patch:
+        for result in _play(mutant, patch, seeds, seconds):
+            played += 1
+            if result.failure:
+                failures[result.law] += 1
+    return Census(mutant.name, played, dict(failures))
+
+
+def _play(
+    mutant: Mutant, patch: pytest.MonkeyPatch, seeds: Iterable[int], seconds: float
+) -> Iterator[SeedResult]:
+    mutant.plant(patch)
+    for seed in seeds:
+        with _no_longer_than(seconds):
+            result = run_world(World(mutant.worlds(seed)))
+        yield result
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 
 from mutants.mutant import mutant
 from mutants.worlds import with_feature
+from reference_broker.core.access import access_definition
 from reference_broker.core.channel.transactions import Transaction
 from reference_broker.core.exchange import delayed_messages
 from reference_broker.core.exchange.deduplication_window import DeduplicationWindow
@@ -169,6 +170,21 @@ def vhost_deleted_in_name_only(patch: pytest.MonkeyPatch) -> None:
         yield from ()
 
     patch.setattr(VirtualHosts, "remove", nothing)
+
+
+@mutant("vhosts", worlds=with_feature("vhosts"), showed_at=41)
+def a_deleted_vhost_leaves_its_queues_in_the_log(patch: pytest.MonkeyPatch) -> None:
+    """They are found by the next one of its name, after a start."""
+
+    def remove(self: VirtualHosts, vhost: VHost) -> Steps:
+        yield from vhost.policies.drop_all()
+        del self.by_name[vhost.name]
+        key = access_definition.key_of(access_definition.VHOST, vhost.name)
+        self._definitions.define(key, None)
+        for queue in vhost.queues.values():
+            queue.end()
+
+    patch.setattr(VirtualHosts, "remove", remove)
 
 
 # As many for each feature as a law needs to be believed

@@ -291,6 +291,11 @@ def nothing_is_rewritten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "begin_rewrite", lambda self, looks: None)
 
 
+@mutant("disk use")
+def drained_segments_stay(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Liveness, "take_dead", lambda self, most: [])
+
+
 @mutant("disk use", showed_at=3)
 def copies_left_behind(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recovery, "COPY_SUFFIX", ".nothing")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from mutants.hunting import hunt
+from mutants.hunting import hunt, take_census
 from mutants.mutant import Mutant, mutant
 from reference_broker.simulation.plan.scenario import draw
 from reference_broker.simulation.watch.checkers import Violation
@@ -55,3 +55,12 @@ def test_an_endless_loop_is_a_failure_of_its_seed() -> None:
     found = hunt(endless, [1], seconds=0.05)
     assert found.law.startswith("Endless in ")
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_census_plays_every_seed_and_counts_the_laws() -> None:
+    several = take_census(fails(lambda seed: {3: "order", 5: "acks"}.get(seed, "")), range(8))
+    assert (several.seeds, several.failures) == (8, {"order": 1, "acks": 1})
+    assert several.only_law == ""
+    one = take_census(fails(lambda seed: "acks" if seed % 2 else ""), range(8))
+    assert (one.failures, one.only_law) == ({"acks": 4}, "acks")
+    assert take_census(fails(lambda seed: ""), range(2)).only_law == ""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mutants import __main__ as command
-from mutants.hunting import Hunt
+from mutants.hunting import Census, Hunt
 from mutants.mutant import Mutant
 
 
@@ -50,3 +50,18 @@ def test_a_name_that_nobody_has_is_refused(
 ) -> None:
     assert command.main(["nobody"]) == 2
     assert "no mutant begins with nobody" in capsys.readouterr().err
+
+
+def test_a_census_is_printed_and_kept_nowhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def at_once(mutants: Sequence[Mutant], seeds: int, jobs: int) -> Iterator[Census]:
+        for mutant in mutants:
+            yield Census(mutant.name, seeds, {"acks": 2})
+
+    monkeypatch.setattr(command, "counted", at_once)
+    results = tmp_path / "results"
+    arguments = ["--census", "store.no_sync", "--seeds", "7", "--results", str(results)]
+    assert command.main(arguments) == 0
+    assert "| acks | store.no_sync | 2 of 7 |" in capsys.readouterr().out
+    assert not results.exists()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from mutants.hunting import Hunt
-from mutants.table import line_of, table_of
+from mutants.hunting import Census, Hunt
+from mutants.table import census_line_of, census_table_of, line_of, table_of
 
 
 def test_a_line_says_who_found_it_and_what_others_said_before() -> None:
@@ -28,3 +28,21 @@ def test_the_table_has_a_row_for_each_law() -> None:
         "3 of 4 mutants found",
         "NOT FOUND  runs.none in 200 seeds",
     ]
+
+
+def test_a_census_says_which_law_was_first_in_how_many_seeds() -> None:
+    line = census_line_of(Census("store.x", 60, {"acks": 2, "order": 5}))
+    assert line.split() == ["store.x", "60", "seeds", "order", "5,", "acks", "2"]
+    assert "NOT FOUND" in census_line_of(Census("store.y", 60, {}))
+
+
+def test_the_table_of_censuses_has_what_a_law_alone_finds() -> None:
+    table = census_table_of(
+        [
+            Census("store.x", 60, {"acks": 2, "order": 5}),
+            Census("store.seldom", 60, {"acks": 1}),
+            Census("store.often", 60, {"acks": 40}),
+            Census("runs.none", 60, {}),
+        ]
+    )
+    assert table.splitlines()[2:] == ["| acks | store.often | 40 of 60 |"]

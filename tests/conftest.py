@@ -41,6 +41,9 @@ ROOMS_WITHOUT = ("mqkit/retry", "mqkit/testing", "mqkit/topology", "mqkit/wire")
 
 # Spark's programs here live for seconds: half of their time would go into compiling what runs once.
 _SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_CLASSES = Path(sys.prefix) / "spark-classes.jsa"  # see spark_classes.py; it need not be there
+if " " not in str(_CLASSES):
+    _SHORT_LIVED_JVM += f" -XX:SharedArchiveFile={_CLASSES} -Xlog:disable -Xlog:all=error:stderr"
 _OF_EXECUTORS = f'-Dspark.executor.extraJavaOptions="{_SHORT_LIVED_JVM}"'
 os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_SHORT_LIVED_JVM} {_OF_EXECUTORS}")
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", _SHORT_LIVED_JVM)

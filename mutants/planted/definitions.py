@@ -15,7 +15,7 @@ from reference_broker.core.exchange.definitions import QueueDefinition, decode_q
 from reference_broker.core.journal.definition_store import JournalDefinitions
 from reference_broker.core.queue.expiry import UnusedExpiry
 from reference_broker.core.queue.queue import Queue
-from reference_broker.core.vhost import topology, vhost
+from reference_broker.core.vhost import binding_declaration, queue_declaration, topology
 from reference_broker.core.vhost.exclusive_queues import ExclusiveQueues
 from reference_broker.core.vhost.queue_declaration import stored_queue
 from reference_broker.core.vhost.topology import Topology
@@ -132,7 +132,8 @@ def only_the_first_goes_with_its_connection(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("exclusive", worlds=with_feature("exclusive"))
 def anybody_is_let_in(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(vhost, "require_access", lambda queue, owner, vhost_name: None)
+    for module in (queue_declaration, binding_declaration):
+        patch.setattr(module, "require_access", lambda queue, owner, vhost_name: None)
 
 
 @mutant("exclusive", worlds=with_feature("exclusive"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
@@ -41,16 +41,13 @@ def hunt(mutant: Mutant, seeds: Iterable[int], seconds: float = SEED_SECONDS) ->
     """Play the mutant on ``seeds`` until a law finds it that should. Patches this process
     meanwhile. Where ``seconds`` are over in a seed, that is a failure of it, too: the caller must
     be the main thread."""
-    failures: Counter[str] = Counter()
-    played = 0
-    with pytest.MonkeyPatch.context() as patch:
-        for result in _play(mutant, patch, seeds, seconds):
-            played += 1
-            if result.failure:
-                failures[result.law] += 1
+    laws: list[str] = []
+    with closing(_play(mutant, seeds, seconds)) as results:
+        for result in results:
+            laws.append(_law_of(result))
             if mutant.is_found_by(result):
-                return Hunt(mutant.name, result.law, played, dict(failures))
-    return Hunt(mutant.name, "", played, dict(failures))
+                return Hunt(mutant.name, result.law, len(laws), _counted(laws))
+    return Hunt(mutant.name, "", len(laws), _counted(laws))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +67,28 @@ class Census:
 
 def take_census(mutant: Mutant, seeds: Iterable[int], seconds: float = SEED_SECONDS) -> Census:
     """Play the mutant on all of ``seeds``. See :func:`hunt` for the rest."""
-    failures: Counter[str] = Counter()
-    played = 0
-    with pytest.MonkeyPatch.context() as patch:
-        for result in _play(mutant, patch, seeds, seconds):
-            played += 1
-            if result.failure:
-                failures[result.law] += 1
-    return Census(mutant.name, played, dict(failures))
+    laws = [_law_of(result) for result in _play(mutant, seeds, seconds)]
+    return Census(mutant.name, len(laws), _counted(laws))
 
 
 def _play(
-    mutant: Mutant, patch: pytest.MonkeyPatch, seeds: Iterable[int], seconds: float
-) -> Iterator[SeedResult]:
-    mutant.plant(patch)
-    for seed in seeds:
-        with _no_longer_than(seconds):
-            result = run_world(World(mutant.worlds(seed)))
-        yield result
+    mutant: Mutant, seeds: Iterable[int], seconds: float
+) -> Generator[SeedResult, None, None]:
+    with pytest.MonkeyPatch.context() as patch:
+        mutant.plant(patch)
+        for seed in seeds:
+            with _no_longer_than(seconds):
+                result = run_world(World(mutant.worlds(seed)))
+            yield result
+
+
+def _law_of(result: SeedResult) -> str:
+    """The law that the seed broke; empty where it broke none."""
+    return result.law if result.failure else ""
+
+
+def _counted(laws: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(filter(None, laws)))
 
 
 @contextmanager

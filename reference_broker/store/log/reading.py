@@ -26,6 +26,7 @@ from reference_broker.store.disk.damage import DAMAGE
 from reference_broker.store.disk.ports import Disk
 from reference_broker.store.format import record
 from reference_broker.store.format.checksum import Checksum, ChecksumKind, checksum_of
+from reference_broker.store.format.chunks import ChunkDamaged, verified_chunks
 from reference_broker.store.format.extents import Place
 from reference_broker.store.format.read_window import GAP_BYTES, FileEnds, ReadWindow
 from reference_broker.store.format.record import (
@@ -329,17 +330,18 @@ def _chunks(
     """A large body, out of the records that begin ``at`` bytes behind its message; and the offset
     of their end."""
     body = bytearray(message.body_length)
-    for start in range(0, message.body_length, record.CHUNK_BYTES):
-        size = min(record.CHUNK_BYTES, message.body_length - start)
-        chunk = memoryview(window.alone(offset + at, CHUNK_OVERHEAD_BYTES + size))
-        payload = chunk[FRAME_BYTES:]
-        found = checksum(payload, seed ^ ((position + at) & _MASK))
-        if FRAME.unpack(chunk[:FRAME_BYTES]) != (len(payload), found):
-            raise MessageLost(f"the checksum of its part at {start} is wrong")
-        if payload[0] != RecordType.CHUNK:
-            raise MessageLost(f"another record is where its part at {start} should be")
-        body[start : start + size] = payload[1:]
-        at += len(chunk)
+    start = 0
+    chunks = verified_chunks(
+        window, offset + at, position + at, seed, checksum, message.body_length
+    )
+    try:
+        for chunk in chunks:
+            part = chunk[CHUNK_OVERHEAD_BYTES:]
+            body[start : start + len(part)] = part
+            start += len(part)
+            at += len(chunk)
+    except ChunkDamaged as damage:
+        raise MessageLost(str(damage)) from None
     return body, at
 
 

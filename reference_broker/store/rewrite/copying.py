@@ -17,6 +17,7 @@ from reference_broker.store.disk.damage import DAMAGE
 from reference_broker.store.disk.ports import Disk, Piece
 from reference_broker.store.format import record
 from reference_broker.store.format.checksum import checksum_of
+from reference_broker.store.format.chunks import ChunkDamaged, verified_chunks
 from reference_broker.store.format.extents import Extent, ExtentTable, Origin, Place
 from reference_broker.store.format.footer import (
     Footer,
@@ -199,19 +200,20 @@ class SegmentCopy:
         their message, in the same extent, however long that gets."""
         self._run_end += body_length + record.chunks_of(body_length) * CHUNK_OVERHEAD_BYTES
         self._begin_extent()
-        checksum = checksum_of(place.checksum)
-        for start in range(0, body_length, record.CHUNK_BYTES):
-            size = min(record.CHUNK_BYTES, body_length - start)
-            chunk = memoryview(window.alone(place.offset + at, CHUNK_OVERHEAD_BYTES + size))
-            payload = chunk[FRAME_BYTES:]
-            found = checksum(payload, place.seed ^ ((position + at) & _MASK))
-            if FRAME.unpack(chunk[:FRAME_BYTES]) != (len(payload), found):
-                raise SourceUnreadable(
-                    source, position, f"the checksum of its part at {start} is wrong"
-                )
-            self._out.put(chunk)
-            self._pause()
-            at += len(chunk)
+        chunks = verified_chunks(
+            window,
+            place.offset + at,
+            position + at,
+            place.seed,
+            checksum_of(place.checksum),
+            body_length,
+        )
+        try:
+            for chunk in chunks:
+                self._out.put(chunk)
+                self._pause()
+        except ChunkDamaged as damage:
+            raise SourceUnreadable(source, position, str(damage)) from None
 
     def _end_run(self) -> None:
         if self._run:

@@ -95,7 +95,9 @@ class EtcdStore:
                 continue
             if len(rows) == limit:
                 return Page(tuple(rows), revision, more=True)
-            rows.append(Row(key, version.value, version.revision, version.lease))
+            rows.append(
+                Row(key, version.value, version.revision, version.lease, version.created)
+            )
         return Page(tuple(rows), revision, more=False)
 
     def changes(self, prefix: str, after: int, through: int) -> list[Changed] | None:
@@ -169,9 +171,13 @@ class EtcdStore:
         done: list[Event] = []
         for event in events:
             alive = self._written(event.key) > 0
-            if event.value is not None or alive:
-                self._write(event)
-                done.append(event)
+            if event.value is not None:
+                created = self._versions[event.key][-1].created if alive else event.revision
+                event = event._replace(created=created)
+            elif not alive:
+                continue
+            self._write(event)
+            done.append(event)
         if done:
             self.revision += 1
             self._changes.append(Changed(self.revision, tuple(done)))

@@ -89,7 +89,8 @@ def _event(told: dict[str, Any]) -> Event:
     kv = told["kv"]
     value = None if told.get("type") == "DELETE" else decoded(kv, "value")
     key = decoded(kv, "key").decode()
-    return Event(key, value, int(kv["mod_revision"]), int(kv.get("lease", 0)))
+    lease, created = int(kv.get("lease", 0)), int(kv.get("create_revision", 0))
+    return Event(key, value, int(kv["mod_revision"]), lease, created)
 
 
 class RealStore:
@@ -152,6 +153,7 @@ class RealStore:
                 decoded(row, "value"),
                 int(row["mod_revision"]),
                 int(row.get("lease", 0)),
+                int(row["create_revision"]),
             )
             for row in answer.get("kvs", ())
         )

@@ -42,7 +42,7 @@ def test_pages_are_in_order_of_octets_and_as_they_were() -> None:
     page = store.read("a/", revision=2)
     assert isinstance(page, Page)
     assert [row.key for row in page.rows] == expected
-    assert store.read("a/", limit=1) == Page((Row("a/", b"2", 3),), 3, more=True)
+    assert store.read("a/", limit=1) == Page((Row("a/", b"2", 3, 0, 3),), 3, more=True)
     assert store.read("a/", after=expected[-1], limit=1) == Page((), 3, more=False)
     assert store.read("zz") == Page((), 3, more=False)
 
@@ -73,7 +73,7 @@ def test_what_is_compacted_is_forgotten_but_what_stands_stays() -> None:
     assert store.compact(4) == ""
     assert store.compact(4) == COMPACTED
     assert store.read("", revision=3) == Unread(COMPACTED, compacted=True)
-    assert store.read("k", revision=4) == Page((Row("k", b"2", 4),), 4, more=False)
+    assert store.read("k", revision=4) == Page((Row("k", b"2", 4, 0, 2),), 4, more=False)
     assert store.changes("", 3, 9) is None
     assert store.changes("", 4, 9) == [Changed(5, (Event("gone", None, 5),))]
     assert store.compact(5) == ""

@@ -220,7 +220,7 @@ PLANTED: dict[Callable[[Patch], None], str] = {
     _pages_are_of_several_revisions: "the view of",
     _a_node_serves_as_soon_as_it_has_read: "has no key of its own",
     _a_lost_lease_is_not_followed_by_another: "its key is not in etcd",
-    _what_etcd_never_takes_is_asked_for_ever: "hangs|waits for|its key is not in etcd|does not serve",
+    _what_etcd_never_takes_is_asked_for_ever: "hangs|waits for|its key is not|does not serve",
     _a_later_run_is_not_noticed: "its earlier process is there|says -ok",
 }
 

@@ -128,7 +128,11 @@ class FrameDecoder:
         return parts
 
     def _gather(self, size: int) -> None:
-        """Have the next ``size`` octets be in one block."""
+        """Have the next ``size`` octets be in one block, at the beginning of the view."""
+        if self._at == len(self._view):
+            self._view, self._at = self._later.popleft(), 0
+            if size <= len(self._view):
+                return
         parts = self._take(size)
         if self._at < len(self._view):
             self._later.appendleft(self._view[self._at :])

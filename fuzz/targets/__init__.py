@@ -1,9 +1,27 @@
 """All targets, by name."""
 
 from fuzz.target import Target
-from fuzz.targets import conversation, frames, headers, json_bodies, methods, segments, tables
+from fuzz.targets import (
+    conversation,
+    frames,
+    headers,
+    json_bodies,
+    link_frames,
+    methods,
+    segments,
+    tables,
+)
 
 TARGETS: dict[str, Target] = {
     module.TARGET.name: module.TARGET
-    for module in (frames, methods, headers, tables, json_bodies, segments, conversation)
+    for module in (
+        frames,
+        methods,
+        headers,
+        tables,
+        json_bodies,
+        segments,
+        link_frames,
+        conversation,
+    )
 }

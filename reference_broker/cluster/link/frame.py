@@ -19,9 +19,8 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from reference_broker.cluster.link.lane import Lane
+from reference_broker.store.format.checksum import ChecksumKind, checksum_of
 
 FRAME_PAYLOAD_MAX = 256 * 1024
 """Octets of one frame's payload. It is what a frame of another lane may have to wait for: 2 ms at
@@ -36,6 +35,8 @@ HEAD_BYTES = HEAD.size
 CRC_BYTES = 4
 _FIELDS = struct.Struct(">IBBB")
 _CRC = struct.Struct(">I")
+
+crc32c = checksum_of(ChecksumKind.CRC32C)
 
 Buffer = bytes | memoryview
 
@@ -52,7 +53,7 @@ def frame_head(lane: Lane, kind: int, piece: Piece) -> bytes:
     """The octets that go before the piece's buffers."""
     buffers, length, flags = piece
     fields = _FIELDS.pack(length, lane, kind, flags)
-    checksum = crc32c(fields)
+    checksum = crc32c(fields, 0)
     for buffer in buffers:
         checksum = crc32c(buffer, checksum)
     return _CRC.pack(checksum) + fields

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from reference_broker.cluster.link.frame import (
     CONTINUES,
     CRC_BYTES,
@@ -20,6 +18,7 @@ from reference_broker.cluster.link.frame import (
     HEAD,
     HEAD_BYTES,
     MORE,
+    crc32c,
 )
 from reference_broker.cluster.link.lane import REPLY, Lane
 from reference_broker.errors import LinkError
@@ -94,7 +93,7 @@ class FrameDecoder:
                 return self._continued(length, number, kind, flags, checksum)
             self._gather(HEAD_BYTES + length)
             view, at, stop = self._view, 0, HEAD_BYTES + length
-        if crc32c(view[at + CRC_BYTES : stop]) != checksum:
+        if crc32c(view[at + CRC_BYTES : stop], 0) != checksum:
             raise self._damaged(length, number, kind)
         self._at = stop
         self.buffered -= stop - at

@@ -18,7 +18,7 @@ from reference_broker.errors import LinkError
 
 
 def payload(token: bytes, *parts: bytes) -> tuple[memoryview, ...]:
-    return (memoryview(token + b"".join(parts[:1])), *map(memoryview, parts[1:]))
+    return (memoryview(token + b"".join(parts[:1])), *(memoryview(part) for part in parts[1:]))
 
 
 def answer(outcome: Outcome) -> bytes:
@@ -87,7 +87,8 @@ def test_an_answer_to_no_question(token: bytes) -> None:
 def test_questions_of_the_other_end_are_counted_until_they_are_answered() -> None:
     questions = Questions()
     for token in range(1, OPEN_MAX + 1):
-        assert questions.take(payload(TOKEN.pack(token), b"what")) == (token, b"what")
+        found, question = questions.take(payload(TOKEN.pack(token), b"what"))
+        assert (found, bytes(question)) == (token, b"what")
     assert len(questions) == OPEN_MAX
     with pytest.raises(LinkError, match="more than 256 questions are open"):
         questions.take(payload(TOKEN.pack(OPEN_MAX + 1)))

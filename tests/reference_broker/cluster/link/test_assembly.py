@@ -20,6 +20,7 @@ def frame(flags: int, *payload: memoryview, lane: Lane = Lane.PUBLISH, kind: int
 
 def test_a_message_of_one_frame() -> None:
     message = Assembly().take(frame(0, END))
+    assert message is not None
     assert message == Message(Lane.PUBLISH, 1, (END,))
     assert message.size == 3
 

@@ -33,6 +33,10 @@ WAITING_BYTES_MAX = 4 * MIB
 What waits for longer waits with whoever made it, who can still change his mind. (One message may
 go over it by its size.)"""
 
+JOINED_BYTES = 4 * 1024
+"""Buffers that are smaller than this on the average are joined first: a copy of so little costs
+less than a checksum that begins anew, and a place in the list that the socket is given."""
+
 
 class Outgoing(NamedTuple):
     """A message that waits to be sent."""
@@ -146,5 +150,8 @@ class SendingLane:
         self._append(output, unfinished.kind, piece)
 
     def _append(self, output: list[Buffer], kind: int, piece: Piece) -> None:
+        buffers, length, flags = piece
+        if length < len(buffers) * JOINED_BYTES:
+            piece = Piece((b"".join(buffers),), length, flags)
         output.append(frame_head(self.lane, kind, piece))
         output += piece.buffers

@@ -21,7 +21,7 @@ FULL = HEAD_BYTES + FRAME_PAYLOAD_MAX
 
 
 def frames(lanes: Lanes) -> Iterator[tuple[Lane, int, int]]:
-    """What goes out, frame by frame: lane, kind and size."""
+    """The output, frame by frame: lane, kind and size."""
     while lanes.has_output:
         data = b"".join(lanes.take_output(1))
         while data:

@@ -349,7 +349,7 @@ def test_all_questions_of_both_ends_may_be_open_and_are_answered() -> None:
 
 def test_a_body_is_handed_to_the_socket_as_it_is() -> None:
     pair = LinkPair().opened()
-    body = bytes(1_000)
+    body = bytes(100_000)
     pair.dialer.link.send(Lane.PUBLISH, 1, (b"head", body))
     output: list[Buffer] = pair.dialer.link.data_to_send()
     assert output[-1] is body

@@ -80,6 +80,14 @@ def test_room_counts_what_waits_and_the_objects_around_it() -> None:
     assert lane.room == WAITING_BYTES_MAX
 
 
+def test_many_small_buffers_go_as_one() -> None:
+    lane = SendingLane(Lane.PUBLISH)
+    output: list[Buffer] = []
+    lane.put(Outgoing(1, (b"many ", b"small ", b"ones"), 15))
+    lane.take_frame(output)
+    assert output[1:] == [b"many small ones"]
+
+
 def test_a_message_that_no_receiver_would_take_is_a_mistake() -> None:
     lane = SendingLane(Lane.ASK)
     with pytest.raises(AssertionError, match="too many for lane ASK"):

@@ -11,6 +11,7 @@ from reference_broker.cluster.link.hello import NONCE_BYTES, Hello
 from reference_broker.cluster.link.lane import WINDOWS, Lane
 from reference_broker.cluster.link.link import Link, Receiver
 from reference_broker.cluster.link.secret import Secret
+from reference_broker.errors import LinkError
 
 HELLOS = {
     Role.DIALER: Hello("cluster-1", "a", 1, "disk-a", run=3, connection=7, address="10.0.0.1:1"),
@@ -39,6 +40,8 @@ class LinkEnd:
         self.received: dict[Lane, list[tuple[int, bytes]]] = {lane: [] for lane in Lane}
         self.held: list[tuple[Lane, int, tuple[memoryview, ...]]] = []
         self.takes = dict.fromkeys(WINDOWS, True)
+        self.fault = ""
+        """Not empty: no message can be read, for this reason."""
         self.questions: list[tuple[int, bytes]] = []
         self.numbers = ConnectionNumbers()
         self.way = bytearray()
@@ -63,6 +66,8 @@ class LinkEnd:
 
     def _receiver(self, lane: Lane) -> Receiver:
         def receive(kind: int, payload: tuple[memoryview, ...]) -> None:
+            if self.fault:
+                raise LinkError(self.fault)
             self.received[lane].append((kind, b"".join(payload)))
             if self.takes.get(lane):
                 self.link.consumed(lane, kind, payload)

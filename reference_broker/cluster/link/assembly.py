@@ -43,6 +43,11 @@ class Assembly:
     def __init__(self) -> None:
         self._parts: dict[Lane, _Part] = {}
 
+    @property
+    def held(self) -> int:
+        """Octets of the parts that are kept."""
+        return sum(part.size for part in self._parts.values())
+
     def take(self, frame: Frame) -> Message | None:
         """The message that ``frame`` completes; ``None`` if more of it is to come.
 

@@ -180,6 +180,11 @@ def _check_names(own: Hello, peer: Hello, dialled: str) -> None:
             f"nodes {peer.node!r} and {own.node!r} both have node number {own.number}: one runs in"
             " a copy of the other's data folder"
         )
+    if peer.purpose != own.purpose:
+        raise LinkError(
+            f"node {peer.node!r} wants a connection of purpose {peer.purpose},"
+            f" node {own.node!r} one of {own.purpose}"
+        )
     if dialled and peer.node != dialled:
         raise LinkError(f"node {dialled!r} was dialled, and {peer.node!r} answered: look at its"
                         " --cluster-listen")  # fmt: skip

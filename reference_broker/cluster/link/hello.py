@@ -2,7 +2,8 @@
 
 ::
 
-    "MQKL" | lowest u16 | highest u16 | nonce 32 octets | node number u16 | run u32 | connection u64
+    "MQKL" | lowest u16 | highest u16 | nonce 32 octets | purpose u8
+    | node number u16 | run u32 | connection u64
     | cluster id | node name | disk id | link address            each: length u8, then UTF-8
 
 Its layout is for ever: nodes that have no protocol in common must be able to say so. A later
@@ -24,12 +25,15 @@ NONCE_BYTES = 32
 TEXT_BYTES_MAX = 255
 
 _MAGIC = b"MQKL"
-_HEAD = struct.Struct(f">4sHH{NONCE_BYTES}sHIQ")
+_HEAD = struct.Struct(f">4sHH{NONCE_BYTES}sBHIQ")
 
 
 class Hello(NamedTuple):
     """A node, as it introduces itself. Numbers of connections rise with each that a node dials in
-    a run; who was dialled repeats the number. ``cluster``, ``disk``: ids, not names."""
+    a run; who was dialled repeats the number. ``cluster``, ``disk``: ids, not names.
+
+    ``purpose`` is 0 for the link itself. Connections beside it, which don't take its place, have
+    others; who was dialled refuses those that it has no use for."""
 
     cluster: str
     node: str
@@ -40,6 +44,7 @@ class Hello(NamedTuple):
     address: str = ""
     lowest: int = PROTOCOL
     highest: int = PROTOCOL
+    purpose: int = 0
 
     def encode(self, nonce: bytes) -> bytes:
         """The payload of a HELLO. ``nonce``: :data:`NONCE_BYTES` that were never used before.
@@ -51,7 +56,14 @@ class Hello(NamedTuple):
             raise ValueError(f"a nonce has {NONCE_BYTES} octets, a text {TEXT_BYTES_MAX} at most")
         try:
             head = _HEAD.pack(
-                _MAGIC, self.lowest, self.highest, nonce, self.number, self.run, self.connection
+                _MAGIC,
+                self.lowest,
+                self.highest,
+                nonce,
+                self.purpose,
+                self.number,
+                self.run,
+                self.connection,
             )
         except struct.error as error:
             raise ValueError(f"a number has no room in a HELLO: {self}") from error
@@ -63,7 +75,7 @@ def decode_hello(payload: bytes) -> Hello:
     if not payload.startswith(_MAGIC):
         raise LinkError("the other end speaks another protocol than mqkit's nodes")
     try:
-        _, lowest, highest, _, number, run, connection = _HEAD.unpack_from(payload)
+        _, lowest, highest, _, purpose, number, run, connection = _HEAD.unpack_from(payload)
         texts = []
         at = _HEAD.size
         for _ in range(4):
@@ -75,4 +87,4 @@ def decode_hello(payload: bytes) -> Hello:
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise LinkError("a HELLO that can't be read") from error
     cluster, node, disk, address = texts
-    return Hello(cluster, node, number, disk, run, connection, address, lowest, highest)
+    return Hello(cluster, node, number, disk, run, connection, address, lowest, highest, purpose)

@@ -98,6 +98,11 @@ class Lanes:
     # Output
 
     @property
+    def waiting(self) -> int:
+        """Accounted bytes of messages that wait in all lanes."""
+        return sum(lane.waiting for lane in self._lanes.values())
+
+    @property
     def has_output(self) -> bool:
         """True if :meth:`take_output` would give something."""
         return bool(self._control or self._latest or self._turns)
@@ -121,7 +126,8 @@ class Lanes:
         name = lane.lane
         size = lane.next_frame_bytes
         if size > self._allowed[name]:
-            self._allowed[name] += QUANTUM_BYTES
+            alone = len(self._turns) == 1
+            self._allowed[name] = size if alone else self._allowed[name] + QUANTUM_BYTES
             self._turns.rotate(-1)
             return 0
         lane.take_frame(output)

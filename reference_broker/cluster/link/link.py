@@ -138,6 +138,13 @@ class Link:
         """True once the socket is to be closed."""
         return self.state is LinkState.CLOSED
 
+    @property
+    def held_bytes(self) -> int:
+        """Accounted bytes of all that waits here: to be sent, to be complete, to be handed over,
+        and to be consumed by the owner."""
+        owned = sum(credit.held for credit in self._credits.values())
+        return self._lanes.waiting + self._decoder.buffered + self._assembly.held + owned
+
     # Inputs
 
     def receive_data(self, data: bytes, now: float) -> None:

@@ -151,7 +151,7 @@ class SendingLane:
 
     def _append(self, output: list[Buffer], kind: int, piece: Piece) -> None:
         buffers, length, flags = piece
-        if length < len(buffers) * JOINED_BYTES:
+        if len(buffers) > 2 and length < len(buffers) * JOINED_BYTES:
             piece = Piece((b"".join(buffers),), length, flags)
         output.append(frame_head(self.lane, kind, piece))
         output += piece.buffers

@@ -33,6 +33,7 @@ def test_parts_come_with_frames_of_other_lanes_and_replies_between() -> None:
     assert assembly.take(frame(0, END, kind=REPLY)) == Message(Lane.PUBLISH, REPLY, (END,))
     assert assembly.take(frame(MORE | CONTINUES, FULL, FULL)) is None
     assert assembly.take(frame(CONTINUES, END)) == Message(Lane.PUBLISH, 1, (FULL, FULL, FULL, END))
+    assert assembly.held == FRAME_PAYLOAD_MAX
     assert assembly.take(frame(0, END)) is not None
 
 

@@ -38,6 +38,8 @@ def test_nodes_count_for_themselves_and_can_be_forgotten() -> None:
     numbers = ConnectionNumbers()
     numbers.admit(HELLO)
     numbers.admit(HELLO._replace(node="c", connection=1))
+    numbers.admit(HELLO._replace(purpose=1, connection=1))
+    numbers.admit(HELLO._replace(disk="an empty one", run=1, connection=1))
     numbers.forget("a")
     numbers.forget("a")
     numbers.admit(HELLO._replace(connection=1))

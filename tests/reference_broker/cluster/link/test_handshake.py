@@ -115,6 +115,11 @@ def test_an_own_name() -> None:
     assert "two nodes are named 'b'" in refused(identity(Role.DIALER, node="b"))
 
 
+def test_another_purpose() -> None:
+    line = "node 'a' wants a connection of purpose 1, node 'b' one of 0"
+    assert refused(identity(Role.DIALER, purpose=1)) == line
+
+
 def test_an_own_number() -> None:
     assert "both have node number 2" in refused(identity(Role.DIALER, number=2))
 

@@ -24,6 +24,7 @@ hellos = st.builds(
     address=texts,
     lowest=st.integers(0, 0xFFFF),
     highest=st.integers(0, 0xFFFF),
+    purpose=st.integers(0, 0xFF),
 )
 
 HELLO = Hello("cluster-1", "mqkit@a", 1, "disk-a", 3, 7, "10.0.0.1:25672")

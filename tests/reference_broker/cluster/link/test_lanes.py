@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reference_broker.cluster.link.credit import Credit
 from reference_broker.cluster.link.frame import FRAME_PAYLOAD_MAX, HEAD, HEAD_BYTES
-from reference_broker.cluster.link.lane import CONTROL_BYTES_MAX, WINDOWS, Lane
+from reference_broker.cluster.link.lane import CONTROL_BYTES_MAX, WINDOWS, Lane, cost
 from reference_broker.cluster.link.lanes import OUTPUT_BYTES, QUANTUM_BYTES, Lanes
 from reference_broker.cluster.link.sending_lane import WAITING_BYTES_MAX
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, MIB
@@ -121,8 +121,10 @@ def test_a_lane_without_credit_holds_up_no_other(monkeypatch: pytest.MonkeyPatch
 def test_the_output_of_a_turn_is_bounded() -> None:
     lanes = Lanes()
     lanes.put(Lane.REPLICATION, 1, (bytes(8 * MIB),))
+    assert lanes.waiting == cost(1, 8 * MIB)
     while lanes.has_output:
         assert sum(map(len, lanes.take_output())) < OUTPUT_BYTES + FULL
+    assert lanes.waiting == 0
     assert lanes.take_output() == []
     assert lanes.sent[Lane.REPLICATION] == 8 * MIB + 32 * HEAD_BYTES
 

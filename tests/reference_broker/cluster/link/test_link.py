@@ -10,7 +10,14 @@ from reference_broker.cluster.link.asks import OPEN_MAX, Answered, Outcome, Unan
 from reference_broker.cluster.link.frame import Buffer, encode_frame
 from reference_broker.cluster.link.handshake import Role
 from reference_broker.cluster.link.heartbeats import INTERVAL_S, Report
-from reference_broker.cluster.link.lane import OWNER_KINDS, WINDOWS, AskKind, ControlKind, Lane
+from reference_broker.cluster.link.lane import (
+    OWNER_KINDS,
+    WINDOWS,
+    AskKind,
+    ControlKind,
+    Lane,
+    cost,
+)
 from reference_broker.cluster.link.link import (
     GREETING_S,
     REASON_BYTES_MAX,
@@ -182,6 +189,34 @@ def test_what_may_not_come_ends_the_link(lane: Lane, kind: int, payload: bytes, 
     pair.acceptor.link.receive_data(encode_frame(lane, kind, payload), pair.now)
     assert fault in pair.acceptor.link.reason
     assert len(pair.acceptor.downs) == 1
+
+
+def test_a_message_that_its_receiver_can_not_read_ends_the_link() -> None:
+    pair = LinkPair().opened()
+    pair.acceptor.fault = "a PUBLISH that is cut off"
+    pair.dialer.link.send(Lane.PUBLISH, 1, (b"publish",))
+    pair.settle()
+    assert pair.acceptor.downs == ["a PUBLISH that is cut off"]
+    assert pair.dialer.downs == ["node 'b' ended the link: a PUBLISH that is cut off"]
+
+
+def test_all_that_waits_is_accounted_for() -> None:
+    pair = LinkPair().opened()
+    dialer, acceptor = pair.dialer.link, pair.acceptor.link
+    pair.acceptor.takes[Lane.PUBLISH] = False
+    size = 700_000
+    for _ in range(2):
+        dialer.send(Lane.PUBLISH, 1, (bytes(size),))
+    assert dialer.held_bytes == 2 * cost(1, size)
+    data = b"".join(b"".join(dialer.data_to_send(1)) for _ in range(6))
+    assert dialer.held_bytes == 0
+    acceptor.receive_data(data[:600_000], pair.now)
+    assert 600_000 - 100 < acceptor.held_bytes <= 600_000
+    acceptor.receive_data(data[600_000:], pair.now)
+    assert acceptor.held_bytes == 2 * cost(1, size)
+    pair.acceptor.take_held()
+    pair.acceptor.take_held()
+    assert acceptor.held_bytes == 0
 
 
 def test_a_sender_that_does_not_keep_to_its_credit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,7 +209,8 @@ class Link:
 
     def data_to_send(self, most: int = OUTPUT_BYTES) -> list[Buffer]:
         """The buffers to write next, in order, of about ``most`` octets; empty when there is
-        nothing. Call it only when the socket takes them: what is here can still be overtaken."""
+        nothing. Call it only when the socket takes them, and let the socket keep little that is not
+        sent (TCP_NOTSENT_LOWAT): a heartbeat overtakes what is here, and nothing that is there."""
         if self.state is LinkState.ENDING:
             self._go(LinkEvent.TOLD)
             return [self._last_word]

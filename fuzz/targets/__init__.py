@@ -8,6 +8,7 @@ from fuzz.targets import (
     json_bodies,
     link_frames,
     methods,
+    proxy_headers,
     segments,
     tables,
 )
@@ -22,6 +23,7 @@ TARGETS: dict[str, Target] = {
         json_bodies,
         segments,
         link_frames,
+        proxy_headers,
         conversation,
     )
 }

@@ -251,7 +251,7 @@ class Broker:
             raise TooManyConnections(f"{self.limits.connections_max} connections are open")
         if not self.handshakes.enter(peer):
             most = self.limits.handshakes_per_address_max
-            raise TooManyConnections(f"{most} handshakes of {peer.host} are under way")
+            raise TooManyConnections(f"{most} handshakes of {peer.shown.host} are under way")
         self.begin(now, wall_ms)
         self._connections_made += 1
         connection = Connection(self, self._connections_made, peer)

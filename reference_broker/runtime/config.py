@@ -16,6 +16,7 @@ from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, MIB, Limits
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.net.address import Address as Address
 from reference_broker.runtime.net.listening_sockets import LOCALHOST
+from reference_broker.runtime.net.proxy_sources import ProxySources
 from reference_broker.runtime.tls.config import TlsConfig, Verify
 
 DEFAULT_AMQP_PORT = 5672
@@ -65,7 +66,8 @@ class ServerConfig:
     ``data_dir`` is where messages and definitions are kept; ``None`` keeps them in memory only,
     and a restart forgets them. ``http`` is for the management API; ``None`` is none.
     ``prometheus`` is for metrics without a login (RabbitMQ's 15692). ``mechanisms`` are how clients
-    may log in. Raises :exc:`BadConfiguration` for a ``limits.message_size_max`` above
+    may log in. ``proxies`` are who has to send a PROXY header before AMQP (and TLS); ``None`` is
+    nobody. Raises :exc:`BadConfiguration` for a ``limits.message_size_max`` above
     ``MESSAGE_SIZE_MAX``, and for mechanisms with which nobody could log in.
     """
 
@@ -77,6 +79,7 @@ class ServerConfig:
     limits: Limits = DEFAULT_LIMITS
     tls: TlsConfig | None = None
     mechanisms: frozenset[str] = DEFAULT_MECHANISMS
+    proxies: ProxySources | None = None
 
     def __post_init__(self) -> None:
         size_max = self.limits.message_size_max

@@ -48,6 +48,7 @@ from reference_broker.runtime.net.connection_protocol import ConnectionProtocol
 from reference_broker.runtime.net.http_listener import HttpListener
 from reference_broker.runtime.net.listening_sockets import listening_sockets
 from reference_broker.runtime.net.lost_sockets import LostSockets
+from reference_broker.runtime.net.proxied_sockets import ProxiedSockets
 from reference_broker.runtime.process.descriptors import SocketBound, descriptor_limit
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.process.password_thread import PasswordThread
@@ -134,6 +135,7 @@ class Server:
         self._sockets = SocketBound(descriptor_limit())
         self._admission = SocketAdmission(self._sockets)
         self._acceptor: Acceptor | None = None
+        self._proxied: ProxiedSockets | None = None
         self._transports = Transports(self._protocol)
         self._http_share = TurnShare(partial(self.turns.input, "HTTP"), self._http_place_ended)
         self._http: HttpListener | None = None
@@ -175,7 +177,7 @@ class Server:
             self._listen(self.config.amqp)
             self._running = True
             if self.tls is not None:
-                self.tls.accept_amqp(self._admission, self.broker.handshakes, self._protocol)
+                self._listen_over_tls(self.tls)
             await self._start_http()
         except BaseException:
             if self._running:
@@ -227,16 +229,26 @@ class Server:
         listening = listening_sockets(address, LISTEN_BACKLOG)
         self._amqp = [Address(*each.getsockname()[:2]) for each in listening]
         self.amqp_port = self._amqp[0].port
-        self._acceptor = Acceptor(listening, self._admission, self._transports.accepted)
+        accepted, proxies = self._transports.accepted, self.config.proxies
+        if proxies is not None:
+            self._proxied = ProxiedSockets("AMQP", proxies, accepted)
+            accepted = self._proxied.accepted
+        self._acceptor = Acceptor(listening, self._admission, accepted)
 
-    def _protocol(self) -> ConnectionProtocol:
-        return ConnectionProtocol(self, self._loop, self._tls_of)
+    def _listen_over_tls(self, tls: TlsListeners) -> None:
+        handshakes = self.broker.handshakes
+        tls.accept_amqp(self._admission, handshakes, self._protocol, self.config.proxies)
+
+    def _protocol(self, peer: Peer) -> ConnectionProtocol:
+        return ConnectionProtocol(self, self._loop, self._tls_of, peer.proxy)
 
     async def _close_connections(self) -> None:
         """Listen no more, and return when every connection is closed."""
         if self._acceptor is not None:
             self._acceptor.stop()
             self._acceptor = None
+        if self._proxied is not None:
+            self._proxied.stop()
         await self._transports.stop()
         if self.tls is not None:
             await self.tls.stop_amqp()
@@ -315,7 +327,7 @@ class Server:
         if self._running and self._acceptor is None:
             self._listen(Address(self.config.amqp.host, self.amqp_port))
             if self.tls is not None:
-                self.tls.accept_amqp(self._admission, self.broker.handshakes, self._protocol)
+                self._listen_over_tls(self.tls)
             _log.warning("resumed: AMQP connections are accepted")
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:

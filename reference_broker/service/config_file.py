@@ -15,6 +15,8 @@
       verify: required                  # none, peer (who shows one), required
       login_from: common_name
     auth_mechanisms: [PLAIN, EXTERNAL]
+    proxy_protocol: v2
+    proxy_from: [10.0.0.0/8]            # who has to send a PROXY header
 
 An option on the command line wins over the file.
 """
@@ -35,11 +37,13 @@ from reference_broker.runtime.config import (
     check_mechanisms,
     parse_mechanisms,
 )
+from reference_broker.runtime.net.proxy_sources import ProxyProtocol, ProxySources
 from reference_broker.runtime.tls.config import TlsConfig
 from reference_broker.service.tls_section import read_address, read_tls
 
 KEYS = (
     "listen", "http", "prometheus", "data_dir", "users", "limits", "tls", "auth_mechanisms",
+    "proxy_protocol", "proxy_from",
 )  # fmt: skip
 USER_KEYS = ("password", "tags", "loopback_only")
 LIMIT_MAX = 1 << 40
@@ -83,6 +87,7 @@ def _read(top: Section, folder: Path) -> ServerConfig:
         limits=_limits(top, config.limits),
         tls=tls,
         mechanisms=_mechanisms(top, config.mechanisms, tls),
+        proxies=_proxies(top),
     )
 
 
@@ -159,3 +164,26 @@ def _mechanisms(top: Section, default: frozenset[str], tls: TlsConfig | None) ->
         top.faults.append(Fault(line, "auth_mechanisms", str(error)))
         return default
     return mechanisms
+
+
+def _proxies(top: Section) -> ProxySources | None:
+    version = top.choice("proxy_protocol", ProxyProtocol)
+    if top.has("proxy_protocol") != top.has("proxy_from"):
+        key = "proxy_from" if top.has("proxy_from") else "proxy_protocol"
+        expected = "expected proxy_protocol: v2 and proxy_from: [CIDR, ...], or neither"
+        top.faults.append(Fault(top.line_of(key), key, expected))
+        return None
+    if not top.has("proxy_from"):
+        return None
+    texts = []
+    for path, node in top.items("proxy_from", "networks, like [10.0.0.0/8]"):
+        if not isinstance(node, ScalarNode):
+            top.fault(node.line, path, node, "a network, like 10.0.0.0/8")
+            return None
+        texts.append(str(node.value))
+    try:
+        sources = ProxySources.parse(texts)
+    except BadConfiguration as error:
+        top.faults.append(Fault(top.line_of("proxy_from"), "proxy_from", str(error)))
+        return None
+    return sources if version is not None else None

@@ -21,6 +21,7 @@ from reference_broker.runtime.config import (
     parse_mechanisms,
     parse_size,
 )
+from reference_broker.runtime.net.proxy_sources import ProxyProtocol, ProxySources
 from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, Verify
 
 DESCRIPTION = """Run the reference broker until SIGTERM or Ctrl-C.
@@ -124,12 +125,28 @@ class BrokerOptions:
             "Which part of a certificate is the user for EXTERNAL. [default: distinguished_name]",
         ),
     ] = None
+    proxy_protocol: Annotated[
+        ProxyProtocol | None,
+        Shown(
+            None,
+            "Read a PROXY header of this version before AMQP, and before TLS, from the proxies of"
+            " --proxy-from.",
+        ),
+    ] = None
+    proxy_from: Annotated[
+        str | None,
+        Shown(
+            "CIDR,...",
+            "The networks that proxies connect from: who comes from there has to send a PROXY"
+            " header, and nobody else may. [default: none]",
+        ),
+    ] = None
     config: Annotated[
         Path | None,
         Shown(
             "FILE",
-            "A YAML file with listen, http, prometheus, data_dir, users, limits, tls and"
-            " auth_mechanisms; options win over it.",
+            "A YAML file with listen, http, prometheus, data_dir, users, limits, tls,"
+            " auth_mechanisms, proxy_protocol and proxy_from; options win over it.",
         ),
     ] = None
 
@@ -175,6 +192,7 @@ def configuration(options: BrokerOptions) -> ServerConfig:
     settings = _with_addresses(settings, options)
     settings = _with_limits(settings, options)
     settings = _with_tls(settings, options)
+    settings = _with_proxies(settings, options)
     if options.data_dir is not None:
         settings = replace(settings, data_dir=_folder(options.data_dir))
     return settings
@@ -229,6 +247,19 @@ def _with_tls(settings: ServerConfig, options: BrokerOptions) -> ServerConfig:
     if options.auth_mechanisms is not None:
         mechanisms = parse_mechanisms(options.auth_mechanisms.split(","))
     return replace(settings, tls=tls, mechanisms=mechanisms)
+
+
+def _with_proxies(settings: ServerConfig, options: BrokerOptions) -> ServerConfig:
+    proxies = settings.proxies
+    if options.proxy_from is not None:
+        if options.proxy_protocol is None and proxies is None:
+            raise BadConfiguration("--proxy-from needs the protocol: add --proxy-protocol v2")
+        proxies = ProxySources.parse(options.proxy_from.split(","))
+    if options.proxy_protocol is not None and proxies is None:
+        raise BadConfiguration(
+            "--proxy-protocol needs the networks of the proxies: add --proxy-from CIDR,..."
+        )
+    return replace(settings, proxies=proxies)
 
 
 def _folder(data_dir: str) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from mqkit.testing.in_process.confirm_faults import ConfirmFaults
 from mqkit.testing.in_process.wall_time import WallTime
+from reference_broker.core.base.peer import Peer
 from reference_broker.core.broker import Broker
 from reference_broker.core.connection.connection import Connection
 from reference_broker.runtime.config import ServerConfig
@@ -94,7 +95,7 @@ class TestedServer(Server):
         if is_dropped:
             self.perform(lambda _: connection.drop("dropped by a test"))
 
-    def _protocol(self) -> ConnectionProtocol:
+    def _protocol(self, _: Peer) -> ConnectionProtocol:
         return SpoilingProtocol(self, self._loop)
 
     @property

@@ -76,6 +76,8 @@ def _login_checked(connection: Connection, login: User | Refusal) -> None:
         reason = f"{mechanism} login refused: {login.value}"
         if mechanism == mechanisms.EXTERNAL and login is Refusal.WRONG:
             reason = f"{mechanism} login refused: no user {connection.peer.proven_name!r}"
+        if login is Refusal.LOOPBACK_ONLY and connection.peer.proxy is not None:
+            reason += ", and through no proxy"
         connection.refuse_login(handshake.login_refused(mechanism), reason)
 
 

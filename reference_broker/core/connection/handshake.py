@@ -34,6 +34,8 @@ CAPABILITIES: dict[str, bool] = {
 """The capabilities that RabbitMQ announces too and that work here, and no others."""
 
 _TLS_HANDSHAKE = b"\x16\x03"
+_PROXY_HEADERS = (b"\r\n\r\n\0\r\n", b"PROXY ")
+"""The first octets of PROXY headers, version 2 and 1."""
 _HTTP_METHODS = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN")
 
 
@@ -113,6 +115,8 @@ def foreign_protocol(data: bytes) -> str:
         return "the client speaks TLS, and this port is the one without it"
     if data[:4] in _HTTP_METHODS:
         return "the client speaks HTTP, and this port is AMQP's"
+    if data.startswith(_PROXY_HEADERS):
+        return "the client sends a PROXY header, and is no proxy of --proxy-from"
     if data.startswith(b"AMQP"):
         return "the client speaks another version of AMQP"
     return "the client speaks another protocol"

@@ -182,6 +182,7 @@ def tracked_row(connection: Connection, node: str) -> Row:
 def connection_row(connection: Connection, node: str) -> Row:
     """A connection that has been opened."""
     peer = connection.peer
+    host, port, local_host, local_port = peer.shown
     assert connection.vhost is not None
     row: Row = {
         "name": str(peer),
@@ -192,10 +193,10 @@ def connection_row(connection: Connection, node: str) -> Row:
         "state": "blocked" if connection.blocked else connection.state.value,
         "type": "network",
         "protocol": "AMQP 0-9-1",
-        "host": peer.local_host,
-        "port": peer.local_port,
-        "peer_host": peer.host,
-        "peer_port": peer.port,
+        "host": local_host,
+        "port": local_port,
+        "peer_host": host,
+        "peer_port": port,
         "auth_mechanism": connection.auth_mechanism,
         **tls_columns(peer.tls),
         "connected_at": connection.connected_at_ms,
@@ -278,14 +279,14 @@ def consumer_row(consumer: Consumer, node: str) -> Row:
             "node": node,
             "user": connection.user_name,
             "connection_name": str(connection.peer),
-            "peer_host": connection.peer.host,
-            "peer_port": connection.peer.port,
+            "peer_host": connection.peer.shown.host,
+            "peer_port": connection.peer.shown.port,
         },
     }
 
 
 def _peer_details(peer: Peer) -> Row:
-    return {"name": str(peer), "peer_host": peer.host, "peer_port": peer.port}
+    return {"name": str(peer), "peer_host": peer.shown.host, "peer_port": peer.shown.port}
 
 
 def _active_tag(queue: Queue) -> str | None:

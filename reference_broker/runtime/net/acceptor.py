@@ -11,6 +11,8 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.runtime.process.descriptors import SocketBound
@@ -24,6 +26,10 @@ ACCEPT_RETRY_S = 1.0
 
 BOUND_LINE_INTERVAL_S = 60.0
 """Seconds between two lines that say that sockets are refused for want of descriptors."""
+
+Accepted: TypeAlias = Callable[[socket.socket, Peer], None]
+"""Takes a socket that was admitted, which does not block any more, and has to close it in the end.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -58,14 +64,13 @@ class SocketAdmission:
 
 class Acceptor:
     """Accepts from ``listening`` sockets, which are its own from now on, until :meth:`stop`.
-    ``accepted`` is called with each socket that is admitted, which does not block any more, and has
-    to close it in the end. Make it in a running loop."""
+    ``accepted`` is called with each socket that is admitted. Make it in a running loop."""
 
     def __init__(
         self,
         listening: Sequence[socket.socket],
         admission: SocketAdmission,
-        accepted: Callable[[socket.socket, Peer], None],
+        accepted: Accepted,
         *,
         is_management: bool = False,
     ) -> None:
@@ -117,15 +122,17 @@ class Acceptor:
 
 
 class Transports:
-    """Makes transports of accepted sockets: ``protocol`` makes the protocol of each."""
+    """Makes transports of accepted sockets: ``protocol`` makes the protocol of each, for its
+    peer."""
 
-    def __init__(self, protocol: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(self, protocol: Callable[[Peer], asyncio.Protocol]) -> None:
         self._protocol = protocol
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def accepted(self, accepted: socket.socket, _: Peer) -> None:
+    def accepted(self, accepted: socket.socket, peer: Peer) -> None:
         """Hand a socket to the loop; its protocol hears of it in a later turn."""
-        task = asyncio.get_running_loop().create_task(self._serve(accepted), name="accepted")
+        serving = self._serve(accepted, partial(self._protocol, peer))
+        task = asyncio.get_running_loop().create_task(serving, name="accepted")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -136,10 +143,12 @@ class Transports:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _serve(self, accepted: socket.socket) -> None:
+    async def _serve(
+        self, accepted: socket.socket, protocol: Callable[[], asyncio.Protocol]
+    ) -> None:
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-            await asyncio.get_running_loop().connect_accepted_socket(self._protocol, accepted)
+            await asyncio.get_running_loop().connect_accepted_socket(protocol, accepted)
         except OSError:
             accepted.close()  # the client is gone again already
         except asyncio.CancelledError:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol, cast
 
 from reference_broker.core.base.limits import DELIVERY_OUTPUT_BYTES_MAX
-from reference_broker.core.base.peer import Peer
+from reference_broker.core.base.peer import Peer, ProxyHeader
 from reference_broker.core.base.tls_session import TlsSession
 from reference_broker.core.connection.connection import Connection
 from reference_broker.errors import ConnectionException, ReplyCode
@@ -65,7 +66,7 @@ class ConnectionHost(Protocol):
 
 class ConnectionProtocol(asyncio.Protocol):
     """The glue between one transport and one :class:`Connection`. ``tls_of`` is asked once, when
-    the socket is connected."""
+    the socket is connected. ``proxy`` is the PROXY header that came before, if one did."""
 
     connection: Connection
     """Set when the socket is connected, unless it is refused."""
@@ -75,9 +76,11 @@ class ConnectionProtocol(asyncio.Protocol):
         host: ConnectionHost,
         loop: asyncio.AbstractEventLoop,
         tls_of: TlsOf = _no_tls,
+        proxy: ProxyHeader | None = None,
     ) -> None:
         self._host = host
         self._tls_of = tls_of
+        self._proxy = proxy
         self._loop = loop
         self.is_refused = False
         self._is_lost = False
@@ -204,12 +207,14 @@ class ConnectionProtocol(asyncio.Protocol):
         remote, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         if not remote or not local:
             return None
+        peer = Peer(remote[0], remote[1], local[0], local[1], proxy=self._proxy)
         try:
             tls = self._tls_of(transport)
         except ValueError as error:
-            _log.warning("%s:%s refused: its certificate can't be read: %s", *remote[:2], error)
+            host, port = peer.shown[:2]
+            _log.warning("%s:%s refused: its certificate can't be read: %s", host, port, error)
             return None
-        return Peer(remote[0], remote[1], local[0], local[1], tls)
+        return peer if tls is None else replace(peer, tls=tls)
 
 
 def has_logged_in(protocol: asyncio.Protocol) -> bool:

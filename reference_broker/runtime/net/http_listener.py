@@ -44,7 +44,8 @@ class HttpListener:
         is_loopback = Peer(address, 0, "", 0).is_loopback
         self._server = HttpServer(self._app, self._share, is_loopback=is_loopback)
         await self._server.start()
-        self._transports = Transports(self._server.protocol)
+        protocol = self._server.protocol
+        self._transports = Transports(lambda _: protocol())
         self._acceptor = Acceptor(
             [listening], self._admission, self._transports.accepted, is_management=True
         )

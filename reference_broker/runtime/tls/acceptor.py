@@ -18,8 +18,10 @@ from functools import partial
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.http import TurnShare
-from reference_broker.runtime.net.acceptor import Acceptor, SocketAdmission
+from reference_broker.runtime.net.acceptor import Accepted, Acceptor, SocketAdmission
 from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.net.proxied_sockets import ProxiedSockets
+from reference_broker.runtime.net.proxy_sources import ProxySources
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.tls.handshake_slot import HandshakeSlot
 from reference_broker.runtime.tls.paced_handshake import TLS_HANDSHAKE_S, shake_hands
@@ -65,6 +67,7 @@ class TlsAcceptor:
         self._context = context
         self._refusals = PacedLog(_log.warning, time.monotonic)
         self._accepting: Acceptor | None = None
+        self._proxied: ProxiedSockets | None = None
         self._handshakes: set[asyncio.Task[None]] = set()
         self._by_address = OpenHandshakes(HANDSHAKES_PER_ADDRESS_MAX)
 
@@ -73,15 +76,16 @@ class TlsAcceptor:
         address: Address,
         admission: SocketAdmission,
         handshakes: OpenHandshakes,
-        inside: Callable[[], asyncio.Protocol],
+        inside: Callable[[Peer], asyncio.Protocol],
         trusts: Callable[[asyncio.Protocol], bool] = lambda _: False,
         *,
         is_management: bool = False,
+        proxies: ProxySources | None = None,
     ) -> None:
-        """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS, and
-        ``trusts`` it once its client has logged in. During the TLS handshake they are counted in
-        ``handshakes``. Port 0 takes a free one. Raises
-        ``OSError`` for an address that can't be had."""
+        """Accept clients; ``inside`` makes the protocol that each of them speaks in TLS, for its
+        peer, and ``trusts`` it once its client has logged in. During the TLS handshake they are
+        counted in ``handshakes``. ``proxies`` send a PROXY header before it. Port 0 takes a free
+        one. Raises ``OSError`` for an address that can't be had."""
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         port = address.port if self.port is None else self.port
         listening = socket.create_server(
@@ -89,18 +93,19 @@ class TlsAcceptor:
         )
         listening.setblocking(False)
         self.port = listening.getsockname()[1]
-        self._accepting = Acceptor(
-            [listening],
-            admission,
-            partial(self._begin, handshakes, inside, trusts),
-            is_management=is_management,
-        )
+        accepted: Accepted = partial(self._begin, handshakes, inside, trusts)
+        if proxies is not None:
+            self._proxied = ProxiedSockets(self._name, proxies, accepted)
+            accepted = self._proxied.accepted
+        self._accepting = Acceptor([listening], admission, accepted, is_management=is_management)
 
     async def stop(self) -> None:
         """Accept no more, and give up the handshakes that are under way. Idempotent."""
         if self._accepting is not None:
             self._accepting.stop()
             self._accepting = None
+        if self._proxied is not None:
+            self._proxied.stop()
         tasks = [*self._handshakes]
         for task in tasks:
             task.cancel()
@@ -109,7 +114,7 @@ class TlsAcceptor:
     def _begin(
         self,
         handshakes: OpenHandshakes,
-        inside: Callable[[], asyncio.Protocol],
+        inside: Callable[[Peer], asyncio.Protocol],
         trusts: Callable[[asyncio.Protocol], bool],
         accepted: socket.socket,
         peer: Peer,
@@ -119,12 +124,13 @@ class TlsAcceptor:
             accepted.close()
             return
         if not self._enter(peer, handshakes):
-            self._refusals.line(
-                f"{peer.host} refused by {self._name}: too many of its handshakes are under way"
-            )
+            reason = "too many of its handshakes are under way"
+            self._refusals.line(f"{peer.shown.host} refused by {self._name}: {reason}")
             accepted.close()
             return
-        slot = HandshakeSlot(peer, handshakes, inside, partial(self._refused, peer), trusts)
+        slot = HandshakeSlot(
+            peer, handshakes, partial(inside, peer), partial(self._refused, peer), trusts
+        )
         handshake = asyncio.get_running_loop().create_task(
             self._shake_hands(accepted, peer, slot), name=f"handshake {self._name}"
         )
@@ -150,7 +156,8 @@ class TlsAcceptor:
             self._refused(peer, _reason(error))
 
     def _refused(self, peer: Peer, reason: str) -> None:
-        self._refusals.line(f"{peer.host}:{peer.port} refused by {self._name}: {reason}")
+        host, port = peer.shown[:2]
+        self._refusals.line(f"{host}:{port} refused by {self._name}: {reason}")
 
 
 def _reason(error: OSError) -> str:

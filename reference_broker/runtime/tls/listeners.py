@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp
 
+from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.http import HttpServer, ListenerTls, Listening, TurnShare
 from reference_broker.runtime.net.acceptor import SocketAdmission
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.net.connection_protocol import has_logged_in
+from reference_broker.runtime.net.proxy_sources import ProxySources
 from reference_broker.runtime.tls.acceptor import TlsAcceptor
 from reference_broker.runtime.tls.config import TlsConfig, TlsVersion, Verify
 from reference_broker.runtime.tls.contexts import TlsContexts
@@ -45,12 +47,15 @@ class TlsListeners:
         self,
         admission: SocketAdmission,
         handshakes: OpenHandshakes,
-        inside: Callable[[], asyncio.Protocol],
+        inside: Callable[[Peer], asyncio.Protocol],
+        proxies: ProxySources | None = None,
     ) -> None:
-        """Accept AMQP, on the port of the last time if there was one. Raises ``OSError``. Does
-        nothing where only HTTPS is wanted."""
+        """Accept AMQP, on the port of the last time if there was one; ``proxies`` send a PROXY
+        header before TLS. Raises ``OSError``. Does nothing where only HTTPS is wanted."""
         if self.config.amqp is not None:
-            self._amqp.start(self.config.amqp, admission, handshakes, inside, has_logged_in)
+            self._amqp.start(
+                self.config.amqp, admission, handshakes, inside, has_logged_in, proxies=proxies
+            )
 
     async def stop_amqp(self) -> None:
         """Accept no more AMQP; connections that are open stay. Idempotent."""
@@ -67,8 +72,9 @@ class TlsListeners:
         if self.config.https is not None:
             self._http = HttpServer(app, share)
             await self._http.start()
+            protocol = self._http.protocol
             self._https.start(
-                self.config.https, admission, handshakes, self._http.protocol, is_management=True
+                self.config.https, admission, handshakes, lambda _: protocol(), is_management=True
             )
 
     async def stop_https(self) -> None:

@@ -17,9 +17,18 @@ import pytest
 import typer.main
 from pika.exceptions import AMQPConnectionError, ChannelClosedByBroker
 
+from mqkit.wire import PROTOCOL_HEADER, method_frame
+from mqkit.wire.methods import (
+    ConnectionOpen,
+    ConnectionOpenOk,
+    ConnectionStartOk,
+    ConnectionTuneOk,
+)
 from mqkit_cli.app import app
+from reference_broker.core.base.peer import Ends
 from reference_broker.service.command_line import parse, parser
 from reference_broker.service.options import BrokerOptions
+from reference_broker.testing.proxy_header import relayed
 
 pytestmark = pytest.mark.slow
 """Each starts processes and waits for their ends."""
@@ -124,6 +133,32 @@ def test_the_file_gives_users_and_an_option_wins_over_it(start: Start, tmp_path:
         connected(amqp)
 
 
+def test_a_client_behind_a_proxy_is_listed_by_what_is_claimed(
+    start: Start, mqkit: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "broker.yaml"
+    file.write_text("users:\n  app: {password: secret, tags: [administrator]}\n")
+    proxies = ("--proxy-protocol", "v2", "--proxy-from", "127.0.0.1,10.0.0.0/8")
+    _, amqp, http = start(*FREE, *proxies, "--config", str(file))
+    claimed = Ends("198.51.100.7", 40_000, "203.0.113.1", 5672)
+    with socket.create_connection(("127.0.0.1", amqp), STOP_S) as client:
+        client.sendall(relayed(claimed) + PROTOCOL_HEADER)
+        assert client.recv(65_536)
+        start_ok = ConnectionStartOk({}, "PLAIN", b"\0app\0secret")
+        said = (start_ok, ConnectionTuneOk(9, 131_072, 0), ConnectionOpen("/"))
+        client.sendall(b"".join(method_frame(0, each) for each in said))
+        answer = b""
+        while method_frame(0, ConnectionOpenOk()) not in answer:
+            octets = client.recv(65_536)
+            assert octets, answer
+            answer += octets
+        listed = mqkit(
+            "ctl", "list_connections", "user", "peer_host", "peer_port", "host", "port",
+            MQKIT_MANAGEMENT_URL=f"http://127.0.0.1:{http}", MQKIT_URL="amqp://app:secret@127.0.0.1",
+        )  # fmt: skip
+    assert "app\t198.51.100.7\t40000\t203.0.113.1\t5672" in listed.stdout, listed
+
+
 def test_metrics_have_a_port_of_their_own_where_one_is_given(
     clean_environment: dict[str, str],
 ) -> None:
@@ -218,6 +253,9 @@ def test_an_address_in_use(mqkit: Any, option: str) -> None:
         (["--config", "nothing.yaml"], "nothing.yaml: can't be read"),
         (["--message-size-max", "129MiB"], "can be allowed is 128 mib"),
         (["--message-size-max", "big"], "not a number of bytes"),
+        (["--proxy-protocol", "v2"], "add --proxy-from cidr,..."),
+        (["--proxy-from", "10.0.0.0/8"], "add --proxy-protocol v2"),
+        (["--proxy-protocol", "v2", "--proxy-from", "10.0.0.1/8"], "10.0.0.0/8 is"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

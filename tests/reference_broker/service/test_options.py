@@ -10,6 +10,7 @@ import pytest
 
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.config import Address, ServerConfig
+from reference_broker.runtime.net.proxy_sources import ProxyProtocol, ProxySources
 from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, Verify
 from reference_broker.service.options import TABLE, BrokerOptions, configuration
 
@@ -47,6 +48,8 @@ def test_every_option_makes_its_part() -> None:
             tls_verify=Verify.REQUIRED,
             cert_login_from=LoginFrom.COMMON_NAME,
             auth_mechanisms="external, PLAIN",
+            proxy_protocol=ProxyProtocol.V2,
+            proxy_from="10.0.0.0/8, ::1",
         )
     )
     assert made.tls == TlsConfig(
@@ -59,6 +62,7 @@ def test_every_option_makes_its_part() -> None:
         login_from=LoginFrom.COMMON_NAME,
     )
     assert made.mechanisms == {"EXTERNAL", "PLAIN"}
+    assert made.proxies == ProxySources.parse(["10.0.0.0/8", "::1"])
     assert made.amqp == Address("127.0.0.1", 1)
     assert made.http == Address("127.0.0.1", 2)
     assert made.prometheus == Address("127.0.0.1", 3)
@@ -80,6 +84,16 @@ def test_options_win_over_the_file(file: Path) -> None:
     )
 
 
+def test_proxies_of_the_file_are_enough_of_a_protocol(tmp_path: Path) -> None:
+    file = tmp_path / "broker.yaml"
+    file.write_text("proxy_protocol: v2\nproxy_from: [10.0.0.0/8]\n")
+    for options in (BrokerOptions(), BrokerOptions(proxy_protocol=ProxyProtocol.V2)):
+        made = configuration(replace(options, config=file))
+        assert made.proxies == ProxySources.parse(["10.0.0.0/8"])
+    made = configuration(BrokerOptions(config=file, proxy_from="fd00::/8"))
+    assert made.proxies == ProxySources.parse(["fd00::/8"])
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -88,6 +102,12 @@ def test_options_win_over_the_file(file: Path) -> None:
         (BrokerOptions(auth_mechanisms="EXTERNAL"), "needs AMQP over TLS that verifies clients"),
         (BrokerOptions(data_dir=""), "--data-dir is empty"),
         (BrokerOptions(listen="nowhere"), "HOST:PORT"),
+        (BrokerOptions(proxy_protocol=ProxyProtocol.V2), "add --proxy-from CIDR,..."),
+        (BrokerOptions(proxy_from="10.0.0.0/8"), "add --proxy-protocol v2"),
+        (
+            BrokerOptions(proxy_protocol=ProxyProtocol.V2, proxy_from="10.0.0.0/8,"),
+            "'' is not a network",
+        ),
         (BrokerOptions(message_size_max="129MiB"), "the largest that can be allowed is 128 MiB"),
         (BrokerOptions(config=Path("/")), "can't be read: Is a directory"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from reference_broker.core.access.passwords import (
     hash_password,
 )
 from reference_broker.core.access.users import IMPERSONATOR, Refusal, User, UserStore, check_user_id
-from reference_broker.core.base.peer import Peer
+from reference_broker.core.base.peer import Ends, Peer, ProxyHeader
 from reference_broker.errors import ChannelException, ReplyCode
 
 HERE = Peer("127.0.0.1", 1, "127.0.0.1", 5672)
@@ -56,6 +57,13 @@ def test_guest_is_judged_by_the_address_of_the_socket(users: UserStore) -> None:
     assert isinstance(login(users, "guest", b"guest", HERE), User)
     assert login(users, "guest", b"guest", ELSEWHERE) is Refusal.LOOPBACK_ONLY
     assert login(users, "guest", b"wrong", ELSEWHERE) is Refusal.WRONG
+
+
+@pytest.mark.parametrize("claimed", [None, Ends("127.0.0.1", 1, "127.0.0.1", 5672)])
+def test_guest_does_not_come_through_a_proxy(users: UserStore, claimed: Ends | None) -> None:
+    peer = replace(HERE, proxy=ProxyHeader(claimed))
+    assert login(users, "guest", b"guest", peer) is Refusal.LOOPBACK_ONLY
+    assert isinstance(login(users, "ann", "pässword".encode(), peer), User)
 
 
 def test_an_empty_password_is_wrong_even_for_a_hash_of_it(users: UserStore) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_broker.core.base.peer import Peer
+from reference_broker.core.base.peer import Ends, Peer, ProxyHeader
 from reference_broker.core.base.tls_session import PeerCertificate, TlsSession
 
 
@@ -57,3 +57,30 @@ def test_a_name_is_proven_by_a_certificate_alone() -> None:
 
 def test_it_is_written_as_rabbitmq_names_a_connection() -> None:
     assert str(Peer("192.0.2.7", 50_000, "127.0.0.1", 5672)) == "192.0.2.7:50000 -> 127.0.0.1:5672"
+
+
+CLAIMED = Ends("198.51.100.7", 40_000, "203.0.113.1", 5671)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "192.0.2.7"])
+@pytest.mark.parametrize("claimed", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "198.51.100.7", None])
+def test_nobody_behind_a_proxy_is_on_this_machine(host: str, claimed: str | None) -> None:
+    header = ProxyHeader(None if claimed is None else CLAIMED._replace(host=claimed))
+    assert not Peer(host, 1, "127.0.0.1", 2, proxy=header).is_loopback
+
+
+def test_a_claim_is_shown_and_counted() -> None:
+    peer = Peer("192.0.2.7", 50_000, "192.0.2.1", 5672, proxy=ProxyHeader(CLAIMED))
+    assert (peer.claimed_host, peer.claimed_port) == ("198.51.100.7", 40_000)
+    assert (peer.host, peer.port) == ("192.0.2.7", 50_000)
+    assert peer.shown == CLAIMED
+    assert peer.origin == "198.51.100.7"
+    assert str(peer) == "198.51.100.7:40000 -> 203.0.113.1:5671"
+
+
+@pytest.mark.parametrize("proxy", [None, ProxyHeader()])
+def test_where_nothing_is_claimed_it_is_the_socket_that_is_shown(proxy: ProxyHeader | None) -> None:
+    peer = Peer("192.0.2.7", 50_000, "192.0.2.1", 5672, proxy=proxy)
+    assert (peer.claimed_host, peer.claimed_port) == (None, None)
+    assert peer.shown == ("192.0.2.7", 50_000, "192.0.2.1", 5672)
+    assert peer.origin == "192.0.2.7"

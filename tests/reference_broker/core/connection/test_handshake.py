@@ -425,6 +425,8 @@ def test_credentials_do_not_show_the_password() -> None:
         (b"GET / HTTP/1.1\r\n", "HTTP"),
         (b"POST /api", "HTTP"),
         (b"AMQP\x00\x01\x00\x00", "another version of AMQP"),
+        (b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c", "PROXY header"),
+        (b"PROXY TCP4 192.0.2.1 ", "PROXY header"),
         (b"\x10\x0e\x00\x04MQTT", "another protocol"),
     ],
 )

@@ -66,6 +66,10 @@ class NodeOwner(Protocol):
         """See :class:`~reference_broker.cluster.membership.application.ApplicationOwner`."""
         ...
 
+    def joined(self, joined: Joined) -> None:
+        """The node is a member; it may have links with others from now on. Called once."""
+        ...
+
     def serving(self, joined: Joined) -> None:
         """The node may serve clients from now on. Called once."""
         ...
@@ -154,6 +158,7 @@ class ClusterNode:
             self._after,
             self,
         )
+        self._owner.joined(joined)
         self.view.revision.when_at(joined.member_revision, self._loaded)
         self.feed.start()
 

@@ -1,11 +1,13 @@
-"""A process of a simulated node: the real metadata code, with a timer, turns and heartbeats."""
+"""A process of a simulated node: the real code of metadata and links, with a timer and turns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
+from reference_broker.cluster.mesh import Mesh
 from reference_broker.cluster.metadata.keys import cluster_prefix
 from reference_broker.cluster.node import ClusterNode, NodeStage
 from reference_broker.core.base.deadlines import Deadline, Deadlines
@@ -14,15 +16,14 @@ from reference_broker.core.work.portions import Portions
 from reference_broker.core.work.task import Steps
 from reference_broker.simulation.cluster.copy import Copy
 from reference_broker.simulation.cluster.folder import Folder
+from reference_broker.simulation.cluster.sockets import Sockets
 from reference_broker.simulation.etcd.inbox import Inbox
 
 if TYPE_CHECKING:
     from reference_broker.simulation.cluster.world import ClusterWorld
 
 CLUSTER = "sim"
-HEARTBEAT_US = 250_000
-DOWN_US = 3_000_000
-"""Microseconds of silence after which a link counts as down."""
+SECRET = Secret(b"the secret of the simulated cluster")
 
 TURN_US = 1_000
 TURN_UNITS = 3 * DECLARATION_UNITS
@@ -50,7 +51,6 @@ class NodeProcess:
         self._budget = Budget(TURN_UNITS)
         self._portions = Portions(self._budget)
         self._is_turning = False
-        self._heard_us: dict[str, int] = {}
         applicant = Applicant(
             cluster=CLUSTER,
             node=name,
@@ -76,12 +76,20 @@ class NodeProcess:
         )
         prefix = cluster_prefix(CLUSTER)
         self.copy = Copy(name, self.node.view, world.etcd.server.record, prefix)
-        self.node.view.listen(self._announce)
+        self.sockets = Sockets(world, self)
+        self.mesh = Mesh(
+            SECRET,
+            self.node.view,
+            self.node.live_nodes,
+            self.sockets,
+            self._after,
+            self.node,
+        )
+        self.node.view.listen(self.sockets.flush_later)
 
     def start(self) -> None:
         """Begin to join."""
         self.node.start()
-        self._beat()
 
     @property
     def serves(self) -> bool:
@@ -94,8 +102,9 @@ class NodeProcess:
         return self.inbox.closed
 
     def hears(self, other: str) -> bool:
-        """True while heartbeats of ``other`` come."""
-        return other in self._heard_us
+        """True while the link with ``other``, which serves, is open."""
+        link = self.mesh.links.get(other)
+        return link is not None and link.heartbeats.peer.applied_revision > 0
 
     # Faults
 
@@ -103,6 +112,7 @@ class NodeProcess:
         """Be gone from one moment to the next."""
         self.inbox.close()
         self.coordinator.close()
+        self.sockets.reset()
 
     def pause(self) -> None:
         """Stand still."""
@@ -125,8 +135,13 @@ class NodeProcess:
 
         self.inbox.later(self._world.random.randint(*MARKING_US), on_disk)
 
+    def joined(self, joined: Joined) -> None:
+        """Have links."""
+        self.mesh.begin(self.name, joined, f"{self.name}:25672")
+
     def serving(self, joined: Joined) -> None:
         """Be asked by clients."""
+        self.mesh.serve()
         self._world.laws.serving(self, joined)
 
     def ended(self, reason: str) -> None:
@@ -161,34 +176,6 @@ class NodeProcess:
 
     def _fire(self) -> None:
         self._deadlines.fire(self._clock.now_us // 1_000, Budget())
-
-    # Heartbeats
-
-    def _beat(self) -> None:
-        now_us = self._clock.now_us
-        for name, heard_us in list(self._heard_us.items()):
-            if now_us - heard_us > DOWN_US:
-                del self._heard_us[name]
-                self.node.unheard(name)
-        self._announce()
-        self.inbox.later(HEARTBEAT_US, self._beat)
-
-    def _announce(self) -> None:
-        if self.is_gone or not self.serves:
-            return
-        applied = self.node.view.revision.value
-        for other in self._world.names:
-            if other != self.name:
-                self._world.tell(self, other, applied)
-
-    def hear(self, sender: str, applied: int) -> None:
-        """A message of another node has come: how far it has applied."""
-
-        def heard() -> None:
-            self._heard_us[sender] = self._clock.now_us
-            self.node.heard(sender, applied)
-
-        self.inbox.tell(heard)
 
 
 class _Works:

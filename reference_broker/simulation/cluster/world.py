@@ -1,4 +1,4 @@
-"""A world of several nodes: one etcd, wires, clients, faults; and the figures of a run.
+"""A world of several nodes: one etcd, a network, clients, faults; and the figures of a run.
 
 faults for a while --> all faults end, everybody is back --> everything has to be whole again
 """
@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from random import Random
 
 from reference_broker.cluster.metadata.keys import LIVE, cluster_prefix
+from reference_broker.simulation.cluster.cable import Cables
 from reference_broker.simulation.cluster.folder import Folder
 from reference_broker.simulation.cluster.laws import LawBroken, Laws
 from reference_broker.simulation.cluster.operation import Kind, Operation
 from reference_broker.simulation.cluster.process import CLUSTER, NodeProcess
-from reference_broker.simulation.cluster.wires import Wires
 from reference_broker.simulation.etcd.faults import EtcdFaultInjector
 from reference_broker.simulation.etcd.model import EtcdModel
 from reference_broker.simulation.etcd.profile import etcd_profile_of
@@ -54,7 +54,7 @@ class ClusterWorld:
         self.profile = etcd_profile_of(seed)
         self.etcd = EtcdModel(self.clock, self.random, self.profile, PAGE_ROWS)
         self.faults = EtcdFaultInjector(self.clock, self.random, self.etcd)
-        self.wires = Wires(self.clock, self.random)
+        self.cables = Cables(self.clock, self.random)
         self.laws = Laws(self)
         self.counts: Counter[str] = Counter()
         self.names = [f"n{number}" for number in range(self.random.choice((3, 3, 4, 5)))]
@@ -75,7 +75,7 @@ class ClusterWorld:
         except LawBroken as broken:
             result.failure = str(broken)
         result.counts += self.counts + self.laws.counts + self.faults.counts
-        result.counts += self.etcd.server.counts + self.wires.counts
+        result.counts += self.etcd.server.counts + self.cables.counts
         return result
 
     def _play(self) -> None:
@@ -94,16 +94,6 @@ class ClusterWorld:
     def _later(self, within_us: tuple[int, int], act: object) -> None:
         assert callable(act)
         self.clock.after(self.random.randint(*within_us), act)
-
-    def tell(self, sender: NodeProcess, receiver: str, applied: int) -> None:
-        """Have the process that ``receiver`` is by then told how far ``sender`` has applied."""
-
-        def arrive() -> None:
-            process = self.processes.get(receiver)
-            if process is not None and not process.is_gone:
-                process.hear(sender.name, applied)
-
-        self.wires.send(sender.name, receiver, arrive)
 
     # Clients
 
@@ -169,15 +159,15 @@ class ClusterWorld:
 
     def _cut(self, process: NodeProcess) -> None:
         """Cut one node off from some of the others, one-way or both ways."""
-        self.counts["wires cut"] += 1
+        self.counts["cables cut"] += 1
         for other in self.names:
             if other != process.name:
                 way = self.random.randint(0, 3)
                 if way & 1:
-                    self.wires.cut(process.name, other)
+                    self.cables.cut(process.name, other)
                 if way & 2:
-                    self.wires.cut(other, process.name)
-        self._later(CUT_US, self.wires.heal)
+                    self.cables.cut(other, process.name)
+        self._later(CUT_US, self.cables.heal)
 
     def _copy(self, process: NodeProcess) -> None:
         """Start a process of the node while the other is there: a machine that was taken for dead,
@@ -191,7 +181,7 @@ class ClusterWorld:
     def _end_faults(self) -> None:
         self._calm = True
         self.faults.stop()
-        self.wires.heal()
+        self.cables.heal()
         for process in [*self._replaced, *self.processes.values()]:
             process.resume()
         for process in list(self.processes.values()):

@@ -70,6 +70,9 @@ class Process:
         self.marks.append(mark)
         marked()
 
+    def joined(self, joined: Joined) -> None:
+        self.members = [joined.member]
+
     def serving(self, joined: Joined) -> None:
         self.served.append(joined)
 

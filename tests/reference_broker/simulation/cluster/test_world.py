@@ -40,7 +40,7 @@ def test_every_law_holds_and_is_looked_at() -> None:
         "killed": 80,
         "paused": 80,
         "replaced": 15,
-        "messages lost": 2_000,
+        "bytes stuck in a cut": 500,
         "declare: carried out": 400,
         "rename: carried out": 100,
     }

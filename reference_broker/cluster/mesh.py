@@ -1,0 +1,238 @@
+"""The mesh: a link to every other node that is there.
+
+Of two nodes the one whose name is lower dials. Where that fails, or the link ends, it dials again
+after a pause, as long as the other node's ``live/`` key is there. What a node tells over a link is
+how far its view is, at once and in each heartbeat; one that does not serve clients tells 0, and
+nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from functools import partial
+from typing import Protocol
+
+from reference_broker.cluster.coordinator import Event
+from reference_broker.cluster.link.connection_numbers import ConnectionNumbers
+from reference_broker.cluster.link.handshake import Identity, Role
+from reference_broker.cluster.link.heartbeats import Report
+from reference_broker.cluster.link.hello import Hello
+from reference_broker.cluster.link.lane import OWNER_KINDS, Lane
+from reference_broker.cluster.link.link import Link, Receiver
+from reference_broker.cluster.link.secret import Secret
+from reference_broker.cluster.membership.joining import Joined
+from reference_broker.cluster.membership.live_nodes import LiveNodes
+from reference_broker.cluster.metadata.keys import LIVE
+from reference_broker.cluster.metadata.view import View
+from reference_broker.cluster.pause import Pause, Timer
+from reference_broker.errors import LinkError
+
+APPLIED = OWNER_KINDS
+"""Control: the sender has applied everything up to a revision (u64)."""
+
+_REVISION = struct.Struct(">Q")
+
+
+class MeshShell(Protocol):
+    """The sockets of a node, as its mesh sees them."""
+
+    def now(self) -> float:
+        """Seconds of a clock that goes on while the machine sleeps."""
+        ...
+
+    def nonce(self) -> bytes:
+        """Random octets, as many as a handshake takes, that were never used before."""
+        ...
+
+    def dial(self, address: str, link: Link) -> None:
+        """Connect to ``address``, and carry the link's bytes; where that can't be done, call
+        :meth:`Link.lost`, in a later input."""
+        ...
+
+    def look_at(self, link: Link) -> None:
+        """The link may have output, or another deadline: write it, before the turn ends."""
+        ...
+
+
+class PeerListener(Protocol):
+    """Whoever is told of the nodes that are heard (a cluster node is one)."""
+
+    def heard(self, node: str, applied: int) -> None:
+        """``node`` serves clients, and has applied everything up to the revision."""
+        ...
+
+    def unheard(self, node: str) -> None:
+        """Nothing is heard of the node any more, or it does not serve. Idempotent."""
+        ...
+
+
+class Mesh:
+    """The links of one node, and the owner of each. :meth:`begin` has to follow once the node has
+    joined, :meth:`flush` at the end of each turn in which anything has happened."""
+
+    def __init__(
+        self,
+        secret: Secret,
+        view: View,
+        live_nodes: LiveNodes,
+        shell: MeshShell,
+        after: Timer,
+        listener: PeerListener,
+    ) -> None:
+        self._secret = secret
+        self._view = view
+        self._live_nodes = live_nodes
+        self._shell = shell
+        self._after = after
+        self._listener = listener
+        self._numbers = ConnectionNumbers()
+        self._hello: Hello | None = None
+        self._serves = False
+        self._dialled = 0
+        self._open: dict[str, Link] = {}
+        self._dialling: dict[str, Link] = {}
+        self._pauses: dict[str, Pause] = {}
+        self._accepted: dict[Link, None] = {}
+        """Those that are not through their handshake."""
+        self._announced = 0
+        self._is_closed = False
+        view.follow(LIVE, self)
+
+    @property
+    def links(self) -> Mapping[str, Link]:
+        """The open links, by the names of the nodes at their other ends. Read only."""
+        return self._open
+
+    def begin(self, node: str, joined: Joined, address: str) -> None:
+        """The node has joined: dial, and be dialled at ``address``."""
+        member = joined.member
+        self._hello = Hello(
+            cluster=joined.cluster.id,
+            node=node,
+            number=member.number,
+            disk=member.disk_id,
+            run=member.run,
+            connection=0,
+            address=address,
+        )
+        for name in list(self._live_nodes.by_name):
+            self._look_for(name)
+
+    def serve(self) -> None:
+        """The node serves clients from now on."""
+        self._serves = True
+
+    def accepted(self) -> Link | None:
+        """The link for a socket that somebody has opened; ``None``: close it, nobody can be
+        talked to yet."""
+        if self._hello is None or self._is_closed:
+            return None
+        link = self._link(Role.ACCEPTOR, self._hello, "")
+        self._accepted[link] = None
+        return link
+
+    def close(self, reason: str) -> None:
+        """End every link, and dial no more. Idempotent."""
+        self._is_closed = True
+        for pause in self._pauses.values():
+            pause.end()
+        links = [*self._open.values(), *self._dialling.values(), *self._accepted]
+        for link in links:
+            link.end(reason)
+            self._shell.look_at(link)
+
+    def flush(self) -> None:
+        """Tell every node how far the view is, if it has risen since it was told last."""
+        applied = self._view.revision.value if self._serves else 0
+        if applied == self._announced:
+            return
+        self._announced = applied
+        for link in self._open.values():
+            link.report = link.report._replace(applied_revision=applied)
+            link.send(Lane.CONTROL, APPLIED, (_REVISION.pack(applied),))
+            self._shell.look_at(link)
+
+    # Dialling
+
+    def changed(self, event: Event) -> None:
+        """See :class:`~reference_broker.cluster.metadata.view.Follower`: the ``live/`` keys. The
+        live nodes know of it already."""
+        self._look_for(event.key.removeprefix(LIVE))
+
+    def _look_for(self, node: str) -> None:
+        """Dial the node, if it is there, is this one's to dial, and nobody does so already."""
+        record = self._live_nodes.by_name.get(node)
+        hello = self._hello
+        if record is None or hello is None or self._is_closed or node <= hello.node:
+            return
+        if node in self._open or node in self._dialling:
+            return
+        self._dialled += 1
+        link = self._link(Role.DIALER, hello._replace(connection=self._dialled), node)
+        self._dialling[node] = link
+        self._shell.dial(record.link, link)
+
+    def _link(self, role: Role, hello: Hello, dialled: str) -> Link:
+        identity = Identity(hello, self._secret, self._shell.nonce(), dialled)
+        return Link(role, identity, self._numbers, self, self._shell.now())
+
+    # The owner of a link
+
+    def link_open(self, link: Link) -> None:
+        """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
+        node = link.peer.node
+        self._accepted.pop(link, None)
+        self._dialling.pop(node, None)
+        if node in self._pauses:
+            self._pauses.pop(node).end()
+        before = self._open.get(node)
+        self._open[node] = link
+        if before is not None:
+            before.end("a newer connection has taken its place")
+            self._shell.look_at(before)
+        link.report = Report(applied_revision=self._announced)
+
+    def link_down(self, link: Link) -> None:
+        """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
+        self._accepted.pop(link, None)
+        for node in [name for name, each in self._dialling.items() if each is link]:
+            del self._dialling[node]
+            self._dial_later(node)
+        for node in [name for name, each in self._open.items() if each is link]:
+            del self._open[node]
+            self._listener.unheard(node)
+            self._dial_later(node)
+
+    def _dial_later(self, node: str) -> None:
+        pause = self._pauses.setdefault(node, Pause(self._after))
+        pause.begin(partial(self._look_for, node))
+
+    def asked(self, link: Link, token: int, question: memoryview) -> None:
+        """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
+        link.end("a question that this version does not know")
+
+    def receivers(self, link: Link) -> Mapping[Lane, Receiver]:
+        """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
+        return {lane: partial(self._receive, link, lane) for lane in Lane}
+
+    def _receive(self, link: Link, lane: Lane, kind: int, payload: tuple[memoryview, ...]) -> None:
+        if lane is not Lane.CONTROL or kind != APPLIED or len(payload[0]) != _REVISION.size:
+            raise LinkError(
+                f"kind {kind} in the lane {lane.name}, which this version does not know"
+            )
+        self._hear(link, _REVISION.unpack(payload[0])[0])
+
+    def heartbeat(self, link: Link) -> None:
+        """Look at what the other end's last heartbeat has told: to be called by the shell when it
+        has handed bytes to an open link."""
+        node = link.peer.node
+        if self._open.get(node) is link:
+            self._hear(link, link.heartbeats.peer.applied_revision)
+
+    def _hear(self, link: Link, applied: int) -> None:
+        node = link.peer.node
+        if self._open.get(node) is not link:
+            return  # an older one, that is ending
+        if applied:
+            self._listener.heard(node, applied)

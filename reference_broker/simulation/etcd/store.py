@@ -98,6 +98,11 @@ class EtcdStore:
             rows.append(Row(key, version.value, version.revision, version.lease, version.created))
         return Page(tuple(rows), revision, more=False)
 
+    def forgot(self, after: int) -> bool:
+        """True if something that came after the revision ``after`` is compacted. There is nothing
+        to forget of revision 1, which changed nothing."""
+        return max(after, 1) < self.compacted
+
     def changes(self, prefix: str, after: int, through: int) -> list[Changed] | None:
         """Every change under ``prefix`` after the revision ``after``, up to ``through``; nothing
         where a part of it is compacted.
@@ -106,7 +111,7 @@ class EtcdStore:
         deletions, and doesn't say so: a client of it has to ask from ``after``, and to drop what
         it has.
         """
-        if after < self.compacted:
+        if self.forgot(after):
             return None
         found: list[Changed] = []
         for changed in self._changes[max(after + 1 - self._first, 0) : through + 1 - self._first]:

@@ -67,7 +67,7 @@ class SimulatedWatch:
         self._silent = False
         self._silences = 0
         line.ask(
-            lambda: after < server.store.compacted,
+            lambda: server.store.forgot(after),
             self._opened,
             lambda reason, in_doubt: self.end(reason),
         )

@@ -88,3 +88,12 @@ def test_a_full_one_lets_keys_go() -> None:
     assert store.transact(changed(Put("l", b""))) == Refused(NO_SPACE)
     assert store.grant(7, 60) == Refused(NO_SPACE)
     assert store.transact(changed(Delete("k"))) == Won(3)
+
+
+def test_the_first_revision_has_nothing_to_forget() -> None:
+    store = EtcdStore()
+    store.transact(changed(Put("k", b"")))
+    assert store.compact(1) == ""
+    assert not store.forgot(0)
+    assert store.compact(2) == ""
+    assert [store.forgot(after) for after in (0, 1, 2)] == [True, True, False]

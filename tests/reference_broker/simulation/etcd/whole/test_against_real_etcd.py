@@ -141,7 +141,10 @@ class Comparison:
         if self._model.full or len(self._watches) == WATCHES_MAX:
             return
         prefix = self._random.choice(PREFIXES)
-        after = self._random.randint(max(self._model.revision - 40, 0), self._model.revision)
+        now, compacted = self._model.revision, max(self._model.compacted, 0)
+        after = self._random.choice(
+            (self._random.randint(max(now - 40, 0), now), compacted, max(compacted - 1, 0))
+        )
         watch = self._real.watch(prefix, max(after, 1))
         self._touch(prefix)
         told = watch.read(self._model.revision)

@@ -30,7 +30,7 @@ Message = Append | Ack
 
 
 class Links:
-    """What is on its way, for each ordered pair of nodes."""
+    """Messages that are on their way, for each ordered pair of nodes."""
 
     def __init__(self, nodes: int, random: Random) -> None:
         self._random = random

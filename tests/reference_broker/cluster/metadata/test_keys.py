@@ -23,10 +23,10 @@ def test_kinds_are_ranked_by_what_they_speak_of() -> None:
     assert len(set(ranks)) == len(ranks)
 
 
-def test_every_kind_of_definition_has_a_rank_but_those_of_a_queues_messages() -> None:
+def test_every_kind_of_definition_has_a_rank_but_those_of_a_nodes_own_log() -> None:
     unknown = rank_of("def/~of a later version/%2F/x")
     without = [kind for kind in KNOWN_KINDS if rank_of(f"def/{kind}/%2F/x") == unknown]
-    assert without == ["counts", "count", "~delays"]
+    assert without == ["counts", "count", "~delays", "~clock"]
 
 
 def test_rows_of_the_cluster_itself_come_first() -> None:

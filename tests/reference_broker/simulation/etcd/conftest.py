@@ -30,6 +30,7 @@ from reference_broker.cluster.coordinator import (
 
 ANSWER_TIMEOUT_S = 30
 LOOK_EVERY_S = 0.02
+NO_SPACE = "etcdserver: mvcc: database space exceeded"
 COMPACTED = "etcdserver: mvcc: required revision has been compacted"
 
 
@@ -129,7 +130,7 @@ class RealStore:
             },
         )
         if "error" in answer:
-            return Refused(answer["error"])
+            return Refused(answer["error"], lasting=answer["error"] != NO_SPACE)
         revision = int(answer["header"]["revision"])
         return Won(revision) if answer.get("succeeded") else Lost(revision)
 

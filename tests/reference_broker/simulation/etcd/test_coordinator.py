@@ -63,7 +63,11 @@ def test_proposals_are_won_lost_and_refused(node: Node) -> None:
     for transaction in (PUT, lost, Transaction((), (Put("k", b"", 99),))):
         node.propose(transaction)
         node.run()
-    assert node.outcomes == [Won(2), Lost(2), Refused("etcdserver: requested lease not found")]
+    assert node.outcomes == [
+        Won(2),
+        Lost(2),
+        Refused("etcdserver: requested lease not found", lasting=True),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_pages_are_in_order_of_octets_and_as_they_were() -> None:
 
 def test_a_put_without_the_lease_takes_the_key_off_it() -> None:
     store = EtcdStore()
-    assert store.transact(changed(Put("k", b"", 7))) == Refused(NO_LEASE)
+    assert store.transact(changed(Put("k", b"", 7))) == Refused(NO_LEASE, lasting=True)
     assert store.grant(7, 60) == 60
     store.transact(changed(Put("k", b"", 7), Put("l", b"", 7), Put("m", b"", 7)))
     store.transact(changed(Put("k", b""), Delete("l")))

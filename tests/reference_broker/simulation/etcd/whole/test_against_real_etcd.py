@@ -236,10 +236,11 @@ def test_both_refuse_the_same(real_store: RealStore) -> None:
         NO_LEASE: Transaction((), (Put("k", b"", 99),)),
     }
     for reason, transaction in transactions.items():
-        assert real_store.transact(transaction) == model.transact(transaction) == Refused(reason)
+        refused = Refused(reason, lasting=True)
+        assert real_store.transact(transaction) == model.transact(transaction) == refused
     compares = tuple(Compare(key, 0) for key in keys)
     for transaction, outcome in (
-        (Transaction(compares, ()), Refused(TOO_MANY)),
+        (Transaction(compares, ()), Refused(TOO_MANY, lasting=True)),
         (Transaction((Compare("k", 7),), (Put("k", b"", 99),)), Lost(1)),
         (Transaction(compares[:128], tuple(Put(key, b"") for key in keys[:128])), Won(2)),
         (Transaction((), (Put("k", bytes(1_500_000)),)), Won(3)),

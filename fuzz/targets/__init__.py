@@ -1,9 +1,21 @@
 """All targets, by name."""
 
 from fuzz.target import Target
-from fuzz.targets import conversation, frames, headers, json_bodies, methods, segments, tables
+from fuzz.targets import (
+    conversation,
+    frames,
+    headers,
+    json_bodies,
+    methods,
+    segments,
+    tables,
+    watch_streams,
+)
 
 TARGETS: dict[str, Target] = {
     module.TARGET.name: module.TARGET
-    for module in (frames, methods, headers, tables, json_bodies, segments, conversation)
+    for module in (
+        *(frames, methods, headers, tables, json_bodies, segments),
+        *(watch_streams, conversation),
+    )
 }

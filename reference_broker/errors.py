@@ -12,6 +12,7 @@
         * :exc:`Corrupt` - a record that had been synced can't be read any more
         * :exc:`LaterVersion` - a later version wrote what this one doesn't know
     * :exc:`BadConfiguration` - an option or a config file can't be used
+    * :exc:`ClusterRefused` - the node can't be one of the cluster that it was told to join
     * :exc:`AddressUnavailable` - a listener can't have the address that it is configured for
 
 Mistakes of our own code are assertions, never one of these.
@@ -104,6 +105,11 @@ class LaterVersion(StoreError):
 
 class BadConfiguration(ReferenceBrokerError):
     """An option or a config file can't be used; the message says which line and what it wanted."""
+
+
+class ClusterRefused(ReferenceBrokerError):
+    """The node can't be one of the cluster: another secret, a name that is taken, a folder that is
+    not this node's. The message says what to do; trying again does not help."""
 
 
 class AddressUnavailable(ReferenceBrokerError):

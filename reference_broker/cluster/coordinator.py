@@ -28,12 +28,13 @@ PAGE_ROWS_MAX = 1_000
 
 class Row(NamedTuple):
     """A key, its value, and the revision that wrote it last. ``lease`` is 0 for a key that hangs
-    on none."""
+    on none; ``created`` is the revision that wrote it first, since it was last absent."""
 
     key: str
     value: bytes
     revision: int
     lease: int = 0
+    created: int = 0
 
 
 class Compare(NamedTuple):
@@ -114,16 +115,18 @@ class Unread(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A key that was written at ``revision``; ``value`` is ``None`` for one that went."""
+    """A key that was written at ``revision``; ``value`` is ``None`` for one that went, and then
+    ``lease`` and ``created`` are 0."""
 
     key: str
     value: bytes | None
     revision: int
     lease: int = 0
+    created: int = 0
 
 
 class Changed(NamedTuple):
-    """Everything under the prefix that one transaction changed."""
+    """Everything under the prefix that one transaction changed, in the order of its changes."""
 
     revision: int
     events: tuple[Event, ...]

@@ -1,0 +1,1 @@
+"""The nodes of a cluster: founding it, joining it, and who is there."""

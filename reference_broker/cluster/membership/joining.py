@@ -1,0 +1,266 @@
+"""Founding a cluster, and joining it: what a node does before it serves anybody.
+
+The steps are a generator that asks, and is handed the answer; whoever drives it has etcd and the
+data folder. They may be begun again at any point: a row that was written is found by the next
+attempt, and a request that arrives late finds its compare broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+from reference_broker.cluster.coordinator import (
+    Compare,
+    InDoubt,
+    Outcome,
+    Page,
+    Put,
+    Refused,
+    Row,
+    Transaction,
+    Unread,
+    Won,
+)
+from reference_broker.cluster.membership.records import (
+    FEATURE_LEVEL,
+    ClusterRecord,
+    LiveRecord,
+    MemberRecord,
+    decoded,
+    encoded,
+)
+from reference_broker.cluster.metadata.keys import (
+    CLUSTER,
+    LIVE,
+    MEMBERS,
+    NEXT_NUMBERS,
+    cluster_prefix,
+)
+from reference_broker.errors import ClusterRefused, Corrupt
+
+NODE_NUMBERS = NEXT_NUMBERS + "node"
+"""The key of the first node number that no node was ever given."""
+
+NODES_EVER_MAX = (1 << 16) - 1
+"""Node numbers have 16 bits, and are never given again."""
+
+
+class FolderMark(NamedTuple):
+    """The cluster, the node and the disk that a data folder belongs to."""
+
+    cluster_id: str
+    node: str
+    disk_id: str
+
+
+class Lookup(NamedTuple):
+    """Asks for the first page of the rows whose keys begin with ``prefix``."""
+
+    prefix: str
+
+
+class Marked(NamedTuple):
+    """Asks for the data folder to be marked, and the mark to be on disk; answered by ``None``."""
+
+    mark: FolderMark
+
+
+@dataclass(frozen=True, slots=True)
+class Applicant:
+    """A node that wants to join ``cluster``. ``mark`` is that of its data folder, ``None`` for one
+    that was in no cluster; ``new_id`` and ``new_disk_id`` are for a cluster that it founds, and for
+    a folder without a mark. These and ``start_id`` are random, and the same in each attempt."""
+
+    cluster: str
+    node: str
+    secret_fingerprint: str
+    run: int
+    start_id: str
+    position: int
+    amqp: str
+    http: str
+    mark: FolderMark | None
+    new_id: str
+    new_disk_id: str
+    wall_ms: int
+
+
+class Joined(NamedTuple):
+    """The node is a member. ``member_revision`` is that of its row; ``lost_disk_id`` is the disk
+    that the node of this name had before, where this is another one."""
+
+    cluster: ClusterRecord
+    member: MemberRecord
+    member_revision: int
+    lost_disk_id: str | None
+
+
+Asked: TypeAlias = Lookup | Transaction | Marked
+Answer: TypeAlias = Page | Unread | Outcome | None
+JoinSteps: TypeAlias = Generator[Asked, Answer, Joined]
+
+
+class TryAgain(Exception):
+    """Another node was quicker, or etcd did not carry the request out: begin again from the first
+    step, after a pause."""
+
+
+def joining(applicant: Applicant) -> JoinSteps:
+    """The steps of joining, and of founding the cluster where there is none.
+
+    Raises :exc:`ClusterRefused`, :exc:`Corrupt` for a row that can't be read, and
+    :exc:`TryAgain`.
+    """
+    prefix = cluster_prefix(applicant.cluster)
+    cluster = yield from _cluster(applicant, prefix)
+    _check_cluster(applicant, cluster)
+    row = yield from _row(prefix + MEMBERS + applicant.node)
+    known = None if row is None else decoded(MemberRecord, row.key, row.value)
+    mark = applicant.mark or FolderMark(cluster.id, applicant.node, applicant.new_disk_id)
+    if known is not None:
+        live = yield from _row(prefix + LIVE + applicant.node)
+        _check_member(applicant, mark, known, live)
+    if applicant.mark is None:
+        yield Marked(mark)
+    member = MemberRecord(
+        number=0 if known is None else known.number,
+        disk_id=mark.disk_id,
+        run=applicant.run,
+        start_id=applicant.start_id,
+        position=applicant.position,
+        amqp=applicant.amqp,
+        http=applicant.http,
+    )
+    if known is None:
+        return (yield from _enter(prefix, cluster, applicant.node, member))
+    assert row is not None
+    transaction = Transaction((Compare(row.key, row.revision),), (Put(row.key, encoded(member)),))
+    revision = yield from _won(transaction)
+    lost = known.disk_id if known.disk_id != member.disk_id else None
+    return Joined(cluster, member, revision, lost)
+
+
+def _row(key: str) -> Generator[Asked, Answer, Row | None]:
+    page = yield Lookup(key)
+    if not isinstance(page, Page):
+        raise TryAgain(_reason(page))
+    return next((row for row in page.rows if row.key == key), None)
+
+
+def _won(transaction: Transaction) -> Generator[Asked, Answer, int]:
+    outcome = yield transaction
+    if not isinstance(outcome, Won):
+        raise TryAgain(_reason(outcome))
+    return outcome.revision
+
+
+def _reason(answer: Answer) -> str:
+    if isinstance(answer, Unread | Refused | InDoubt):
+        return answer.reason
+    return "another node was quicker"
+
+
+def _cluster(applicant: Applicant, prefix: str) -> Generator[Asked, Answer, ClusterRecord]:
+    row = yield from _row(prefix + CLUSTER)
+    if row is not None:
+        return decoded(ClusterRecord, row.key, row.value)
+    if applicant.mark is not None:
+        raise ClusterRefused(
+            f"the data folder belongs to a cluster that etcd doesn't have: there is no cluster"
+            f" {applicant.cluster!r} in it. Name the cluster's own etcd with --etcd, or restore the"
+            " metadata if etcd has lost it"
+        )
+    cluster = ClusterRecord(
+        applicant.new_id, FEATURE_LEVEL, applicant.secret_fingerprint, applicant.wall_ms
+    )
+    key = prefix + CLUSTER
+    yield from _won(Transaction((Compare(key, 0),), (Put(key, encoded(cluster)),)))
+    return cluster
+
+
+def _check_cluster(applicant: Applicant, cluster: ClusterRecord) -> None:
+    if cluster.feature_level > FEATURE_LEVEL:
+        raise ClusterRefused(
+            f"the cluster {applicant.cluster!r} is at feature level {cluster.feature_level}, and"
+            f" this version knows none above {FEATURE_LEVEL}: start a later version"
+        )
+    if cluster.secret_fingerprint != applicant.secret_fingerprint:
+        raise ClusterRefused(
+            f"the secret is not that of the cluster {applicant.cluster!r}: every node needs the"
+            " same --cluster-secret-file"
+        )
+    mark = applicant.mark
+    if mark is None:
+        return
+    if mark.cluster_id != cluster.id:
+        raise ClusterRefused(
+            f"the data folder belongs to another cluster than {applicant.cluster!r}: use a new"
+            " folder, or name the folder's own cluster with --cluster-name and --etcd"
+        )
+    if mark.node != applicant.node:
+        raise ClusterRefused(
+            f"the data folder belongs to the node {mark.node!r}, and this is"
+            f" {applicant.node!r}: start it with --node-name {mark.node}, or use a new folder"
+        )
+
+
+def _check_member(
+    applicant: Applicant, mark: FolderMark, known: MemberRecord, live: Row | None
+) -> None:
+    """Raises :exc:`ClusterRefused` where the row of the node's name is not one that this folder can
+    follow."""
+    node = applicant.node
+    if mark.disk_id != known.disk_id:
+        if live is not None and _is_of(live, known):
+            raise ClusterRefused(
+                f"the node name {node!r} is taken by a node that is there: choose another"
+                " --node-name"
+            )
+        if applicant.mark is not None:
+            raise ClusterRefused(
+                f"the node {node!r} has another data folder by now: this one was replaced. Use a"
+                " new folder, or the one that it had last"
+            )
+        return
+    if applicant.start_id == known.start_id:
+        return  # written by an earlier attempt
+    if applicant.run <= known.run or applicant.position < known.position:
+        raise ClusterRefused(
+            f"the data folder of {node!r} is an older image of itself: it is at run"
+            f" {applicant.run}, position {applicant.position}, and the cluster has seen it at run"
+            f" {known.run}, position {known.position}. What it has lost may have been confirmed:"
+            " use the folder as it was, or a new one"
+        )
+
+
+def _is_of(live: Row, member: MemberRecord) -> bool:
+    return decoded(LiveRecord, live.key, live.value).run == member.run
+
+
+def _enter(
+    prefix: str, cluster: ClusterRecord, node: str, member: MemberRecord
+) -> Generator[Asked, Answer, Joined]:
+    """A node of a new name: it gets the next number."""
+    key = prefix + NODE_NUMBERS
+    row = yield from _row(key)
+    number = 1 if row is None else _number(row)
+    if number > NODES_EVER_MAX:
+        raise ClusterRefused(f"the cluster has had {NODES_EVER_MAX} nodes, and can take no more")
+    member = replace(member, number=number)
+    own = prefix + MEMBERS + node
+    revision = yield from _won(
+        Transaction(
+            (Compare(key, 0 if row is None else row.revision), Compare(own, 0)),
+            (Put(key, b"%d" % (number + 1)), Put(own, encoded(member))),
+        )
+    )
+    return Joined(cluster, member, revision, None)
+
+
+def _number(row: Row) -> int:
+    try:
+        return int(row.value)
+    except ValueError:
+        raise Corrupt(f"the value of {row.key!r} in etcd is no number: {row.value!r}") from None

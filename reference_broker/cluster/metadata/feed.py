@@ -1,0 +1,255 @@
+"""The feed: it reads the cluster's metadata into the view, and keeps it there by a watch.
+
+    IDLE --start--> READING --last page--> WATCHING
+                      ^  |                   |   |
+            compacted |  | unread      ended |   | compacted
+                      |  v                   v   v
+                  PAUSED_READ          PAUSED_WATCH  (to READING)
+
+What comes is queued, and applied in portions that the budget of a turn allows, as the work of the
+broker; the view's revision rises with whole transactions only.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum, auto
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from reference_broker.cluster.coordinator import (
+    Changed,
+    Coordinator,
+    Event,
+    News,
+    Page,
+    Unread,
+    Watch,
+    WatchEnded,
+)
+from reference_broker.cluster.metadata.resync import Resync
+from reference_broker.cluster.metadata.view import View
+from reference_broker.cluster.pause import Pause, Timer
+from reference_broker.core.base.transitions import TransitionTable
+from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
+from reference_broker.core.work.task import Steps
+
+
+class FeedState(Enum):
+    """See the picture at the top of the module."""
+
+    IDLE = auto()
+    READING = auto()
+    PAUSED_READ = auto()
+    WATCHING = auto()
+    PAUSED_WATCH = auto()
+    CLOSED = auto()
+
+
+class FeedEvent(Enum):
+    """An event of the feed's life."""
+
+    START = auto()
+    PAGE = auto()
+    LAST_PAGE = auto()
+    UNREAD = auto()
+    ENDED = auto()
+    COMPACTED = auto()
+    PAUSE_OVER = auto()
+    CLOSE = auto()
+
+
+FEED_TABLE = TransitionTable(
+    {
+        (FeedState.IDLE, FeedEvent.START): FeedState.READING,
+        (FeedState.READING, FeedEvent.PAGE): FeedState.READING,
+        (FeedState.READING, FeedEvent.LAST_PAGE): FeedState.WATCHING,
+        (FeedState.READING, FeedEvent.UNREAD): FeedState.PAUSED_READ,
+        (FeedState.PAUSED_READ, FeedEvent.PAUSE_OVER): FeedState.READING,
+        (FeedState.WATCHING, FeedEvent.ENDED): FeedState.PAUSED_WATCH,
+        (FeedState.WATCHING, FeedEvent.COMPACTED): FeedState.PAUSED_READ,
+        (FeedState.PAUSED_WATCH, FeedEvent.PAUSE_OVER): FeedState.WATCHING,
+        **{(state, FeedEvent.CLOSE): FeedState.CLOSED for state in FeedState},
+    }
+)
+
+
+class Works(Protocol):
+    """The broker's work that is left over (:class:`~reference_broker.core.work.portions.Portions`),
+    as far as the feed takes part in it."""
+
+    def start(self, steps: Steps, vhost_name: str) -> object:
+        """Begin steps, and go on with them in later turns."""
+        ...
+
+
+class _Portion(NamedTuple):
+    """Events to be applied as one input; ``reached`` is the revision that is whole with them, 0
+    for none."""
+
+    events: tuple[Event, ...]
+    reached: int
+
+
+class Feed:
+    """The feed of ``view`` from the keys under ``prefix``. ``after`` is the broker's timer; the
+    reason why there is no news, while there is none, is in :attr:`trouble`."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        prefix: str,
+        view: View,
+        work: Works,
+        budget: Budget,
+        after: Timer,
+    ) -> None:
+        self.state = FeedState.IDLE
+        self.trouble: str | None = None
+        self._coordinator = coordinator
+        self._prefix = prefix
+        self._view = view
+        self._work = work
+        self._budget = budget
+        self._pause = Pause(after)
+        self._portions: deque[_Portion] = deque()
+        self._is_applying = False
+        self._told = 0
+        """The revision up to which everything has come; that of the view may be behind it."""
+        self._watch: Watch | None = None
+        self._number = 0
+        """Of the reading or the watch: what an earlier one still says is dropped."""
+
+    def start(self) -> None:
+        """Begin to read. To be called once."""
+        self._pass(FeedEvent.START)
+        self._read_anew()
+
+    def close(self) -> None:
+        """Take no more news. Idempotent."""
+        self._pass(FeedEvent.CLOSE)
+        self._number += 1
+        self._pause.end()
+        self._portions.clear()
+        self._end_watch()
+
+    def _pass(self, event: FeedEvent) -> None:
+        self.state = FEED_TABLE.after(self.state, event)
+
+    # Reading everything
+
+    def _read_anew(self) -> None:
+        """The reading is compared with the view as it will be when all that has come is applied."""
+        if self._portions:
+            self._number += 1
+            self._view.revision.when_at(self._told, partial(self._when_applied, self._number))
+            return
+        self._read_page(Resync(self._view))
+
+    def _when_applied(self, number: int) -> None:
+        if number == self._number and self.state is FeedState.READING:
+            self._read_anew()
+
+    def _read_page(self, resync: Resync) -> None:
+        self._number += 1
+        self._coordinator.read(
+            self._prefix,
+            partial(self._page_came, self._number, resync),
+            after=resync.after,
+            revision=resync.revision,
+        )
+
+    def _page_came(self, number: int, resync: Resync, page: Page | Unread) -> None:
+        if number != self._number:
+            return
+        if isinstance(page, Unread):
+            self._pass(FeedEvent.UNREAD)
+            self._trouble_began(page.reason)
+            return
+        resync.add(page, self._prefix)
+        if page.more:
+            self._pass(FeedEvent.PAGE)
+            self._read_page(resync)
+            return
+        self._pass(FeedEvent.LAST_PAGE)
+        self._well_again()
+        self._told = resync.revision
+        portions = resync.portions()
+        if portions:
+            self._view.is_whole = False
+        for events in portions:
+            self._queue(_Portion(events, 0))
+        self._queue(_Portion((), resync.revision))
+        self._begin_watch()
+
+    # Watching
+
+    def _begin_watch(self) -> None:
+        self._number += 1
+        tell = partial(self._news_came, self._number)
+        self._watch = self._coordinator.watch(self._prefix, self._told, tell)
+
+    def _news_came(self, number: int, news: News) -> None:
+        if number != self._number:
+            return
+        if isinstance(news, WatchEnded):
+            self._number += 1
+            self._watch = None
+            self._pass(FeedEvent.COMPACTED if news.compacted else FeedEvent.ENDED)
+            self._trouble_began(news.reason)
+            return
+        self._well_again()
+        if news.revision <= self._told:
+            return
+        self._told = news.revision
+        events = self._without_prefix(news) if isinstance(news, Changed) else ()
+        self._queue(_Portion(events, news.revision))
+
+    def _without_prefix(self, news: Changed) -> tuple[Event, ...]:
+        start = len(self._prefix)
+        return tuple(event._replace(key=event.key[start:]) for event in news.events)
+
+    def _end_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+
+    # Trouble
+
+    def _trouble_began(self, reason: str) -> None:
+        self.trouble = reason
+        self._pause.begin(self._pause_over)
+
+    def _pause_over(self) -> None:
+        was = self.state
+        self._pass(FeedEvent.PAUSE_OVER)
+        if was is FeedState.PAUSED_READ:
+            self._read_anew()
+        else:
+            self._begin_watch()
+
+    def _well_again(self) -> None:
+        self.trouble = None
+        self._pause.reset()
+
+    # Applying
+
+    def _queue(self, portion: _Portion) -> None:
+        self._portions.append(portion)
+        if not self._is_applying:
+            self._is_applying = True
+            self._work.start(self._apply(), "")
+
+    def _apply(self) -> Steps:
+        """The steps of applying all that has come."""
+        try:
+            while self._portions:
+                events, reached = self._portions.popleft()
+                self._budget.left -= len(events) * DECLARATION_UNITS
+                self._view.take(events)
+                if reached:
+                    self._view.reach(reached)
+                if self._budget.left <= 0:
+                    yield None
+        finally:
+            self._is_applying = False

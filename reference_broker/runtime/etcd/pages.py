@@ -45,4 +45,5 @@ def _row(message: Message) -> Row:
         octets(message, "value"),
         integer(message, "mod_revision"),
         integer(message, "lease"),
+        integer(message, "create_revision"),
     )

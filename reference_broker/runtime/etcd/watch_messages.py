@@ -106,10 +106,9 @@ def _cancelled(result: Message) -> WatchEnded:
 
 def _event(message: Message) -> Event:
     kv = part(message, "kv")
-    went = message.get("type") == "DELETE"
+    name, revision = key(kv, "key"), integer(kv, "mod_revision")
+    if message.get("type") == "DELETE":
+        return Event(name, None, revision)
     return Event(
-        key(kv, "key"),
-        None if went else octets(kv, "value"),
-        integer(kv, "mod_revision"),
-        integer(kv, "lease"),
+        name, octets(kv, "value"), revision, integer(kv, "lease"), integer(kv, "create_revision")
     )

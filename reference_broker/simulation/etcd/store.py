@@ -95,9 +95,7 @@ class EtcdStore:
                 continue
             if len(rows) == limit:
                 return Page(tuple(rows), revision, more=True)
-            rows.append(
-                Row(key, version.value, version.revision, version.lease, version.created)
-            )
+            rows.append(Row(key, version.value, version.revision, version.lease, version.created))
         return Page(tuple(rows), revision, more=False)
 
     def changes(self, prefix: str, after: int, through: int) -> list[Changed] | None:

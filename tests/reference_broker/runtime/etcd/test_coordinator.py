@@ -54,8 +54,8 @@ async def test_a_transaction_is_won_once(user: CoordinatorUser, prefix: str) -> 
     )
     assert isinstance(second, Won)
     assert (await page(user, prefix)).rows == (
-        Row(prefix + "a", b"3", second.revision),
-        Row(prefix + "b", bytes(range(256)), second.revision),
+        Row(prefix + "a", b"3", second.revision, created=first.revision),
+        Row(prefix + "b", bytes(range(256)), second.revision, created=second.revision),
     )
     assert isinstance(await user.propose(Delete(prefix + "a"), compares=[seen]), Lost)
 

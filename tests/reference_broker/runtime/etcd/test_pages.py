@@ -22,12 +22,12 @@ def test_a_page_is_bounded_and_linearizable() -> None:
     assert page_request("/m/", "/m/a", 7)["revision"] == "7"
 
 
-def test_rows_have_the_revision_that_wrote_them_last() -> None:
+def test_rows_have_the_revisions_that_wrote_them_first_and_last() -> None:
     kvs = [
         {"key": "YQ==", "create_revision": "2", "mod_revision": "3", "value": "eA==", "lease": "9"},
         {"key": "Yg==", "create_revision": "4", "mod_revision": "4"},
     ]
-    rows = (Row("a", b"x", 3, 9), Row("b", b"", 4))
+    rows = (Row("a", b"x", 3, 9, created=2), Row("b", b"", 4, created=4))
     assert page_of({**HEADER, "kvs": kvs}, 0) == Page(rows, 8, more=False)
     assert page_of({**HEADER, "kvs": kvs, "more": True, "count": "9"}, 0).more
 

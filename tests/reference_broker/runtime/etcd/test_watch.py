@@ -67,11 +67,13 @@ async def test_transactions_are_told_whole_and_in_order(user: CoordinatorUser, p
     second = await won(user, Delete(a), Put(b, b"3"))
     await won(user, Put("/mqkit/elsewhere", b""))
     third = await won(user, Put(a, b"4"))
-    assert await changed(told) == Changed(first, (Event(a, b"1", first), Event(b, b"2", first)))
-    news = await changed(told)
-    assert news.revision == second
-    assert set(news.events) == {Event(a, None, second), Event(b, b"3", second)}
-    assert await changed(told) == Changed(third, (Event(a, b"4", third),))
+    assert await changed(told) == Changed(
+        first, (Event(a, b"1", first, created=first), Event(b, b"2", first, created=first))
+    )
+    assert await changed(told) == Changed(
+        second, (Event(a, None, second), Event(b, b"3", second, created=first))
+    )
+    assert await changed(told) == Changed(third, (Event(a, b"4", third, created=third),))
 
 
 async def test_a_watch_that_is_quiet_tells_how_far_it_is(

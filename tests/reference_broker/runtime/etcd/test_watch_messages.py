@@ -44,10 +44,10 @@ def test_a_watch_begins_after_the_revision_and_asks_for_progress_and_fragments()
 def test_events_are_told_by_transaction() -> None:
     watch = WatchMessages(3)
     leased = put("b", 5)
-    leased["kv"]["lease"] = "77"
+    leased["kv"] |= {"lease": "77", "create_revision": "5"}
     assert watch.news(message(put("a", 4), delete("b", 4), leased)) == [
         Changed(4, (written("a", 4), Event("b", None, 4))),
-        Changed(5, (Event("b", b"v", 5, 77),)),
+        Changed(5, (Event("b", b"v", 5, 77, 5),)),
     ]
     assert watch.told == 5
 

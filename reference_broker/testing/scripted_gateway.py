@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from reference_broker.runtime.etcd.config import Endpoint
 
@@ -15,7 +15,7 @@ WAIT_S = 30.0
 
 HANG = b""
 """As an answer: none, and the connection stays."""
-BREAK = None
+BREAK: Final = None
 """As an answer: none, and the connection is closed."""
 
 
@@ -79,7 +79,7 @@ class ScriptedGateway:
         try:
             while True:
                 answer = self._script(await self._request(reader))
-                if answer is BREAK:
+                if answer is None:
                     writer.transport.abort()
                     return
                 writer.write(answer)

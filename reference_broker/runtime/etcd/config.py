@@ -73,9 +73,9 @@ def endpoint(text: str) -> Endpoint:
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
+        rest = (parts.path.strip("/"), parts.query, parts.fragment)
+        if host and port and parts.scheme in ("http", "https") and not any(rest):
+            return Endpoint(host, port, parts.scheme == "https")
     except ValueError:
-        host = port = None
-    rest = (parts.path.strip("/"), parts.query, parts.fragment) if host else ()
-    if not host or not port or parts.scheme not in ("http", "https") or any(rest):
-        raise BadConfiguration(f"etcd: {text!r} is no endpoint; {wanted}")
-    return Endpoint(host, port, parts.scheme == "https")
+        pass
+    raise BadConfiguration(f"etcd: {text!r} is no endpoint; {wanted}")

@@ -57,16 +57,11 @@ class Gateway:
                 asyncio.timeout(within_s),
                 self._post(endpoint, path, body, token) as response,
             ):
-                answer = bytearray()
-                async for chunk in response.content.iter_any():
-                    answer += chunk
-                    if len(answer) > ANSWER_OCTETS_MAX:
-                        reason = f"an answer has more than {ANSWER_OCTETS_MAX} octets"
-                        raise _failure(endpoint, reason)
+                answer = await _whole(endpoint, response)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise _as_failure(endpoint, error, within_s) from None
         try:
-            return json_object(bytes(answer))
+            return json_object(answer)
         except BadAnswer as error:
             raise _failure(endpoint, f"there is no etcd: {error}") from None
 
@@ -100,8 +95,7 @@ class Gateway:
             allow_redirects=False,
         ) as response:
             if response.status != 200:
-                told = await response.content.read(CHUNK_OCTETS)
-                failure = failure_of(response.status, told)
+                failure = failure_of(response.status, await _whole(endpoint, response))
                 raise _failure(endpoint, failure.reason, failure.fate)
             yield response
 
@@ -119,6 +113,15 @@ def _session(tls: ssl.SSLContext | None) -> aiohttp.ClientSession:
         headers={"Content-Type": "application/json"},
         read_bufsize=CHUNK_OCTETS,
     )
+
+
+async def _whole(endpoint: Endpoint, response: aiohttp.ClientResponse) -> bytes:
+    answer = bytearray()
+    async for chunk in response.content.iter_any():
+        answer += chunk
+        if len(answer) > ANSWER_OCTETS_MAX:
+            raise _failure(endpoint, f"an answer has more than {ANSWER_OCTETS_MAX} octets")
+    return bytes(answer)
 
 
 async def _chunks(
@@ -142,6 +145,9 @@ def _as_failure(
             return _failure(endpoint, reason, Fate.ELSEWHERE)
         case aiohttp.ConnectionTimeoutError():
             reason = f"no connection within {CONNECT_TIMEOUT_S:g} s"
+            return _failure(endpoint, reason, Fate.ELSEWHERE)
+        case aiohttp.ClientConnectorError(os_error=ConnectionResetError()):
+            reason = f"{_BROKE} in the TLS handshake: name it with http:// if it speaks no TLS"
             return _failure(endpoint, reason, Fate.ELSEWHERE)
         case aiohttp.ClientConnectorError():
             return _failure(endpoint, _words(error.os_error), Fate.ELSEWHERE)
@@ -169,8 +175,6 @@ def _words(error: BaseException) -> str:
             return os.strerror(number)
         case OSError(strerror=str() as words):  # of the resolver
             return one_line(words)
-        case ConnectionResetError():
-            return _BROKE
     return one_line(str(error)) or type(error).__name__
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from reference_broker.cluster.coordinator import Changed, Event, News, Progressed, WatchEnded
 from reference_broker.runtime.etcd.failures import error_failure, one_line
 from reference_broker.runtime.etcd.fields import (
+    BadAnswer,
     Message,
     header_revision,
     integer,
@@ -78,22 +79,26 @@ class WatchMessages:
         return [Progressed(revision)]
 
     def _changed(self, events: list[Event], *, more: bool) -> list[News]:
-        news: list[News] = []
         self._held += events
-        changed = [
-            Changed(revision, tuple(together))
-            for revision, together in groupby(self._held, attrgetter("revision"))
-            if revision > self.told
-        ]
+        changed = self._by_transaction()
         # The last transaction of a fragment may go on in the next one.
         self._held = list(changed.pop().events) if more and changed else []
         self._held_octets = sum(len(each.value or b"") for each in self._held)
         if len(self._held) > HELD_EVENTS_MAX or self._held_octets > HELD_OCTETS_MAX:
             return [*changed, WatchEnded("a transaction has too many changes", compacted=True)]
-        news += changed
         if changed:
             self.told = changed[-1].revision
-        return news
+        return list(changed)
+
+    def _by_transaction(self) -> list[Changed]:
+        """The events that are held and were not told."""
+        changed: list[Changed] = []
+        for revision, together in groupby(self._held, attrgetter("revision")):
+            if changed and revision <= changed[-1].revision:
+                raise BadAnswer("its revisions fall")
+            if revision > self.told:
+                changed.append(Changed(revision, tuple(together)))
+        return changed
 
 
 def _cancelled(result: Message) -> WatchEnded:

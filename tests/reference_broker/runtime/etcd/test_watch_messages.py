@@ -99,6 +99,11 @@ def test_what_was_told_is_not_told_again() -> None:
     assert watch.news(message(put("a", 4), put("a", 5))) == [Changed(5, (written("a", 5),))]
 
 
+def test_revisions_that_fall_are_refused() -> None:
+    with pytest.raises(BadAnswer, match="its revisions fall"):
+        WatchMessages(0).news(message(put("a", 8), put("a", 5)))
+
+
 @pytest.mark.parametrize("bound", ["HELD_EVENTS_MAX", "HELD_OCTETS_MAX"])
 def test_a_transaction_that_is_too_large_has_the_rows_read_anew(
     monkeypatch: pytest.MonkeyPatch, bound: str

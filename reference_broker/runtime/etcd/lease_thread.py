@@ -137,6 +137,9 @@ class LeaseThread:
                 _log.warning("the lease in etcd is not kept: %s", error)
             self._failing = True
             self._lease.failed(self._clock())
+        except Exception:  # noqa: BLE001 - whatever it is, a node without its lease is lost
+            _log.exception("the lease in etcd is not kept, for an error of ours")
+            self._lease.failed(self._clock())
         else:
             if self._failing:
                 _log.info("the lease in etcd is kept again")

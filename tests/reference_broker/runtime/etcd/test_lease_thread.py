@@ -13,7 +13,8 @@ import pytest
 
 from mqkit.testing import Etcd
 from reference_broker.cluster.coordinator import Changed, Put, Won
-from reference_broker.runtime.etcd.fields import key_field
+from reference_broker.runtime.etcd import lease_thread
+from reference_broker.runtime.etcd.fields import Message, key_field
 from reference_broker.testing.coordinator_user import CoordinatorUser, LeaseTold, WatchTold
 from reference_broker.testing.scripted_gateway import ScriptedGateway, http_answer
 
@@ -157,3 +158,25 @@ async def test_a_thread_that_reaches_no_etcd_says_so_once_and_tries_until_there_
     ]
     assert caplog.text.count("the lease in etcd is not kept: ") == 1
     assert caplog.text.count("the lease in etcd is kept again") == 1
+
+
+async def test_an_error_of_ours_ends_no_lease(
+    etcd_server: Etcd,
+    user: CoordinatorUser,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lease_of = lease_thread._lease_of
+    errors = [ZeroDivisionError()]
+
+    def broken_once(answer: Message) -> int:
+        if errors:
+            raise errors.pop()
+        return lease_of(answer)
+
+    monkeypatch.setattr(lease_thread, "_lease_of", broken_once)
+    told = LeaseTold()
+    keeper = user.coordinator.keep_lease(TTL_S, told)
+    await told.granted()
+    assert "ZeroDivisionError" in caplog.text
+    keeper.release()
